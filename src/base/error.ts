@@ -1,0 +1,69 @@
+/**
+ * Every error that Heddle gives on purpose, with what it means in one sentence. `docs/errors.md` tells users what to do
+ * about each; a test proves that the two lists are the same.
+ */
+export const errorCodes = {
+  WORKFLOW_INVALID: { retryable: false, meaning: "A workflow definition is malformed." },
+  WORKFLOW_EMPTY: { retryable: false, meaning: "A workflow has no tasks." },
+  WORKFLOW_CYCLE: { retryable: false, meaning: "Tasks of a workflow wait for each other in a circle." },
+  WORKFLOW_UNKNOWN: { retryable: false, meaning: "No workflow of that name is known." },
+  TASK_DUPLICATE: { retryable: false, meaning: "Two tasks of one workflow have the same name." },
+  TASK_INVALID: { retryable: false, meaning: "A task is incomplete, or one of its settings is out of range." },
+  TASK_UNKNOWN: { retryable: false, meaning: "No task of that name is in the workflow." },
+  TASK_STATE: { retryable: false, meaning: "The task's status does not allow the operation." },
+  DEPENDENCY_UNKNOWN: { retryable: false, meaning: "A task depends on a task that does not exist." },
+  DEPENDENCY_SELF: { retryable: false, meaning: "A task depends on itself." },
+  PARAMS_INVALID: { retryable: false, meaning: "Parameters do not fit the job's input schema." },
+  JOB_MISSING: { retryable: false, meaning: "A task names a job that is not registered." },
+  JOB_DUPLICATE: { retryable: false, meaning: "A job of that name and signature is already registered." },
+  JOB_AMBIGUOUS: { retryable: false, meaning: "A job name stands for several signatures and the parameters do not choose one." },
+  JOB_INVALID: { retryable: false, meaning: "A job's registration is incomplete or out of range." },
+  DOMAIN_UNKNOWN: { retryable: false, meaning: "No domain of that name is declared." },
+  POOL_SIZE_INVALID: { retryable: false, meaning: "A pool size is not a whole number within its limits." },
+  QUEUE_FULL: { retryable: true, meaning: "The executor's queue is full." },
+  EXECUTOR_SHUT_DOWN: { retryable: false, meaning: "The executor has been shut down." },
+  ENGINE_STATE: { retryable: false, meaning: "The engine is not started, or is already started or stopped." },
+  OPTION_INVALID: { retryable: false, meaning: "A setting or argument is not usable." },
+  INSTANCE_EXISTS: { retryable: false, meaning: "An instance of that id exists." },
+  INSTANCE_UNKNOWN: { retryable: false, meaning: "No instance of that id is known." },
+  INSTANCE_STATE: { retryable: false, meaning: "The instance's status does not allow the operation." },
+  INSTANCE_PARKED: { retryable: false, meaning: "The instance was taken out of service after an internal error." },
+  CONTEXT_TOO_LARGE: { retryable: false, meaning: "The context would pass its limit of 10,485,760 bytes." },
+  OUTPUT_TOO_LARGE: { retryable: false, meaning: "A task's output passes its limit of 10,485,760 bytes." },
+  VALUE_NOT_SERIALIZABLE: { retryable: false, meaning: "A value cannot be written as JSON." },
+  SUBTASK_LIMIT: { retryable: false, meaning: "A task generates more sub-tasks than allowed." },
+  SUBTASK_INVALID: { retryable: false, meaning: "A sub-task's name or dependencies do not fit into its instance." },
+  DECISION_INVALID: { retryable: false, meaning: "A decision's expression is wrong, or its result takes no edge." },
+  NESTING_TOO_DEEP: { retryable: false, meaning: "Nested workflows contain themselves, or nest too deeply." },
+  TASK_TIMEOUT: { retryable: true, meaning: "An attempt ran longer than its timeout." },
+  TASK_LOST: { retryable: false, meaning: "An attempt was lost with its process more often than allowed." },
+  WORKFLOW_FAILED: { retryable: false, meaning: "The awaited instance ended in Failed." },
+  WORKFLOW_TERMINATED: { retryable: false, meaning: "The awaited instance was terminated." },
+  STORE_UNAVAILABLE: { retryable: true, meaning: "The store does not answer, or did not say whether it wrote." },
+  STORE_FENCED: { retryable: true, meaning: "Another owner has taken over the shard." },
+  STORE_DATA: { retryable: false, meaning: "The store refuses the data itself." },
+  STORE_LOCKED: { retryable: true, meaning: "Another process holds the database file." },
+  STORE_READ_ONLY: { retryable: false, meaning: "The database file or its folder cannot be written." },
+  STORE_FULL: { retryable: true, meaning: "There is no space left for the database." },
+  STORE_CORRUPT: { retryable: false, meaning: "The database file is damaged or is not a database." },
+  STORE_NEWER: { retryable: false, meaning: "The database was written by a newer version of Heddle." },
+} as const satisfies Record<string, { retryable: boolean; meaning: string }>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export class EngineError extends Error {
+  override readonly name: string = "EngineError";
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.retryable = errorCodes[code].retryable;
+  }
+}
+
+/** Asks for the code, not for the class: two copies of a library in one process have two classes. */
+export function hasCode(error: unknown, code: ErrorCode): error is EngineError {
+  return error instanceof Error && "code" in error && error.code === code;
+}

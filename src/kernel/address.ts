@@ -1,0 +1,22 @@
+/** Where an instance lives, for messages between instances. An older generation's messages are dropped. */
+export interface InstanceAddress {
+  readonly id: string;
+  readonly key: number;
+  readonly generation: number;
+}
+
+/** The nested-workflow task that a child instance reports its end to. */
+export interface ParentAddress extends InstanceAddress {
+  readonly task: number;
+  readonly attempt: number;
+  /** How many instances stand above the child; capped, so that no definition can nest for ever. */
+  readonly depth: number;
+}
+
+/**
+ * The stable name of one attempt: users' idempotency key. An attempt that was lost with its process runs again under
+ * the same name; a retry after a failure has a new one.
+ */
+export function attemptId(instance: InstanceAddress, task: number, attempt: number): string {
+  return `${instance.id}:${instance.generation}:${task}:${attempt}`;
+}

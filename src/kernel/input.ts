@@ -1,0 +1,106 @@
+import type { ParentAddress } from "./address.ts";
+import type { NodeSpec } from "./dag/dag-spec.ts";
+import type { ContextPatch, Execution, Trigger } from "./event.ts";
+import type { Failure } from "./failure.ts";
+import type { Payload } from "./payload.ts";
+import type { EndStatus } from "./status.ts";
+
+/** What may be said to an instance. Each is consumed in a turn, in order of arrival. */
+export type Input =
+  | StartWorkflow
+  /** A place became free for an instance that waited above its workflow's maximum. */
+  | { readonly type: "AdmitWorkflow" }
+  | { readonly type: "PauseWorkflow" }
+  | { readonly type: "ResumeWorkflow" }
+  | { readonly type: "CancelWorkflow"; readonly reason: string }
+  | RetryWorkflow
+  | { readonly type: "RerunWorkflow"; readonly task: number; readonly params?: string }
+  | { readonly type: "SucceedNode"; readonly task: number; readonly output?: Payload }
+  | { readonly type: "SkipNode"; readonly task: number }
+  | { readonly type: "UpdateContext"; readonly patch: ContextPatch }
+  | { readonly type: "UpdateParams"; readonly task: number; readonly params: string }
+  | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
+  | NodeStarted
+  | NodeCompleted
+  /** The dispatcher took these back before they started. */
+  | { readonly type: "NodesWithdrawn"; readonly runs: readonly TaskAttempt[] }
+  | DecisionEvaluated
+  | ChildStarted
+  | ChildEnded
+  /** Some wake-up of the instance may be due: retries, its deadline. */
+  | { readonly type: "TimerDue" };
+
+export type InputType = Input["type"];
+
+export interface TaskAttempt {
+  readonly task: number;
+  readonly attempt: number;
+}
+
+export interface StartWorkflow {
+  readonly type: "StartWorkflow";
+  readonly workflow: string;
+  readonly version: string;
+  readonly generation: number;
+  readonly context: Readonly<Record<string, Payload>>;
+  readonly maxConcurrentTasks?: number;
+  readonly parent?: ParentAddress;
+  readonly trigger: Trigger;
+  /** Above the workflow's maximum: wait, or end at once with this reason. */
+  readonly admission: "run" | "queue" | { readonly refuse: "skip" | "fail"; readonly reason: string };
+}
+
+/** From the parent when its nested node is retried, which gives the new attempt to report to; otherwise from a user. */
+export interface RetryWorkflow {
+  readonly type: "RetryWorkflow";
+  readonly parent?: ParentAddress;
+}
+
+export interface NodeStarted extends TaskAttempt {
+  readonly type: "NodeStarted";
+  readonly generation: number;
+  readonly worker: string;
+  readonly startedAt: number;
+}
+
+export interface NodeCompleted extends TaskAttempt, Execution {
+  readonly type: "NodeCompleted";
+  readonly generation: number;
+  readonly outcome: Outcome;
+}
+
+/** How an attempt ended. */
+export type Outcome =
+  | {
+      readonly kind: "success";
+      readonly output?: Payload;
+      readonly patch?: ContextPatch;
+      readonly subTasks?: readonly NodeSpec[];
+    }
+  | { readonly kind: "failure"; readonly failure: Failure }
+  | { readonly kind: "timeout"; readonly failure: Failure }
+  /** Lost with its process, worker or member. */
+  | { readonly kind: "lost" };
+
+export interface DecisionEvaluated {
+  readonly type: "DecisionEvaluated";
+  readonly task: number;
+  readonly attempt: number;
+  readonly value: { readonly ok: unknown } | { readonly failure: Failure };
+}
+
+export interface ChildStarted extends TaskAttempt {
+  readonly type: "ChildStarted";
+  readonly generation: number;
+  readonly childId: string;
+}
+
+export interface ChildEnded extends TaskAttempt {
+  readonly type: "ChildEnded";
+  readonly generation: number;
+  readonly status: EndStatus;
+  readonly reason?: string;
+  /** Outputs by task name, as one JSON object. */
+  readonly output?: Payload;
+  readonly patch?: ContextPatch;
+}

@@ -1,0 +1,22 @@
+import { utf8Length } from "../base/utf8.ts";
+
+/**
+ * A user's value as the kernel sees it: opaque JSON text, or, when it is large, a reference to a row of the
+ * payload table. The kernel moves payloads about and counts their bytes; it never looks inside.
+ */
+export type Payload = string | PayloadRef;
+
+export interface PayloadRef {
+  readonly ref: number;
+  readonly bytes: number;
+}
+
+/** Values whose text is longer than this travel by reference. */
+export const payloadInlineBytesMax = 4096;
+
+/** For one output and for one instance's whole context. */
+export const payloadBytesMax = 10_485_760;
+
+export function payloadBytes(payload: Payload): number {
+  return typeof payload === "string" ? utf8Length(payload) : payload.bytes;
+}

@@ -1,0 +1,32 @@
+import type { Failure } from "./failure.ts";
+
+export interface RetryPolicy {
+  /** The wait before the first retry. */
+  readonly initialMs: number;
+  /** Each further wait is this many times the one before. */
+  readonly factor: number;
+  /** No wait is longer. */
+  readonly maxMs: number;
+  /** Part of the wait, 0 to 1, that chance may add, so that what failed together does not come back together. */
+  readonly jitter: number;
+  /** Failures of these types are final. */
+  readonly nonRetryable: readonly string[];
+}
+
+export const defaultRetryPolicy: RetryPolicy = {
+  initialMs: 1000,
+  factor: 2,
+  maxMs: 3_600_000,
+  jitter: 0,
+  nonRetryable: [],
+};
+
+/** `retriesUsed` counts those already made: 0 gives the wait before the first. `chance` is in [0, 1). */
+export function retryDelayMs(policy: RetryPolicy, retriesUsed: number, chance: number): number {
+  const wait = Math.min(policy.initialMs * policy.factor ** retriesUsed, policy.maxMs);
+  return Math.round(wait * (1 + policy.jitter * chance));
+}
+
+export function isRetryable(policy: RetryPolicy, failure: Failure): boolean {
+  return failure.retryable && !policy.nonRetryable.includes(failure.type);
+}

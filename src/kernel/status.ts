@@ -1,0 +1,20 @@
+/** The statuses of spec and storage. These words reach the disk and the wire: they do not change. */
+export type InstanceStatus = "Ready" | "Running" | "Paused" | "Success" | "Failed" | "Terminated";
+export type EndStatus = "Success" | "Failed" | "Terminated";
+
+export type TaskStatus =
+  | "Pending"
+  | "Running"
+  | "Success"
+  | "Failed"
+  | "TimeoutFailed"
+  | "Stopped"
+  | "Skipped"
+  | "Canceled";
+
+/** Why a task was canceled: its branch was not taken, something it depends on failed, or its instance ended first. */
+export type CancelCause = "branch" | "upstream-failed" | "instance-ended";
+
+export function hasEnded(status: InstanceStatus): status is EndStatus {
+  return status === "Success" || status === "Failed" || status === "Terminated";
+}
