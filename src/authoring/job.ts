@@ -1,12 +1,17 @@
+import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { shown } from "./setting-check.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { Task } from "./task.ts";
 
-/** A registered function that does work. `defineJob` makes one; `registerJobFunction` makes and registers one. */
-export interface Job<Params = unknown, Output = unknown> {
+/**
+ * A registered function that does work. `defineJob` makes one; `registerJobFunction` makes and registers one.
+ * `Params` is what the function receives, `Input` what a task gives: they differ where the schema fills in or converts.
+ */
+export interface Job<Params = unknown, Output = unknown, Input = Params> {
   readonly name: string;
   readonly fn: JobFunction<Params, Output>;
-  readonly input?: StandardSchema<unknown, Params>;
+  readonly input?: StandardSchema<Input, Params>;
   /** `inline` runs on the engine's event loop; `thread` in a worker thread, which a timeout really kills. */
   readonly isolation: Isolation;
   /** Where a thread finds the function. Known by convention only for exported jobs, so a thread job must say it. */
@@ -15,7 +20,8 @@ export interface Job<Params = unknown, Output = unknown> {
   readonly jobId?: number;
 }
 
-export type JobFunction<Params, Output> = (params: Params, ctx: JobContext) => Output | Promise<Output>;
+/** Typed as a method, which is lenient about its parameters: so jobs of all kinds fit into one list without a cast. */
+export type JobFunction<Params, Output> = { run(params: Params, ctx: JobContext): Output | Promise<Output> }["run"];
 
 export type Isolation = "inline" | "thread";
 
@@ -24,6 +30,18 @@ export interface JobSource {
   readonly module: string;
   /** The export that holds the job or its function. */
   readonly export: string;
+}
+
+export interface JobOptions {
+  /** Default `inline`. */
+  readonly isolation?: Isolation;
+  readonly source?: JobSource;
+  readonly jobId?: number;
+}
+
+export interface JobOptionsWithInput<Input, Params> extends JobOptions {
+  /** Checked when a task is built and again before the function is called, which receives what the schema gives. */
+  readonly input: StandardSchema<Input, Params>;
 }
 
 /** What a job can see and do while it runs. */
@@ -46,4 +64,76 @@ export interface JobContext {
   generateSubTask(task: Task): void;
   /** Top-level keys overwrite, null removes; merged when this attempt succeeds. */
   patchContext(patch: Readonly<Record<string, unknown>>): void;
+}
+
+/**
+ * Names a function so that tasks can run it. Throws JOB_INVALID.
+ *
+ * ```ts
+ * const extract = defineJob("extract", { input: z.object({ table: z.string() }) }, async ({ table }, ctx) => …);
+ * ```
+ */
+export function defineJob<Params, Output>(name: string, fn: JobFunction<Params, Output>): Job<Params, Output>;
+export function defineJob<Input, Params, Output>(
+  name: string,
+  options: JobOptionsWithInput<Input, Params>,
+  fn: JobFunction<Params, Output>,
+): Job<Params, Output, Input>;
+export function defineJob<Params, Output>(
+  name: string,
+  options: JobOptions,
+  fn: JobFunction<Params, Output>,
+): Job<Params, Output>;
+export function defineJob<Params, Output>(
+  name: string,
+  optionsOrFn: JobOptions | JobFunction<Params, Output>,
+  maybeFn?: JobFunction<Params, Output>,
+): Job<Params, Output> {
+  const options = typeof optionsOrFn === "function" ? {} : optionsOrFn;
+  const fn = typeof optionsOrFn === "function" ? optionsOrFn : maybeFn;
+  checkJobName(name);
+  if (typeof fn !== "function") throw invalid(name, `needs a function to run, got ${shown(fn)}`);
+  const { isolation = "inline", ...rest } = options ?? {};
+  const job: Job<Params, Output> = { name, fn, isolation, ...rest };
+  checkOptions(job);
+  return Object.freeze(job);
+}
+
+function checkJobName(name: unknown): void {
+  if (typeof name !== "string" || name.trim() === "") {
+    throw new EngineError("JOB_INVALID", `a job's name must be text, not blank, got ${shown(name)}`);
+  }
+  if (name.includes("@")) {
+    throw invalid(name, "must not have an @ in its name: it stands between a name and its signature");
+  }
+}
+
+function checkOptions(job: Job): void {
+  const { name, isolation, source, jobId, input } = job;
+  if (isolation !== "inline" && isolation !== "thread") {
+    throw invalid(name, `isolation must be "inline" or "thread", got ${shown(isolation)}`);
+  }
+  if (source !== undefined && !isSource(source)) {
+    throw invalid(name, `source must be { module, export }, both text and not blank, got ${shown(source)}`);
+  }
+  if (isolation === "thread" && source === undefined) {
+    throw invalid(
+      name,
+      "runs in a thread, which must import it: export it and give source: { module: import.meta.url, export: … }",
+    );
+  }
+  if (jobId !== undefined && !(Number.isSafeInteger(jobId) && jobId >= 0)) {
+    throw invalid(name, `jobId must be a whole number, at least 0, got ${shown(jobId)}`);
+  }
+  if (input !== undefined && typeof input["~standard"]?.validate !== "function") {
+    throw invalid(name, "input must be a Standard Schema, such as zod, Valibot or ArkType make");
+  }
+}
+
+function isSource(source: JobSource): boolean {
+  return [source.module, source.export].every((part) => typeof part === "string" && part !== "");
+}
+
+function invalid(name: string, problem: string): EngineError {
+  return new EngineError("JOB_INVALID", `job ${shown(name)} ${problem}`);
 }

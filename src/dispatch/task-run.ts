@@ -21,7 +21,10 @@ export interface TaskRun {
   readonly timeoutMs: number;
   /** How often this attempt was lost already; one that was lost twice runs with no other such beside it. */
   readonly interruptions: number;
-  /** Await this before the job runs: its start is made durable first, so that a job that kills its process is counted. */
+  /**
+   * Await this before the job runs: its start is made durable first, so that a job that kills its process is counted.
+   * The owner has heard of the start by then. If it rejects, the job does not run and nothing more is told.
+   */
   readonly confirmStart?: () => Promise<void>;
   /** The instance's committed context and the outputs of what the task waited for, as the attempt starts. */
   readonly inputs: () => TaskInputs | Promise<TaskInputs>;

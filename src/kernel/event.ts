@@ -11,7 +11,8 @@ import type { CancelCause, EndStatus } from "./status.ts";
  */
 export type Event =
   | InstanceCreated
-  | { readonly type: "InstanceStarted" }
+  /** From now on it runs; an instance above its workflow's maximum is created first and started later. */
+  | { readonly type: "InstanceStarted"; readonly deadline?: number }
   | { readonly type: "PauseRequested" }
   | { readonly type: "InstancePaused" }
   | { readonly type: "InstanceResumed" }
@@ -45,8 +46,6 @@ export interface InstanceCreated {
   readonly generation: number;
   readonly context: Readonly<Record<string, Payload>>;
   readonly maxConcurrentTasks: number;
-  /** Epoch ms after which the instance fails; counted from its creation. */
-  readonly deadline?: number;
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
 }
@@ -66,12 +65,16 @@ export interface InstanceReopened {
   readonly generation: number;
   /** These run again. */
   readonly reset: readonly number[];
+  /** Of these, nested workflows start a new child instead of retrying the one they have. */
+  readonly anew?: readonly number[];
   /** Sub-tasks whose parent runs again and will generate its own. */
   readonly removed?: readonly number[];
   /** These are as the user says from now on. */
   readonly settled?: readonly SettledByUser[];
   readonly params?: { readonly task: number; readonly params: string };
   readonly deadline?: number;
+  /** Of a child that its parent retries: whom to tell this time. */
+  readonly parent?: ParentAddress;
 }
 
 export interface SettledByUser {

@@ -25,7 +25,6 @@ export type Input =
   /** The dispatcher took these back before they started. */
   | { readonly type: "NodesWithdrawn"; readonly runs: readonly TaskAttempt[] }
   | DecisionEvaluated
-  | ChildStarted
   | ChildEnded
   /** Some wake-up of the instance may be due: retries, its deadline. */
   | { readonly type: "TimerDue" };
@@ -87,12 +86,6 @@ export interface DecisionEvaluated {
   readonly task: number;
   readonly attempt: number;
   readonly value: { readonly ok: unknown } | { readonly failure: Failure };
-}
-
-export interface ChildStarted extends TaskAttempt {
-  readonly type: "ChildStarted";
-  readonly generation: number;
-  readonly childId: string;
 }
 
 export interface ChildEnded extends TaskAttempt {

@@ -39,7 +39,11 @@ export interface Store {
   /** Unfinished and finished ones together, newest first. */
   listInstances(filter: InstanceFilter): Promise<InstanceSummary[]>;
   /** Ids of finished instances of that status that ended before the given time; for retention. */
-  finishedBefore(filter: { status: EndStatus; endedBefore: number; limit: number }): Promise<{ key: number; id: string }[]>;
+  finishedBefore(filter: {
+    status: EndStatus;
+    endedBefore: number;
+    limit: number;
+  }): Promise<{ key: number; id: string }[]>;
 
   loadOutbox(shard: number): Promise<OutboxRow[]>;
   /** How far this shard has taken in what each other shard sent it. */

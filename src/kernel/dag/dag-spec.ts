@@ -57,6 +57,8 @@ export interface NodeSpec {
   /** Of a nested workflow: which definition. Without a version, the newest at submit. */
   workflowName?: string;
   workflowVersion?: string;
+  /** Of a sub-task: other sub-tasks of its parent, by name, that it waits for. */
+  dependsOn?: string[];
 }
 
 export interface EdgeSpec {

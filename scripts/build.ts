@@ -1,0 +1,14 @@
+/** `npm run build`: compiles src/ into dist/, with types and source maps, and puts the SQL files beside the code that reads them. */
+import { cpSync, globSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { root, run } from "./run.ts";
+
+const out = join(root, "dist");
+rmSync(out, { recursive: true, force: true });
+
+if (run("tsc", ["-p", "tsconfig.build.json"])) {
+  const src = join(root, "src");
+  for (const file of globSync("**/*.sql", { cwd: src })) cpSync(join(src, file), join(out, file));
+} else {
+  process.exitCode = 1;
+}

@@ -1,0 +1,45 @@
+import type { EdgeSpec, NodeId } from "../kernel/dag/dag-spec.ts";
+
+/** The edges of a definition in their order. The way out of a node is looked up, not searched. */
+export class DagEdges {
+  readonly #edges: EdgeSpec[] = [];
+  #leaving: Map<NodeId, EdgeSpec[]> | undefined;
+
+  constructor(edges: Iterable<EdgeSpec>) {
+    for (const edge of edges) this.#edges.push(edge);
+  }
+
+  get all(): readonly EdgeSpec[] {
+    return this.#edges;
+  }
+
+  /** Those that a run may take: an edge switched off in the definition leads nowhere. */
+  get enabled(): EdgeSpec[] {
+    return this.#edges.filter(isEnabled);
+  }
+
+  add(edge: EdgeSpec): void {
+    this.#edges.push(edge);
+    if (this.#leaving !== undefined) index(this.#leaving, edge);
+  }
+
+  /** The nodes that wait for this one. */
+  successors(nodeId: NodeId): NodeId[] {
+    if (this.#leaving === undefined) {
+      this.#leaving = new Map();
+      for (const edge of this.#edges) index(this.#leaving, edge);
+    }
+    const leaving = this.#leaving.get(nodeId) ?? [];
+    return [...new Set(leaving.filter(isEnabled).map((edge) => edge.to))];
+  }
+}
+
+function isEnabled(edge: EdgeSpec): boolean {
+  return edge.enable ?? true;
+}
+
+function index(leaving: Map<NodeId, EdgeSpec[]>, edge: EdgeSpec): void {
+  const edges = leaving.get(edge.from);
+  if (edges === undefined) leaving.set(edge.from, [edge]);
+  else edges.push(edge);
+}

@@ -1,0 +1,62 @@
+import type { Job } from "./job.ts";
+import type { SchemaIssue, SchemaResult } from "./standard-schema.ts";
+
+/** Whether parameters fit a job: the value its function is to receive, or what is wrong with them, in one line. */
+export type ParamsVerdict =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly issues: string };
+
+/** The check before a task runs. A schema that throws has not accepted. */
+export async function validateParams(job: Job, params: unknown): Promise<ParamsVerdict> {
+  if (job.input === undefined) return { ok: true, value: params };
+  try {
+    return verdict(await job.input["~standard"].validate(params));
+  } catch (error) {
+    return schemaThrew(error);
+  }
+}
+
+/**
+ * The check where nobody can wait: while building. `undefined` when the schema answers only later; such parameters are
+ * first checked before their task runs.
+ */
+export function validateParamsNow(job: Job, params: unknown): ParamsVerdict | undefined {
+  if (job.input === undefined) return { ok: true, value: params };
+  try {
+    const result = job.input["~standard"].validate(params);
+    if (!isPromise(result)) return verdict(result);
+    // Its answer is not waited for; a rejection must not end the process.
+    Promise.resolve(result).catch(() => undefined);
+    return undefined;
+  } catch (error) {
+    return schemaThrew(error);
+  }
+}
+
+/** A node's parameters. Text that is not JSON is itself the parameter, as in PowerJob's files; blank text is none. */
+export function paramsFromText(text: string | null | undefined): unknown {
+  if (text === undefined || text === null || text.trim() === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function verdict(result: SchemaResult<unknown>): ParamsVerdict {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  return { ok: false, issues: result.issues.map(describeIssue).join("; ") };
+}
+
+function describeIssue(issue: SchemaIssue): string {
+  const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
+  return path === "" ? issue.message : `${path}: ${issue.message}`;
+}
+
+function schemaThrew(error: unknown): ParamsVerdict {
+  return { ok: false, issues: `the schema itself failed: ${error instanceof Error ? error.message : String(error)}` };
+}
+
+function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
+  return typeof value === "object" && value !== null && "then" in value;
+}

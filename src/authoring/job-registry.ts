@@ -1,0 +1,124 @@
+import { EngineError } from "../base/error.ts";
+import type { NodeId } from "../kernel/dag/dag-spec.ts";
+import { didYouMean } from "./closest-name.ts";
+import type { Job } from "./job.ts";
+import { describeJob, type JobDescription, type JobMetadata } from "./job-metadata.ts";
+import { paramsFromText, validateParamsNow } from "./job-params.ts";
+import { reconcileJobs, type Reconciliation } from "./job-reconcile.ts";
+import { shown } from "./setting-check.ts";
+
+/** How a task says which job it runs. A node's fields, or the kernel's `TaskDefinition`, fit as they are. */
+export interface JobReference {
+  /** A name, or a full id `name@signature`. */
+  readonly jobName?: string | null | undefined;
+  /** Looked at without a name: the number a job was registered with, or else the digits of its name. */
+  readonly jobId?: NodeId | null | undefined;
+  /** The node's text. Looked at only where the name stands for several signatures. */
+  readonly params?: string | null | undefined;
+}
+
+export interface RegisteredJob {
+  /** `name@signature`. */
+  readonly id: string;
+  readonly job: Job;
+  readonly description: JobDescription;
+}
+
+/** The jobs of one engine, by name and signature. */
+export class JobRegistry {
+  readonly #byId = new Map<string, RegisteredJob>();
+  readonly #byName = new Map<string, RegisteredJob[]>();
+  /** PowerJob's numbers, as text, to names. */
+  readonly #nameByJobId = new Map<string, string>();
+  #missingNames: ReadonlySet<string> = new Set();
+
+  /** Returns the job's id. Throws JOB_DUPLICATE. */
+  register(job: Job): string {
+    const description = describeJob(job);
+    const { id, name } = description;
+    if (this.#byId.has(id)) {
+      throw new EngineError(
+        "JOB_DUPLICATE",
+        `job ${shown(name)} is already registered with these parameters, as ${id}`,
+      );
+    }
+    this.#claimJobId(job);
+    const registered: RegisteredJob = { id, job, description };
+    this.#byId.set(id, registered);
+    this.#byName.set(name, [...(this.#byName.get(name) ?? []), registered]);
+    return id;
+  }
+
+  get(id: string): RegisteredJob | undefined {
+    return this.#byId.get(id);
+  }
+
+  get names(): string[] {
+    return [...this.#byName.keys()].toSorted();
+  }
+
+  /** Throws JOB_MISSING, or JOB_AMBIGUOUS where the name has several signatures and the params do not choose one. */
+  resolve(reference: JobReference): RegisteredJob {
+    const name = this.#nameIn(reference);
+    const exact = this.#byId.get(name);
+    if (exact !== undefined) return exact;
+
+    const [only, ...others] = this.#byName.get(name) ?? [];
+    if (only === undefined) throw this.#missing(name);
+    return others.length === 0 ? only : choose(name, [only, ...others], paramsFromText(reference.params));
+  }
+
+  /** Compares what is stored with what is registered; the caller saves, removes and logs accordingly. */
+  reconcile(stored: readonly JobMetadata[], nowMs: number): Reconciliation {
+    const present = Array.from(this.#byId.values(), ({ description }) => description);
+    const reconciliation = reconcileJobs({ present, stored, nowMs });
+    const missing = reconciliation.changes.filter(({ kind }) => kind === "missing");
+    this.#missingNames = new Set(missing.flatMap(({ name, id }) => [name, id]));
+    return reconciliation;
+  }
+
+  /** Signatures of one name may share a number; two names may not. */
+  #claimJobId(job: Job): void {
+    if (job.jobId === undefined) return;
+    const jobId = String(job.jobId);
+    const owner = this.#nameByJobId.get(jobId);
+    if (owner !== undefined && owner !== job.name) {
+      throw new EngineError("JOB_DUPLICATE", `job ${shown(job.name)}: jobId ${jobId} belongs to job ${shown(owner)}`);
+    }
+    this.#nameByJobId.set(jobId, job.name);
+  }
+
+  #nameIn({ jobName, jobId }: JobReference): string {
+    if (jobName !== undefined && jobName !== null) return jobName;
+    if (jobId === undefined || jobId === null) throw new EngineError("JOB_MISSING", "the task names no job");
+    return this.#nameByJobId.get(String(jobId)) ?? String(jobId);
+  }
+
+  #missing(name: string): EngineError {
+    if (this.#missingNames.has(name)) {
+      return new EngineError(
+        "JOB_MISSING",
+        `job ${shown(name)} was registered earlier, but its function is not here now`,
+      );
+    }
+    const hint = didYouMean(name, this.#byName.keys());
+    return new EngineError("JOB_MISSING", `job ${shown(name)} is not registered${hint} (${knownJobs(this.names)})`);
+  }
+}
+
+const namesShownMax = 20;
+
+function knownJobs(names: readonly string[]): string {
+  if (names.length === 0) return "no job is";
+  const more = names.length > namesShownMax ? ` and ${names.length - namesShownMax} more` : "";
+  return `registered: ${names.slice(0, namesShownMax).join(", ")}${more}`;
+}
+
+function choose(name: string, candidates: readonly RegisteredJob[], params: unknown): RegisteredJob {
+  const fitting = candidates.filter(({ job }) => validateParamsNow(job, params)?.ok === true);
+  const [chosen] = fitting;
+  if (chosen !== undefined && fitting.length === 1) return chosen;
+  const ids = (chosen === undefined ? candidates : fitting).map(({ id }) => id).join(", ");
+  const fit = chosen === undefined ? "the params fit none of them" : "the params fit more than one";
+  throw new EngineError("JOB_AMBIGUOUS", `job ${shown(name)} has several signatures and ${fit}: use one of ${ids}`);
+}

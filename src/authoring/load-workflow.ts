@@ -1,0 +1,110 @@
+import { createHash, randomUUID } from "node:crypto";
+import { EngineError } from "../base/error.ts";
+import { checkSpec } from "../kernel/dag/check.ts";
+import type { DagSpec, EdgeSpec, NodeId, NodeSpec, NodeType } from "../kernel/dag/dag-spec.ts";
+import { copyAsJson } from "./json-text.ts";
+import { shown } from "./setting-check.ts";
+import { type Dependency, Task } from "./task.ts";
+import type { NumberedTask, WorkflowParts } from "./workflow.ts";
+
+/** PowerJob and TIS keep a workflow's name outside its file. */
+const defaultName = "unnamed";
+
+/** Takes a dag-spec apart without losing a field of it. */
+export function loadWorkflow(given: unknown, name: string | undefined): WorkflowParts {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new EngineError(
+      "WORKFLOW_INVALID",
+      `a workflow is read from an object with nodes and edges, got ${shown(given)}`,
+    );
+  }
+  const spec = copyAsJson(given, "the workflow") as DagSpec & { id?: unknown };
+  if (name !== undefined) spec.name = name;
+  settleSpelling(spec);
+  checkSpec(spec);
+
+  const { nodes, edges, id, ...settings } = spec;
+  const workflowName = spec.name ?? defaultName;
+  return {
+    id: typeof id === "string" ? id : randomUUID(),
+    name: workflowName,
+    settings: id === undefined ? settings : { id: id as string, ...settings },
+    tasks: loadTasks(nodes, edges ?? [], workflowName),
+    edges: edges ?? [],
+  };
+}
+
+/** What others write for the same: words for a node's type (TIS), and params as the object whose JSON is meant. */
+function settleSpelling(spec: { nodes?: unknown }): void {
+  if (!Array.isArray(spec.nodes)) return;
+  for (const node of spec.nodes as (NodeSpec | null)[]) {
+    if (node === null) continue;
+    const { nodeType, nodeParams }: { nodeType?: unknown; nodeParams?: unknown } = node;
+    const type = nodeTypeWords.get(nodeType);
+    if (type !== undefined) node.nodeType = type;
+    if (typeof nodeParams === "object" && nodeParams !== null) node.nodeParams = JSON.stringify(nodeParams);
+  }
+}
+
+const nodeTypeWords: ReadonlyMap<unknown, NodeType> = new Map<unknown, NodeType>([
+  ["JOB", 1],
+  ["TASK", 1],
+  ["DECISION", 2],
+  ["CONTROL", 2],
+  ["NESTED_WORKFLOW", 3],
+]);
+
+function loadTasks(nodes: readonly NodeSpec[], edges: readonly EdgeSpec[], workflowName: string): NumberedTask[] {
+  const names = nameTasks(nodes);
+  const dependencies = namedDependencies(edges, names);
+  const ids = new Set<string>();
+  return nodes.map(({ nodeId, ...node }) => {
+    const id = node.taskId ?? derivedUuid(`${workflowName}\n${nodeId}`);
+    if (ids.has(id)) {
+      const problem = `two nodes have the taskId ${shown(id)}`;
+      throw new EngineError("WORKFLOW_INVALID", `workflow ${shown(workflowName)}: ${problem}`);
+    }
+    ids.add(id);
+    const task = new Task({ id, name: names.get(nodeId) ?? "", node, dependencies: dependencies.get(nodeId) ?? [] });
+    return { nodeId, task };
+  });
+}
+
+/** Later nodes of a name that is taken are called `name#nodeId`. */
+function nameTasks(nodes: readonly NodeSpec[]): Map<NodeId, string> {
+  const taken = new Set<string>();
+  const names = new Map<NodeId, string>();
+  for (const { nodeId, nodeName } of nodes) {
+    let name = nodeName ?? String(nodeId);
+    while (taken.has(name)) name = `${name}#${nodeId}`;
+    taken.add(name);
+    names.set(nodeId, name);
+  }
+  return names;
+}
+
+function namedDependencies(edges: readonly EdgeSpec[], names: ReadonlyMap<NodeId, string>): Map<NodeId, Dependency[]> {
+  const dependencies = new Map<NodeId, Dependency[]>();
+  for (const { from, to, property, enable } of edges) {
+    const name = names.get(from);
+    if (name === undefined || enable === false) continue;
+    const dependency = typeof property === "string" ? { name, when: property } : { name };
+    const known = dependencies.get(to);
+    if (known === undefined) dependencies.set(to, [dependency]);
+    else known.push(dependency);
+  }
+  return dependencies;
+}
+
+/** A UUID (version 8) made of text: a node that brings no id has the same one each time its file is read. */
+function derivedUuid(text: string): string {
+  const hex = createHash("sha256").update(text).digest("hex");
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    variant + hex.slice(17, 20),
+    hex.slice(20, 32),
+  ].join("-");
+}

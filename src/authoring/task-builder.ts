@@ -1,0 +1,205 @@
+import { randomUUID } from "node:crypto";
+import type { NodeType } from "../kernel/dag/dag-spec.ts";
+import type { RetryPolicy } from "../kernel/retry.ts";
+import type { Job } from "./job.ts";
+import { SettingCheck, shown } from "./setting-check.ts";
+import { type Dependency, paramsText, Task, type TaskNode } from "./task.ts";
+import type { Workflow } from "./workflow.ts";
+
+/** Params may be left out where the job accepts none. */
+export type ParamsArgument<Input> = undefined extends Input ? [params?: Input] : [params: Input];
+
+export interface DependencyOptions {
+  /** Where the dependency is a decision: the result that leads here. */
+  when?: string | boolean;
+}
+
+/** What the task does: exactly one of these. */
+interface Work {
+  job?: { job: Job | undefined; name: string; params: unknown };
+  decision?: string;
+  nested?: Workflow | string;
+}
+
+const defaultTimeoutSeconds = 30;
+
+/**
+ * Describes a task. Calls may come in any order, and `build` may be called again for another, independent task.
+ *
+ * ```ts
+ * new TaskBuilder("orders").withJobFunction(extract, { table: "orders" }).withTimeout(60).withRetryCount(3).build();
+ * ```
+ */
+export class TaskBuilder<Params = unknown> {
+  readonly #name: string;
+  readonly #work: Work = {};
+  readonly #dependencies: { name: string; when?: string | boolean | undefined }[] = [];
+  #timeoutSeconds = defaultTimeoutSeconds;
+  #retryCount = 0;
+  #retryPolicy: Partial<RetryPolicy> | undefined;
+  #domain: string | undefined;
+  #skipWhenFailed = false;
+  #enabled = true;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** The job to run: the job itself, which checks the types of its params, or the name it is registered under. */
+  withJobFunction(name: string, params?: unknown): TaskBuilder;
+  withJobFunction<P, O, Input>(job: Job<P, O, Input>, ...params: ParamsArgument<Input>): TaskBuilder<Input>;
+  withJobFunction(job: Job | string, params?: unknown): TaskBuilder {
+    this.#work.job =
+      typeof job === "object" && job !== null ? { job, name: job.name, params } : { job: undefined, name: job, params };
+    return this;
+  }
+
+  /** How long one attempt may take. Default 30. */
+  withTimeout(seconds: number): this {
+    this.#timeoutSeconds = seconds;
+    return this;
+  }
+
+  /** How often a failed or timed-out attempt is repeated. Default 0. */
+  withRetryCount(count: number): this {
+    this.#retryCount = count;
+    return this;
+  }
+
+  /** How long to wait before each retry, and which errors are final. By default 1 s, 2 s, 4 s … up to an hour. */
+  withRetryPolicy(policy: Partial<RetryPolicy>): this {
+    this.#retryPolicy = policy;
+    return this;
+  }
+
+  /** Waits for the named task. */
+  withDependency(name: string, options: DependencyOptions = {}): this {
+    this.#dependencies.push({ name, when: options.when });
+    return this;
+  }
+
+  withDependencies(names: Iterable<string>): this {
+    for (const name of names) this.withDependency(name);
+    return this;
+  }
+
+  /** The pool to run in; without it, the workflow's. */
+  withDomain(domain: string): this {
+    this.#domain = domain;
+    return this;
+  }
+
+  /** A failure of this task holds nothing up: its successors go on. */
+  withSkipWhenFailed(flag = true): this {
+    this.#skipWhenFailed = flag;
+    return this;
+  }
+
+  /** A task that is not enabled is passed over. */
+  withEnabled(flag = true): this {
+    this.#enabled = flag;
+    return this;
+  }
+
+  /** Makes the task a decision: a CEL expression over `context` and `outputs`, whose result chooses among its successors. */
+  withDecision(expression: string): this {
+    this.#work.decision = expression;
+    return this;
+  }
+
+  /** Makes the task run a whole workflow: this one, or the newest of that name at submit. */
+  withNestedWorkflow(workflow: Workflow | string): this {
+    this.#work.nested = workflow;
+    return this;
+  }
+
+  /** Throws TASK_INVALID, PARAMS_INVALID or VALUE_NOT_SERIALIZABLE. */
+  build(): Task<Params> {
+    this.#check();
+    const id = randomUUID();
+    const { job, nested } = this.#work;
+    return new Task<Params>({
+      id,
+      name: this.#name,
+      node: { taskId: id, ...this.#workFields(), ...this.#settingFields() },
+      job: job?.job,
+      nestedWorkflow: typeof nested === "object" ? nested : undefined,
+      dependencies: distinct(this.#dependencies),
+    });
+  }
+
+  #workFields(): TaskNode {
+    const { job, decision, nested } = this.#work;
+    const named = (nodeType: NodeType): TaskNode => ({ nodeType, nodeName: this.#name });
+    if (decision !== undefined) return { ...named(2), nodeParams: decision };
+    if (nested !== undefined) return { ...named(3), workflowName: typeof nested === "string" ? nested : nested.name };
+
+    const text = paramsText({ taskName: this.#name, job: job?.job, params: job?.params });
+    const node: TaskNode = { ...named(1), jobName: job?.name ?? "" };
+    return text === undefined ? node : { ...node, nodeParams: text };
+  }
+
+  /** Defaults are left out, except the timeout: a file without one means an hour. */
+  #settingFields(): TaskNode {
+    const fields: TaskNode = { timeoutSeconds: this.#timeoutSeconds };
+    if (this.#retryCount > 0) fields.retryCount = this.#retryCount;
+    if (this.#retryPolicy !== undefined) fields.retryPolicy = copyRetryPolicy(this.#retryPolicy);
+    if (this.#domain !== undefined) fields.domain = this.#domain;
+    if (this.#skipWhenFailed) fields.skipWhenFailed = true;
+    if (!this.#enabled) fields.enable = false;
+    return fields;
+  }
+
+  #check(): void {
+    new SettingCheck("TASK_INVALID", "a task").name("its name", this.#name);
+    const check = new SettingCheck("TASK_INVALID", `task ${shown(this.#name)}`);
+    checkWork(check, this.#work);
+    check.seconds("timeout", this.#timeoutSeconds);
+    check.wholeNumber("retry count", this.#retryCount, 0);
+    check.flag("skipWhenFailed", this.#skipWhenFailed);
+    check.flag("enabled", this.#enabled);
+    if (this.#domain !== undefined) check.name("domain", this.#domain);
+    if (this.#retryPolicy !== undefined) checkRetryPolicy(check, this.#retryPolicy);
+    for (const { name, when } of this.#dependencies) {
+      check.name("dependency", name);
+      if (when !== undefined && typeof when !== "boolean") check.name("when", when);
+    }
+  }
+}
+
+function checkWork(check: SettingCheck, work: Work): void {
+  const chosen = Object.keys(work).length;
+  if (chosen === 0) check.refuse("has nothing to do: give it a job, a decision or a nested workflow");
+  if (chosen > 1) check.refuse("can be only one of a job, a decision and a nested workflow");
+  if (work.job !== undefined) check.name("job name", work.job.name);
+  if ("decision" in work) check.name("decision", work.decision);
+  if ("nested" in work)
+    check.name("nested workflow", typeof work.nested === "object" ? work.nested?.name : work.nested);
+}
+
+function checkRetryPolicy(check: SettingCheck, policy: Partial<RetryPolicy>): void {
+  if (typeof policy !== "object" || policy === null)
+    check.refuse(`retry policy must be an object, got ${shown(policy)}`);
+  const { initialMs, factor, maxMs, jitter, nonRetryable } = policy;
+  const max = Number.MAX_VALUE;
+  if (initialMs !== undefined) check.numberWithin("retry policy's initialMs", initialMs, { min: 0, max });
+  if (factor !== undefined) check.numberWithin("retry policy's factor", factor, { min: 1, max });
+  if (maxMs !== undefined) check.numberWithin("retry policy's maxMs", maxMs, { min: 0, max });
+  if (jitter !== undefined) check.numberWithin("retry policy's jitter", jitter, { min: 0, max: 1 });
+  if (nonRetryable !== undefined) check.texts("retry policy's nonRetryable", nonRetryable);
+}
+
+/** Without what is `undefined`, which would hide the default. */
+function copyRetryPolicy(policy: Partial<RetryPolicy>): Partial<RetryPolicy> {
+  return Object.fromEntries(Object.entries(structuredClone(policy)).filter(([, value]) => value !== undefined));
+}
+
+/** Saying the same twice is saying it once. */
+function distinct(dependencies: readonly { name: string; when?: string | boolean | undefined }[]): Dependency[] {
+  const byText = new Map<string, Dependency>();
+  for (const { name, when } of dependencies) {
+    const dependency = when === undefined ? { name } : { name, when: String(when) };
+    byText.set(JSON.stringify(dependency), dependency);
+  }
+  return [...byText.values()];
+}

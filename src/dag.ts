@@ -1,0 +1,22 @@
+/** `heddle/dag`: PowerJob's algorithms as plain functions over a dag-spec. */
+export {
+  convert,
+  decide,
+  handleDisableEdges,
+  listReadyNodes,
+  listRoots,
+  resetRetryableNode,
+  valid,
+} from "./kernel/dag/powerjob.ts";
+export type { DagModel, DagNode } from "./kernel/dag/powerjob.ts";
+export type {
+  DagSpec,
+  EdgeSpec,
+  FailurePolicy,
+  MaxInstances,
+  NodeId,
+  NodeSpec,
+  NodeType,
+  OverflowPolicy,
+} from "./kernel/dag/dag-spec.ts";
+export type { RetryPolicy } from "./kernel/retry.ts";

@@ -1,0 +1,33 @@
+import type { Timer } from "../base/clock.ts";
+import { Abort } from "./abort.ts";
+import type { TaskRun } from "./task-run.ts";
+
+/** Lost this often already, a run is suspected of killing its process. */
+const interruptionsOfSuspect = 2;
+
+/** `parked` waits for its job to be registered and takes no part in the order; `over` may be reported on no more. */
+export type AttemptState = "queued" | "parked" | "running" | "over";
+
+/** A run inside the dispatcher, from enqueue to its one report. */
+export class Attempt {
+  readonly run: TaskRun;
+  /** Place in the order of arrival. */
+  readonly arrival: number;
+  readonly queuedAt: number;
+  readonly abort = new Abort();
+  state: AttemptState = "queued";
+  startedAt = 0;
+  /** The time from which the timeout counts; absent until the job itself runs. */
+  jobStartedAt: number | undefined;
+  timer: Timer | undefined;
+
+  constructor(run: TaskRun, arrival: number, queuedAt: number) {
+    this.run = run;
+    this.arrival = arrival;
+    this.queuedAt = queuedAt;
+  }
+
+  get suspect(): boolean {
+    return this.run.interruptions >= interruptionsOfSuspect;
+  }
+}

@@ -1,0 +1,210 @@
+/** What the tests of dispatch and worker share; it tests nothing itself, and has its name so that builds leave it out. */
+import type { Clock, Timer } from "../base/clock.ts";
+import type { LogFields, Logger } from "../base/logger.ts";
+import type { Execution } from "../kernel/event.ts";
+import type { Outcome } from "../kernel/input.ts";
+import type { Abort } from "./abort.ts";
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import type { TaskOwner, TaskRun } from "./task-run.ts";
+import type { Worker } from "./worker.ts";
+
+/** Lets everything happen that waits for nothing but its turn. */
+export async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Stands still until it is moved by hand. */
+export class HandClock implements Clock {
+  #now = 1_000_000;
+  #soon: (() => void)[] = [];
+  readonly #timers = new Set<{ at: number; callback: () => void }>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    const timer = { at: this.#now + delayMs, callback };
+    this.#timers.add(timer);
+    return { cancel: () => void this.#timers.delete(timer) };
+  }
+
+  soon(callback: () => void): void {
+    this.#soon.push(callback);
+  }
+
+  get timerCount(): number {
+    return this.#timers.size;
+  }
+
+  /** Time passes unnoticed, as while a job keeps the event loop busy. */
+  skip(ms: number): void {
+    this.#now += ms;
+  }
+
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await this.#runSoon();
+    for (;;) {
+      const due = [...this.#timers].filter((timer) => timer.at <= end).toSorted((a, b) => a.at - b.at)[0];
+      if (due === undefined) break;
+      this.#timers.delete(due);
+      this.#now = Math.max(this.#now, due.at);
+      due.callback();
+      await this.#runSoon();
+    }
+    this.#now = end;
+  }
+
+  async #runSoon(): Promise<void> {
+    await settle();
+    while (this.#soon.length > 0) {
+      const callbacks = this.#soon;
+      this.#soon = [];
+      for (const callback of callbacks) callback();
+      await settle();
+    }
+  }
+}
+
+export class LogBook implements Logger {
+  readonly lines: { level: string; fields: LogFields; message: string }[] = [];
+  debug = this.#writer("debug");
+  info = this.#writer("info");
+  warn = this.#writer("warn");
+  error = this.#writer("error");
+
+  #writer(level: string): (fields: LogFields, message: string) => void {
+    return (fields, message) => void this.lines.push({ level, fields, message });
+  }
+}
+
+export interface Call {
+  readonly run: TaskRun;
+  readonly abort: Abort;
+  readonly promise: Promise<Outcome>;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Its jobs end when the test says so, or as `answer` says. */
+export class HandWorker implements Worker {
+  readonly address = "hand";
+  readonly missing = new Set<string>();
+  readonly calls: Call[] = [];
+  answer: ((run: TaskRun) => Outcome | Promise<Outcome>) | undefined;
+  stopped = false;
+
+  hasJob(id: string): boolean {
+    return !this.missing.has(id);
+  }
+
+  execute(run: TaskRun, abort: Abort): Outcome | Promise<Outcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    // Where `answer` was given instead, nobody looks at this one; it may be rejected all the same.
+    promise.catch(() => undefined);
+    this.calls.push({ run, abort, promise, resolve, reject });
+    return this.answer?.(run) ?? promise;
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await Promise.resolve();
+  }
+
+  call(attemptId: string): Call {
+    const call = this.calls.findLast(({ run }) => run.attemptId === attemptId);
+    if (call === undefined) throw new Error(`${attemptId} was never started`);
+    return call;
+  }
+
+  get started(): string[] {
+    return this.calls.map(({ run }) => run.attemptId);
+  }
+}
+
+/** Writes down what it is told. */
+export class Owner implements TaskOwner {
+  readonly heard: string[] = [];
+  readonly outcomes = new Map<string, Outcome>();
+  readonly executions = new Map<string, Execution>();
+
+  started(run: TaskRun): void {
+    this.heard.push(`${run.attemptId} started`);
+  }
+
+  ended(run: TaskRun, outcome: Outcome, execution: Execution): void {
+    this.heard.push(`${run.attemptId} ${outcome.kind}`);
+    this.outcomes.set(run.attemptId, outcome);
+    this.executions.set(run.attemptId, execution);
+  }
+
+  withdrawn(run: TaskRun): void {
+    this.heard.push(`${run.attemptId} withdrawn`);
+  }
+
+  /** All but the starts. */
+  get ends(): string[] {
+    return this.heard.filter((line) => !line.endsWith(" started"));
+  }
+}
+
+const noInputs = { context: {}, outputs: {} };
+
+export const success: Outcome = { kind: "success" };
+
+export function makeRun(owner: TaskOwner, attemptId: string, given: Partial<TaskRun> = {}): TaskRun {
+  return {
+    attemptId,
+    instanceId: "instance",
+    workflowName: "nightly",
+    taskName: attemptId,
+    attempt: 1,
+    job: "job",
+    params: "{}",
+    domain: "default",
+    rank: 0,
+    successors: 0,
+    timeoutMs: 30_000,
+    interruptions: 0,
+    inputs: () => noInputs,
+    owner,
+    ...given,
+  };
+}
+
+/** A dispatcher with everything around it in the hands of the test. */
+export class Rig {
+  readonly clock = new HandClock();
+  readonly worker = new HandWorker();
+  readonly owner = new Owner();
+  readonly log = new LogBook();
+  readonly dispatcher: Dispatcher;
+
+  constructor(options: Partial<DispatcherOptions> = {}) {
+    const { clock, worker, log: logger } = this;
+    this.dispatcher = new Dispatcher({ clock, worker, logger, poolSizeMax: 64, ...options });
+  }
+
+  run(attemptId: string, given: Partial<TaskRun> = {}): TaskRun {
+    return makeRun(this.owner, attemptId, given);
+  }
+
+  async enqueue(...runs: readonly (TaskRun | string)[]): Promise<void> {
+    for (const run of runs) this.dispatcher.enqueue(typeof run === "string" ? this.run(run) : run);
+    await settle();
+  }
+
+  async finish(attemptId: string, outcome: Outcome = success): Promise<void> {
+    this.worker.call(attemptId).resolve(outcome);
+    await settle();
+  }
+
+  get running(): string[] {
+    return this.dispatcher.listRunning().map(({ run }) => run.attemptId);
+  }
+
+  get waiting(): string[] {
+    return this.dispatcher.listWaiting().map(({ run }) => run.attemptId);
+  }
+}

@@ -1,0 +1,89 @@
+import type { Attempt, AttemptState } from "./attempt.ts";
+import { AttemptHeap } from "./attempt-heap.ts";
+
+/** Every so many picks one goes to whoever waited longest, … */
+const agingEvery = 4;
+/** … provided it waited this long. */
+export const defaultAgingMs = 10_000;
+/** Entries that have left are swept once they outnumber those that wait by more than this. */
+const sweepSlack = 64;
+
+/**
+ * The waiting attempts of one domain, in order: lower rank, then more successors, then first come first served; but
+ * nobody starves (see `agingEvery`).
+ *
+ * Each attempt stands in a heap (by that order) and in a line (by arrival). It leaves one of them at once and the
+ * other lazily: an entry whose attempt is no longer `queued` is passed over.
+ */
+export class TaskQueue {
+  readonly #agingMs: number;
+  readonly #heap = new AttemptHeap();
+  #line: Attempt[] = [];
+  #lineHead = 0;
+  #size = 0;
+  #picks = 0;
+
+  constructor(agingMs: number = defaultAgingMs) {
+    this.#agingMs = agingMs;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  put(attempt: Attempt): void {
+    attempt.state = "queued";
+    this.#size++;
+    this.#line.push(attempt);
+    this.#heap.push(attempt);
+  }
+
+  /** What is taken counts as running; a caller that cannot run it sets another state. */
+  take(now: number): Attempt | undefined {
+    if (this.#size === 0) return undefined;
+    this.#picks++;
+    const attempt = (this.#picks % agingEvery === 0 ? this.#aged(now) : undefined) ?? this.#best();
+    if (attempt !== undefined) this.remove(attempt, "running");
+    return attempt;
+  }
+
+  /** Only for an attempt that is queued here. */
+  remove(attempt: Attempt, state: Exclude<AttemptState, "queued">): void {
+    attempt.state = state;
+    this.#size--;
+    if (this.#size === 0) this.#clear();
+    else this.#sweep();
+  }
+
+  #best(): Attempt | undefined {
+    for (;;) {
+      const best = this.#heap.pop();
+      if (best === undefined || isQueued(best)) return best;
+    }
+  }
+
+  #aged(now: number): Attempt | undefined {
+    let oldest = this.#line[this.#lineHead];
+    while (oldest !== undefined && !isQueued(oldest)) oldest = this.#line[++this.#lineHead];
+    return oldest !== undefined && now - oldest.queuedAt >= this.#agingMs ? oldest : undefined;
+  }
+
+  #clear(): void {
+    this.#heap.clear();
+    this.#line.length = 0;
+    this.#lineHead = 0;
+  }
+
+  #sweep(): void {
+    const entriesMax = 2 * this.#size + sweepSlack;
+    if (this.#heap.length > entriesMax) this.#heap.keep(isQueued);
+    if (this.#line.length > entriesMax) {
+      this.#line = this.#line.slice(this.#lineHead).filter(isQueued);
+      this.#lineHead = 0;
+    }
+  }
+}
+
+function isQueued(attempt: Attempt): boolean {
+  return attempt.state === "queued";
+}

@@ -1,0 +1,32 @@
+import type { Clock } from "../base/clock.ts";
+import type { Attempt } from "./attempt.ts";
+
+/** Jobs that were called and have not settled, among them those that ignore their signal and hold no slot any more. */
+export class UnsettledJobs {
+  readonly #attempts = new Set<Attempt>();
+  #whenNone: (() => void) | undefined;
+
+  add(attempt: Attempt): void {
+    this.#attempts.add(attempt);
+  }
+
+  delete(attempt: Attempt): void {
+    this.#attempts.delete(attempt);
+    if (this.#attempts.size === 0) this.#whenNone?.();
+  }
+
+  /** Those whose attempt is over: timed out, or told to stop. */
+  abandoned(): Attempt[] {
+    return [...this.#attempts].filter((attempt) => attempt.state === "over");
+  }
+
+  /** Resolves when all have settled, or after the grace. */
+  async settled(clock: Clock, graceMs: number): Promise<void> {
+    if (this.#attempts.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#whenNone = resolve;
+    const grace = clock.after(graceMs, resolve);
+    await promise;
+    grace.cancel();
+  }
+}

@@ -1,0 +1,50 @@
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import { isInFlight, Phase, statusOf } from "../kernel/dag/task-state.ts";
+import type { InstanceStatus, TaskStatus } from "../kernel/status.ts";
+import { taskNumbers } from "./instance-view.ts";
+
+/** Where an instance stands, and what it would go on from. */
+export interface Breakpoint {
+  readonly instanceId: string;
+  readonly status: InstanceStatus;
+  readonly completedTasks: readonly string[];
+  readonly runningTasks: readonly string[];
+  readonly dag: {
+    readonly nodes: readonly { readonly name: string; readonly status: TaskStatus }[];
+    readonly edges: readonly { readonly from: string; readonly to: string; readonly isOff: boolean }[];
+  };
+  readonly context: Readonly<Record<string, unknown>>;
+  /** Epoch ms of the last change. */
+  readonly updatedAt: number;
+  readonly spentMs: number;
+}
+
+export function viewBreakpoint(machine: DagMachine, now: number): Omit<Breakpoint, "context"> {
+  const { state, address } = machine;
+  const { graph } = state;
+  const tasks = taskNumbers(machine);
+  const name = (task: number): string => state.definition(task).name;
+  const subTaskEdges = tasks.flatMap((task) => {
+    const parent = state.parentOf(task);
+    return parent === undefined ? [] : [{ from: name(parent), to: name(task), isOff: false }];
+  });
+  return {
+    instanceId: address.id,
+    status: state.status,
+    completedTasks: tasks.filter((task) => state.phase(task) === Phase.success).map(name),
+    runningTasks: tasks.filter((task) => isInFlight(state.phase(task))).map(name),
+    dag: {
+      nodes: tasks.map((task) => ({ name: name(task), status: statusOf(state.phase(task)) })),
+      edges: [
+        ...Array.from(graph.edgeFrom, (from, edge) => ({
+          from: name(from),
+          to: name(graph.edgeTo[edge] as number),
+          isOff: state.isEdgeOff(edge),
+        })),
+        ...subTaskEdges,
+      ],
+    },
+    updatedAt: state.updatedAt,
+    spentMs: state.startedAt === undefined ? 0 : (state.endedAt ?? now) - state.startedAt,
+  };
+}

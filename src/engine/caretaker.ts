@@ -1,0 +1,96 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
+import type { EndStatus } from "../kernel/status.ts";
+import type { InstanceEntry } from "../runtime/instance-entry.ts";
+import type { Region } from "../runtime/region.ts";
+import type { Store } from "../stores/store.ts";
+
+const minuteMs = 60_000;
+
+/** How many ended instances are removed at a time: short commits, so that work goes on between them. */
+const purgeChunk = 500;
+
+const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
+
+export interface CareOptions {
+  /** Idle instances leave memory after this long. */
+  readonly idleMs: number;
+  /** Instances that have not moved for this long are reported. */
+  readonly stuckMs: number;
+  /** Ended instances are purged after this long, by status; 0 means never. */
+  readonly retentionMs: Readonly<Record<EndStatus, number>>;
+}
+
+/** What has to be done now and then: letting idle instances go, finding stuck ones, purging old ones. */
+export class Caretaker {
+  readonly #region: Region;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #options: CareOptions;
+  readonly #onStuck: (entry: InstanceEntry) => void;
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(parts: {
+    region: Region;
+    store: Store;
+    clock: Clock;
+    logger: Logger;
+    options: CareOptions;
+    onStuck: (entry: InstanceEntry) => void;
+  }) {
+    this.#region = parts.region;
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#options = parts.options;
+    this.#onStuck = parts.onStuck;
+  }
+
+  start(): void {
+    this.#timer = this.#clock.after(minuteMs, () => void this.#round());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  async #round(): Promise<void> {
+    try {
+      this.#sweep();
+      await this.#purge();
+    } catch (error) {
+      this.#logger.warn({ error: String(error) }, "a care round did not finish; the next will try again");
+    }
+    if (!this.#isStopped) this.start();
+  }
+
+  #sweep(): void {
+    const now = this.#clock.now();
+    const { idleMs, stuckMs } = this.#options;
+    for (const entry of this.#region.sweep({ idleBefore: now - idleMs, stuckBefore: now - stuckMs })) {
+      const { id: instanceId, workflow, lastTurnAt } = entry;
+      this.#logger.warn({ instanceId, workflow, lastTurnAt }, "an instance has made no progress for a long time");
+      this.#onStuck(entry);
+    }
+  }
+
+  async #purge(): Promise<void> {
+    for (const status of endStatuses) {
+      const keepMs = this.#options.retentionMs[status];
+      if (keepMs > 0) await this.purgeEnded(status, this.#clock.now() - keepMs);
+    }
+  }
+
+  /** Gives back how many were removed. */
+  async purgeEnded(status: EndStatus, endedBefore: number): Promise<number> {
+    for (let purged = 0; ; ) {
+      const found = await this.#store.finishedBefore({ status, endedBefore, limit: purgeChunk });
+      if (found.length === 0 || this.#isStopped) return purged;
+      await this.#region.purge(found);
+      purged += found.length;
+    }
+  }
+}

@@ -1,0 +1,437 @@
+import { hostname } from "node:os";
+import { defineJob, type JobFunction, type JobOptions } from "../authoring/job.ts";
+import { JobRegistry } from "../authoring/job-registry.ts";
+import type { Task } from "../authoring/task.ts";
+import { paramsText } from "../authoring/task.ts";
+import { toJsonText } from "../authoring/json-text.ts";
+import type { Workflow } from "../authoring/workflow.ts";
+import { EngineError } from "../base/error.ts";
+import { Dispatcher } from "../dispatch/dispatcher.ts";
+import { attemptId } from "../kernel/address.ts";
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { TaskDefinition } from "../kernel/dag/graph.ts";
+import type { Event } from "../kernel/event.ts";
+import type { Input } from "../kernel/input.ts";
+import { type EndStatus, hasEnded } from "../kernel/status.ts";
+import { Definitions } from "../runtime/definitions.ts";
+import { Expressions } from "../runtime/expression.ts";
+import { Region } from "../runtime/region.ts";
+import { parseTexts, readTexts } from "../runtime/task-inputs.ts";
+import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
+import { EmbeddedWorker } from "../worker/embedded-worker.ts";
+import { ThreadWorker } from "../worker/thread-worker.ts";
+import { type Breakpoint, viewBreakpoint } from "./breakpoint.ts";
+import { Caretaker } from "./caretaker.ts";
+import { Executor } from "./executor.ts";
+import { changeOf, type InstanceChange } from "./instance-change.ts";
+import { failedTasks, type InstanceView, viewInstance } from "./instance-view.ts";
+import { syncJobs } from "./job-sync.ts";
+import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
+import { jsonTexts, startContext, Submission } from "./submission.ts";
+import { WorkflowController } from "./workflow-controller.ts";
+import { WorkflowFailed, WorkflowTerminated } from "./workflow-ended.ts";
+
+export interface SubmitOptions {
+  /** Default: a new UUID. One that is active is refused. */
+  readonly instanceId?: string;
+  /** A finished instance of that id may be followed by a new one. */
+  readonly reuse?: boolean;
+  /** Become the context; what is not an object becomes `{initParams}`. */
+  readonly params?: unknown;
+  readonly maxConcurrentTasks?: number;
+}
+
+export interface Health {
+  readonly status: "new" | "up" | "degraded" | "stopped";
+  /** Why no new work is taken. */
+  readonly problem: string | undefined;
+  readonly unfinishedInstances: number;
+  readonly instancesInMemory: number;
+  readonly parkedInstances: number;
+  readonly stuckInstances: readonly string[];
+  readonly waitingTasks: number;
+  readonly runningTasks: number;
+  /** Reports of older attempts or ended instances: dropped. */
+  readonly droppedReports: number;
+}
+
+/** One turn of an instance as history keeps it. */
+export interface HistoryEntry {
+  readonly turn: number;
+  readonly at: number;
+  readonly firstEvent: number;
+  readonly events: readonly Event[];
+}
+
+type Stage = "new" | "starting" | "up" | "stopping" | "stopped";
+
+/** Where the parts are joined: a store, a pool of workers, and the instances between them. */
+export class Engine {
+  readonly executor: Executor;
+  readonly #options: ResolvedOptions;
+  readonly #registry = new JobRegistry();
+  readonly #dispatcher: Dispatcher;
+  readonly #definitions: Definitions;
+  readonly #region: Region;
+  readonly #submission: Submission;
+  readonly #caretaker: Caretaker;
+  readonly #stuck = new Set<string>();
+  #stage: Stage = "new";
+  #problem: unknown;
+
+  /** `OPTION_INVALID`, `POOL_SIZE_INVALID`, `JOB_DUPLICATE`. */
+  constructor(options: EngineOptions) {
+    this.#options = resolveOptions(options);
+    const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions } = this.#options;
+    for (const job of this.#options.jobs) this.#registry.register(job);
+    const address = `${hostname()}:${process.pid}`;
+    const jobs = { get: (id: string) => this.#registry.get(id)?.job };
+    const threads = new ThreadWorker({ clock, logger });
+    const worker = new EmbeddedWorker({ jobs, logger, threads, address, maxSubTasks });
+    const { poolSize, poolSizeMax, domains, stopGraceMs: graceMs } = this.#options;
+    this.#dispatcher = new Dispatcher({ clock, logger, worker, poolSize, poolSizeMax, domains, graceMs });
+    this.executor = new Executor({ dispatcher: this.#dispatcher, registry: this.#registry, clock, random });
+    const expressions = new Expressions();
+    this.#definitions = new Definitions(store);
+    this.#region = new Region(1, {
+      ...{ store, clock, random, logger, dispatcher: this.#dispatcher, definitions: this.#definitions, expressions },
+      limits: { subTasksMax: maxSubTasks, interruptionsMax: maxInterruptions },
+      workerAddress: address,
+      owner: address,
+      resolveJob: (definition, params) => this.#resolveJob(definition, params),
+      onHealth: (_shard, problem) => this.#onHealth(problem),
+      onFenced: (_shard, error) => this.#onFenced(error),
+    });
+    this.#submission = new Submission({
+      definitions: this.#definitions,
+      registry: this.#registry,
+      expressions,
+      hasDomain: (domain) => this.#dispatcher.hasDomain(domain),
+      workflows: this.#options.workflows,
+    });
+    this.#caretaker = new Caretaker({
+      ...{ region: this.#region, store, clock, logger, options: this.#options },
+      onStuck: ({ id }) => this.#stuck.add(id),
+    });
+  }
+
+  /** Unfinished instances of an earlier run go on by themselves. `ENGINE_STATE`, and the store's own errors. */
+  async start(): Promise<void> {
+    if (this.#stage !== "new") throw new EngineError("ENGINE_STATE", `the engine cannot be started: it is ${this.#stage}`);
+    this.#stage = "starting";
+    const { storage: store, clock, logger } = this.#options;
+    try {
+      await store.open();
+    } catch (error) {
+      this.#stage = "new";
+      throw error;
+    }
+    try {
+      await syncJobs({ registry: this.#registry, store, logger, now: clock.now() });
+      await this.#region.open();
+    } catch (error) {
+      this.#stage = "stopped";
+      await store.close();
+      throw error;
+    }
+    this.#caretaker.start();
+    this.#stage = "up";
+  }
+
+  /** Running tasks get the signal, state is kept, the store is closed. `ENGINE_STATE` unless it is running. */
+  async stop(): Promise<void> {
+    if (this.#stage !== "up") throw new EngineError("ENGINE_STATE", `the engine cannot be stopped: it is ${this.#stage}`);
+    this.#stage = "stopping";
+    this.#caretaker.stop();
+    if (!this.#dispatcher.isShutDown) await this.executor.shutdown();
+    try {
+      if (this.#problem !== undefined) this.#region.giveUp();
+      await this.#region.close();
+    } finally {
+      this.#stage = "stopped";
+      await this.#options.storage.close();
+    }
+  }
+
+  /** Returns the job's id: its name and a hash of its parameters. `JOB_DUPLICATE`, `JOB_INVALID`. */
+  registerJobFunction<Params, Output>(name: string, fn: JobFunction<Params, Output>, options: JobOptions = {}): string {
+    const id = this.#registry.register(defineJob(name, options, fn));
+    this.#dispatcher.jobsChanged();
+    if (this.#stage === "up") void this.#recordJobs();
+    return id;
+  }
+
+  /** Accepted, which is to say durable, when it resolves. */
+  async submitWorkflow(workflow: Workflow, options: SubmitOptions = {}): Promise<WorkflowController> {
+    this.#refuseUnlessUp();
+    if (this.#problem !== undefined) throw this.#unavailable();
+    checkSubmitOptions(options);
+    const { definition, all } = this.#submission.prepared(workflow) ?? (await this.#submission.prepare(workflow));
+    const { clock, random } = this.#options;
+    const { instanceId, maxConcurrentTasks } = options;
+    const id = instanceId ?? random.uuid(clock.now());
+    await this.#region.start({
+      id,
+      isGivenId: instanceId !== undefined,
+      reuse: options.reuse ?? false,
+      definition,
+      definitions: all,
+      input: {
+        context: startContext(workflow, options.params),
+        trigger: "api",
+        ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
+      },
+    });
+    return new WorkflowController(this, id, workflow, this.#region.peek(id));
+  }
+
+  /** The outputs by task name, once it has ended. Throws `WorkflowFailed` or `WorkflowTerminated` otherwise. */
+  async awaitWorkflowInstance(instanceId: string): Promise<Record<string, unknown>> {
+    this.#refuseUnlessUp();
+    const actor = await this.#region.awaitEnd(instanceId);
+    const { status, reason } = actor.machine.state;
+    if (status === "Failed") throw new WorkflowFailed(instanceId, reason, failedTasks(actor.machine));
+    if (status === "Terminated") throw new WorkflowTerminated(instanceId, reason);
+    return parseTexts(await readTexts(actor.outputs(), (refs) => this.#options.storage.readPayloads(actor.key, refs)));
+  }
+
+  /** `INSTANCE_UNKNOWN`. */
+  getWorkflowInstanceStatus(instanceId: string): Promise<InstanceView> {
+    return this.#ask(instanceId, (machine) => viewInstance(machine, (task) => this.#waitingFor(machine, task)));
+  }
+
+  /** Where an instance stands, readable at any time: completed and running tasks, the DAG, the context. */
+  async getWorkflowInstanceBreakpoint(instanceId: string): Promise<Breakpoint> {
+    const { view, context, key } = await this.#ask(instanceId, (machine) => ({
+      view: viewBreakpoint(machine, this.#options.clock.now()),
+      context: Object.fromEntries(machine.state.context.entries),
+      key: machine.address.key,
+    }));
+    const texts = await readTexts(context, (refs) => this.#options.storage.readPayloads(key, refs));
+    return { ...view, context: parseTexts(texts) };
+  }
+
+  /** The turns of an instance, oldest first. */
+  async getWorkflowInstanceHistory(instanceId: string, page: { afterTurn?: number; limit?: number } = {}): Promise<HistoryEntry[]> {
+    const key = await this.#ask(instanceId, (machine) => machine.address.key);
+    const { afterTurn = -1, limit = 1000 } = page;
+    const rows = await this.#options.storage.readHistory(key, { afterTurn, limit });
+    return rows.map(({ turn, at, firstEvent, events }) => ({ turn, at, firstEvent, events: JSON.parse(events) as Event[] }));
+  }
+
+  /** Newest first. */
+  async listWorkflowInstances(filter: Partial<InstanceFilter> = {}): Promise<InstanceSummary[]> {
+    this.#refuseUnlessUp();
+    return await this.#options.storage.listInstances({ limit: 100, ...filter });
+  }
+
+  /** `INSTANCE_STATE`, like all operations that the instance's state does not allow. */
+  pauseWorkflowInstance(instanceId: string): Promise<void> {
+    return this.#tell(instanceId, () => ({ type: "PauseWorkflow" }));
+  }
+
+  /** Also brings a parked instance back into service. */
+  async resumeWorkflowInstance(instanceId: string): Promise<void> {
+    this.#refuseUnlessUp();
+    if (await this.#region.unpark(instanceId)) return;
+    await this.#tell(instanceId, () => ({ type: "ResumeWorkflow" }));
+  }
+
+  terminateWorkflowInstance(instanceId: string, reason = "terminated by user"): Promise<void> {
+    return this.#tell(instanceId, () => ({ type: "CancelWorkflow", reason }));
+  }
+
+  /** Failed, stopped and canceled tasks of an ended instance run again; successful ones stay. */
+  retryWorkflowInstance(instanceId: string): Promise<void> {
+    return this.#reopen(instanceId, () => ({ type: "RetryWorkflow" }));
+  }
+
+  /** The task and all that comes after it run again, with other parameters if given. */
+  rerunWorkflowInstance(instanceId: string, taskName: string, options: { params?: unknown } = {}): Promise<void> {
+    return this.#reopen(instanceId, (machine) => {
+      const task = numberOf(machine, taskName);
+      const params = this.#paramsText(machine, task, options.params);
+      return { type: "RerunWorkflow", task, ...(params !== undefined && { params }) };
+    });
+  }
+
+  /** A failed task counts as succeeded, with the given output; the instance goes on by itself. */
+  succeedTask(instanceId: string, taskName: string, output?: unknown): Promise<void> {
+    return this.#reopen(instanceId, (machine) => {
+      const text = toJsonText(output, `the output for task "${taskName}"`);
+      return { type: "SucceedNode", task: numberOf(machine, taskName), ...(text !== undefined && { output: text }) };
+    });
+  }
+
+  /** A failed task counts as skipped; the instance goes on by itself. */
+  skipTask(instanceId: string, taskName: string): Promise<void> {
+    return this.#reopen(instanceId, (machine) => ({ type: "SkipNode", task: numberOf(machine, taskName) }));
+  }
+
+  /** Top-level keys overwrite, null removes. `CONTEXT_TOO_LARGE`. */
+  updateContext(instanceId: string, patch: Readonly<Record<string, unknown>>): Promise<void> {
+    return this.#tell(instanceId, () => {
+      const removed = Object.keys(patch).filter((key) => patch[key] === null);
+      const texts = jsonTexts(patch, "the context");
+      return { type: "UpdateContext", patch: { ...texts, ...Object.fromEntries(removed.map((key) => [key, null])) } };
+    });
+  }
+
+  /** Only while the task is `Pending`: `TASK_STATE`. */
+  updateTaskParams(instanceId: string, taskName: string, params: unknown): Promise<void> {
+    return this.#tell(instanceId, (machine) => {
+      const task = numberOf(machine, taskName);
+      return { type: "UpdateParams", task, params: this.#paramsText(machine, task, params) ?? "null" };
+    });
+  }
+
+  /** A task joins a running instance: it waits for its parent, and what comes after the parent waits for it. */
+  addSubTask(instanceId: string, task: Task, parentName: string): Promise<void> {
+    return this.#tell(instanceId, (machine) => {
+      const parent = numberOf(machine, parentName);
+      const node = { ...task.toSubTaskNode({ nodeId: task.id, parentName }), nodeName: task.name };
+      if (task.kind === "job") this.#registry.resolve({ jobName: task.jobName, jobId: task.jobId, params: node.nodeParams });
+      return { type: "AddSubTask", parent, node };
+    });
+  }
+
+  /** Removes ended instances and everything about them; gives back how many. `INSTANCE_STATE` for one that has not ended. */
+  async purgeWorkflowInstances(which: { instanceId: string } | { status: EndStatus; endedBefore: number }): Promise<number> {
+    this.#refuseUnlessUp();
+    if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
+    const { instanceId } = which;
+    const { key, status } = await this.#ask(instanceId, ({ address, state }) => ({ key: address.key, status: state.status }));
+    if (!hasEnded(status)) {
+      throw new EngineError("INSTANCE_STATE", `cannot purge instance "${instanceId}": it is ${status}; terminate it first`);
+    }
+    await this.#region.purge([{ key, id: instanceId }]);
+    return 1;
+  }
+
+  /** Calls back after every durable change, of one instance or of all. Gives back how to stop it. */
+  subscribe(listener: (change: InstanceChange) => void, options: { instanceId?: string } = {}): () => void {
+    return this.#region.subscribe((turn) => {
+      if (options.instanceId !== undefined && options.instanceId !== turn.instanceId) return;
+      try {
+        listener(changeOf(turn));
+      } catch (error) {
+        this.#options.logger.warn({ error: String(error) }, "a subscriber threw; it is called again for the next change");
+      }
+    });
+  }
+
+  get health(): Health {
+    const { unfinished, inMemory, parked, droppedReports } = this.#region.counts;
+    const isUp = this.#stage === "up";
+    return {
+      status: isUp ? (this.#problem === undefined ? "up" : "degraded") : this.#stage === "new" ? "new" : "stopped",
+      problem: this.#problem === undefined ? undefined : String(this.#problem),
+      unfinishedInstances: unfinished,
+      instancesInMemory: inMemory,
+      parkedInstances: parked,
+      stuckInstances: [...this.#stuck],
+      waitingTasks: this.#dispatcher.waitingCount,
+      runningTasks: this.#dispatcher.runningCount,
+      droppedReports: droppedReports + this.#dispatcher.lateReports,
+    };
+  }
+
+  /** An instance's state, if it is in memory. */
+  peek(instanceId: string): DagMachine | undefined {
+    return this.#region.peek(instanceId);
+  }
+
+  async #ask<T>(instanceId: string, query: (machine: DagMachine) => T): Promise<T> {
+    this.#refuseUnlessUp();
+    return await this.#region.ask(instanceId, query);
+  }
+
+  async #tell(instanceId: string, input: (machine: DagMachine) => Input): Promise<void> {
+    this.#refuseUnlessUp();
+    if (this.#problem !== undefined) throw this.#unavailable();
+    await this.#region.tell(instanceId, input);
+    this.#stuck.delete(instanceId);
+  }
+
+  /** A workflow's maximum of concurrent instances holds for reopened ones too. */
+  async #reopen(instanceId: string, input: (machine: DagMachine) => Input): Promise<void> {
+    await this.#tell(instanceId, (machine) => {
+      const { workflow, status } = machine.state;
+      const running = hasEnded(status) ? this.#region.fullFor(workflow) : undefined;
+      if (running === undefined) return input(machine);
+      throw new EngineError(
+        "INSTANCE_STATE",
+        `cannot reopen instance "${instanceId}": ${running} instances of workflow "${workflow}" run, which is its maximum`,
+      );
+    });
+  }
+
+  #paramsText(machine: DagMachine, task: number, params: unknown): string | undefined {
+    if (params === undefined) return undefined;
+    const definition = machine.state.definition(task);
+    const text = toJsonText(params, `params for task "${definition.name}"`);
+    const { job } = this.#registry.resolve({ ...definition, params: text });
+    return paramsText({ taskName: definition.name, job, params });
+  }
+
+  /** A job that is not here keeps its name: the task waits for it, visibly. */
+  #resolveJob(definition: TaskDefinition, params: string | undefined): string {
+    try {
+      return this.#registry.resolve({ ...definition, params }).id;
+    } catch (error) {
+      if (error instanceof EngineError) return definition.jobName ?? String(definition.jobId);
+      throw error;
+    }
+  }
+
+  #waitingFor(machine: DagMachine, task: number): string | undefined {
+    return this.#dispatcher.waitingFor(attemptId(machine.address, task, machine.state.record(task)?.attempt ?? 0));
+  }
+
+  #refuseUnlessUp(): void {
+    if (this.#stage === "up") return;
+    const what = this.#stage === "new" ? "has not been started: await engine.start() first" : `is ${this.#stage}`;
+    throw new EngineError("ENGINE_STATE", `the engine ${what}`);
+  }
+
+  #unavailable(): EngineError {
+    const message = `the store does not take writes, so no new work is taken: ${String(this.#problem)}`;
+    return new EngineError("STORE_UNAVAILABLE", message, { cause: this.#problem });
+  }
+
+  #onHealth(problem: unknown): void {
+    this.#problem = problem;
+    if (problem === undefined) this.#dispatcher.resumeDispatch();
+    else this.#dispatcher.pauseDispatch();
+  }
+
+  #onFenced(error: unknown): void {
+    this.#problem = error;
+    this.#dispatcher.pauseDispatch();
+    this.#options.logger.error({ error: String(error) }, "this engine no longer owns its data and does nothing more");
+  }
+
+  async #recordJobs(): Promise<void> {
+    const { storage: store, clock, logger } = this.#options;
+    try {
+      await syncJobs({ registry: this.#registry, store, logger, now: clock.now() });
+    } catch (error) {
+      logger.warn({ error: String(error) }, "a newly registered job could not be recorded");
+    }
+  }
+}
+
+function numberOf(machine: DagMachine, taskName: string): number {
+  const task = machine.state.find(taskName);
+  if (task !== undefined) return task;
+  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task "${taskName}"`);
+}
+
+function checkSubmitOptions({ instanceId, maxConcurrentTasks }: SubmitOptions): void {
+  if (instanceId !== undefined && (typeof instanceId !== "string" || instanceId === "" || instanceId.length > 512)) {
+    throw new EngineError("OPTION_INVALID", "instanceId must be text of 1 to 512 characters");
+  }
+  if (maxConcurrentTasks !== undefined && !(Number.isSafeInteger(maxConcurrentTasks) && maxConcurrentTasks > 0)) {
+    throw new EngineError("OPTION_INVALID", `maxConcurrentTasks must be a whole number above 0, got ${maxConcurrentTasks}`);
+  }
+}

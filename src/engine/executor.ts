@@ -1,0 +1,114 @@
+import type { JobRegistry } from "../authoring/job-registry.ts";
+import type { Task } from "../authoring/task.ts";
+import type { Clock } from "../base/clock.ts";
+import { EngineError } from "../base/error.ts";
+import type { Random } from "../base/random.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { DomainStatus } from "../dispatch/domain-pool.ts";
+import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import type { Reply } from "../runtime/message.ts";
+
+/** The pool in which tasks run: its size, its domains, and a way to run a single task that belongs to no workflow. */
+export class Executor implements TaskOwner {
+  readonly #dispatcher: Dispatcher;
+  readonly #registry: JobRegistry;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #pending = new Map<string, Reply<unknown>>();
+
+  constructor(parts: { dispatcher: Dispatcher; registry: JobRegistry; clock: Clock; random: Random }) {
+    this.#dispatcher = parts.dispatcher;
+    this.#registry = parts.registry;
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+  }
+
+  get poolSize(): number {
+    return this.#dispatcher.poolSize;
+  }
+
+  /** `POOL_SIZE_INVALID` outside 1 and the ceiling, or below the sum of the domains. Shrinking kills nothing. */
+  setPoolSize(size: number): void {
+    this.#dispatcher.setPoolSize(size);
+  }
+
+  /** `DOMAIN_UNKNOWN`, `POOL_SIZE_INVALID`. */
+  setDomainPoolSize(domain: string, size: number): void {
+    this.#dispatcher.setDomainPoolSize(domain, size);
+  }
+
+  /** `DOMAIN_UNKNOWN`. */
+  getDomainPoolStatus(domain: string): DomainStatus {
+    return this.#dispatcher.domainStatus(domain);
+  }
+
+  /**
+   * Runs one task of a job in the pool and resolves with its output. It is not durable: workflows are.
+   * `QUEUE_FULL`, `TASK_INVALID`, `JOB_MISSING`, `DOMAIN_UNKNOWN`, `EXECUTOR_SHUT_DOWN`; a failure of the job rejects.
+   */
+  async submitTask(task: Task): Promise<unknown> {
+    if (task.kind !== "job") {
+      throw new EngineError("TASK_INVALID", `task "${task.name}" has no job function: only such a task can run by itself`);
+    }
+    const { promise, ...reply } = Promise.withResolvers<unknown>();
+    const run = this.#runOf(task);
+    this.#dispatcher.submit(run);
+    this.#pending.set(run.attemptId, reply);
+    return await promise;
+  }
+
+  /** Aborts what runs and empties the queue; durable tasks come back at the next start. `EXECUTOR_SHUT_DOWN` twice. */
+  async shutdown(): Promise<void> {
+    const done = this.#dispatcher.shutdown();
+    const error = new EngineError("EXECUTOR_SHUT_DOWN", "the executor was shut down before the task ended");
+    for (const reply of this.#pending.values()) reply.reject(error);
+    this.#pending.clear();
+    await done;
+  }
+
+  started(): void {
+    // Nobody keeps a record of it.
+  }
+
+  ended(run: TaskRun, outcome: Parameters<TaskOwner["ended"]>[1]): void {
+    const reply = this.#pending.get(run.attemptId);
+    this.#pending.delete(run.attemptId);
+    if (reply === undefined) return;
+    if (outcome.kind === "success") {
+      const { output } = outcome;
+      reply.resolve(typeof output === "string" ? (JSON.parse(output) as unknown) : undefined);
+    } else if (outcome.kind === "lost") {
+      reply.reject(new EngineError("TASK_LOST", `task "${run.taskName}" was lost with its thread`));
+    } else {
+      const { type, message } = outcome.failure;
+      const error = new Error(message);
+      error.name = type;
+      reply.reject(error);
+    }
+  }
+
+  withdrawn(): void {
+    // Only instances withdraw their tasks.
+  }
+
+  #runOf(task: Task): TaskRun {
+    const id = this.#random.uuid(this.#clock.now());
+    const node = task.toNode(task.id);
+    return {
+      attemptId: `${id}:1:0:1`,
+      instanceId: id,
+      workflowName: "",
+      taskName: task.name,
+      attempt: 1,
+      job: this.#registry.resolve({ jobName: task.jobName, jobId: task.jobId, params: node.nodeParams }).id,
+      params: node.nodeParams ?? "",
+      domain: task.domain ?? "default",
+      rank: 0,
+      successors: 0,
+      timeoutMs: task.timeoutSeconds * 1000,
+      interruptions: 0,
+      inputs: () => ({ context: {}, outputs: {} }),
+      owner: this,
+    };
+  }
+}

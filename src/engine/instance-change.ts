@@ -1,0 +1,37 @@
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Event } from "../kernel/event.ts";
+import type { InstanceStatus } from "../kernel/status.ts";
+import type { CommittedTurn } from "../runtime/message.ts";
+import { type TaskView, taskNumbers, viewTask } from "./instance-view.ts";
+
+/** What subscribers hear, after it is durable: one instance's turn. */
+export interface InstanceChange {
+  readonly instanceId: string;
+  readonly workflowName: string;
+  readonly at: number;
+  readonly status: InstanceStatus;
+  readonly pausing: boolean;
+  readonly reason: string | undefined;
+  /** Those that changed, as they are now. */
+  readonly tasks: readonly TaskView[];
+}
+
+const noReason = (): undefined => undefined;
+
+export function changeOf({ instanceId, workflow, at, events, machine }: CommittedTurn): InstanceChange {
+  const { status, pausing, reason } = machine.state;
+  const tasks = touchedTasks(machine, events).map((task) => viewTask(machine, task, noReason));
+  return { instanceId, workflowName: workflow, at, status, pausing, reason, tasks };
+}
+
+function touchedTasks(machine: DagMachine, events: readonly Event[]): number[] {
+  const touched = new Set<number>();
+  for (const event of events) {
+    if (event.type === "InstanceEnded" || event.type === "InstanceReopened" || event.type === "InstanceStarted") {
+      return taskNumbers(machine);
+    }
+    if ("task" in event) touched.add(event.task);
+    if ("tasks" in event) for (const task of event.tasks) touched.add(task);
+  }
+  return [...touched];
+}

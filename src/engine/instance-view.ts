@@ -1,0 +1,130 @@
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { NodeId } from "../kernel/dag/dag-spec.ts";
+import type { TaskKind } from "../kernel/dag/graph.ts";
+import { causeOf, isFailed, Phase, statusOf } from "../kernel/dag/task-state.ts";
+import type { Failure } from "../kernel/failure.ts";
+import type { CancelCause, InstanceStatus, TaskStatus } from "../kernel/status.ts";
+
+/** How an instance stands. Times are epoch milliseconds. */
+export interface InstanceView {
+  readonly instanceId: string;
+  readonly workflowName: string;
+  readonly workflowVersion: string;
+  readonly status: InstanceStatus;
+  /** Told to pause; running tasks finish first. */
+  readonly pausing: boolean;
+  /** It ended in Success, with failures that were allowed to be skipped. */
+  readonly withSkippedFailures: boolean;
+  readonly generation: number;
+  readonly reason: string | undefined;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  readonly parentInstanceId: string | undefined;
+  readonly tasks: readonly TaskView[];
+}
+
+export interface TaskView {
+  readonly name: string;
+  readonly nodeId: NodeId;
+  readonly kind: TaskKind;
+  readonly status: TaskStatus;
+  readonly cause: CancelCause | undefined;
+  readonly attempt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  readonly worker: string | undefined;
+  /** Of the last attempt that failed. */
+  readonly failure: Failure | undefined;
+  /** When the next attempt is due. */
+  readonly retryAt: number | undefined;
+  readonly childInstanceId: string | undefined;
+  /** Of a sub-task. */
+  readonly parentTask: string | undefined;
+  /** Why it is not running, where that is not plain from its predecessors. */
+  readonly waitingFor: string | undefined;
+}
+
+export type WaitingReason = (task: number) => string | undefined;
+
+export function viewInstance(machine: DagMachine, waitingFor: WaitingReason): InstanceView {
+  const { state, address } = machine;
+  const tasks = taskNumbers(machine).map((task) => viewTask(machine, task, waitingFor));
+  return {
+    instanceId: address.id,
+    workflowName: state.workflow,
+    workflowVersion: state.version,
+    status: state.status,
+    pausing: state.pausing,
+    withSkippedFailures: state.status === "Success" && tasks.some(({ status }) => status === "Failed" || status === "TimeoutFailed"),
+    generation: state.generation,
+    reason: state.reason,
+    createdAt: state.createdAt,
+    startedAt: state.startedAt,
+    endedAt: state.endedAt,
+    parentInstanceId: state.parent?.id,
+    tasks,
+  };
+}
+
+export function viewTask(machine: DagMachine, task: number, waitingFor: WaitingReason): TaskView {
+  const { state } = machine;
+  const definition = state.definition(task);
+  const record = state.record(task);
+  const phase = state.phase(task);
+  const parent = state.parentOf(task);
+  return {
+    name: definition.name,
+    nodeId: definition.nodeId,
+    kind: definition.kind,
+    status: statusOf(phase),
+    cause: causeOf(phase),
+    attempt: record?.attempt ?? 0,
+    startedAt: record?.startedAt,
+    endedAt: record?.endedAt,
+    worker: record?.worker,
+    failure: record?.failure,
+    retryAt: record?.retryAt,
+    childInstanceId: record?.childId,
+    parentTask: parent === undefined ? undefined : state.definition(parent).name,
+    waitingFor: waitingReason(machine, task, waitingFor),
+  };
+}
+
+function waitingReason(machine: DagMachine, task: number, dispatcherSays: WaitingReason): string | undefined {
+  const { state } = machine;
+  const phase = state.phase(task);
+  if (phase === Phase.scheduled) return dispatcherSays(task);
+  if (phase === Phase.retryWait) return `its next attempt at ${new Date(state.record(task)?.retryAt ?? 0).toISOString()}`;
+  if (phase !== Phase.ready) return undefined;
+  if (state.status === "Paused" || state.pausing) return "the instance to be resumed";
+  return `a place among the instance's ${state.maxConcurrentTasks} concurrent tasks`;
+}
+
+/** All that are part of the instance: sub-tasks whose parent ran again are not. */
+export function taskNumbers(machine: DagMachine): number[] {
+  const numbers: number[] = [];
+  for (let task = 0; task < machine.state.size; task++) {
+    if (machine.state.phase(task) !== Phase.removed) numbers.push(task);
+  }
+  return numbers;
+}
+
+export interface FailedTask {
+  readonly name: string;
+  readonly status: TaskStatus;
+  readonly attempt: number;
+  readonly failure: Failure | undefined;
+}
+
+export function failedTasks(machine: DagMachine): FailedTask[] {
+  const { state } = machine;
+  return taskNumbers(machine)
+    .filter((task) => isFailed(state.phase(task)))
+    .map((task) => ({
+      name: state.definition(task).name,
+      status: statusOf(state.phase(task)),
+      attempt: state.record(task)?.attempt ?? 0,
+      failure: state.record(task)?.failure,
+    }));
+}

@@ -1,0 +1,98 @@
+import { paramsFromText } from "../authoring/job-params.ts";
+import type { Task } from "../authoring/task.ts";
+import type { Workflow } from "../authoring/workflow.ts";
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import { statusOf } from "../kernel/dag/task-state.ts";
+import type { TaskStatus } from "../kernel/status.ts";
+
+/** What a live workflow asks of its engine. */
+export interface LiveSource {
+  /** The instance's state; undefined before it was ever seen in memory. */
+  machine(): DagMachine | undefined;
+  updateParams(taskName: string, params: unknown): Promise<void>;
+  addSubTask(task: Task, parentName: string): Promise<void>;
+}
+
+/** The workflow of a running instance: its tasks as they stand, and durable changes to what has not run yet. */
+export class LiveWorkflow {
+  readonly id: string;
+  readonly name: string;
+  readonly #definition: Workflow;
+  readonly #source: LiveSource;
+
+  constructor(definition: Workflow, source: LiveSource) {
+    this.id = definition.id;
+    this.name = definition.name;
+    this.#definition = definition;
+    this.#source = source;
+  }
+
+  /** By id; sub-tasks that joined while it ran are among them. */
+  get tasks(): ReadonlyMap<string, LiveTask> {
+    const tasks = new Map<string, LiveTask>();
+    for (const { id, name, jobName, params } of this.#definition.tasks.values()) {
+      tasks.set(id, this.#liveTask({ id, name, jobName, params }));
+    }
+    const { state } = this.#source.machine() ?? {};
+    for (let task = state?.graph.size ?? 0; state !== undefined && task < state.size; task++) {
+      const { name, jobName, nodeId } = state.definition(task);
+      tasks.set(String(nodeId), this.#liveTask({ id: String(nodeId), name, jobName, params: undefined }));
+    }
+    return tasks;
+  }
+
+  get dependencies(): ReadonlyMap<string, readonly string[]> {
+    return this.#definition.dependencies;
+  }
+
+  task(name: string): LiveTask | undefined {
+    return [...this.tasks.values()].find((task) => task.name === name);
+  }
+
+  validate(): void {
+    this.#definition.validate();
+  }
+
+  /** Durable. `TASK_UNKNOWN` for the parent, `SUBTASK_INVALID` for a name that is taken, `TASK_STATE`. */
+  addSubTask(task: Task, parentName: string): Promise<void> {
+    return this.#source.addSubTask(task, parentName);
+  }
+
+  #liveTask(task: { id: string; name: string; jobName: string | undefined; params: unknown }): LiveTask {
+    return new LiveTask(this.#source, task);
+  }
+}
+
+export class LiveTask {
+  readonly id: string;
+  readonly name: string;
+  readonly jobName: string | undefined;
+  readonly #definedParams: unknown;
+  readonly #source: LiveSource;
+
+  constructor(source: LiveSource, task: { id: string; name: string; jobName: string | undefined; params: unknown }) {
+    this.#source = source;
+    this.id = task.id;
+    this.name = task.name;
+    this.jobName = task.jobName;
+    this.#definedParams = task.params;
+  }
+
+  get status(): TaskStatus {
+    const machine = this.#source.machine();
+    const task = machine?.state.find(this.name);
+    return machine === undefined || task === undefined ? "Pending" : statusOf(machine.state.phase(task));
+  }
+
+  get params(): unknown {
+    const machine = this.#source.machine();
+    const task = machine?.state.find(this.name);
+    const text = machine === undefined || task === undefined ? undefined : machine.state.params(task);
+    return text === undefined ? this.#definedParams : paramsFromText(text);
+  }
+
+  /** Durable, and only for a task that is `Pending`: `TASK_STATE`. `PARAMS_INVALID` if the job's schema refuses them. */
+  updateParams(params: unknown): Promise<void> {
+    return this.#source.updateParams(this.name, params);
+  }
+}

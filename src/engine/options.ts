@@ -1,0 +1,95 @@
+import { availableParallelism } from "node:os";
+import type { Job } from "../authoring/job.ts";
+import type { Workflow } from "../authoring/workflow.ts";
+import type { Clock } from "../base/clock.ts";
+import { EngineError } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Random } from "../base/random.ts";
+import { defaultPoolSizeMax } from "../dispatch/dispatcher.ts";
+import type { DomainOptions } from "../dispatch/domain-pool.ts";
+import { defaultLimits } from "../kernel/machine.ts";
+import type { EndStatus } from "../kernel/status.ts";
+import type { Store } from "../stores/store.ts";
+import { stderrLogger } from "./stderr-logger.ts";
+import { systemClock } from "./system-clock.ts";
+import { SystemRandom } from "./system-random.ts";
+
+export interface EngineOptions {
+  /** `sqlite("./heddle.db")` from `heddle/sqlite`, or `memoryStore()` from `heddle/testing`. */
+  readonly storage: Store;
+  readonly jobs?: readonly Job<never>[];
+  /** Known by name, for tasks that nest a workflow by its name. */
+  readonly workflows?: readonly Workflow[];
+  /** Slots of the embedded worker. Default 10. */
+  readonly poolSize?: number;
+  /** The most that `executor.setPoolSize` takes. Default: the greater of 10 and twice the cores. */
+  readonly poolSizeMax?: number;
+  /** Reservations of the pool; what is left is domain `default`. */
+  readonly domains?: Readonly<Record<string, DomainOptions>>;
+  /** Sub-tasks that one task may generate. Default 1000. */
+  readonly maxSubTasks?: number;
+  /** How often an attempt may be lost with its process before it fails. Default 3. */
+  readonly maxInterruptions?: number;
+  /** Idle instances leave memory after this long. Default 30 minutes. */
+  readonly idleMs?: number;
+  /** Instances without progress for this long are reported. Default 60 minutes. */
+  readonly stuckMs?: number;
+  /** How long ended instances are kept, by status; 0 means for ever. Default 7 days. */
+  readonly retentionMs?: Partial<Readonly<Record<EndStatus, number>>>;
+  /** How long `stop()` waits for jobs to settle after they got the signal. Default 5 seconds. */
+  readonly stopGraceMs?: number;
+  /** Default: warnings and errors, as JSON lines on standard error. */
+  readonly logger?: Logger;
+  /** For tests: who owns time and chance. */
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+export type ResolvedOptions = Required<Omit<EngineOptions, "retentionMs">> & {
+  readonly retentionMs: Readonly<Record<EndStatus, number>>;
+};
+
+const minuteMs = 60_000;
+const sevenDaysMs = 7 * 24 * 60 * minuteMs;
+
+/** `OPTION_INVALID` with the name of the setting. */
+export function resolveOptions(options: EngineOptions): ResolvedOptions {
+  const { retentionMs, ...given } = options;
+  const resolved: ResolvedOptions = {
+    jobs: [],
+    workflows: [],
+    poolSize: 10,
+    poolSizeMax: defaultPoolSizeMax(availableParallelism()),
+    domains: {},
+    maxSubTasks: defaultLimits.subTasksMax,
+    maxInterruptions: defaultLimits.interruptionsMax,
+    idleMs: 30 * minuteMs,
+    stuckMs: 60 * minuteMs,
+    stopGraceMs: 5000,
+    logger: stderrLogger,
+    clock: systemClock,
+    random: new SystemRandom(),
+    ...given,
+    retentionMs: { Success: sevenDaysMs, Failed: sevenDaysMs, Terminated: sevenDaysMs, ...retentionMs },
+  };
+  checkOptions(resolved);
+  return resolved;
+}
+
+function checkOptions(options: ResolvedOptions): void {
+  if (typeof options.storage?.commit !== "function") {
+    throw invalid("storage", 'must be a store, such as sqlite("./heddle.db") from "heddle/sqlite"');
+  }
+  for (const name of ["maxSubTasks", "maxInterruptions"] as const) {
+    if (!Number.isSafeInteger(options[name]) || options[name] < 0) throw invalid(name, "must be a whole number, at least 0");
+  }
+  for (const name of ["idleMs", "stuckMs"] as const) {
+    if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");
+  }
+  const kept = Object.entries(options.retentionMs).find(([, ms]) => !(ms >= 0));
+  if (kept !== undefined) throw invalid(`retentionMs.${kept[0]}`, "must be a number of milliseconds, or 0 for ever");
+}
+
+function invalid(name: string, problem: string): EngineError {
+  return new EngineError("OPTION_INVALID", `engine option "${name}" ${problem}`);
+}

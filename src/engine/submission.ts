@@ -1,0 +1,152 @@
+import { toJsonText } from "../authoring/json-text.ts";
+import type { JobRegistry } from "../authoring/job-registry.ts";
+import { Workflow } from "../authoring/workflow.ts";
+import { workflowVersion } from "../authoring/workflow-version.ts";
+import { EngineError } from "../base/error.ts";
+import type { DagSpec, NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { Definition, Definitions } from "../runtime/definitions.ts";
+import type { Expressions } from "../runtime/expression.ts";
+
+/** A definition with those of the workflows nested in it, all checked against this engine's jobs and domains. */
+export interface Prepared {
+  readonly definition: Definition;
+  readonly all: readonly Definition[];
+}
+
+/**
+ * Makes definitions ready to be started: nested workflows get a fixed version, and whatever could only fail later is
+ * refused now. A workflow that was prepared before costs a look into a map.
+ */
+export class Submission {
+  readonly #definitions: Definitions;
+  readonly #registry: JobRegistry;
+  readonly #expressions: Expressions;
+  readonly #hasDomain: (domain: string) => boolean;
+  readonly #known = new Map<string, Workflow>();
+  readonly #prepared = new WeakMap<Workflow, Prepared & { revision: number }>();
+  readonly #checked = new WeakSet<Definition>();
+
+  constructor(options: {
+    definitions: Definitions;
+    registry: JobRegistry;
+    expressions: Expressions;
+    hasDomain: (domain: string) => boolean;
+    /** Known by name, for nested workflows that only say a name. */
+    workflows: readonly Workflow[];
+  }) {
+    this.#definitions = options.definitions;
+    this.#registry = options.registry;
+    this.#expressions = options.expressions;
+    this.#hasDomain = options.hasDomain;
+    for (const workflow of options.workflows) this.#known.set(workflow.name, workflow);
+  }
+
+  /** What `prepare` gave for the workflow as it is now, if that can still be so. */
+  prepared(workflow: Workflow): Prepared | undefined {
+    const prepared = this.#prepared.get(workflow);
+    return prepared?.revision === workflow.revision ? prepared : undefined;
+  }
+
+  async prepare(workflow: Workflow, above: readonly string[] = []): Promise<Prepared> {
+    const before = this.prepared(workflow);
+    if (before !== undefined) return before;
+    if (!(workflow instanceof Workflow)) {
+      throw new EngineError("WORKFLOW_INVALID", "submitWorkflow takes what WorkflowBuilder.build() or Workflow.fromJSON() gave");
+    }
+    if (above.includes(workflow.name)) {
+      const circle = [...above.slice(above.indexOf(workflow.name)), workflow.name].join(" → ");
+      throw new EngineError("NESTING_TOO_DEEP", `nested workflows contain themselves: ${circle}`);
+    }
+    const { revision } = workflow;
+    const spec = workflow.toJSON();
+    const nested = await this.#fixNested(workflow, spec, [...above, workflow.name]);
+    const definition = this.#define(workflow.name, spec, nested.all.length === 0 ? workflow.version : workflowVersion(spec));
+    const prepared = { definition, all: [definition, ...nested.all], revision };
+    if (!nested.byName) this.#prepared.set(workflow, prepared);
+    return prepared;
+  }
+
+  /** Writes into the spec which version each nested workflow is. */
+  async #fixNested(workflow: Workflow, spec: DagSpec, above: readonly string[]): Promise<{ all: Definition[]; byName: boolean }> {
+    const all: Definition[] = [];
+    let byName = false;
+    const tasks = [...workflow.tasks.values()];
+    for (const [place, node] of spec.nodes.entries()) {
+      if (node.nodeType !== 3) continue;
+      const given = tasks[place]?.nestedWorkflow;
+      byName ||= typeof given !== "object";
+      const inner = typeof given === "object" ? await this.prepare(given, above) : await this.#byName(node, above);
+      node.workflowName = inner.definition.name;
+      node.workflowVersion = inner.definition.version;
+      all.push(...inner.all);
+    }
+    return { all, byName };
+  }
+
+  async #byName(node: NodeSpec, above: readonly string[]): Promise<Prepared> {
+    const name = node.workflowName ?? String(node.jobId);
+    if (node.workflowVersion !== undefined) {
+      const definition = await this.#definitions.load(name, node.workflowVersion);
+      return { definition, all: [definition] };
+    }
+    const known = this.#known.get(name);
+    if (known !== undefined) return await this.prepare(known, above);
+    const latest = await this.#definitions.latest(name);
+    if (latest === undefined) {
+      throw new EngineError(
+        "WORKFLOW_UNKNOWN",
+        `task "${node.nodeName}" nests workflow "${name}", which was never submitted and is not among the engine's "workflows"`,
+      );
+    }
+    return await this.prepare(Workflow.fromJSON(latest.spec, { name }), above);
+  }
+
+  #define(name: string, spec: DagSpec, version: string): Definition {
+    const definition = this.#definitions.add(name, version, spec);
+    if (!this.#checked.has(definition)) {
+      this.#check(definition);
+      this.#checked.add(definition);
+    }
+    return definition;
+  }
+
+  #check({ name, graph }: Definition): void {
+    this.#checkDomain(graph.domain, `workflow "${name}"`);
+    for (const task of graph.tasks) {
+      const where = `task "${task.name}" of workflow "${name}"`;
+      this.#checkDomain(task.domain, where);
+      try {
+        if (task.kind === "job") this.#registry.resolve(task);
+        else if (task.kind === "decision") this.#expressions.check(task.params ?? "");
+      } catch (error) {
+        if (error instanceof EngineError) throw new EngineError(error.code, `${where}: ${error.message}`, { cause: error });
+        throw error;
+      }
+    }
+  }
+
+  #checkDomain(domain: string | undefined, where: string): void {
+    if (domain === undefined || this.#hasDomain(domain)) return;
+    throw new EngineError("DOMAIN_UNKNOWN", `${where} belongs to domain "${domain}", which is not declared in the engine's "domains"`);
+  }
+}
+
+/** Start parameters become the context; what is not an object becomes `{initParams}`. Texts by key. */
+export function startContext(workflow: Workflow, params: unknown): Readonly<Record<string, string>> {
+  return { ...jsonTexts(workflow.context, "the workflow's context"), ...jsonTexts(asContext(params), "the start parameters") };
+}
+
+export function asContext(params: unknown): Readonly<Record<string, unknown>> {
+  if (params === undefined) return {};
+  const isMap = typeof params === "object" && params !== null && !Array.isArray(params);
+  return isMap ? (params as Record<string, unknown>) : { initParams: params };
+}
+
+export function jsonTexts(values: Readonly<Record<string, unknown>>, what: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([key, value]) => {
+      const text = toJsonText(value, `${what}: "${key}"`);
+      return text === undefined ? [] : [[key, text]];
+    }),
+  );
+}

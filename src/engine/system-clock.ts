@@ -1,0 +1,31 @@
+import type { Clock, Timer } from "../base/clock.ts";
+
+/** setTimeout fires at once for anything longer. */
+const delayMsMax = 2 ** 31 - 1;
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  soon: (callback) => void setImmediate(callback),
+  after: (delayMs, callback) => new SystemTimer(delayMs, callback),
+};
+
+class SystemTimer implements Timer {
+  #timeout: NodeJS.Timeout;
+
+  constructor(delayMs: number, callback: () => void) {
+    this.#timeout = this.#wait(delayMs, callback);
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timeout);
+  }
+
+  /** In stretches that setTimeout can bear; and setTimeout may fire a millisecond early, so one is added. */
+  #wait(delayMs: number, callback: () => void): NodeJS.Timeout {
+    if (delayMs < delayMsMax) return setTimeout(callback, Math.ceil(delayMs) + (delayMs > 0 ? 1 : 0));
+    return setTimeout(() => {
+      this.#timeout = this.#wait(delayMs - delayMsMax, callback);
+    }, delayMsMax);
+  }
+}

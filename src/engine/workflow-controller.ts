@@ -1,0 +1,54 @@
+import type { Workflow } from "../authoring/workflow.ts";
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Engine } from "./engine.ts";
+import type { InstanceView } from "./instance-view.ts";
+import { LiveWorkflow } from "./live-workflow.ts";
+
+/** One started instance, in the hands of whoever started it. */
+export class WorkflowController {
+  readonly instanceId: string;
+  readonly #engine: Engine;
+  readonly #definition: Workflow;
+  #lastSeen: DagMachine | undefined;
+  #live: LiveWorkflow | undefined;
+
+  /** Made by `Engine.submitWorkflow`. */
+  constructor(engine: Engine, instanceId: string, definition: Workflow, machine: DagMachine | undefined) {
+    this.instanceId = instanceId;
+    this.#engine = engine;
+    this.#definition = definition;
+    this.#lastSeen = machine;
+  }
+
+  /** The workflow as it runs: statuses are current, changes are durable. */
+  get workflow(): LiveWorkflow {
+    return (this.#live ??= new LiveWorkflow(this.#definition, {
+      machine: () => (this.#lastSeen = this.#engine.peek(this.instanceId) ?? this.#lastSeen),
+      updateParams: (taskName, params) => this.#engine.updateTaskParams(this.instanceId, taskName, params),
+      addSubTask: (task, parentName) => this.#engine.addSubTask(this.instanceId, task, parentName),
+    }));
+  }
+
+  /** No new task starts; those that run finish. Resolves when the request is durable. `INSTANCE_STATE`. */
+  pause(): Promise<void> {
+    return this.#engine.pauseWorkflowInstance(this.instanceId);
+  }
+
+  resume(): Promise<void> {
+    return this.#engine.resumeWorkflowInstance(this.instanceId);
+  }
+
+  /** Running tasks get the abort signal; the reason is kept. */
+  terminate(reason?: string): Promise<void> {
+    return this.#engine.terminateWorkflowInstance(this.instanceId, reason);
+  }
+
+  getStatus(): Promise<InstanceView> {
+    return this.#engine.getWorkflowInstanceStatus(this.instanceId);
+  }
+
+  /** The outputs by task name, once it has ended. Throws `WorkflowFailed` or `WorkflowTerminated` otherwise. */
+  result(): Promise<Record<string, unknown>> {
+    return this.#engine.awaitWorkflowInstance(this.instanceId);
+  }
+}

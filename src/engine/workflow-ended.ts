@@ -1,0 +1,28 @@
+import { EngineError } from "../base/error.ts";
+import type { FailedTask } from "./instance-view.ts";
+
+/** What `result()` throws when the instance ended in Failed. */
+export class WorkflowFailed extends EngineError {
+  override readonly name = "WorkflowFailed";
+  readonly instanceId: string;
+  readonly failedTasks: readonly FailedTask[];
+
+  constructor(instanceId: string, reason: string | undefined, failedTasks: readonly FailedTask[]) {
+    super("WORKFLOW_FAILED", `instance "${instanceId}" failed: ${reason ?? "no reason is on record"}`);
+    this.instanceId = instanceId;
+    this.failedTasks = failedTasks;
+  }
+}
+
+/** What `result()` throws when the instance was terminated. */
+export class WorkflowTerminated extends EngineError {
+  override readonly name = "WorkflowTerminated";
+  readonly instanceId: string;
+  readonly reason: string | undefined;
+
+  constructor(instanceId: string, reason: string | undefined) {
+    super("WORKFLOW_TERMINATED", `instance "${instanceId}" was terminated: ${reason ?? "no reason is on record"}`);
+    this.instanceId = instanceId;
+    this.reason = reason;
+  }
+}

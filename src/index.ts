@@ -1,0 +1,37 @@
+// Authoring
+export { defineJob } from "./authoring/job.ts";
+export type { Isolation, Job, JobContext, JobFunction, JobOptions, JobSource } from "./authoring/job.ts";
+export type { StandardSchema } from "./authoring/standard-schema.ts";
+export { Task } from "./authoring/task.ts";
+export { TaskBuilder } from "./authoring/task-builder.ts";
+export { Workflow } from "./authoring/workflow.ts";
+export { WorkflowBuilder } from "./authoring/workflow-builder.ts";
+
+// Base
+export type { Clock, Timer } from "./base/clock.ts";
+export { EngineError, hasCode } from "./base/error.ts";
+export type { ErrorCode } from "./base/error.ts";
+export type { Logger } from "./base/logger.ts";
+export type { Random } from "./base/random.ts";
+
+// Kernel
+export type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances, NodeSpec, OverflowPolicy } from "./kernel/dag/dag-spec.ts";
+export type { Event } from "./kernel/event.ts";
+export type { Failure } from "./kernel/failure.ts";
+export type { RetryPolicy } from "./kernel/retry.ts";
+export type { CancelCause, EndStatus, InstanceStatus, TaskStatus } from "./kernel/status.ts";
+
+// Stores
+export type { InstanceFilter, InstanceSummary, Store } from "./stores/store.ts";
+
+// Engine
+export type { Breakpoint } from "./engine/breakpoint.ts";
+export { Engine } from "./engine/engine.ts";
+export type { Health, HistoryEntry, SubmitOptions } from "./engine/engine.ts";
+export { Executor } from "./engine/executor.ts";
+export type { InstanceChange } from "./engine/instance-change.ts";
+export type { FailedTask, InstanceView, TaskView } from "./engine/instance-view.ts";
+export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
+export type { EngineOptions } from "./engine/options.ts";
+export { WorkflowController } from "./engine/workflow-controller.ts";
+export { WorkflowFailed, WorkflowTerminated } from "./engine/workflow-ended.ts";

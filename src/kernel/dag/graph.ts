@@ -1,0 +1,161 @@
+import { assert } from "../../base/assert.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "../retry.ts";
+import type { DagSpec, FailurePolicy, NodeId, NodeSpec } from "./dag-spec.ts";
+
+/** What a node of a definition, or a sub-task, says about running it. */
+export interface TaskDefinition {
+  readonly name: string;
+  readonly nodeId: NodeId;
+  readonly kind: TaskKind;
+  readonly jobName: string | undefined;
+  readonly jobId: NodeId | undefined;
+  /** JSON text, or plain text as PowerJob's files have it; a decision's expression. */
+  readonly params: string | undefined;
+  readonly enabled: boolean;
+  readonly skipWhenFailed: boolean;
+  readonly timeoutMs: number;
+  readonly retryCount: number;
+  readonly retryPolicy: RetryPolicy;
+  readonly domain: string | undefined;
+  readonly workflowName: string | undefined;
+  readonly workflowVersion: string | undefined;
+}
+
+export type TaskKind = "job" | "decision" | "nested";
+
+const kinds: Record<number, TaskKind> = { 1: "job", 2: "decision", 3: "nested" };
+
+const fileTimeoutSeconds = 3600;
+
+/**
+ * A definition made ready to run: nodes by number, edges in both directions as flat arrays. Built once per version and
+ * shared by its instances, so an instance of a large graph costs only its own state.
+ */
+export class Graph {
+  readonly tasks: readonly TaskDefinition[];
+  readonly failurePolicy: FailurePolicy;
+  readonly domain: string | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly maxConcurrentTasks: number | undefined;
+  readonly edgeFrom: Int32Array;
+  readonly edgeTo: Int32Array;
+  readonly edgeProperty: readonly (string | undefined)[];
+  readonly edgeEnabled: readonly boolean[];
+  readonly #out: Adjacency;
+  readonly #in: Adjacency;
+  #byName: ReadonlyMap<string, number> | undefined;
+  #depth: Int32Array | undefined;
+
+  /** The spec has passed `checkSpec`. */
+  constructor(spec: DagSpec) {
+    const edges = spec.edges ?? [];
+    const numberOf = new Map(spec.nodes.map((node, number) => [node.nodeId, number]));
+    const place = (nodeId: NodeId): number => {
+      const number = numberOf.get(nodeId);
+      assert(number !== undefined, "an edge joins nodes of its own graph");
+      return number;
+    };
+    this.tasks = defineTasks(spec.nodes);
+    this.failurePolicy = spec.failurePolicy ?? "finish-running";
+    this.domain = spec.domain;
+    this.timeoutMs = spec.timeoutSeconds === undefined ? undefined : spec.timeoutSeconds * 1000;
+    this.maxConcurrentTasks = spec.maxConcurrentTasks;
+    this.edgeFrom = Int32Array.from(edges, (edge) => place(edge.from));
+    this.edgeTo = Int32Array.from(edges, (edge) => place(edge.to));
+    this.edgeProperty = edges.map((edge) => edge.property);
+    this.edgeEnabled = edges.map((edge) => edge.enable ?? true);
+    this.#out = new Adjacency(this.tasks.length, this.edgeFrom);
+    this.#in = new Adjacency(this.tasks.length, this.edgeTo);
+  }
+
+  get size(): number {
+    return this.tasks.length;
+  }
+
+  /** Numbers of the edges that leave the task. */
+  outEdges(task: number): Int32Array {
+    return this.#out.edgesOf(task);
+  }
+
+  inEdges(task: number): Int32Array {
+    return this.#in.edgesOf(task);
+  }
+
+  get byName(): ReadonlyMap<string, number> {
+    this.#byName ??= new Map(this.tasks.map((task, number) => [task.name, number]));
+    return this.#byName;
+  }
+
+  /** Length of the longest way from a root: the task's level. */
+  depth(task: number): number {
+    this.#depth ??= this.#measureDepth();
+    return this.#depth[task] ?? 0;
+  }
+
+  #measureDepth(): Int32Array {
+    const depth = new Int32Array(this.size);
+    const waitingOn = Int32Array.from(this.tasks, (_, task) => this.inEdges(task).length);
+    const settled = [...waitingOn.keys()].filter((task) => waitingOn[task] === 0);
+    for (const task of settled) {
+      for (const edge of this.outEdges(task)) {
+        const to = this.edgeTo[edge] as number;
+        depth[to] = Math.max(depth[to] as number, (depth[task] as number) + 1);
+        if (--(waitingOn[to] as number) === 0) settled.push(to);
+      }
+    }
+    return depth;
+  }
+}
+
+/** Edge numbers grouped by the task at one of their ends, in the definition's order. */
+class Adjacency {
+  readonly #start: Int32Array;
+  readonly #edges: Int32Array;
+
+  constructor(tasks: number, endOfEdge: Int32Array) {
+    this.#start = new Int32Array(tasks + 1);
+    this.#edges = new Int32Array(endOfEdge.length);
+    for (const task of endOfEdge) (this.#start[task + 1] as number)++;
+    for (let task = 0; task < tasks; task++) (this.#start[task + 1] as number) += this.#start[task] as number;
+    const next = this.#start.slice();
+    endOfEdge.forEach((task, edge) => {
+      this.#edges[(next[task] as number)++] = edge;
+    });
+  }
+
+  edgesOf(task: number): Int32Array {
+    return this.#edges.subarray(this.#start[task], this.#start[task + 1]);
+  }
+}
+
+/** Later nodes of a name that is taken are called `name#nodeId`. */
+function defineTasks(nodes: readonly NodeSpec[]): TaskDefinition[] {
+  const taken = new Set<string>();
+  return nodes.map((node) => {
+    let name = node.nodeName ?? String(node.nodeId);
+    while (taken.has(name)) name = `${name}#${node.nodeId}`;
+    taken.add(name);
+    return defineTask(node, name);
+  });
+}
+
+export function defineTask(node: NodeSpec, name: string): TaskDefinition {
+  const kind = kinds[node.nodeType ?? 1];
+  assert(kind !== undefined, "a node's type is 1, 2 or 3");
+  return {
+    name,
+    nodeId: node.nodeId,
+    kind,
+    jobName: node.jobName,
+    jobId: node.jobId,
+    params: node.nodeParams,
+    enabled: node.enable ?? true,
+    skipWhenFailed: node.skipWhenFailed ?? false,
+    timeoutMs: (node.timeoutSeconds ?? fileTimeoutSeconds) * 1000,
+    retryCount: node.retryCount ?? 0,
+    retryPolicy: node.retryPolicy === undefined ? defaultRetryPolicy : { ...defaultRetryPolicy, ...node.retryPolicy },
+    domain: node.domain,
+    workflowName: node.workflowName ?? (kind === "nested" && node.jobId !== undefined ? String(node.jobId) : undefined),
+    workflowVersion: node.workflowVersion,
+  };
+}

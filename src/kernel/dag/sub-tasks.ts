@@ -1,0 +1,36 @@
+import { EngineError } from "../../base/error.ts";
+import type { DagState } from "./dag-state.ts";
+import type { NodeSpec } from "./dag-spec.ts";
+
+/** Throws unless the nodes can join the instance as sub-tasks of the parent. Gives them their place: `parent.index`. */
+export function admitSubTasks(state: DagState, parent: number, nodes: readonly NodeSpec[], subTasksMax: number): NodeSpec[] {
+  const parentName = state.definition(parent).name;
+  const before = state.subTasksOf(parent);
+  if (before.length + nodes.length > subTasksMax) {
+    throw new EngineError(
+      "SUBTASK_LIMIT",
+      `task "${parentName}" would have ${before.length + nodes.length} sub-tasks; at most ${subTasksMax} are allowed`,
+    );
+  }
+  const siblings = new Set(before.map((task) => state.definition(task).name));
+  return nodes.map((node, index) => {
+    const name = node.nodeName;
+    if (name === undefined || state.find(name) !== undefined || siblings.has(name)) {
+      throw invalid(parentName, `a task named "${name}" is already in the instance`);
+    }
+    const dependsOn = (node.dependsOn ?? []).filter((other) => other !== parentName);
+    const unknown = dependsOn.find((other) => !siblings.has(other));
+    if (unknown !== undefined) {
+      throw invalid(
+        parentName,
+        `"${name}" depends on "${unknown}", which is neither its parent nor a sub-task generated before it by the same parent`,
+      );
+    }
+    siblings.add(name);
+    return { ...node, nodeId: `${state.definition(parent).nodeId}.${before.length + index}`, dependsOn };
+  });
+}
+
+function invalid(parentName: string, problem: string): EngineError {
+  return new EngineError("SUBTASK_INVALID", `sub-tasks of "${parentName}" are refused: ${problem}`);
+}

@@ -1,0 +1,32 @@
+import type { InstanceAddress } from "./address.ts";
+import type { Event } from "./event.ts";
+import type { Input } from "./input.ts";
+import type { InstanceStatus } from "./status.ts";
+import type { Turn } from "./turn.ts";
+
+/**
+ * A deterministic instance: DAGs are one kind, code workflows another. It has no clock, no I/O and no chance of its own;
+ * given the same events it is in the same state.
+ */
+export interface Machine {
+  readonly address: InstanceAddress;
+  readonly status: InstanceStatus;
+  /** Follows what was decided, now or in an earlier life. */
+  apply(event: Event, at: number): void;
+  /**
+   * Decides about one message. A request that the state does not allow is refused with an `EngineError` and changes
+   * nothing; a report that comes too late is dropped.
+   */
+  handle(input: Input, turn: Turn): void;
+  /** When it must be woken even if nothing is said to it. */
+  nextWake(): number | undefined;
+}
+
+export interface MachineLimits {
+  /** Sub-tasks that one task may generate. */
+  readonly subTasksMax: number;
+  /** How often an attempt may be lost with its process before it fails. */
+  readonly interruptionsMax: number;
+}
+
+export const defaultLimits: MachineLimits = { subTasksMax: 1000, interruptionsMax: 3 };

@@ -1,0 +1,22 @@
+import type { Command } from "./command.ts";
+import type { Event } from "./event.ts";
+
+/**
+ * One step of one instance: opened on the messages at hand, closed with what happened and what is to be done about it.
+ * Its time and its share of chance are given: the kernel has neither of its own.
+ */
+export class Turn {
+  /** max(now, the last turn's time): time never runs backwards inside an instance. */
+  readonly at: number;
+  /** In [0, 1). */
+  readonly chance: number;
+  readonly events: Event[] = [];
+  readonly commands: Command[] = [];
+  /** Reports of an older attempt, an ended instance or an unknown task: they change nothing. */
+  dropped = 0;
+
+  constructor(at: number, chance: number) {
+    this.at = at;
+    this.chance = chance;
+  }
+}

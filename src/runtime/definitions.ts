@@ -1,0 +1,89 @@
+import { EngineError } from "../base/error.ts";
+import { checkSpec } from "../kernel/dag/check.ts";
+import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import { Graph } from "../kernel/dag/graph.ts";
+import type { DefinitionRow, Store } from "../stores/store.ts";
+
+/** A workflow definition in one version, ready to run. */
+export interface Definition {
+  readonly name: string;
+  readonly version: string;
+  readonly spec: DagSpec;
+  readonly graph: Graph;
+}
+
+/** Definitions are kept for reuse up to this many; a running instance holds on to its own. */
+const cachedMax = 1000;
+
+/** Definitions by name and version. What the store knows never changes, so the cache needs no invalidation. */
+export class Definitions {
+  readonly #store: Store;
+  readonly #cache = new Map<string, Definition>();
+  readonly #stored = new Set<string>();
+  readonly #rows = new WeakMap<Definition, DefinitionRow>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  find(name: string, version: string): Definition | undefined {
+    return this.#cache.get(keyOf(name, version));
+  }
+
+  /** `WORKFLOW_UNKNOWN` if the store has no such version. */
+  async load(name: string, version: string): Promise<Definition> {
+    const known = this.find(name, version);
+    if (known !== undefined) return known;
+    const row = await this.#store.loadDefinition(name, version);
+    if (row === undefined) {
+      throw new EngineError("WORKFLOW_UNKNOWN", `workflow "${name}" has no version ${version} in the store`);
+    }
+    return this.#fromRow(row);
+  }
+
+  /** The newest version of that name, if there is any. */
+  async latest(name: string): Promise<Definition | undefined> {
+    const row = await this.#store.latestDefinition(name);
+    if (row === undefined) return undefined;
+    return this.find(row.name, row.version) ?? this.#fromRow(row);
+  }
+
+  add(name: string, version: string, spec: DagSpec): Definition {
+    const known = this.find(name, version);
+    if (known !== undefined) return known;
+    checkSpec(spec);
+    const definition = { name, version, spec, graph: new Graph(spec) };
+    this.#cache.set(keyOf(name, version), definition);
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size <= cachedMax) break;
+      this.#cache.delete(oldest);
+      this.#stored.delete(oldest);
+    }
+    return definition;
+  }
+
+  /** The row to write with an instance's first turn; undefined once the store has it. */
+  unstored(definition: Definition, at: number): DefinitionRow | undefined {
+    const { name, version, spec } = definition;
+    if (this.#stored.has(keyOf(name, version))) return undefined;
+    let row = this.#rows.get(definition);
+    if (row === undefined) {
+      row = { name, version, spec: JSON.stringify(spec), createdAt: at };
+      this.#rows.set(definition, row);
+    }
+    return row;
+  }
+
+  stored(name: string, version: string): void {
+    this.#stored.add(keyOf(name, version));
+  }
+
+  #fromRow(row: DefinitionRow): Definition {
+    this.stored(row.name, row.version);
+    return this.add(row.name, row.version, JSON.parse(row.spec) as DagSpec);
+  }
+}
+
+function keyOf(name: string, version: string): string {
+  return `${version} ${name}`;
+}

@@ -1,0 +1,278 @@
+import { assert } from "../base/assert.ts";
+import { EngineError } from "../base/error.ts";
+import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import { attemptId } from "../kernel/address.ts";
+import type { Command } from "../kernel/command.ts";
+import type { Context } from "../kernel/context.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { TaskDefinition } from "../kernel/dag/graph.ts";
+import { Phase } from "../kernel/dag/task-state.ts";
+import type { Event, Execution } from "../kernel/event.ts";
+import type { DecisionEvaluated, Outcome } from "../kernel/input.ts";
+import type { MachineLimits } from "../kernel/machine.ts";
+import { hasEnded } from "../kernel/status.ts";
+import { Turn } from "../kernel/turn.ts";
+import type { HistoryRow, InstanceRow } from "../stores/store.ts";
+import type { Definition } from "./definitions.ts";
+import type { Expressions } from "./expression.ts";
+import { InstanceTaskRun } from "./instance-task-run.ts";
+import { InstanceTurn } from "./instance-turn.ts";
+import type { Message, Told } from "./message.ts";
+import { PayloadRows } from "./payload-rows.ts";
+import { allOutputs, type Payloads, parseTexts, predecessorOutputs, readTexts, textsAtHand } from "./task-inputs.ts";
+
+/** What an actor needs of the shard it lives in. */
+export interface ActorHost {
+  readonly limits: MachineLimits;
+  readonly expressions: Expressions;
+  readonly workerAddress: string;
+  resolveJob(definition: TaskDefinition, params: string | undefined): string;
+  readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
+  /** The actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with what comes. */
+  arrived(actor: InstanceActor, urgency: "now" | "later"): void;
+  /** A decision's variables could not be read. */
+  failed(actor: InstanceActor, error: unknown): void;
+}
+
+/**
+ * One instance in memory: its state, and the messages that wait for its next turn. Messages are handled one after the
+ * other, in order of arrival; a turn takes all that are there.
+ */
+export class InstanceActor implements TaskOwner {
+  readonly id: string;
+  readonly key: number;
+  readonly definition: Definition;
+  readonly machine: DagMachine;
+  readonly host: ActorHost;
+  /** In the shard's list of actors with something to do. */
+  isDirty = false;
+  lastTurnAt = 0;
+  /** As it was last written; undefined before the first turn is, and after the end. */
+  row: InstanceRow | undefined;
+  /** Definitions that its first turn brings along, in case the store has them not yet. */
+  starting: readonly Definition[] = [];
+  #inbox: Message[] = [];
+  #turns = 0;
+  #events = 0;
+  /** What jobs may see: nothing that is not durable. */
+  #committedContext: Context;
+
+  constructor(host: ActorHost, definition: Definition, id: string, key: number) {
+    this.host = host;
+    this.id = id;
+    this.key = key;
+    this.definition = definition;
+    this.machine = new DagMachine(definition.graph, id, key, host.limits);
+    this.#committedContext = this.machine.state.context;
+  }
+
+  get isInboxEmpty(): boolean {
+    return this.#inbox.length === 0;
+  }
+
+  /** Nothing is under way that would need it in memory. */
+  get isIdle(): boolean {
+    return this.isInboxEmpty && this.machine.state.inFlight === 0;
+  }
+
+  /** Its start was refused: it never was. */
+  get isUnborn(): boolean {
+    return this.#turns === 0;
+  }
+
+  /** Takes in the history of an earlier life. */
+  restore(history: readonly HistoryRow[], row: InstanceRow | undefined): void {
+    for (const { turn, at, firstEvent, events } of history) {
+      assert(turn === this.#turns && firstEvent === this.#events, "history has no gap");
+      const decided = JSON.parse(events) as Event[];
+      for (const event of decided) this.machine.apply(event, at);
+      this.#turns++;
+      this.#events += decided.length;
+      this.lastTurnAt = at;
+    }
+    this.row = row;
+    this.#committedContext = this.machine.state.context;
+  }
+
+  /**
+   * Hands the dispatcher again what was with it when the earlier life ended. After an unclean end, an attempt whose
+   * start is on record was lost with its process; any other may have been, so it starts cautiously.
+   */
+  resumeTasks(wasClean: boolean): TaskRun[] {
+    const runs: TaskRun[] = [];
+    const { state } = this.machine;
+    for (const task of this.machine.jobsInFlight()) {
+      if (!wasClean && state.phase(task) === Phase.running) {
+        const { generation } = state;
+        const attempt = state.record(task)?.attempt ?? 0;
+        this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome: { kind: "lost" } } });
+      } else runs.push(new InstanceTaskRun(this, task, !wasClean));
+    }
+    return runs;
+  }
+
+  tell(message: Message, urgency: "now" | "later" = "now"): void {
+    this.#inbox.push(message);
+    this.host.arrived(this, urgency);
+  }
+
+  // What the dispatcher reports
+
+  started(run: InstanceTaskRun, execution: Required<Execution>): void {
+    if (run.confirmStart !== undefined) return;
+    const { task, attempt, generation } = run;
+    this.tell({ input: { type: "NodeStarted", task, attempt, generation, ...execution } }, "later");
+  }
+
+  /** Durable before the job runs. */
+  confirmStart(run: InstanceTaskRun): Promise<void> {
+    const { task, attempt, generation } = run;
+    const { promise, ...reply } = Promise.withResolvers<void>();
+    const worker = this.host.workerAddress;
+    const startedAt = this.lastTurnAt;
+    this.tell({ input: { type: "NodeStarted", task, attempt, generation, worker, startedAt }, reply });
+    return promise;
+  }
+
+  ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution): void {
+    const { task, attempt, generation } = run;
+    this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome, ...execution } });
+  }
+
+  withdrawn({ task, attempt }: InstanceTaskRun): void {
+    this.tell({ input: { type: "NodesWithdrawn", runs: [{ task, attempt }] } });
+  }
+
+  /** The committed context and what the task waited for, as texts. */
+  inputsOf(task: number): TaskInputs | Promise<TaskInputs> {
+    const context = this.#contextPayloads();
+    const outputs = predecessorOutputs(this.machine, task);
+    const contextTexts = textsAtHand(context);
+    const outputTexts = textsAtHand(outputs);
+    if (contextTexts !== undefined && outputTexts !== undefined) return { context: contextTexts, outputs: outputTexts };
+    return this.#readInputs(context, outputs);
+  }
+
+  async #readInputs(context: Payloads, outputs: Payloads): Promise<TaskInputs> {
+    const read = (refs: readonly number[]): Promise<string[]> => this.host.readPayloads(this.key, refs);
+    return { context: await readTexts(context, read), outputs: await readTexts(outputs, read) };
+  }
+
+  #contextPayloads(): Payloads {
+    return this.#committedContext.bytes === 2 ? {} : Object.fromEntries(this.#committedContext.entries);
+  }
+
+  // Turns
+
+  /** Handles what is in the inbox. Whatever throws here but a refusal is a bug: the caller parks the instance. */
+  openTurn(now: number, chance: number): InstanceTurn {
+    const turn = new Turn(Math.max(now, this.lastTurnAt), chance);
+    const payloads = new PayloadRows(this.key, this.#turns);
+    const open = new InstanceTurn(this, turn, this.machine.state.status);
+    const inbox = this.#inbox;
+    this.#inbox = [];
+    open.messages = inbox;
+    for (const message of inbox) {
+      if ("query" in message) open.answer(message);
+      else this.#take(message, open, turn, payloads);
+    }
+    this.lastTurnAt = turn.at;
+    open.close(this.#turns, this.#events, payloads.rows);
+    if (turn.events.length > 0) this.#turns++;
+    this.#events += turn.events.length;
+    return open;
+  }
+
+  #take(message: Told, open: InstanceTurn, turn: Turn, payloads: PayloadRows): void {
+    const events = turn.events.length;
+    const rows = payloads.rows.length;
+    try {
+      this.machine.handle(payloads.extract(message.input), turn);
+      this.#carryOut(open, turn);
+      open.done(message);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      assert(turn.events.length === events, "a refused message changes nothing");
+      open.refused(message, error);
+    }
+    if (turn.events.length === events) payloads.rows.length = rows;
+  }
+
+  /** Decisions are settled inside the turn; everything else waits for the commit. */
+  #carryOut(open: InstanceTurn, turn: Turn): void {
+    for (let command = turn.commands.shift(); command !== undefined; command = turn.commands.shift()) {
+      if (command.type !== "EvaluateDecision") {
+        open.after(this.#fixAttempts(command));
+        continue;
+      }
+      const answer = this.#evaluate(command.task, command.attempt);
+      if (answer !== undefined) this.machine.handle(answer, turn);
+    }
+  }
+
+  /** Attempt ids are those of this moment: a later message of the same turn may reopen the instance. */
+  #fixAttempts(command: Exclude<Command, { type: "EvaluateDecision" }>): Effect {
+    if (command.type !== "WithdrawTasks" && command.type !== "AbortTasks") return command;
+    const { address, state } = this.machine;
+    const attemptIds = command.tasks.map((task) => attemptId(address, task, state.record(task)?.attempt ?? 0));
+    return { type: command.type, attemptIds };
+  }
+
+  #evaluate(task: number, attempt: number): DecisionEvaluated | undefined {
+    const { state } = this.machine;
+    const outputs = predecessorOutputs(this.machine, task);
+    const context = Object.fromEntries(state.context.entries);
+    const texts = { context: textsAtHand(context), outputs: textsAtHand(outputs) };
+    if (texts.context !== undefined && texts.outputs !== undefined) {
+      return this.#decide(task, attempt, { context: texts.context, outputs: texts.outputs });
+    }
+    this.#readInputs(context, outputs).then(
+      (inputs) => this.tell({ input: this.#decide(task, attempt, inputs) }),
+      (error: unknown) => this.host.failed(this, error),
+    );
+    return undefined;
+  }
+
+  #decide(task: number, attempt: number, inputs: TaskInputs): DecisionEvaluated {
+    const expression = this.machine.state.params(task) ?? "";
+    try {
+      const ok = this.host.expressions.evaluate(expression, {
+        context: parseTexts(inputs.context),
+        outputs: parseTexts(inputs.outputs),
+      });
+      return { type: "DecisionEvaluated", task, attempt, value: { ok } };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const failure = { type: "DECISION_INVALID", message, retryable: false };
+      return { type: "DecisionEvaluated", task, attempt, value: { failure } };
+    }
+  }
+
+  /** The turn is durable. */
+  committed(row: InstanceRow | undefined): void {
+    this.row = row;
+    this.#committedContext = this.machine.state.context;
+  }
+
+  run(task: number): TaskRun {
+    return new InstanceTaskRun(this, task, false);
+  }
+
+  get hasEnded(): boolean {
+    return hasEnded(this.machine.status);
+  }
+
+  outputs(): Payloads {
+    return allOutputs(this.machine);
+  }
+
+  /** Takes everything out of the inbox, for an actor that will have no further turn. */
+  abandonInbox(): Message[] {
+    return this.#inbox.splice(0);
+  }
+}
+
+/** A command as it waits for its cause to be durable. */
+export type Effect =
+  | Exclude<Command, { type: "EvaluateDecision" | "WithdrawTasks" | "AbortTasks" }>
+  | { readonly type: "WithdrawTasks" | "AbortTasks"; readonly attemptIds: readonly string[] };

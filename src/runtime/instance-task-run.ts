@@ -1,0 +1,55 @@
+import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import { attemptId } from "../kernel/address.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+
+/** An attempt of an instance's task on its way to a worker. */
+export class InstanceTaskRun implements TaskRun {
+  readonly attemptId: string;
+  readonly instanceId: string;
+  readonly workflowName: string;
+  readonly taskName: string;
+  readonly attempt: number;
+  readonly generation: number;
+  readonly job: string;
+  readonly domain: string;
+  readonly rank: number;
+  readonly successors: number;
+  readonly timeoutMs: number;
+  readonly interruptions: number;
+  readonly confirmStart?: () => Promise<void>;
+  readonly owner: TaskOwner;
+  readonly task: number;
+  readonly #actor: InstanceActor;
+
+  constructor(actor: InstanceActor, task: number, cautious: boolean) {
+    const { machine } = actor;
+    const { state } = machine;
+    const definition = state.definition(task);
+    const record = state.record(task);
+    this.#actor = actor;
+    this.owner = actor;
+    this.task = task;
+    this.attempt = record?.attempt ?? 0;
+    this.generation = state.generation;
+    this.attemptId = attemptId(machine.address, task, this.attempt);
+    this.instanceId = actor.id;
+    this.workflowName = state.workflow;
+    this.taskName = definition.name;
+    this.job = actor.host.resolveJob(definition, state.params(task));
+    this.domain = definition.domain ?? state.graph.domain ?? "default";
+    this.rank = state.rank(task);
+    this.successors = state.successors(task);
+    this.timeoutMs = definition.timeoutMs;
+    this.interruptions = record?.interruptions ?? 0;
+    if (cautious || this.interruptions > 0) this.confirmStart = () => actor.confirmStart(this);
+  }
+
+  /** Read when the attempt starts: a user may change them until then. */
+  get params(): string {
+    return this.#actor.machine.state.params(this.task) ?? "";
+  }
+
+  inputs(): TaskInputs | Promise<TaskInputs> {
+    return this.#actor.inputsOf(this.task);
+  }
+}

@@ -1,0 +1,130 @@
+import type { EngineError } from "../base/error.ts";
+import type { Event } from "../kernel/event.ts";
+import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
+import type { Turn } from "../kernel/turn.ts";
+import type { Changes, DefinitionRow, FinishedRow, HistoryRow, InstanceRow, OutboxRow, PayloadRow, TaskRow } from "../stores/store.ts";
+import type { Commitment } from "./committer.ts";
+import type { Effect, InstanceActor } from "./instance-actor.ts";
+import type { Asked, Message, Origin, Told } from "./message.ts";
+import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
+
+/**
+ * A turn between its opening and its release: the rows it wants written, and what is let out once they are. A turn in
+ * which nothing happened writes nothing, and its answers still wait for the commits before it.
+ */
+export class InstanceTurn implements Commitment {
+  readonly actor: InstanceActor;
+  readonly effects: Effect[] = [];
+  readonly origins: Origin[] = [];
+  readonly outbox: OutboxRow[] = [];
+  /** Definitions that the store may not have yet. */
+  definitions: readonly DefinitionRow[] = [];
+  messages: readonly Message[] = [];
+  readonly #turn: Turn;
+  readonly #endedBefore: boolean;
+  readonly #replies: (() => void)[] = [];
+  #history: HistoryRow | undefined;
+  #instance: InstanceRow | undefined;
+  #finished: FinishedRow | undefined;
+  #reopened = false;
+  #tasks: readonly TaskRow[] = [];
+  #payloads: readonly PayloadRow[] = [];
+
+  constructor(actor: InstanceActor, turn: Turn, statusBefore: InstanceStatus) {
+    this.actor = actor;
+    this.#turn = turn;
+    this.#endedBefore = hasEnded(statusBefore);
+  }
+
+  get events(): readonly Event[] {
+    return this.#turn.events;
+  }
+
+  get at(): number {
+    return this.#turn.at;
+  }
+
+  get dropped(): number {
+    return this.#turn.dropped;
+  }
+
+  /** It ended, or ended again, in this turn. */
+  get hasEnded(): boolean {
+    return this.#finished !== undefined;
+  }
+
+  get wasReopened(): boolean {
+    return this.#endedBefore && this.events.length > 0;
+  }
+
+  after(effect: Effect): void {
+    this.effects.push(effect);
+  }
+
+  done({ reply, origin }: Told): void {
+    if (reply !== undefined) this.#replies.push(() => reply.resolve());
+    if (origin !== undefined) this.origins.push(origin);
+  }
+
+  /** A child's start that is refused is not done with: its parent has yet to be told. */
+  refused({ input, reply, origin }: Told, error: EngineError): void {
+    if (reply !== undefined) this.#replies.push(() => reply.reject(error));
+    if (origin !== undefined && input.type !== "StartWorkflow") this.origins.push(origin);
+  }
+
+  answer({ query, reply }: Asked): void {
+    try {
+      query(this.actor.machine);
+      this.#replies.push(() => reply.resolve());
+    } catch (error) {
+      this.#replies.push(() => reply.reject(error));
+    }
+  }
+
+  close(turn: number, firstEvent: number, payloads: readonly PayloadRow[]): void {
+    const { actor, events, at } = this;
+    if (events.length === 0) return;
+    const { machine, row } = actor;
+    this.#history = { instance: actor.key, turn, firstEvent, at, events: JSON.stringify(events) };
+    this.#tasks = taskRows(machine, events);
+    this.#payloads = payloads;
+    this.#reopened = this.#endedBefore;
+    if (hasEnded(machine.status)) this.#finished = finishedRow(machine);
+    else {
+      const now = instanceRow(machine, at, null);
+      if (row === undefined || !isSameRow(row, now)) this.#instance = now;
+    }
+  }
+
+  addTo(changes: Changes): void {
+    if (this.#history === undefined) return;
+    const { key, row } = this.actor;
+    changes.history.push(this.#history);
+    for (const definition of this.definitions) {
+      if (!changes.definitions.includes(definition)) changes.definitions.push(definition);
+    }
+    if (this.#instance !== undefined) changes.instances.push(this.#instance);
+    if (this.#finished !== undefined) {
+      changes.finished.push(this.#finished);
+      if (row !== undefined) changes.instancesEnded.push(key);
+    } else if (this.#reopened) changes.finishedReopened.push(key);
+    for (const task of this.#tasks) changes.tasks.push(task);
+    for (const payload of this.#payloads) changes.payloads.push(payload);
+    for (const letter of this.outbox) changes.outbox.push(letter);
+  }
+
+  /** The turn is durable: the actor is what its rows say. */
+  committed(): void {
+    if (this.#history === undefined) return;
+    this.actor.committed(this.#finished !== undefined ? undefined : (this.#instance ?? this.actor.row));
+  }
+
+  reply(): void {
+    for (const reply of this.#replies) reply();
+  }
+
+  /** It will never be durable. */
+  fail(error: unknown): void {
+    for (const message of this.messages) message.reply?.reject(error);
+  }
+}

@@ -1,0 +1,148 @@
+import { hasCode } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { ParentAddress } from "../kernel/address.ts";
+import { payloadBytesMax } from "../kernel/payload.ts";
+import type { ChildEnded } from "../kernel/input.ts";
+import { utf8Length } from "../base/utf8.ts";
+import { type Changes, type MarkRow, noChanges, type OutboxRow } from "../stores/store.ts";
+import type { Message, Origin } from "./message.ts";
+import { InboundMark, type Letter, type Outbox, type StartChild, type TellParent } from "./outbox.ts";
+import { readTexts } from "./task-inputs.ts";
+
+/** What the mail room needs of its shard. */
+export interface MailShard {
+  readonly number: number;
+  readonly logger: Logger;
+  readonly outbox: Outbox;
+  shardOf(instanceId: string): number;
+  readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
+  startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<void>;
+  /** `INSTANCE_UNKNOWN`, `INSTANCE_PARKED`. */
+  tellInstance(id: string, message: Message): Promise<void>;
+  /** Whether the instance is the parent's own child: its letter came twice. */
+  isChildOf(id: string, parentKey: number): Promise<boolean>;
+  /** A commit of the shard's own, when it is its turn. */
+  commit(changes: Changes): Promise<void>;
+  post(row: OutboxRow, letter: Letter): void;
+  acknowledge(source: number, number: number): void;
+}
+
+/**
+ * Letters that come in from other instances, of this shard or another. They are handed on in the order they were sent,
+ * and a letter is done with when a turn has consumed it durably; until then it comes again after a crash.
+ */
+export class MailRoom {
+  readonly #shard: MailShard;
+  readonly #inbound = new Map<number, InboundMark>();
+  #handingOn: Promise<void> = Promise.resolve();
+
+  constructor(shard: MailShard) {
+    this.#shard = shard;
+  }
+
+  restore(marks: readonly MarkRow[]): void {
+    for (const { source, number } of marks) this.#inbound.set(source, new InboundMark(number));
+  }
+
+  markOf(source: number): InboundMark {
+    let mark = this.#inbound.get(source);
+    if (mark === undefined) this.#inbound.set(source, (mark = new InboundMark(0)));
+    return mark;
+  }
+
+  receive(row: OutboxRow, letter: Letter): void {
+    this.#handingOn = this.#handingOn
+      .then(() => this.#handOn({ source: row.source, number: row.number }, letter))
+      .catch((error: unknown) => {
+        this.#shard.logger.error({ from: letter.from, to: letter.to, error: String(error) }, "a letter could not be handed on");
+      });
+  }
+
+  /** All that came in has been handed on. */
+  async settled(): Promise<void> {
+    await this.#handingOn;
+  }
+
+  /** The turns of one commit consumed these; the rows say how far that brings each source. */
+  consumed(origins: Iterable<Origin>): MarkRow[] {
+    const moved = new Set<number>();
+    for (const { source, number } of origins) {
+      this.markOf(source).consumed(number);
+      moved.add(source);
+    }
+    return Array.from(moved, (source) => ({ shard: this.#shard.number, source, number: this.markOf(source).mark }));
+  }
+
+  async #handOn(origin: Origin, letter: Letter): Promise<void> {
+    const mark = this.markOf(origin.source);
+    if (!mark.isNew(origin.number)) return this.#shard.acknowledge(origin.source, mark.mark);
+    const read = (refs: readonly number[]): Promise<string[]> => this.#shard.readPayloads(letter.from, refs);
+    try {
+      if (letter.kind === "start-child") {
+        const context = await readTexts(letter.context, read);
+        void this.#startChild(letter, context, origin);
+      } else if (letter.kind === "tell-child") {
+        await this.#shard.tellInstance(letter.to, { input: letter.order, origin });
+      } else await this.#shard.tellInstance(letter.to, { input: await childEnded(letter, read), origin });
+    } catch (error) {
+      await this.#undeliverable(letter, origin, error);
+    }
+  }
+
+  async #startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<void> {
+    try {
+      await this.#shard.startChild(letter, context, origin);
+    } catch (error) {
+      const isAgain = hasCode(error, "INSTANCE_EXISTS") && (await this.#shard.isChildOf(letter.to, letter.parent.key));
+      await this.#answerForChild(isAgain ? undefined : letter.parent, origin, error);
+    }
+  }
+
+  async #undeliverable(letter: Letter, origin: Origin, error: unknown): Promise<void> {
+    const { from, to, kind } = letter;
+    this.#shard.logger.warn({ from, to, kind, error: String(error) }, "a letter between instances found no receiver");
+    const retried = letter.kind === "tell-child" && letter.order.type === "RetryWorkflow" ? letter.order.parent : undefined;
+    await this.#answerForChild(retried, origin, error);
+  }
+
+  /** In one commit: the letter is done with, and its parent will hear that the child is not to be had. */
+  async #answerForChild(parent: ParentAddress | undefined, origin: Origin, error: unknown): Promise<void> {
+    const changes = noChanges();
+    changes.marks.push(...this.consumed([origin]));
+    if (parent === undefined) return await this.#shard.commit(changes);
+    const { id: to, task, attempt, generation } = parent;
+    const reason = error instanceof Error ? error.message : String(error);
+    const letter: TellParent = { kind: "tell-parent", from: 0, to, task, attempt, generation, status: "Failed", reason, outputs: {} };
+    const row = this.#shard.outbox.address(this.#shard.shardOf(to), letter);
+    changes.outbox.push(row);
+    await this.#shard.commit(changes);
+    this.#shard.post(row, letter);
+  }
+}
+
+async function childEnded(letter: TellParent, read: (refs: readonly number[]) => Promise<string[]>): Promise<ChildEnded> {
+  const { task, attempt, generation, status, reason, outputs, patch } = letter;
+  const report = { type: "ChildEnded", task, attempt, generation } as const;
+  const texts = Object.entries(await readTexts(outputs, read));
+  const output = `{${texts.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+  if (utf8Length(output) > payloadBytesMax) {
+    const tooLarge = `the outputs of its tasks together take more than ${payloadBytesMax} bytes`;
+    return { ...report, status: "Failed", reason: tooLarge };
+  }
+  return {
+    ...report,
+    status,
+    output,
+    ...(reason !== undefined && { reason }),
+    ...(patch !== undefined && { patch: await readPatch(patch, read) }),
+  };
+}
+
+async function readPatch(
+  patch: NonNullable<TellParent["patch"]>,
+  read: (refs: readonly number[]) => Promise<string[]>,
+): Promise<Record<string, string | null>> {
+  const removed = Object.keys(patch).filter((key) => patch[key] === null);
+  const set = Object.fromEntries(Object.entries(patch).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+  return { ...(await readTexts(set, read)), ...Object.fromEntries(removed.map((key) => [key, null])) };
+}

@@ -1,0 +1,70 @@
+import type { ContextPatch } from "../kernel/event.ts";
+import type { Input, Outcome } from "../kernel/input.ts";
+import { type Payload, payloadBytes, payloadInlineBytesMax } from "../kernel/payload.ts";
+import type { PayloadRow } from "../stores/store.ts";
+
+/** References are turn number and place within the turn, so they need no counter of their own. */
+const refsPerTurn = 2 ** 16;
+
+/** Takes large values out of a message and makes rows of them, so that history and memory hold only references. */
+export class PayloadRows {
+  readonly rows: PayloadRow[] = [];
+  readonly #instance: number;
+  readonly #turn: number;
+  #next = 0;
+
+  constructor(instance: number, turn: number) {
+    this.#instance = instance;
+    this.#turn = turn;
+  }
+
+  /** The message as the kernel is to see it. Most hold nothing large and come back as they are. */
+  extract(input: Input): Input {
+    switch (input.type) {
+      case "NodeCompleted":
+        return input.outcome.kind === "success" ? { ...input, outcome: this.#outcome(input.outcome) } : input;
+      case "StartWorkflow":
+        return { ...input, context: this.#patch(input.context) as Readonly<Record<string, Payload>> };
+      case "UpdateContext":
+        return { ...input, patch: this.#patch(input.patch) };
+      case "SucceedNode":
+        return input.output === undefined ? input : { ...input, output: this.#payload(input.output) };
+      case "ChildEnded":
+        return {
+          ...input,
+          ...(input.output !== undefined && { output: this.#payload(input.output) }),
+          ...(input.patch !== undefined && { patch: this.#patch(input.patch) }),
+        };
+      default:
+        return input;
+    }
+  }
+
+  #outcome(outcome: Outcome & { kind: "success" }): Outcome {
+    const { output, patch } = outcome;
+    const small = output === undefined || (typeof output === "string" && output.length * 3 <= payloadInlineBytesMax);
+    if (small && patch === undefined) return outcome;
+    return {
+      ...outcome,
+      ...(output !== undefined && { output: this.#payload(output) }),
+      ...(patch !== undefined && { patch: this.#patch(patch) }),
+    };
+  }
+
+  #patch(patch: ContextPatch): ContextPatch {
+    const values = Object.values(patch);
+    if (values.every((value) => typeof value !== "string" || value.length * 3 <= payloadInlineBytesMax)) return patch;
+    return Object.fromEntries(
+      Object.entries(patch).map(([key, value]) => [key, value === null ? null : this.#payload(value)]),
+    );
+  }
+
+  #payload(payload: Payload): Payload {
+    if (typeof payload !== "string") return payload;
+    const bytes = payloadBytes(payload);
+    if (bytes <= payloadInlineBytesMax) return payload;
+    const ref = this.#turn * refsPerTurn + this.#next++;
+    this.rows.push({ instance: this.#instance, ref, body: payload });
+    return { ref, bytes };
+  }
+}

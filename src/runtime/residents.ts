@@ -1,0 +1,151 @@
+import { EngineError } from "../base/error.ts";
+import { firstKey } from "../stores/instance-key.ts";
+import type { HistoryRow, InstanceRow, Store } from "../stores/store.ts";
+import type { Definition, Definitions } from "./definitions.ts";
+import { type ActorHost, InstanceActor } from "./instance-actor.ts";
+import { InstanceEntry } from "./instance-entry.ts";
+
+/** Opening reads this many instances at a time. */
+const instancesPerPage = 1000;
+
+/** The instances of a shard: an entry for each unfinished one, an actor for those in memory, the store for the rest. */
+export class Residents {
+  readonly #shard: number;
+  readonly #store: Store;
+  readonly #definitions: Definitions;
+  readonly #host: ActorHost;
+  readonly #onBroken: (entry: InstanceEntry, row: InstanceRow | undefined, error: unknown) => void;
+  readonly #entries = new Map<string, InstanceEntry>();
+
+  constructor(options: {
+    shard: number;
+    store: Store;
+    definitions: Definitions;
+    host: ActorHost;
+    /** A history could not be followed. */
+    onBroken: (entry: InstanceEntry, row: InstanceRow | undefined, error: unknown) => void;
+  }) {
+    this.#shard = options.shard;
+    this.#store = options.store;
+    this.#definitions = options.definitions;
+    this.#host = options.host;
+    this.#onBroken = options.onBroken;
+  }
+
+  get(id: string): InstanceEntry | undefined {
+    return this.#entries.get(id);
+  }
+
+  all(): Iterable<InstanceEntry> {
+    return this.#entries.values();
+  }
+
+  add(entry: InstanceEntry): void {
+    this.#entries.set(entry.id, entry);
+  }
+
+  delete(id: string): void {
+    this.#entries.delete(id);
+  }
+
+  /** Makes an entry of every unfinished instance; gives back the rows. */
+  async loadEntries(): Promise<InstanceRow[]> {
+    const all: InstanceRow[] = [];
+    let after = firstKey(this.#shard) - 1;
+    for (;;) {
+      const rows = await this.#store.loadInstances(this.#shard, { after, limit: instancesPerPage });
+      for (const row of rows) {
+        this.add(InstanceEntry.fromRow(row));
+        all.push(row);
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < instancesPerPage) return all;
+      after = last.key;
+    }
+  }
+
+  /** Many histories with one read each page. */
+  async restoreAll(rows: readonly InstanceRow[]): Promise<InstanceActor[]> {
+    const actors: InstanceActor[] = [];
+    for (let start = 0; start < rows.length; start += instancesPerPage) {
+      const page = rows.slice(start, start + instancesPerPage);
+      const histories = Map.groupBy(await this.#store.loadHistory(page.map(({ key }) => key)), (row) => row.instance);
+      for (const row of page) {
+        const entry = this.#entries.get(row.id) as InstanceEntry;
+        const definition = await this.#definitions.load(row.workflow, row.version);
+        const actor = this.#restore(entry, definition, histories.get(row.key) ?? [], row);
+        if (actor !== undefined) actors.push(actor);
+      }
+    }
+    return actors;
+  }
+
+  /** `INSTANCE_UNKNOWN`, `INSTANCE_PARKED`. An ended instance comes to be looked at or reopened. */
+  async actor(id: string): Promise<InstanceActor> {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return await this.#loadFinished(id);
+    if (entry.actor !== undefined) return entry.actor;
+    if (entry.parked !== undefined) throw parkedError(entry);
+    return await (entry.loading ??= this.#load(entry));
+  }
+
+  async row(entry: InstanceEntry): Promise<InstanceRow> {
+    const [row] = await this.#store.loadInstances(this.#shard, { after: entry.key - 1, limit: 1 });
+    if (row?.key !== entry.key) throw unknownInstance(entry.id);
+    return row;
+  }
+
+  async #load(entry: InstanceEntry): Promise<InstanceActor> {
+    try {
+      const row = await this.row(entry);
+      const definition = await this.#definitions.load(row.workflow, row.version);
+      const actor = this.#restore(entry, definition, await this.#store.loadHistory([entry.key]), row);
+      if (actor === undefined) throw parkedError(entry);
+      return actor;
+    } finally {
+      entry.loading = undefined;
+    }
+  }
+
+  async #loadFinished(id: string): Promise<InstanceActor> {
+    const finished = await this.#store.findFinished(id);
+    if (finished === undefined) throw unknownInstance(id);
+    const { key, workflow, version, status, endedAt } = finished;
+    const definition = await this.#definitions.load(workflow, version);
+    const history = await this.#store.loadHistory([key]);
+    if (this.#entries.has(id)) return await this.actor(id);
+    const entry = new InstanceEntry({ id, key, workflow, status, at: endedAt });
+    const actor = this.#restore(entry, definition, history, undefined);
+    if (actor === undefined) throw parkedError(entry);
+    this.add(entry);
+    return actor;
+  }
+
+  #restore(
+    entry: InstanceEntry,
+    definition: Definition,
+    history: readonly HistoryRow[],
+    row: InstanceRow | undefined,
+  ): InstanceActor | undefined {
+    const actor = new InstanceActor(this.#host, definition, entry.id, entry.key);
+    try {
+      actor.restore(history, row);
+    } catch (error) {
+      this.#onBroken(entry, row, error);
+      return undefined;
+    }
+    entry.actor = actor;
+    return actor;
+  }
+}
+
+export function unknownInstance(id: string): EngineError {
+  return new EngineError("INSTANCE_UNKNOWN", `no instance with id "${id}" is known`);
+}
+
+export function parkedError({ id, parked }: InstanceEntry): EngineError {
+  return new EngineError(
+    "INSTANCE_PARKED",
+    `instance "${id}" was taken out of service after an internal error (${parked}); resume it to try again from its last durable state`,
+  );
+}

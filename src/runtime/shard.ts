@@ -1,0 +1,560 @@
+import type { Clock } from "../base/clock.ts";
+import { EngineError } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Random } from "../base/random.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { TaskDefinition } from "../kernel/dag/graph.ts";
+import type { Input, StartWorkflow } from "../kernel/input.ts";
+import type { MachineLimits } from "../kernel/machine.ts";
+import { firstKey } from "../stores/instance-key.ts";
+import { type Changes, type InstanceRow, noChanges, type OutboxRow, type Store } from "../stores/store.ts";
+import { Committer } from "./committer.ts";
+import type { Definition, Definitions } from "./definitions.ts";
+import type { Expressions } from "./expression.ts";
+import { type ActorHost, type Effect, InstanceActor } from "./instance-actor.ts";
+import { InstanceEntry } from "./instance-entry.ts";
+import type { InstanceTurn } from "./instance-turn.ts";
+import { letterOf } from "./letter-of.ts";
+import { MailRoom, type MailShard } from "./mail-room.ts";
+import type { CommittedTurn, Message, Origin } from "./message.ts";
+import { type Letter, Outbox, type StartChild } from "./outbox.ts";
+import { parkedError, Residents } from "./residents.ts";
+import { WakeQueue } from "./wake-queue.ts";
+import type { WorkflowGates } from "./workflow-gate.ts";
+
+/** How long a start may wait for company before it is written down; most tasks are over sooner. */
+const laterMs = 100;
+
+/** Turns that share one commit, at most. */
+const turnsPerCommitMax = 5000;
+
+/** What the shards of one member share. */
+export interface ShardParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly dispatcher: Dispatcher;
+  readonly definitions: Definitions;
+  readonly expressions: Expressions;
+  readonly gates: WorkflowGates;
+  readonly limits: MachineLimits;
+  readonly workerAddress: string;
+  readonly owner: string;
+  resolveJob(definition: TaskDefinition, params: string | undefined): string;
+  /** Where an instance of that id lives. */
+  shardOf(instanceId: string): number;
+  post(row: OutboxRow, letter: Letter): void;
+  /** A shard has taken in durably what another sent it, up to the number. */
+  acknowledge(source: number, target: number, number: number): void;
+  readonly hasSubscribers: boolean;
+  /** Subscribers hear of committed changes only. */
+  publish(turn: CommittedTurn): void;
+  onHealth(shard: number, problem: unknown): void;
+  /** Another owner has the shard now. */
+  onFenced(shard: number, error: unknown): void;
+}
+
+export interface StartRequest {
+  readonly id: string;
+  /** Chosen by the caller: it may exist already. */
+  readonly isGivenId: boolean;
+  /** A finished instance of that id may be followed by a new one. */
+  readonly reuse: boolean;
+  readonly definition: Definition;
+  /** With the definitions of nested workflows. */
+  readonly definitions: readonly Definition[];
+  readonly input: Omit<StartWorkflow, "type" | "workflow" | "version" | "generation" | "admission">;
+  readonly origin?: Origin;
+}
+
+/**
+ * Some of the instances, with one writer: this. Messages go in, turns are opened when the committer is free, and what
+ * they cause is let out when they are durable.
+ *
+ * - H1 At most one commit is under way. While it is, messages gather in inboxes; so one turn and one commit carry more,
+ *   the busier it is.
+ * - H2 Effects, replies and answers leave in `#release`, after the commit, and nowhere else.
+ * - H3 Every unfinished instance has an entry; an actor only while it has something to do or was used lately.
+ */
+export class Shard implements ActorHost, MailShard {
+  readonly number: number;
+  readonly limits: MachineLimits;
+  readonly expressions: Expressions;
+  readonly workerAddress: string;
+  readonly logger: Logger;
+  readonly outbox: Outbox;
+  /** Reports that came too late to matter. */
+  droppedReports = 0;
+  readonly #parts: ShardParts;
+  readonly #residents: Residents;
+  readonly #mailRoom: MailRoom;
+  readonly #wakes: WakeQueue<InstanceEntry>;
+  #committer: Committer | undefined;
+  #dirty: InstanceActor[] = [];
+  #later = new Set<InstanceActor>();
+  #isLaterArmed = false;
+  #pumping: Promise<void> | undefined;
+  #isPumpQueued = false;
+  #isClosed = false;
+
+  constructor(number: number, parts: ShardParts) {
+    this.number = number;
+    this.#parts = parts;
+    this.limits = parts.limits;
+    this.expressions = parts.expressions;
+    this.workerAddress = parts.workerAddress;
+    this.logger = parts.logger;
+    this.outbox = new Outbox(number);
+    this.#mailRoom = new MailRoom(this);
+    this.#wakes = new WakeQueue(parts.clock, (entry) => void this.#wake(entry));
+    this.#residents = new Residents({
+      shard: number,
+      store: parts.store,
+      definitions: parts.definitions,
+      host: this,
+      onBroken: (entry, row, error) => void this.#park(entry, row, error),
+    });
+  }
+
+  resolveJob(definition: TaskDefinition, params: string | undefined): string {
+    return this.#parts.resolveJob(definition, params);
+  }
+
+  readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
+    return this.#parts.store.readPayloads(instance, refs);
+  }
+
+  shardOf(instanceId: string): number {
+    return this.#parts.shardOf(instanceId);
+  }
+
+  post(row: OutboxRow, letter: Letter): void {
+    this.#parts.post(row, letter);
+  }
+
+  acknowledge(source: number, number: number): void {
+    this.#parts.acknowledge(source, this.number, number);
+  }
+
+  get entries(): Iterable<InstanceEntry> {
+    return this.#residents.all();
+  }
+
+  // Opening and closing
+
+  /** Takes the shard over and brings back what was unfinished. Nothing runs before the result is called. */
+  async open(): Promise<() => void> {
+    const { store, clock, logger, owner, dispatcher } = this.#parts;
+    const claim = await store.claimShard(this.number, owner);
+    const onHealth = (problem: unknown): void => this.#parts.onHealth(this.number, problem);
+    this.#committer = new Committer({ store, clock, logger, shard: this.number, claim, onHealth });
+    this.#mailRoom.restore(await store.loadMarks(this.number));
+    const rows = (await this.#residents.loadEntries()).filter(({ parked }) => parked === null);
+    const actors = await this.#residents.restoreAll(rows.filter(({ active }) => active));
+    return () => {
+      for (const row of rows) this.#wakes.set(this.#residents.get(row.id) as InstanceEntry, row.wake ?? undefined);
+      for (const actor of actors) for (const run of actor.resumeTasks(claim.clean)) dispatcher.enqueue(run);
+    };
+  }
+
+  /** Letters that an earlier life wrote and may not have delivered; `marks` says how far each target has come. */
+  async reopenOutbox(marks: ReadonlyMap<number, number>): Promise<OutboxRow[]> {
+    const rows = await this.#parts.store.loadOutbox(this.number);
+    this.outbox.restore(rows, marks);
+    return rows;
+  }
+
+  markOf(source: number): number {
+    return this.#mailRoom.markOf(source).mark;
+  }
+
+  /** Writes what is still to be written, and that nothing runs any more. */
+  async close(): Promise<void> {
+    this.#wakes.stop();
+    await this.#mailRoom.settled();
+    await this.#flush();
+    this.#isClosed = true;
+    this.#failAll(new EngineError("ENGINE_STATE", "the engine was stopped"));
+    await this.#committer?.close({ ...noChanges(), outboxAcked: this.outbox.takeAcked() });
+  }
+
+  /** Stops waiting for a store that does not come back. */
+  giveUp(): void {
+    this.#committer?.giveUp();
+  }
+
+  /** Everything told so far is durable when it resolves. */
+  async #flush(): Promise<void> {
+    this.#flushLater();
+    while (this.#dirty.length > 0 || this.#pumping !== undefined) {
+      await (this.#pumping ?? this.#pump());
+      this.#flushLater();
+    }
+  }
+
+  // What may be said to instances
+
+  async start(request: StartRequest): Promise<void> {
+    const generation = request.isGivenId ? await this.#nextGeneration(request) : 1;
+    const { id, definition, input, origin } = request;
+    const { name: workflow, version } = definition;
+    const committer = this.#openCommitter();
+    const key = (committer.lastKey = Math.max(committer.lastKey, firstKey(this.number) - 1) + 1);
+    const admission = this.#parts.gates.enter(workflow, id, definition.spec.maxInstances);
+    const entry = new InstanceEntry({ id, key, workflow, status: "Ready", at: this.#parts.clock.now() });
+    const actor = new InstanceActor(this, definition, id, key);
+    actor.starting = request.definitions;
+    entry.actor = actor;
+    this.#residents.add(entry);
+    const { promise, ...reply } = Promise.withResolvers<void>();
+    const start: StartWorkflow = { type: "StartWorkflow", workflow, version, generation, admission, ...input };
+    actor.tell({ input: start, reply, ...(origin !== undefined && { origin }) });
+    return promise;
+  }
+
+  async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
+    this.#refuseExisting(id);
+    const finished = await this.#parts.store.findFinished(id);
+    this.#refuseExisting(id);
+    if (finished !== undefined && !reuse) {
+      throw new EngineError(
+        "INSTANCE_EXISTS",
+        `an instance with id "${id}" exists and is ${finished.status}; pass "reuse: true" to start a new one under the same id`,
+      );
+    }
+    return (finished?.generation ?? 0) + 1;
+  }
+
+  #refuseExisting(id: string): void {
+    const entry = this.#residents.get(id);
+    if (entry === undefined || entry.actor?.hasEnded) return;
+    throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${entry.status}`);
+  }
+
+  async startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<void> {
+    const definition = await this.#parts.definitions.load(letter.workflow, letter.version);
+    await this.start({
+      id: letter.to,
+      isGivenId: true,
+      reuse: false,
+      definition,
+      definitions: [definition],
+      input: { context, parent: letter.parent, trigger: "nested" },
+      origin,
+    });
+  }
+
+  async isChildOf(id: string, parentKey: number): Promise<boolean> {
+    return await this.ask(id, (machine) => machine.state.parent?.key === parentKey);
+  }
+
+  async tellInstance(id: string, message: Message): Promise<void> {
+    (await this.#residents.actor(id)).tell(message);
+  }
+
+  /** Resolves when what it led to is durable; `EngineError` if it is refused. */
+  async tell(id: string, input: (machine: DagMachine) => Input): Promise<void> {
+    const actor = await this.#residents.actor(id);
+    const { promise, ...reply } = Promise.withResolvers<void>();
+    actor.tell({ input: input(actor.machine), reply });
+    return promise;
+  }
+
+  async ask<T>(id: string, query: (machine: DagMachine, actor: InstanceActor) => T): Promise<T> {
+    const actor = await this.#residents.actor(id);
+    const { promise, ...reply } = Promise.withResolvers<void>();
+    const answer: T[] = [];
+    actor.tell({ query: (machine) => void answer.push(query(machine, actor)), reply });
+    await promise;
+    return answer[0] as T;
+  }
+
+  /** The actor as it is at its end. */
+  async awaitEnd(id: string): Promise<InstanceActor> {
+    const entry = this.#residents.get(id);
+    if (entry?.parked !== undefined) throw parkedError(entry);
+    if (entry === undefined || entry.actor?.hasEnded) {
+      const actor = await this.ask(id, (_, ended) => ended);
+      return actor.hasEnded ? actor : await this.awaitEnd(id);
+    }
+    const { promise, ...waiter } = Promise.withResolvers<InstanceActor>();
+    entry.waiters.push(waiter);
+    return promise;
+  }
+
+  peek(id: string): DagMachine | undefined {
+    return this.#residents.get(id)?.actor?.machine;
+  }
+
+  receive(row: OutboxRow, letter: Letter): void {
+    if (!this.#isClosed) this.#mailRoom.receive(row, letter);
+  }
+
+  // Actors
+
+  arrived(actor: InstanceActor, urgency: "now" | "later"): void {
+    if (actor.isDirty) return;
+    if (urgency === "later") {
+      this.#later.add(actor);
+      this.#armLater();
+      return;
+    }
+    actor.isDirty = true;
+    this.#dirty.push(actor);
+    this.#queuePump();
+  }
+
+  failed(actor: InstanceActor, error: unknown): void {
+    const entry = this.#residents.get(actor.id);
+    if (entry?.actor === actor) void this.#park(entry, actor.row, error);
+  }
+
+  #armLater(): void {
+    if (this.#isLaterArmed) return;
+    this.#isLaterArmed = true;
+    this.#parts.clock.after(laterMs, () => {
+      this.#isLaterArmed = false;
+      this.#flushLater();
+    });
+  }
+
+  #flushLater(): void {
+    const later = this.#later;
+    this.#later = new Set();
+    for (const actor of later) if (!actor.isInboxEmpty) this.arrived(actor, "now");
+  }
+
+  async #wake(entry: InstanceEntry): Promise<void> {
+    try {
+      await this.tellInstance(entry.id, { input: { type: "TimerDue" } });
+    } catch (error) {
+      this.logger.error({ instanceId: entry.id, error: String(error) }, "an instance could not be woken");
+      if (!this.#isClosed && entry.parked === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);
+    }
+  }
+
+  // Turns
+
+  #queuePump(): void {
+    if (this.#isPumpQueued || this.#pumping !== undefined || this.#isClosed) return;
+    this.#isPumpQueued = true;
+    this.#parts.clock.soon(() => {
+      this.#isPumpQueued = false;
+      if (this.#pumping === undefined) void this.#pump();
+    });
+  }
+
+  #pump(): Promise<void> {
+    this.#pumping = this.#commitTurns().then(
+      () => this.#pumped(),
+      (error: unknown) => this.#lose(error),
+    );
+    return this.#pumping;
+  }
+
+  #pumped(): void {
+    this.#pumping = undefined;
+    if (this.#dirty.length > 0) this.#queuePump();
+  }
+
+  async #commitTurns(): Promise<void> {
+    const turns = this.#openTurns();
+    if (turns.length === 0) return;
+    const changes = noChanges();
+    changes.outboxAcked = this.outbox.takeAcked();
+    changes.marks = this.#mailRoom.consumed(turns.flatMap((turn) => turn.origins));
+    const rejected = await this.#openCommitter().commit(turns, changes);
+    const errors = new Map(rejected.map(({ commitment, error }) => [commitment, error]));
+    for (const turn of turns) {
+      if (errors.has(turn)) this.#reject(turn, errors.get(turn));
+      else this.#release(turn);
+    }
+    for (const { source, number } of changes.marks) this.acknowledge(source, number);
+  }
+
+  #openTurns(): InstanceTurn[] {
+    const actors = this.#dirty.splice(0, turnsPerCommitMax);
+    const now = this.#parts.clock.now();
+    const turns: InstanceTurn[] = [];
+    for (const actor of actors) {
+      actor.isDirty = false;
+      const turn = this.#openTurn(actor, now);
+      if (turn !== undefined) turns.push(turn);
+    }
+    return turns;
+  }
+
+  #openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined {
+    const entry = this.#residents.get(actor.id);
+    if (entry?.actor !== actor) return undefined;
+    try {
+      const turn = actor.openTurn(now, this.#parts.random.next());
+      if (actor.starting.length > 0) {
+        turn.definitions = actor.starting.flatMap((each) => this.#parts.definitions.unstored(each, now) ?? []);
+      }
+      for (const effect of turn.effects) this.#address(actor, effect, turn.outbox);
+      this.droppedReports += turn.dropped;
+      return turn;
+    } catch (error) {
+      void this.#park(entry, actor.row, error);
+      return undefined;
+    }
+  }
+
+  /** What goes to other instances is written with the turn that caused it. */
+  #address(actor: InstanceActor, effect: Effect, outbox: OutboxRow[]): void {
+    const letter = letterOf(actor, effect);
+    if (letter !== undefined) outbox.push(this.outbox.address(this.shardOf(letter.to), letter));
+  }
+
+  #release(turn: InstanceTurn): void {
+    const { actor } = turn;
+    turn.committed();
+    const entry = this.#residents.get(actor.id);
+    if (entry?.actor !== actor) return turn.reply();
+    if (turn.events.length > 0) this.#follow(entry, turn);
+    for (const effect of turn.effects) this.#carryOut(actor, effect);
+    for (const row of turn.outbox) this.post(row, JSON.parse(row.body) as Letter);
+    turn.reply();
+    if (turn.hasEnded) for (const waiter of entry.waiters.splice(0)) waiter.resolve(actor);
+    if (actor.isInboxEmpty && (actor.hasEnded || actor.isUnborn)) {
+      if (actor.isUnborn) this.#parts.gates.left(entry.workflow, entry.id);
+      this.#residents.delete(actor.id);
+    }
+  }
+
+  #follow(entry: InstanceEntry, turn: InstanceTurn): void {
+    const { machine } = turn.actor;
+    const { gates, definitions } = this.#parts;
+    for (const { name, version } of turn.definitions) definitions.stored(name, version);
+    turn.actor.starting = [];
+    if (turn.wasReopened) gates.reopened(entry.workflow, entry.id);
+    if (turn.hasEnded) gates.left(entry.workflow, entry.id);
+    entry.status = machine.status;
+    entry.lastTurnAt = turn.at;
+    entry.isReportedStuck = false;
+    this.#wakes.set(entry, machine.nextWake());
+    if (this.#parts.hasSubscribers) {
+      const { events, at } = turn;
+      this.#parts.publish({ instanceId: entry.id, workflow: entry.workflow, at, events, machine });
+    }
+  }
+
+  #carryOut(actor: InstanceActor, effect: Effect): void {
+    const { dispatcher } = this.#parts;
+    if (effect.type === "RunTasks") for (const task of effect.tasks) dispatcher.enqueue(actor.run(task));
+    else if (effect.type === "WithdrawTasks") dispatcher.withdraw(effect.attemptIds);
+    else if (effect.type === "AbortTasks") dispatcher.abort(effect.attemptIds);
+  }
+
+  /** The store will never take the turn: its instance is parked, or, if this was its start, never was. */
+  #reject(turn: InstanceTurn, error: unknown): void {
+    const { actor } = turn;
+    turn.fail(error);
+    const entry = this.#residents.get(actor.id);
+    if (entry?.actor !== actor) return;
+    if (actor.row !== undefined || turn.wasReopened) return void this.#park(entry, actor.row, error);
+    this.#residents.delete(actor.id);
+    this.#parts.gates.left(entry.workflow, entry.id);
+  }
+
+  /** Takes an instance out of service, visibly; its last durable state is what `unpark` goes on from. */
+  async #park(entry: InstanceEntry, row: InstanceRow | undefined, error: unknown): Promise<void> {
+    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    this.logger.error({ instanceId: entry.id, workflow: entry.workflow, reason }, "an instance was parked after an internal error");
+    this.#evict(entry, reason);
+    if (row === undefined) return;
+    try {
+      const changes = noChanges();
+      changes.instances.push({ ...row, parked: reason });
+      await this.commit(changes);
+    } catch (cause) {
+      this.logger.error({ instanceId: entry.id, error: String(cause) }, "a parked instance could not be marked in the store");
+    }
+  }
+
+  #evict(entry: InstanceEntry, reason: string): void {
+    const { actor } = entry;
+    entry.actor = undefined;
+    entry.parked = reason;
+    this.#wakes.set(entry, undefined);
+    const error = parkedError(entry);
+    for (const waiter of entry.waiters.splice(0)) waiter.reject(error);
+    for (const message of actor?.abandonInbox() ?? []) message.reply?.reject(error);
+  }
+
+  /** Puts a parked instance back into service. False if it is not parked. */
+  async unpark(id: string): Promise<boolean> {
+    const entry = this.#residents.get(id);
+    if (entry?.parked === undefined) return false;
+    const changes = noChanges();
+    changes.instances.push({ ...(await this.#residents.row(entry)), parked: null });
+    await this.commit(changes);
+    entry.parked = undefined;
+    const actor = await this.#residents.actor(id);
+    this.#wakes.set(entry, actor.machine.nextWake());
+    for (const run of actor.resumeTasks(false)) this.#parts.dispatcher.enqueue(run);
+    return true;
+  }
+
+  /** Removes every trace of ended instances. */
+  async purge(instances: readonly { key: number; id: string }[]): Promise<void> {
+    const changes = noChanges();
+    for (const { key, id } of instances) {
+      const entry = this.#residents.get(id);
+      if (entry?.key === key && !entry.actor?.hasEnded) continue;
+      if (entry?.key === key) this.#residents.delete(id);
+      changes.purged.push(key);
+    }
+    if (changes.purged.length > 0) await this.commit(changes);
+  }
+
+  /** A change of the shard's own; it waits until no other commit is under way. */
+  async commit(changes: Changes): Promise<void> {
+    while (this.#pumping !== undefined) await this.#pumping;
+    const done = this.#openCommitter().commit([], changes);
+    this.#pumping = done.then(
+      () => this.#pumped(),
+      () => this.#pumped(),
+    );
+    await done;
+    for (const { source, number } of changes.marks) this.acknowledge(source, number);
+  }
+
+  // Care
+
+  /** Lets idle actors go, and names instances that have not moved for too long. */
+  sweep(options: { idleBefore: number; stuckBefore: number }): InstanceEntry[] {
+    const stuck: InstanceEntry[] = [];
+    for (const entry of this.entries) {
+      const { actor } = entry;
+      if (entry.lastTurnAt < options.idleBefore && actor?.isIdle && !actor.isDirty) entry.actor = undefined;
+      if (entry.lastTurnAt >= options.stuckBefore || entry.status !== "Running" || entry.isReportedStuck) continue;
+      entry.isReportedStuck = true;
+      stuck.push(entry);
+    }
+    return stuck;
+  }
+
+  #openCommitter(): Committer {
+    if (this.#committer === undefined || this.#isClosed) throw new EngineError("ENGINE_STATE", "the engine is not running");
+    return this.#committer;
+  }
+
+  #lose(error: unknown): void {
+    this.#pumping = undefined;
+    this.#isClosed = true;
+    this.#wakes.stop();
+    this.#failAll(error);
+    this.#parts.onFenced(this.number, error);
+  }
+
+  #failAll(error: unknown): void {
+    for (const entry of this.entries) {
+      for (const waiter of entry.waiters.splice(0)) waiter.reject(error);
+      for (const message of entry.actor?.abandonInbox() ?? []) message.reply?.reject(error);
+    }
+  }
+}

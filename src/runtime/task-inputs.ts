@@ -1,0 +1,72 @@
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import { Phase } from "../kernel/dag/task-state.ts";
+import type { Payload, PayloadRef } from "../kernel/payload.ts";
+
+export type Payloads = Readonly<Record<string, Payload>>;
+
+const none: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Outputs of what the task waited for, by task name: its predecessors and their sub-tasks, or a sub-task's parent. */
+export function predecessorOutputs(machine: DagMachine, task: number): Payloads {
+  const { state } = machine;
+  const outputs: [string, Payload][] = [];
+  const collect = (from: number): void => {
+    const output = state.record(from)?.output;
+    if (output !== undefined && state.phase(from) === Phase.success) outputs.push([state.definition(from).name, output]);
+  };
+  const parent = state.parentOf(task);
+  if (parent !== undefined) {
+    collect(parent);
+    for (const sibling of state.siblingsBefore(task)) collect(sibling);
+  } else {
+    for (const edge of state.graph.inEdges(task)) {
+      if (state.isEdgeOff(edge)) continue;
+      for (const from of withSubTasks(machine, state.graph.edgeFrom[edge] as number)) collect(from);
+    }
+  }
+  return outputs.length === 0 ? none : Object.fromEntries(outputs);
+}
+
+/** Of every task that succeeded with one, by name. */
+export function allOutputs(machine: DagMachine): Payloads {
+  const { state } = machine;
+  const outputs: [string, Payload][] = [];
+  for (let task = 0; task < state.size; task++) {
+    const output = state.record(task)?.output;
+    if (output !== undefined && state.phase(task) === Phase.success) outputs.push([state.definition(task).name, output]);
+  }
+  return Object.fromEntries(outputs);
+}
+
+function withSubTasks(machine: DagMachine, task: number): number[] {
+  const tasks = [task];
+  for (const each of tasks) tasks.push(...machine.state.subTasksOf(each));
+  return tasks;
+}
+
+/** Texts as they are, if none travels by reference; otherwise they have to be read. */
+export function textsAtHand(payloads: Payloads): Readonly<Record<string, string>> | undefined {
+  for (const key in payloads) if (typeof payloads[key] !== "string") return undefined;
+  return payloads as Readonly<Record<string, string>>;
+}
+
+export async function readTexts(
+  payloads: Payloads,
+  read: (refs: readonly number[]) => Promise<string[]>,
+): Promise<Readonly<Record<string, string>>> {
+  const atHand = textsAtHand(payloads);
+  if (atHand !== undefined) return atHand;
+  const refs = Object.values(payloads).filter((payload): payload is PayloadRef => typeof payload !== "string");
+  const bodies = await read(refs.map(({ ref }) => ref));
+  let next = 0;
+  return Object.fromEntries(
+    Object.entries(payloads).map(([key, payload]) => [
+      key,
+      typeof payload === "string" ? payload : (bodies[next++] as string),
+    ]),
+  );
+}
+
+export function parseTexts(texts: Readonly<Record<string, string>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, JSON.parse(text) as unknown]));
+}

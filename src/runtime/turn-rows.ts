@@ -1,0 +1,98 @@
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import { isFailed, statusOf } from "../kernel/dag/task-state.ts";
+import type { Event } from "../kernel/event.ts";
+import { type EndStatus, hasEnded } from "../kernel/status.ts";
+import type { FinishedRow, InstanceRow, TaskRow } from "../stores/store.ts";
+
+const nodeTypes = { job: 1, decision: 2, nested: 3 } as const;
+
+/** The attempts that a turn's events touched, as they stand after it; each once. */
+export function taskRows(machine: DagMachine, events: readonly Event[]): TaskRow[] {
+  if (events.length === 1 && events[0]?.type === "TasksScheduled") return [];
+  const touched = new Set<number>();
+  for (const event of events) {
+    switch (event.type) {
+      case "TaskStarted":
+      case "TaskSucceeded":
+      case "TaskFailed":
+      case "TaskInterrupted":
+      case "DecisionMade":
+      case "ChildStarted":
+        touched.add(event.task);
+        break;
+      case "TasksStopped":
+        for (const task of event.tasks) touched.add(task);
+        break;
+    }
+  }
+  return Array.from(touched, (task) => taskRow(machine, task));
+}
+
+function taskRow(machine: DagMachine, task: number): TaskRow {
+  const { state, address } = machine;
+  const record = state.record(task);
+  const definition = state.definition(task);
+  const phase = state.phase(task);
+  const failure = record?.failure;
+  const waitsForRetry = record?.retryAt !== undefined;
+  return {
+    instance: address.key,
+    task,
+    attempt: record?.attempt ?? 0,
+    name: definition.name,
+    type: nodeTypes[definition.kind],
+    status: waitsForRetry ? "Failed" : statusOf(phase),
+    worker: record?.worker ?? null,
+    startedAt: record?.startedAt ?? null,
+    endedAt: record?.endedAt ?? null,
+    retryCount: (record?.retriesUsed ?? 0) - (waitsForRetry ? 1 : 0),
+    error: failure === undefined ? null : JSON.stringify(failure),
+  };
+}
+
+export function instanceRow(machine: DagMachine, updatedAt: number, parked: string | null): InstanceRow {
+  const { state, address } = machine;
+  return {
+    key: address.key,
+    id: address.id,
+    workflow: state.workflow,
+    version: state.version,
+    status: state.status,
+    generation: state.generation,
+    wake: machine.nextWake() ?? null,
+    active: state.inFlight > 0,
+    createdAt: state.createdAt,
+    updatedAt,
+    parked,
+  };
+}
+
+/** What a change of the instance row depends on: the row is written only when one of these has changed. */
+export function isSameRow(a: InstanceRow, b: InstanceRow): boolean {
+  return a.status === b.status && a.wake === b.wake && a.active === b.active && a.generation === b.generation;
+}
+
+export function finishedRow(machine: DagMachine): FinishedRow {
+  const { state, address } = machine;
+  let tasksFailed = 0;
+  for (let task = 0; task < state.size; task++) if (isFailed(state.phase(task))) tasksFailed++;
+  return {
+    key: address.key,
+    id: address.id,
+    workflow: state.workflow,
+    version: state.version,
+    status: endStatus(machine),
+    generation: state.generation,
+    reason: state.reason ?? null,
+    createdAt: state.createdAt,
+    endedAt: state.endedAt ?? 0,
+    tasks: state.size,
+    tasksFailed,
+  };
+}
+
+function endStatus(machine: DagMachine): EndStatus {
+  const { status } = machine.state;
+  if (!hasEnded(status)) throw new TypeError(`an instance that is ${status} has no end`);
+  return status;
+}

@@ -1,0 +1,109 @@
+import type { Clock, Timer } from "../base/clock.ts";
+
+/** Fires at most this many at once, so that ten thousand sleepers due together do not hold up the event loop. */
+const firesPerTickMax = 500;
+
+/**
+ * The next wake-up of every unfinished instance, in memory or not. One clock timer serves them all. A heap whose
+ * entries know their place, so that a wake-up can be moved or taken out.
+ */
+export class WakeQueue<Sleeper extends object> {
+  readonly #clock: Clock;
+  readonly #wake: (sleeper: Sleeper) => void;
+  readonly #heap: Alarm<Sleeper>[] = [];
+  readonly #alarms = new Map<Sleeper, Alarm<Sleeper>>();
+  #timer: Timer | undefined;
+  #timerAt = Infinity;
+
+  constructor(clock: Clock, wake: (sleeper: Sleeper) => void) {
+    this.#clock = clock;
+    this.#wake = wake;
+  }
+
+  /** Replaces the sleeper's earlier wake-up; undefined takes it out. */
+  set(sleeper: Sleeper, at: number | undefined): void {
+    const alarm = this.#alarms.get(sleeper);
+    if (alarm === undefined) {
+      if (at === undefined) return;
+      const added = { sleeper, at, place: this.#heap.length };
+      this.#alarms.set(sleeper, added);
+      this.#heap.push(added);
+      this.#rise(added);
+    } else if (at === undefined) this.#remove(alarm);
+    else if (alarm.at !== at) {
+      alarm.at = at;
+      this.#rise(alarm);
+      this.#sink(alarm);
+    } else return;
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#heap.length = 0;
+    this.#alarms.clear();
+  }
+
+  #arm(): void {
+    const at = this.#heap[0]?.at ?? Infinity;
+    if (at === this.#timerAt) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerAt = at;
+    if (at !== Infinity) this.#timer = this.#clock.after(Math.max(0, at - this.#clock.now()), () => this.#fire());
+  }
+
+  #fire(): void {
+    this.#timerAt = Infinity;
+    const now = this.#clock.now();
+    for (let fired = 0; fired < firesPerTickMax; fired++) {
+      const first = this.#heap[0];
+      if (first === undefined || first.at > now) break;
+      this.#remove(first);
+      this.#wake(first.sleeper);
+    }
+    this.#arm();
+  }
+
+  #remove(alarm: Alarm<Sleeper>): void {
+    this.#alarms.delete(alarm.sleeper);
+    const last = this.#heap.pop() as Alarm<Sleeper>;
+    if (last === alarm) return;
+    this.#put(last, alarm.place);
+    this.#rise(last);
+    this.#sink(last);
+  }
+
+  #put(alarm: Alarm<Sleeper>, place: number): void {
+    this.#heap[place] = alarm;
+    alarm.place = place;
+  }
+
+  #rise(alarm: Alarm<Sleeper>): void {
+    while (alarm.place > 0) {
+      const above = this.#heap[(alarm.place - 1) >> 1] as Alarm<Sleeper>;
+      if (above.at <= alarm.at) return;
+      const { place } = above;
+      this.#put(above, alarm.place);
+      this.#put(alarm, place);
+    }
+  }
+
+  #sink(alarm: Alarm<Sleeper>): void {
+    for (;;) {
+      const left = this.#heap[2 * alarm.place + 1];
+      const right = this.#heap[2 * alarm.place + 2];
+      const earlier = right !== undefined && left !== undefined && right.at < left.at ? right : left;
+      if (earlier === undefined || earlier.at >= alarm.at) return;
+      const { place } = earlier;
+      this.#put(earlier, alarm.place);
+      this.#put(alarm, place);
+    }
+  }
+}
+
+interface Alarm<Sleeper> {
+  readonly sleeper: Sleeper;
+  at: number;
+  place: number;
+}

@@ -1,0 +1,97 @@
+import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
+import type { StartWorkflow } from "../kernel/input.ts";
+
+/**
+ * Keeps workflows that have a maximum of concurrent instances to it. What it knows is derived from the instances'
+ * durable statuses, so a restart brings it back: an instance that is `Ready` waits, any other unfinished one counts.
+ */
+export class WorkflowGates {
+  readonly #gates = new Map<string, Gate>();
+  readonly #unfinished: (workflow: string) => Iterable<UnfinishedInstance>;
+  readonly #admit: (instanceId: string) => void;
+
+  /** `admit` is called when a waiting instance may start. */
+  constructor(options: {
+    unfinished: (workflow: string) => Iterable<UnfinishedInstance>;
+    admit: (instanceId: string) => void;
+  }) {
+    this.#unfinished = options.unfinished;
+    this.#admit = options.admit;
+  }
+
+  /** The maximum that counts is that of the definition started last. Only workflows that have one pay for it. */
+  enter(workflow: string, instanceId: string, limit: MaxInstances | undefined): StartWorkflow["admission"] {
+    const isLimited = limit !== undefined && limit.max > 0;
+    if (!isLimited && !this.#gates.has(workflow)) return "run";
+    const gate = this.#limit(workflow, limit);
+    const count = gate.running.size + gate.waiting.size;
+    if (!isLimited || count < limit.max) {
+      gate.running.add(instanceId);
+      return "run";
+    }
+    if (limit.policy === "queue") {
+      gate.waiting.add(instanceId);
+      return "queue";
+    }
+    return { refuse: limit.policy, reason: `too many instances(${count + 1}>${limit.max})` };
+  }
+
+  /** After a restart: goes on admitting those that wait. */
+  restore(workflow: string, limit: MaxInstances | undefined): void {
+    this.#fill(this.#limit(workflow, limit));
+  }
+
+  /** How many run, when one more that a user reopens would pass the maximum. */
+  fullFor(workflow: string): number | undefined {
+    const gate = this.#gates.get(workflow);
+    return gate !== undefined && gate.running.size >= gate.max ? gate.running.size : undefined;
+  }
+
+  reopened(workflow: string, instanceId: string): void {
+    this.#gates.get(workflow)?.running.add(instanceId);
+  }
+
+  /** It ended, or never began. */
+  left(workflow: string, instanceId: string): void {
+    const gate = this.#gates.get(workflow);
+    if (gate === undefined) return;
+    gate.running.delete(instanceId);
+    gate.waiting.delete(instanceId);
+    this.#fill(gate);
+    if (gate.running.size === 0 && gate.waiting.size === 0) this.#gates.delete(workflow);
+  }
+
+  #fill(gate: Gate): void {
+    for (const instanceId of gate.waiting) {
+      if (gate.running.size >= gate.max) return;
+      gate.waiting.delete(instanceId);
+      gate.running.add(instanceId);
+      this.#admit(instanceId);
+    }
+  }
+
+  #limit(workflow: string, limit: MaxInstances | undefined): Gate {
+    let gate = this.#gates.get(workflow);
+    if (gate === undefined) {
+      gate = { max: Infinity, running: new Set(), waiting: new Set() };
+      for (const { id, isWaiting } of this.#unfinished(workflow)) (isWaiting ? gate.waiting : gate.running).add(id);
+      this.#gates.set(workflow, gate);
+    }
+    gate.max = limit !== undefined && limit.max > 0 ? limit.max : Infinity;
+    return gate;
+  }
+}
+
+/** In order of creation. */
+export interface UnfinishedInstance {
+  readonly id: string;
+  /** It is `Ready`: created above the maximum and not yet started. */
+  readonly isWaiting: boolean;
+}
+
+interface Gate {
+  max: number;
+  readonly running: Set<string>;
+  /** In order of arrival. */
+  readonly waiting: Set<string>;
+}

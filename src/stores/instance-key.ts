@@ -1,0 +1,25 @@
+import { assert } from "../base/assert.ts";
+
+/**
+ * An instance key is its shard and a counter that the shard's owner gives out, in one whole number: `shard * 2^40 +
+ * counter`, with the counter from 1. So the keys of a shard are one range, in the order the instances were made.
+ */
+const keysPerShard = 2 ** 40;
+
+/** Above this, keys would pass 2^53 and lose their last bits. */
+const shardMax = 2 ** 13 - 1;
+
+export function shardOfKey(key: number): number {
+  return Math.floor(key / keysPerShard);
+}
+
+/** The key of the first instance that a shard makes. */
+export function firstKey(shard: number): number {
+  assert(Number.isInteger(shard) && shard >= 0 && shard <= shardMax, "a shard is a whole number from 0 to 8191");
+  return shard * keysPerShard + 1;
+}
+
+/** The highest key that a shard can give out. */
+export function lastKeyOf(shard: number): number {
+  return firstKey(shard) + keysPerShard - 2;
+}

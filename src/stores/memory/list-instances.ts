@@ -1,0 +1,30 @@
+import type { FinishedRow, InstanceFilter, InstanceRow, InstanceSummary } from "../store.ts";
+import type { Tables } from "./tables.ts";
+
+export function listInstances(tables: Tables, filter: InstanceFilter): InstanceSummary[] {
+  const unfinished = [...tables.instances.values()].map(summaryOfUnfinished);
+  const finished = [...tables.finished.values()].map(summaryOfFinished);
+  const found = [...unfinished, ...finished].filter((row) => passes(row, filter));
+  return found.sort((a, b) => b.key - a.key).slice(0, filter.limit);
+}
+
+function passes(row: InstanceSummary, filter: InstanceFilter): boolean {
+  return (
+    row.key < (filter.before ?? Infinity) &&
+    (filter.status?.includes(row.status) ?? true) &&
+    row.workflow === (filter.workflow ?? row.workflow) &&
+    row.id.startsWith(filter.idPrefix ?? "") &&
+    row.createdAt >= (filter.createdFrom ?? -Infinity) &&
+    row.createdAt <= (filter.createdTo ?? Infinity)
+  );
+}
+
+function summaryOfUnfinished(row: InstanceRow): InstanceSummary {
+  const { key, id, workflow, version, status, generation, createdAt, parked } = row;
+  return { key, id, workflow, version, status, generation, createdAt, endedAt: null, reason: null, parked };
+}
+
+function summaryOfFinished(row: FinishedRow): InstanceSummary {
+  const { key, id, workflow, version, status, generation, createdAt, endedAt, reason } = row;
+  return { key, id, workflow, version, status, generation, createdAt, endedAt, reason, parked: null };
+}

@@ -1,0 +1,125 @@
+import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { EngineError } from "../../base/error.ts";
+import { needsWriterToRecover } from "./faults.ts";
+import { readMigrations } from "./sql-file.ts";
+import type { Migration } from "./sql-file.ts";
+
+/** Stands in the file's header and says that the file is ours: "HDDL". */
+const applicationId = 0x4844444c;
+
+/**
+ * How a file is written. A commit is on disk when it returns. The log is folded into the database once it has about
+ * 40 MB, in the commit that passes the mark, and whatever it had grown to beyond 64 MB is given back.
+ */
+const filePragmas = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA fullfsync = ON;
+  PRAGMA wal_autocheckpoint = 10000;
+  PRAGMA journal_size_limit = 67108864;
+`;
+
+const pragmas = `
+  PRAGMA cache_size = -65536;
+  PRAGMA temp_store = MEMORY;
+`;
+
+/** Others may read the file, and hold it for a moment; a commit does not wait for them longer than this. */
+const busyTimeoutMs = 100;
+
+/**
+ * Makes the folder, and follows links, so that one file has one name and therefore one lock. Asks whether the file can
+ * be written, because SQLite would open it for reading only and say so at the first commit.
+ */
+export function settlePath(file: string): string {
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true });
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return join(realpathSync(folder), basename(file));
+  if (stats.isDirectory()) {
+    throw new EngineError(
+      "OPTION_INVALID",
+      `The database cannot be kept at ${file}, which is a folder, give the name of a file in it.`,
+    );
+  }
+  accessSync(file, constants.W_OK);
+  return realpathSync(file);
+}
+
+export function openFile(file: string): DatabaseSync {
+  const migrations = readMigrations();
+  checkFile(file, migrations);
+  return openWith(file, `${filePragmas}${pragmas}`, migrations);
+}
+
+export function openInMemory(): DatabaseSync {
+  return openWith(":memory:", pragmas, readMigrations());
+}
+
+function openWith(file: string, settings: string, migrations: readonly Migration[]): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+  try {
+    db.exec(settings);
+    migrate(db, migrations);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return db;
+}
+
+/**
+ * Refuses what is not ours before anything is changed, hence read-only: closing a connection that may write would
+ * already fold the log into the file.
+ */
+function checkFile(file: string, migrations: readonly Migration[]): void {
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes === 0) return;
+  try {
+    checkHeader(file, { migrations, readOnly: true });
+  } catch (error) {
+    if (!needsWriterToRecover(error)) throw error;
+    checkHeader(file, { migrations, readOnly: false });
+  }
+}
+
+function checkHeader(file: string, options: { migrations: readonly Migration[]; readOnly: boolean }): void {
+  const db = new DatabaseSync(file, { readOnly: options.readOnly, timeout: busyTimeoutMs });
+  try {
+    const tables = readNumber(db, "SELECT count(*) FROM sqlite_schema");
+    if (tables === 0) return;
+    if (readNumber(db, "PRAGMA application_id") !== applicationId) {
+      throw new EngineError("STORE_CORRUPT", `The file ${file} is a database of another program, give another file.`);
+    }
+    const version = readNumber(db, "PRAGMA user_version");
+    const known = options.migrations.at(-1)?.version ?? 0;
+    if (version > known) {
+      throw new EngineError(
+        "STORE_NEWER",
+        `The database ${file} has schema version ${version} and this program knows versions up to ${known}, run a newer one.`,
+      );
+    }
+  } finally {
+    db.close();
+  }
+}
+
+/** All or nothing. The transaction is begun also when there is nothing to do: it shows whether we may write. */
+function migrate(db: DatabaseSync, migrations: readonly Migration[]): void {
+  db.exec("BEGIN IMMEDIATE");
+  const version = readNumber(db, "PRAGMA user_version");
+  for (const migration of migrations) {
+    if (migration.version <= version) continue;
+    db.exec(migration.sql);
+    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migration.version};`);
+  }
+  db.exec("COMMIT");
+}
+
+function readNumber(db: DatabaseSync, sql: string): number {
+  const row = db.prepare(sql).get();
+  const value = row === undefined ? undefined : Object.values(row)[0];
+  return typeof value === "number" ? value : 0;
+}

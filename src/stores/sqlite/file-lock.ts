@@ -1,0 +1,62 @@
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { EngineError } from "../../base/error.ts";
+import { isBusy } from "./faults.ts";
+
+/**
+ * One process owns a database file: it holds an open transaction on a small SQLite file beside it. The lock is the
+ * operating system's, so it lasts while its holder is stopped and is gone at once when the holder dies.
+ *
+ * The lock file must never be opened in any other way: on POSIX systems, closing any handle of a file drops the
+ * process's locks on it. That is why the holder's process id, which only serves the message, is in a file of its own.
+ * The lock file stays when the lock is released, because removing it would let two takers lock two files of one name.
+ */
+export class FileLock {
+  readonly #db: DatabaseSync;
+  readonly #ownerFile: string;
+
+  private constructor(db: DatabaseSync, ownerFile: string) {
+    this.#db = db;
+    this.#ownerFile = ownerFile;
+  }
+
+  /** Gives `STORE_LOCKED` at once if somebody holds it. */
+  static take(file: string): FileLock {
+    const ownerFile = `${file}-owner`;
+    const lockFile = `${file}-lock`;
+    const db = new DatabaseSync(lockFile, { timeout: 0 });
+    try {
+      db.exec("BEGIN EXCLUSIVE");
+      // SQLite opens a file that cannot be written read-only, and then locks nothing.
+      accessSync(lockFile, constants.W_OK);
+      writeFileSync(ownerFile, `${process.pid}\n`);
+    } catch (error) {
+      db.close();
+      throw isBusy(error) ? lockedError(file, ownerFile) : error;
+    }
+    return new FileLock(db, ownerFile);
+  }
+
+  release(): void {
+    rmSync(this.#ownerFile, { force: true });
+    this.#db.close();
+  }
+}
+
+function lockedError(file: string, ownerFile: string): EngineError {
+  return new EngineError(
+    "STORE_LOCKED",
+    `The database ${file} is in use by ${holder(ownerFile)}, stop that one first or give another file.`,
+  );
+}
+
+/** The holder may be between taking the lock and writing its id, or may have just left. */
+function holder(ownerFile: string): string {
+  let pid: string;
+  try {
+    pid = readFileSync(ownerFile, "utf8").trim();
+  } catch {
+    return "another process";
+  }
+  return pid === String(process.pid) ? "another engine of this process" : `process ${pid}`;
+}

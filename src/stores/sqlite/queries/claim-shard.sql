@@ -1,0 +1,3 @@
+INSERT INTO shard (shard, epoch, owner, batch, last_key, clean)
+VALUES (?1, 1, ?2, 0, 0, 0)
+ON CONFLICT (shard) DO UPDATE SET epoch = epoch + 1, owner = excluded.owner, clean = 0

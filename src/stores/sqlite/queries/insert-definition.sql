@@ -1,0 +1,3 @@
+INSERT INTO definition (name, version, spec, created_at)
+VALUES (?, ?, ?, ?)
+ON CONFLICT (name, version) DO NOTHING

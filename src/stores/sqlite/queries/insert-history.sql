@@ -1,0 +1,2 @@
+INSERT INTO history (instance, turn, first_event, at, events)
+VALUES (?, ?, ?, ?, ?)

@@ -1,0 +1,2 @@
+INSERT INTO outbox (source, target, number, body)
+VALUES (?, ?, ?, ?)

@@ -1,0 +1,2 @@
+INSERT INTO payload (instance, ref, body)
+VALUES (?, ?, ?)

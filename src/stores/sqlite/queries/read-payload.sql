@@ -1,0 +1,1 @@
+SELECT body FROM payload WHERE instance = ? AND ref = ?

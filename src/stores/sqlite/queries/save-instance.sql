@@ -1,0 +1,2 @@
+REPLACE INTO instance (key, id, workflow, version, status, generation, wake, active, created_at, updated_at, parked)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,0 +1,2 @@
+REPLACE INTO mark (shard, source, number)
+VALUES (?, ?, ?)

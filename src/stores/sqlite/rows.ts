@@ -1,0 +1,176 @@
+import type { SQLOutputValue } from "node:sqlite";
+import { assert } from "../../base/assert.ts";
+import type { EndStatus, InstanceStatus, TaskStatus } from "../../kernel/status.ts";
+import type {
+  DefinitionRow,
+  FinishedRow,
+  HistoryRow,
+  InstanceRow,
+  InstanceSummary,
+  JobRow,
+  MarkRow,
+  OutboxRow,
+  ShardClaim,
+  TaskRow,
+} from "../store.ts";
+import { fromDisk } from "./text.ts";
+
+/** A row as the driver gives it: the queries name their columns as the fields of the store's rows. */
+export class Columns {
+  readonly #values: Record<string, SQLOutputValue>;
+
+  constructor(values: Record<string, SQLOutputValue>) {
+    this.#values = values;
+  }
+
+  number(name: string): number {
+    const value = this.#values[name];
+    assert(typeof value === "number", `column ${name} holds a number`);
+    return value;
+  }
+
+  numberOrNull(name: string): number | null {
+    return this.#values[name] === null ? null : this.number(name);
+  }
+
+  boolean(name: string): boolean {
+    return this.number(name) === 1;
+  }
+
+  text(name: string): string {
+    return fromDisk(this.#rawText(name));
+  }
+
+  textOrNull(name: string): string | null {
+    return this.#values[name] === null ? null : this.text(name);
+  }
+
+  /** Only a status is written to a status column. */
+  status<Status extends InstanceStatus | TaskStatus>(): Status {
+    return this.#rawText("status") as Status;
+  }
+
+  #rawText(name: string): string {
+    const value = this.#values[name];
+    assert(typeof value === "string", `column ${name} holds text`);
+    return value;
+  }
+}
+
+export function toClaim(row: Columns): ShardClaim {
+  return {
+    epoch: row.number("epoch"),
+    batch: row.number("batch"),
+    lastKey: row.number("lastKey"),
+    clean: row.boolean("clean"),
+  };
+}
+
+export function toInstance(row: Columns): InstanceRow {
+  return {
+    key: row.number("key"),
+    id: row.text("id"),
+    workflow: row.text("workflow"),
+    version: row.text("version"),
+    status: row.status<InstanceStatus>(),
+    generation: row.number("generation"),
+    wake: row.numberOrNull("wake"),
+    active: row.boolean("active"),
+    createdAt: row.number("createdAt"),
+    updatedAt: row.number("updatedAt"),
+    parked: row.textOrNull("parked"),
+  };
+}
+
+export function toFinished(row: Columns): FinishedRow {
+  return {
+    key: row.number("key"),
+    id: row.text("id"),
+    workflow: row.text("workflow"),
+    version: row.text("version"),
+    status: row.status<EndStatus>(),
+    generation: row.number("generation"),
+    reason: row.textOrNull("reason"),
+    createdAt: row.number("createdAt"),
+    endedAt: row.number("endedAt"),
+    tasks: row.number("tasks"),
+    tasksFailed: row.number("tasksFailed"),
+  };
+}
+
+export function toSummary(row: Columns): InstanceSummary {
+  return {
+    key: row.number("key"),
+    id: row.text("id"),
+    workflow: row.text("workflow"),
+    version: row.text("version"),
+    status: row.status<InstanceStatus>(),
+    generation: row.number("generation"),
+    createdAt: row.number("createdAt"),
+    endedAt: row.numberOrNull("endedAt"),
+    reason: row.textOrNull("reason"),
+    parked: row.textOrNull("parked"),
+  };
+}
+
+export function toHistory(row: Columns): HistoryRow {
+  return {
+    instance: row.number("instance"),
+    turn: row.number("turn"),
+    firstEvent: row.number("firstEvent"),
+    at: row.number("at"),
+    events: row.text("events"),
+  };
+}
+
+export function toTask(row: Columns): TaskRow {
+  return {
+    instance: row.number("instance"),
+    task: row.number("task"),
+    attempt: row.number("attempt"),
+    name: row.text("name"),
+    type: row.number("type"),
+    status: row.status<TaskStatus>(),
+    worker: row.textOrNull("worker"),
+    startedAt: row.numberOrNull("startedAt"),
+    endedAt: row.numberOrNull("endedAt"),
+    retryCount: row.number("retryCount"),
+    error: row.textOrNull("error"),
+  };
+}
+
+export function toOutbox(row: Columns): OutboxRow {
+  return {
+    source: row.number("source"),
+    target: row.number("target"),
+    number: row.number("number"),
+    body: row.text("body"),
+  };
+}
+
+export function toMark(row: Columns): MarkRow {
+  return { shard: row.number("shard"), source: row.number("source"), number: row.number("number") };
+}
+
+export function toDefinition(row: Columns): DefinitionRow {
+  return {
+    name: row.text("name"),
+    version: row.text("version"),
+    spec: row.text("spec"),
+    createdAt: row.number("createdAt"),
+  };
+}
+
+export function toJob(row: Columns): JobRow {
+  return {
+    id: row.text("id"),
+    name: row.text("name"),
+    signature: row.text("signature"),
+    parameters: row.text("parameters"),
+    codePath: row.textOrNull("codePath"),
+    sourceHash: row.text("sourceHash"),
+    createdAt: row.number("createdAt"),
+    updatedAt: row.number("updatedAt"),
+    missing: row.boolean("missing"),
+  };
+}

@@ -1,0 +1,286 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { assert } from "../../base/assert.ts";
+import { EngineError } from "../../base/error.ts";
+import type { EndStatus } from "../../kernel/status.ts";
+import { firstKey, lastKeyOf } from "../instance-key.ts";
+import type {
+  Batch,
+  DefinitionRow,
+  FinishedRow,
+  HistoryRow,
+  InstanceFilter,
+  InstanceRow,
+  InstanceSummary,
+  JobRow,
+  MarkRow,
+  OutboxRow,
+  ShardClaim,
+  Store,
+  TaskRow,
+} from "../store.ts";
+import { openFile, openInMemory, settlePath } from "./database.ts";
+import { openingError, operationError } from "./faults.ts";
+import { FileLock } from "./file-lock.ts";
+import { listInstances } from "./list-instances.ts";
+import {
+  Columns,
+  toClaim,
+  toDefinition,
+  toFinished,
+  toHistory,
+  toInstance,
+  toJob,
+  toMark,
+  toOutbox,
+  toTask,
+} from "./rows.ts";
+import { prepareStatements } from "./statements.ts";
+import type { Statements } from "./statements.ts";
+import { fromDisk, toDisk } from "./text.ts";
+import { writeChanges, writeJob } from "./write-changes.ts";
+
+const inMemory = ":memory:";
+
+interface Opened {
+  readonly db: DatabaseSync;
+  readonly statements: Statements;
+  /** None in memory, where nobody else can come. */
+  readonly lock: FileLock | undefined;
+}
+
+/**
+ * The embedded store: one file, one process, one writer. SQLite is synchronous, so a call has done its work when it
+ * returns its promise; callers must not count on that.
+ */
+export class SqliteStore implements Store {
+  readonly #file: string;
+  #opened: Opened | undefined;
+
+  /** `:memory:` keeps everything in memory, until `close`. */
+  constructor(options: { file: string }) {
+    if (options.file === "")
+      throw new EngineError("OPTION_INVALID", "The database needs a file name, and got an empty one.");
+    this.#file = options.file;
+  }
+
+  async open(): Promise<void> {
+    if (this.#opened) {
+      throw new EngineError("STORE_LOCKED", `The database ${this.#file} is open already, close it first.`);
+    }
+    try {
+      this.#opened = this.#file === inMemory ? openStore(undefined, openInMemory) : openLocked(this.#file);
+    } catch (error) {
+      throw openingError(error, this.#file);
+    }
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    if (!opened) return;
+    this.#opened = undefined;
+    try {
+      // Folds the log into the file, so that what is left behind is the one file.
+      if (opened.lock) opened.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch (error) {
+      throw operationError(error, this.#file);
+    } finally {
+      opened.db.close();
+      opened.lock?.release();
+    }
+  }
+
+  async claimShard(shard: number, owner: string): Promise<ShardClaim> {
+    return this.#write((statements) => {
+      const before = statements.readShard.get(shard);
+      statements.claimShard.run(shard, toDisk(owner));
+      const row = statements.readShard.get(shard);
+      assert(row, "a shard just claimed has its row");
+      const clean = before === undefined || before["clean"] === 1;
+      return { ...toClaim(new Columns(row)), clean };
+    });
+  }
+
+  async commit(batch: Batch): Promise<void> {
+    this.#write((statements) => {
+      const clean = batch.clean ? 1 : 0;
+      const fence = statements.fence.run(batch.number, batch.lastKey, clean, batch.shard, batch.epoch);
+      if (fence.changes === 1) writeChanges(statements, batch.shard, batch.changes);
+      else checkLanded(statements, batch);
+    });
+  }
+
+  async loadInstances(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]> {
+    const after = Math.max(page.after, firstKey(shard) - 1);
+    return this.#all((from) => from.loadInstances, [after, lastKeyOf(shard), page.limit], toInstance);
+  }
+
+  async loadHistory(instances: readonly number[]): Promise<HistoryRow[]> {
+    return this.#all((from) => from.loadHistory, [JSON.stringify(instances)], toHistory);
+  }
+
+  async readHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]> {
+    return this.#all((from) => from.readHistory, [instance, page.afterTurn, page.limit], toHistory);
+  }
+
+  async readTasks(instance: number): Promise<TaskRow[]> {
+    return this.#all((from) => from.readTasks, [instance], toTask);
+  }
+
+  async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
+    return this.#read((statements) => refs.map((ref) => readPayload(statements, { instance, ref })));
+  }
+
+  async findFinished(id: string): Promise<FinishedRow | undefined> {
+    return this.#first((from) => from.findFinished, [toDisk(id)], toFinished);
+  }
+
+  async listInstances(filter: InstanceFilter): Promise<InstanceSummary[]> {
+    return this.#read((statements) => listInstances(statements, filter));
+  }
+
+  async finishedBefore(filter: {
+    status: EndStatus;
+    endedBefore: number;
+    limit: number;
+  }): Promise<{ key: number; id: string }[]> {
+    const values = [filter.status, filter.endedBefore, filter.limit];
+    return this.#all(
+      (from) => from.finishedBefore,
+      values,
+      (row) => ({ key: row.number("key"), id: row.text("id") }),
+    );
+  }
+
+  async loadOutbox(shard: number): Promise<OutboxRow[]> {
+    return this.#all((from) => from.loadOutbox, [shard], toOutbox);
+  }
+
+  async loadMarks(shard: number): Promise<MarkRow[]> {
+    return this.#all((from) => from.loadMarks, [shard], toMark);
+  }
+
+  async loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined> {
+    return this.#first((from) => from.loadDefinition, [toDisk(name), toDisk(version)], toDefinition);
+  }
+
+  async latestDefinition(name: string): Promise<DefinitionRow | undefined> {
+    return this.#first((from) => from.latestDefinition, [toDisk(name)], toDefinition);
+  }
+
+  async loadJobs(): Promise<JobRow[]> {
+    return this.#all((from) => from.loadJobs, [], toJob);
+  }
+
+  async saveJobs(jobs: readonly JobRow[]): Promise<void> {
+    this.#write((statements) => {
+      for (const job of jobs) writeJob(statements, job);
+    });
+  }
+
+  async deleteJobs(ids: readonly string[]): Promise<void> {
+    this.#write((statements) => {
+      for (const id of ids) statements.deleteJob.run(toDisk(id));
+    });
+  }
+
+  #all<Row>(
+    query: (statements: Statements) => StatementSync,
+    values: readonly SQLInputValue[],
+    toRow: (row: Columns) => Row,
+  ): Row[] {
+    return this.#read((statements) =>
+      query(statements)
+        .all(...values)
+        .map((row) => toRow(new Columns(row))),
+    );
+  }
+
+  #first<Row>(
+    query: (statements: Statements) => StatementSync,
+    values: readonly SQLInputValue[],
+    toRow: (row: Columns) => Row,
+  ): Row | undefined {
+    return this.#read((statements) => {
+      const row = query(statements).get(...values);
+      return row && toRow(new Columns(row));
+    });
+  }
+
+  #write<Result>(work: (statements: Statements) => Result): Result {
+    return this.#read((statements, db) => inTransaction(statements, db, work));
+  }
+
+  #read<Result>(work: (statements: Statements, db: DatabaseSync) => Result): Result {
+    const { statements, db } = this.#mustBeOpen();
+    try {
+      return work(statements, db);
+    } catch (error) {
+      throw operationError(error, this.#file);
+    }
+  }
+
+  #mustBeOpen(): Opened {
+    if (!this.#opened) throw new EngineError("ENGINE_STATE", `The database ${this.#file} is not open.`);
+    return this.#opened;
+  }
+}
+
+function openLocked(file: string): Opened {
+  const path = settlePath(file);
+  const lock = FileLock.take(path);
+  try {
+    return openStore(lock, () => openFile(path));
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function openStore(lock: FileLock | undefined, openDatabase: () => DatabaseSync): Opened {
+  const db = openDatabase();
+  try {
+    return { db, statements: prepareStatements(db), lock };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Whatever goes wrong in it, none of it stays. */
+function inTransaction<Result>(
+  statements: Statements,
+  db: DatabaseSync,
+  work: (statements: Statements) => Result,
+): Result {
+  statements.begin.run();
+  try {
+    const result = work(statements);
+    statements.commit.run();
+    return result;
+  } catch (error) {
+    // After some errors SQLite has already rolled back by itself.
+    if (db.isTransaction) statements.rollback.run();
+    throw error;
+  }
+}
+
+/** The fence held nothing: either this very batch had landed and its answer was lost, or the shard is somebody else's. */
+function checkLanded(statements: Statements, batch: Batch): void {
+  const row = statements.readShard.get(batch.shard);
+  const shard = row && toClaim(new Columns(row));
+  if (shard?.epoch === batch.epoch && shard.batch === batch.number) return;
+  const found = shard ? `epoch ${shard.epoch} and batch ${shard.batch}` : "no owner yet";
+  throw new EngineError(
+    "STORE_FENCED",
+    `Batch ${batch.number} of shard ${batch.shard} under epoch ${batch.epoch} was refused, because the shard has ${found}.`,
+  );
+}
+
+function readPayload(statements: Statements, at: { instance: number; ref: number }): string {
+  const body = statements.readPayload.get(at.instance, at.ref)?.["body"];
+  if (typeof body === "string") return fromDisk(body);
+  throw new EngineError(
+    "STORE_DATA",
+    `Instance ${at.instance} refers to payload ${at.ref}, which is not in the store.`,
+  );
+}

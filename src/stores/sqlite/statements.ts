@@ -1,0 +1,52 @@
+import type { DatabaseSync } from "node:sqlite";
+import { readQuery } from "./sql-file.ts";
+
+export type Statements = ReturnType<typeof prepareStatements>;
+
+/** Every statement is prepared once. That also proves, at the opening, that the tables and columns are there. */
+export function prepareStatements(db: DatabaseSync) {
+  const prepare = (name: string) => db.prepare(readQuery(name));
+  return {
+    claimShard: prepare("claim-shard"),
+    readShard: prepare("read-shard"),
+    fence: prepare("fence"),
+
+    saveInstance: prepare("save-instance"),
+    deleteInstance: prepare("delete-instance"),
+    saveFinished: prepare("save-finished"),
+    deleteFinished: prepare("delete-finished"),
+    insertHistory: prepare("insert-history"),
+    deleteHistory: prepare("delete-history"),
+    saveTask: prepare("save-task"),
+    deleteTasks: prepare("delete-tasks"),
+    insertPayload: prepare("insert-payload"),
+    deletePayloads: prepare("delete-payloads"),
+    insertOutbox: prepare("insert-outbox"),
+    ackOutbox: prepare("ack-outbox"),
+    saveMark: prepare("save-mark"),
+    insertDefinition: prepare("insert-definition"),
+    saveJob: prepare("save-job"),
+    deleteJob: prepare("delete-job"),
+
+    loadInstances: prepare("load-instances"),
+    loadHistory: prepare("load-history"),
+    readHistory: prepare("read-history"),
+    readTasks: prepare("read-tasks"),
+    readPayload: prepare("read-payload"),
+    findFinished: prepare("find-finished"),
+    finishedBefore: prepare("finished-before"),
+    listUnfinished: prepare("list-unfinished"),
+    listFinished: prepare("list-finished"),
+    listFinishedByStatus: prepare("list-finished-by-status"),
+    listFinishedById: prepare("list-finished-by-id"),
+    loadOutbox: prepare("load-outbox"),
+    loadMarks: prepare("load-marks"),
+    loadDefinition: prepare("load-definition"),
+    latestDefinition: prepare("latest-definition"),
+    loadJobs: prepare("load-jobs"),
+
+    begin: db.prepare("BEGIN IMMEDIATE"),
+    commit: db.prepare("COMMIT"),
+    rollback: db.prepare("ROLLBACK"),
+  };
+}

@@ -1,0 +1,132 @@
+import { EngineError } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { toJsonText } from "../authoring/json-text.ts";
+import type { JobContext } from "../authoring/job.ts";
+import type { Task } from "../authoring/task.ts";
+import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
+import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { ContextPatch } from "../kernel/event.ts";
+import type { Abort } from "../dispatch/abort.ts";
+import { AttemptLog } from "./attempt-log.ts";
+import { subTaskNode } from "./sub-task-node.ts";
+
+/** The part of a run that its job is told; plain data, so that it can go to a thread. */
+export type RunIdentity = Pick<TaskRun, "instanceId" | "workflowName" | "taskName" | "attempt" | "attemptId">;
+
+export interface AttemptContextOptions {
+  readonly run: RunIdentity;
+  readonly inputs: TaskInputs;
+  readonly abort: Abort;
+  readonly logger: Logger;
+  readonly subTasksMax: number;
+}
+
+/** What a job sees and does while it runs. Everything that costs is made at first use: most jobs use little of it. */
+export class AttemptContext implements JobContext {
+  readonly #options: AttemptContextOptions;
+  #context: Readonly<Record<string, unknown>> | undefined;
+  #outputs: Readonly<Record<string, unknown>> | undefined;
+  #log: Logger | undefined;
+  #patch: Map<string, string | null> | undefined;
+  #subTasks: Map<string, NodeSpec> | undefined;
+  #closed = false;
+
+  constructor(options: AttemptContextOptions) {
+    this.#options = options;
+  }
+
+  get instanceId(): string {
+    return this.#options.run.instanceId;
+  }
+
+  get workflowName(): string {
+    return this.#options.run.workflowName;
+  }
+
+  get taskName(): string {
+    return this.#options.run.taskName;
+  }
+
+  get attempt(): number {
+    return this.#options.run.attempt;
+  }
+
+  get attemptId(): string {
+    return this.#options.run.attemptId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.abort.signal;
+  }
+
+  get context(): Readonly<Record<string, unknown>> {
+    return (this.#context ??= parseEach(this.#options.inputs.context));
+  }
+
+  get outputs(): Readonly<Record<string, unknown>> {
+    return (this.#outputs ??= parseEach(this.#options.inputs.outputs));
+  }
+
+  get log(): Logger {
+    return (this.#log ??= new AttemptLog(this.#options.logger, this.#options.run));
+  }
+
+  /** SUBTASK_INVALID, SUBTASK_LIMIT. */
+  generateSubTask(task: Task): void {
+    if (this.#isClosed("generateSubTask")) return;
+    const node = subTaskNode(task, this.taskName);
+    const { name } = task;
+    const subTasks = (this.#subTasks ??= new Map<string, NodeSpec>());
+    const max = this.#options.subTasksMax;
+    if (subTasks.has(name)) {
+      throw new EngineError("SUBTASK_INVALID", `task "${this.taskName}" generates two sub-tasks called "${name}"`);
+    }
+    if (subTasks.size >= max) {
+      const message = `task "${this.taskName}" may generate at most ${max} sub-tasks; "${name}" would be number ${max + 1}`;
+      throw new EngineError("SUBTASK_LIMIT", message);
+    }
+    subTasks.set(name, node);
+  }
+
+  /** OPTION_INVALID, VALUE_NOT_SERIALIZABLE. Values are written down at once, so later changes to them do not count. */
+  patchContext(patch: Readonly<Record<string, unknown>>): void {
+    if (this.#isClosed("patchContext")) return;
+    if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
+      throw new EngineError(
+        "OPTION_INVALID",
+        `patchContext of task "${this.taskName}" takes an object of keys and values`,
+      );
+    }
+    const texts = Object.entries(patch).map(([key, value]) => [key, patchText(key, value)] as const);
+    const collected = (this.#patch ??= new Map<string, string | null>());
+    for (const [key, text] of texts) if (text !== undefined) collected.set(key, text);
+  }
+
+  /** The attempt has ended: what a job that runs on regardless still says is not heard. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  get patch(): ContextPatch | undefined {
+    return this.#patch === undefined ? undefined : Object.fromEntries(this.#patch);
+  }
+
+  get subTasks(): readonly NodeSpec[] | undefined {
+    return this.#subTasks === undefined ? undefined : [...this.#subTasks.values()];
+  }
+
+  /** Throwing at a job that nobody awaits any more could end the process, so it is a warning. */
+  #isClosed(call: string): boolean {
+    if (this.#closed) this.log.warn({ call }, "ignored: the attempt has ended");
+    return this.#closed;
+  }
+}
+
+/** `undefined` says nothing about its key, as in JSON. */
+function patchText(key: string, value: unknown): string | null | undefined {
+  return value === null ? null : toJsonText(value, `context key "${key}"`);
+}
+
+function parseEach(texts: Readonly<Record<string, string>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, JSON.parse(text) as unknown]));
+}

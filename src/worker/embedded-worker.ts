@@ -1,0 +1,112 @@
+import { EngineError } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Job } from "../authoring/job.ts";
+import { paramsFromText, validateParams } from "../authoring/job-params.ts";
+import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
+import type { Outcome } from "../kernel/input.ts";
+import type { Abort } from "../dispatch/abort.ts";
+import { AttemptContext, type RunIdentity } from "./attempt-context.ts";
+import { callJob, failureOutcome } from "./call-job.ts";
+import type { ThreadWorker } from "./thread-worker.ts";
+import type { Worker } from "../dispatch/worker.ts";
+
+/** By job id. A `Map` fits as it is. */
+export interface JobLookup {
+  get(id: string): Job | undefined;
+}
+
+export interface EmbeddedWorkerOptions {
+  readonly jobs: JobLookup;
+  readonly logger: Logger;
+  /** For jobs with isolation `thread`; without it they fail. */
+  readonly threads?: ThreadWorker;
+  readonly address?: string;
+  /** How many sub-tasks one attempt may generate. */
+  readonly maxSubTasks?: number;
+}
+
+/** The worker inside the engine's own process: jobs run on its event loop, or in threads beside it. */
+export class EmbeddedWorker implements Worker {
+  readonly address: string;
+  readonly #jobs: JobLookup;
+  readonly #logger: Logger;
+  readonly #threads: ThreadWorker | undefined;
+  readonly #subTasksMax: number;
+
+  constructor(options: EmbeddedWorkerOptions) {
+    this.address = options.address ?? "embedded";
+    this.#jobs = options.jobs;
+    this.#logger = options.logger;
+    this.#threads = options.threads;
+    this.#subTasksMax = options.maxSubTasks ?? 1000;
+  }
+
+  hasJob(id: string): boolean {
+    return this.#jobs.get(id) !== undefined;
+  }
+
+  execute(run: TaskRun, abort: Abort): Outcome | Promise<Outcome> {
+    const job = this.#jobs.get(run.job);
+    if (job === undefined) {
+      const message = `task "${run.taskName}" needs job "${run.job}", which is not registered`;
+      return failureOutcome(new EngineError("JOB_MISSING", message));
+    }
+    try {
+      const inputs = run.inputs();
+      // Nothing to wait for: the common case costs no promise at all.
+      if (job.input === undefined && !("then" in inputs)) {
+        return this.#call({ job, run, abort, inputs, params: paramsFromText(run.params) });
+      }
+      return this.#prepareAndCall(job, run, abort, inputs);
+    } catch (error) {
+      return failureOutcome(error);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#threads?.stop();
+  }
+
+  async #prepareAndCall(
+    job: Job,
+    run: TaskRun,
+    abort: Abort,
+    awaitedInputs: TaskInputs | Promise<TaskInputs>,
+  ): Promise<Outcome> {
+    try {
+      const inputs = await awaitedInputs;
+      const verdict = await validateParams(job, paramsFromText(run.params));
+      if (abort.aborted) return failureOutcome(abort.signal.reason);
+      if (verdict.ok) return await this.#call({ job, run, abort, inputs, params: verdict.value });
+      const message = `task "${run.taskName}": params do not fit job "${job.name}": ${verdict.issues}`;
+      return failureOutcome(new EngineError("PARAMS_INVALID", message));
+    } catch (error) {
+      return failureOutcome(error);
+    }
+  }
+
+  #call({ job, run, abort, inputs, params }: PreparedCall): Outcome | Promise<Outcome> {
+    const subTasksMax = this.#subTasksMax;
+    if (job.isolation === "inline") {
+      return callJob(job, params, new AttemptContext({ run, inputs, abort, logger: this.#logger, subTasksMax }));
+    }
+    if (this.#threads === undefined || job.source === undefined) {
+      const lacks = job.source === undefined ? "has no source to import" : "finds no threads on this worker";
+      return failureOutcome(new EngineError("JOB_INVALID", `job "${job.name}" is to run in a thread but ${lacks}`));
+    }
+    return this.#threads.execute({ run: identityOf(run), source: job.source, params, inputs, subTasksMax }, abort);
+  }
+}
+
+/** A run itself cannot be copied to a thread: there are functions in it. */
+function identityOf({ instanceId, workflowName, taskName, attempt, attemptId }: TaskRun): RunIdentity {
+  return { instanceId, workflowName, taskName, attempt, attemptId };
+}
+
+interface PreparedCall {
+  readonly job: Job;
+  readonly run: TaskRun;
+  readonly abort: Abort;
+  readonly inputs: TaskInputs;
+  readonly params: unknown;
+}

@@ -1,0 +1,68 @@
+import { inspect } from "node:util";
+import type { Failure } from "../kernel/failure.ts";
+
+const messageLengthMax = 8192;
+const stackFramesMax = 20;
+const stackLengthMax = 4096;
+const causeDepthMax = 5;
+
+/** A job may throw anything at all; history gets a failure that can be read. Never throws. */
+export function failureFrom(thrown: unknown): Failure {
+  return describe(thrown, 0);
+}
+
+function describe(thrown: unknown, depth: number): Failure {
+  try {
+    return isErrorLike(thrown) ? describeError(thrown, depth) : describeValue(thrown);
+  } catch {
+    // A getter or proxy that throws while it is read: nothing can be said about the thing itself.
+    return { type: "Error", message: "the job threw something that cannot be read", retryable: true };
+  }
+}
+
+interface ErrorLike {
+  readonly name?: unknown;
+  readonly message: string;
+  readonly code?: unknown;
+  readonly retryable?: unknown;
+  readonly stack?: unknown;
+  readonly cause?: unknown;
+}
+
+/** Asks for the shape, not the class: errors come from other realms and other copies of a library. */
+function isErrorLike(thrown: unknown): thrown is ErrorLike {
+  return typeof thrown === "object" && thrown !== null && "message" in thrown && typeof thrown.message === "string";
+}
+
+function describeError(error: ErrorLike, depth: number): Failure {
+  const stack = typeof error.stack === "string" ? trimStack(error.stack) : "";
+  const { cause } = error;
+  return {
+    type: typeOf(error),
+    message: cut(error.message, messageLengthMax),
+    retryable: error.retryable !== false,
+    ...(stack === "" ? {} : { stack }),
+    ...(cause === undefined || cause === null || depth >= causeDepthMax ? {} : { cause: describe(cause, depth + 1) }),
+  };
+}
+
+/** Errors of ours are known by their code, others by their name. */
+function typeOf(error: ErrorLike): string {
+  if (error.name === "EngineError" && typeof error.code === "string") return error.code;
+  return typeof error.name === "string" && error.name !== "" ? cut(error.name, 200) : "Error";
+}
+
+function describeValue(thrown: unknown): Failure {
+  const message = typeof thrown === "string" ? thrown : inspect(thrown, { depth: 2, breakLength: Infinity });
+  return { type: "Error", message: cut(message, messageLengthMax), retryable: true };
+}
+
+/** The frames alone: the message stands beside them already, and can be long. */
+function trimStack(stack: string): string {
+  const frames = stack.split("\n").filter((line) => line.startsWith("    at "));
+  return cut(frames.slice(0, stackFramesMax).join("\n"), stackLengthMax);
+}
+
+function cut(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
+}

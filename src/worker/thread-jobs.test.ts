@@ -1,0 +1,54 @@
+/** Jobs for the tests of threads, which import them from here; it tests nothing itself, and builds leave it out. */
+import { threadId } from "node:worker_threads";
+import { defineJob } from "../authoring/job.ts";
+import type { Job, JobFunction } from "../authoring/job.ts";
+import { TaskBuilder } from "../authoring/task-builder.ts";
+
+export const notAJob = 7;
+
+export function double({ n }: { n: number }): number {
+  return 2 * n;
+}
+
+export const whereAmI = threadJob("whereAmI", () => threadId);
+
+export const useEverything = threadJob("useEverything", (_, ctx) => {
+  ctx.log.info({ copied: [1], printed: () => 1 }, "hello");
+  ctx.patchContext({ seen: ctx.context["day"] });
+  ctx.generateSubTask(new TaskBuilder("shard").withJobFunction("double", { n: 1 }).build());
+  return { outputs: ctx.outputs, attemptId: ctx.attemptId };
+});
+
+export const throwing = threadJob("throwing", () => {
+  throw new RangeError("from the thread");
+});
+
+export const spin = threadJob("spin", (_, ctx) => {
+  ctx.log.info({}, "running");
+  for (;;);
+});
+
+export const waitForSignal = threadJob("waitForSignal", async (_, ctx) => {
+  const aborted = new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+  ctx.log.info({}, "running");
+  await aborted;
+  return `stopped: ${(ctx.signal.reason as Error).message}`;
+});
+
+export const exit = threadJob("exit", () => process.exit(3));
+
+export const crash = threadJob("crash", async () => {
+  setImmediate(() => {
+    throw new Error("nobody catches this");
+  });
+  return new Promise(() => undefined);
+});
+
+export const eatMemory = threadJob("eatMemory", () => {
+  const eaten: unknown[] = [];
+  for (;;) eaten.push(Array.from({ length: 100_000 }, (_, i) => ({ i })));
+});
+
+function threadJob(name: string, fn: JobFunction<unknown, unknown>): Job {
+  return defineJob(name, { isolation: "thread", source: { module: import.meta.url, export: name } }, fn);
+}

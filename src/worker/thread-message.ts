@@ -1,0 +1,31 @@
+import type { LogFields } from "../base/logger.ts";
+import type { JobSource } from "../authoring/job.ts";
+import type { TaskInputs } from "../dispatch/task-run.ts";
+import type { Outcome } from "../kernel/input.ts";
+import type { RunIdentity } from "./attempt-context.ts";
+
+/** One attempt for a thread: plain data, since it is copied on the way. */
+export interface ThreadOrder {
+  readonly run: RunIdentity;
+  readonly source: JobSource;
+  /** Already checked, and as the job's schema gave it. */
+  readonly params: unknown;
+  readonly inputs: TaskInputs;
+  readonly subTasksMax: number;
+}
+
+export type ToThread =
+  | { readonly type: "run"; readonly order: ThreadOrder }
+  /** The order now running is to stop. */
+  | { readonly type: "abort"; readonly reason: AbortReason };
+
+export interface AbortReason {
+  readonly name: string;
+  readonly message: string;
+}
+
+export type FromThread =
+  | { readonly type: "log"; readonly level: LogLevel; readonly fields: LogFields; readonly message: string }
+  | { readonly type: "ended"; readonly outcome: Outcome };
+
+export type LogLevel = "debug" | "info" | "warn" | "error";

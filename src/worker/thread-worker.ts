@@ -1,0 +1,90 @@
+import type { ResourceLimits } from "node:worker_threads";
+import type { Clock, Timer } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Outcome } from "../kernel/input.ts";
+import type { Abort } from "../dispatch/abort.ts";
+import { failureOutcome } from "./call-job.ts";
+import { JobThread } from "./job-thread.ts";
+import type { ThreadOrder } from "./thread-message.ts";
+
+export interface ThreadWorkerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How many threads without work are kept for the next attempt. */
+  readonly idleMax?: number;
+  /** How long a job has between its signal and the end of its thread. */
+  readonly graceMs?: number;
+  /** Of each thread. */
+  readonly resourceLimits?: ResourceLimits;
+}
+
+/**
+ * Runs jobs in threads, as many as are asked for: the dispatcher's slots are the limit. An aborted job that does not
+ * end within a grace is killed with its thread, so that no loop of its own making can hold on.
+ */
+export class ThreadWorker {
+  readonly #clock: Clock;
+  readonly #options: ThreadWorkerOptions;
+  readonly #idleMax: number;
+  readonly #graceMs: number;
+  readonly #busy = new Set<JobThread>();
+  #idle: JobThread[] = [];
+  #stopped = false;
+
+  constructor(options: ThreadWorkerOptions) {
+    this.#clock = options.clock;
+    this.#options = options;
+    this.#idleMax = options.idleMax ?? 4;
+    this.#graceMs = options.graceMs ?? 100;
+  }
+
+  /** Threads without work that can take the next attempt. */
+  get idleCount(): number {
+    this.#idle = this.#idle.filter((thread) => thread.alive);
+    return this.#idle.length;
+  }
+
+  /** Never rejects. */
+  async execute(order: ThreadOrder, abort: Abort): Promise<Outcome> {
+    if (this.#stopped || abort.aborted) return { kind: "lost" };
+    let thread: JobThread;
+    try {
+      thread = this.#takeThread();
+    } catch (error) {
+      return failureOutcome(error);
+    }
+    let grace: Timer | undefined;
+    const stop = (): void => {
+      thread.abort(abort.signal.reason as Error);
+      grace = this.#clock.after(this.#graceMs, () => void thread.kill());
+    };
+    abort.signal.addEventListener("abort", stop, { once: true });
+    const outcome = await thread.run(order);
+    abort.signal.removeEventListener("abort", stop);
+    grace?.cancel();
+    this.#giveBack(thread);
+    return outcome;
+  }
+
+  /** Ends every thread, busy or not. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    const threads = [...this.#busy, ...this.#idle];
+    this.#idle = [];
+    await Promise.all(threads.map((thread) => thread.kill()));
+  }
+
+  #takeThread(): JobThread {
+    let thread = this.#idle.pop();
+    while (thread !== undefined && !thread.alive) thread = this.#idle.pop();
+    thread ??= new JobThread(this.#options);
+    this.#busy.add(thread);
+    return thread;
+  }
+
+  #giveBack(thread: JobThread): void {
+    this.#busy.delete(thread);
+    if (thread.alive && !this.#stopped && this.idleCount < this.#idleMax) this.#idle.push(thread);
+    else void thread.kill();
+  }
+}

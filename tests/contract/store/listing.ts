@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { TestContext } from "node:test";
+import type { InstanceFilter, Store } from "../../../src/stores/store.ts";
+import { fresh, Owner } from "./subject.ts";
+import type { MakeStore } from "./subject.ts";
+import { finishedRow, instanceRow } from "./rows.ts";
+
+/** Unfinished and finished ones in turn: keys 1 to 8, created at 1001 to 1008. */
+async function populated(t: TestContext, makeStore: MakeStore): Promise<Store> {
+  const store = await fresh(t, makeStore);
+  const owner = await Owner.claim(store);
+  await owner.commit({
+    instances: [
+      instanceRow({ key: 1, id: "order-1", status: "Running" }),
+      instanceRow({ key: 3, id: "order-3", status: "Paused", workflow: "hourly" }),
+      instanceRow({ key: 5, id: "invoice-5", status: "Ready" }),
+      instanceRow({ key: 7, id: "order-7", status: "Running", parked: "broke" }),
+    ],
+    finished: [
+      finishedRow({ key: 2, id: "order-2", status: "Failed", reason: "boom" }),
+      finishedRow({ key: 4, id: "order-4", status: "Success", workflow: "hourly" }),
+      finishedRow({ key: 6, id: "invoice-6", status: "Success" }),
+      finishedRow({ key: 8, id: "ordeal-8", status: "Terminated" }),
+    ],
+  });
+  return store;
+}
+
+/** What is asked, and the keys expected. */
+const cases: [what: string, filter: Partial<InstanceFilter>, keys: number[]][] = [
+  ["everything, newest first", {}, [8, 7, 6, 5, 4, 3, 2, 1]],
+  ["a page", { limit: 3 }, [8, 7, 6]],
+  ["the next page", { limit: 3, before: 6 }, [5, 4, 3]],
+  ["the last page", { limit: 3, before: 3 }, [2, 1]],
+  ["one unfinished status", { status: ["Running"] }, [7, 1]],
+  ["one finished status", { status: ["Success"] }, [6, 4]],
+  ["several statuses, one of them twice", { status: ["Failed", "Ready", "Terminated", "Failed"] }, [8, 5, 2]],
+  ["no status at all", { status: [] }, []],
+  ["a page of several statuses", { status: ["Success", "Running"], limit: 2, before: 7 }, [6, 4]],
+  ["a workflow", { workflow: "hourly" }, [4, 3]],
+  ["a workflow and a status", { workflow: "hourly", status: ["Success"] }, [4]],
+  ["an id prefix", { idPrefix: "order-" }, [7, 4, 3, 2, 1]],
+  ["an id prefix and a page", { idPrefix: "order-", before: 7, limit: 2 }, [4, 3]],
+  ["an id prefix and a status", { idPrefix: "order-", status: ["Failed", "Paused"] }, [3, 2]],
+  ["an id prefix, a workflow and a status", { idPrefix: "order-", workflow: "nightly", status: ["Failed"] }, [2]],
+  ["a whole id", { idPrefix: "invoice-6" }, [6]],
+  ["an empty prefix", { idPrefix: "", limit: 2 }, [8, 7]],
+  ["a prefix with signs that patterns use", { idPrefix: "%" }, []],
+  ["from a time on", { createdFrom: 1_007 }, [8, 7]],
+  ["up to a time", { createdTo: 1_002 }, [2, 1]],
+  ["between two times", { createdFrom: 1_003, createdTo: 1_006, status: ["Success", "Ready"] }, [6, 5, 4]],
+];
+
+export function listingSuite(name: string, makeStore: MakeStore): void {
+  describe(`${name}: lists`, () => {
+    for (const [what, filter, keys] of cases) {
+      test(what, async (t) => {
+        const store = await populated(t, makeStore);
+        const found = await store.listInstances({ limit: 100, ...filter });
+        assert.deepEqual(
+          found.map((row) => row.key),
+          keys,
+        );
+      });
+    }
+
+    test("a summary has every field", async (t) => {
+      const store = await populated(t, makeStore);
+      const both = await store.listInstances({ idPrefix: "order-", limit: 10 });
+      const common = { workflow: "nightly", version: "v1", generation: 1 };
+      assert.deepEqual(
+        both.find((row) => row.key === 7),
+        {
+          ...common,
+          key: 7,
+          id: "order-7",
+          status: "Running",
+          createdAt: 1_007,
+          endedAt: null,
+          reason: null,
+          parked: "broke",
+        },
+      );
+      assert.deepEqual(
+        both.find((row) => row.key === 2),
+        {
+          ...common,
+          key: 2,
+          id: "order-2",
+          status: "Failed",
+          createdAt: 1_002,
+          endedAt: 3_002,
+          reason: "boom",
+          parked: null,
+        },
+      );
+    });
+  });
+}

@@ -1,0 +1,129 @@
+import fc from "fast-check";
+import type {
+  Changes,
+  FinishedRow,
+  HistoryRow,
+  InstanceFilter,
+  InstanceRow,
+  OutboxRow,
+  TaskRow,
+} from "../../../src/stores/store.ts";
+
+/** Few values, so that rows meet each other often. */
+const key = fc.integer({ min: 1, max: 6 });
+/** An instance is either unfinished or finished. */
+const unfinishedKey = fc.integer({ min: 1, max: 3 });
+const finishedKey = fc.integer({ min: 4, max: 6 });
+const small = fc.integer({ min: 0, max: 3 });
+const time = fc.integer({ min: 0, max: 20 });
+const text = fc.constantFrom("a", "ab", "b", "", "\u0000", "\ud800", "\udc00", "\ufdd0", "😀");
+const textOrNull = fc.option(text);
+const unfinished = fc.constantFrom("Ready" as const, "Running" as const, "Paused" as const);
+const ended = fc.constantFrom("Success" as const, "Failed" as const, "Terminated" as const);
+
+const instance = fc.record<InstanceRow>({
+  key: unfinishedKey,
+  id: text,
+  workflow: text,
+  version: text,
+  status: unfinished,
+  generation: small,
+  wake: fc.option(time),
+  active: fc.boolean(),
+  createdAt: time,
+  updatedAt: time,
+  parked: textOrNull,
+});
+
+const finished = fc.record<FinishedRow>({
+  key: finishedKey,
+  id: text,
+  workflow: text,
+  version: text,
+  status: ended,
+  generation: small,
+  reason: textOrNull,
+  createdAt: time,
+  endedAt: time,
+  tasks: small,
+  tasksFailed: small,
+});
+
+const history = fc.record<HistoryRow>({ instance: key, turn: time, firstEvent: small, at: time, events: text });
+
+const task = fc.record<TaskRow>({
+  instance: key,
+  task: small,
+  attempt: small,
+  name: text,
+  type: small,
+  status: fc.constantFrom("Pending" as const, "Running" as const, "Canceled" as const),
+  worker: textOrNull,
+  startedAt: fc.option(time),
+  endedAt: fc.option(time),
+  retryCount: small,
+  error: textOrNull,
+});
+
+const outbox = fc.record<OutboxRow>({ source: fc.constant(0), target: small, number: time, body: text });
+
+/** At most one change per key and table, as the committer sends them. */
+function few<Row>(row: fc.Arbitrary<Row>, keyOf: (row: Row) => unknown): fc.Arbitrary<Row[]> {
+  return fc.uniqueArray(row, { maxLength: 4, selector: (one) => JSON.stringify(keyOf(one)) });
+}
+
+const keys = few(key, (one) => one);
+
+export const changes = fc.record<Changes>({
+  purged: keys,
+  definitions: few(fc.record({ name: text, version: text, spec: text, createdAt: time }), (row) => [
+    row.name,
+    row.version,
+  ]),
+  instances: few(instance, (row) => row.key),
+  instancesEnded: keys,
+  finished: few(finished, (row) => row.key),
+  finishedReopened: keys,
+  history: few(history, (row) => [row.instance, row.turn]),
+  tasks: few(task, (row) => [row.instance, row.task, row.attempt]),
+  payloads: few(fc.record({ instance: key, ref: time, body: text }), (row) => [row.instance, row.ref]),
+  outbox: few(outbox, (row) => [row.target, row.number]),
+  outboxAcked: few(fc.record({ target: small, number: time }), (row) => row.target),
+  marks: few(fc.record({ shard: fc.constant(0), source: small, number: time }), (row) => row.source),
+});
+
+/** What an owner may do, rightly or wrongly: `lag` is how many batches or epochs it is behind. */
+export type Step =
+  | { readonly kind: "claim" }
+  | { readonly kind: "commit"; readonly changes: Changes; readonly clean: boolean; readonly lag: Lag };
+
+export interface Lag {
+  readonly batches: number;
+  readonly epochs: number;
+}
+
+const lag: fc.Arbitrary<Lag> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ batches: 0, epochs: 0 }) },
+  { weight: 1, arbitrary: fc.record({ batches: fc.integer({ min: -1, max: 2 }), epochs: small }) },
+);
+
+export const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("claim" as const) }) },
+    { weight: 8, arbitrary: fc.record({ kind: fc.constant("commit" as const), changes, clean: fc.boolean(), lag }) },
+  ),
+  { maxLength: 12 },
+);
+
+export const filter: fc.Arbitrary<InstanceFilter> = fc.record(
+  {
+    status: fc.uniqueArray(fc.oneof(unfinished, ended), { maxLength: 3 }),
+    workflow: text,
+    idPrefix: text,
+    createdFrom: time,
+    createdTo: time,
+    before: key,
+    limit: fc.integer({ min: 1, max: 10 }),
+  },
+  { requiredKeys: ["limit"] },
+);

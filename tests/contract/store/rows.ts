@@ -1,0 +1,84 @@
+import type {
+  DefinitionRow,
+  FinishedRow,
+  HistoryRow,
+  InstanceRow,
+  JobRow,
+  OutboxRow,
+  TaskRow,
+} from "../../../src/stores/store.ts";
+
+/** Rows with every field set; a test names only the fields that it is about. */
+
+export function instanceRow(row: Partial<InstanceRow> & { key: number }): InstanceRow {
+  return {
+    id: `instance-${row.key}`,
+    workflow: "nightly",
+    version: "v1",
+    status: "Running",
+    generation: 1,
+    wake: null,
+    active: false,
+    createdAt: 1_000 + row.key,
+    updatedAt: 2_000 + row.key,
+    parked: null,
+    ...row,
+  };
+}
+
+export function finishedRow(row: Partial<FinishedRow> & { key: number }): FinishedRow {
+  return {
+    id: `instance-${row.key}`,
+    workflow: "nightly",
+    version: "v1",
+    status: "Success",
+    generation: 1,
+    reason: null,
+    createdAt: 1_000 + row.key,
+    endedAt: 3_000 + row.key,
+    tasks: 1,
+    tasksFailed: 0,
+    ...row,
+  };
+}
+
+export function historyRow(row: Partial<HistoryRow> & { instance: number; turn: number }): HistoryRow {
+  return { firstEvent: row.turn * 2, at: 1_000 + row.turn, events: `[{"turn":${row.turn}}]`, ...row };
+}
+
+export function taskRow(row: Partial<TaskRow> & { instance: number; task: number }): TaskRow {
+  return {
+    attempt: 1,
+    name: `task-${row.task}`,
+    type: 1,
+    status: "Running",
+    worker: "inline",
+    startedAt: 1_000,
+    endedAt: null,
+    retryCount: 0,
+    error: null,
+    ...row,
+  };
+}
+
+export function outboxRow(row: Partial<OutboxRow> & { target: number; number: number }): OutboxRow {
+  return { source: 0, body: `{"number":${row.number}}`, ...row };
+}
+
+export function definitionRow(row: Partial<DefinitionRow> & { version: string }): DefinitionRow {
+  return { name: "nightly", spec: `{"version":"${row.version}"}`, createdAt: 1_000, ...row };
+}
+
+export function jobRow(row: Partial<JobRow> & { id: string }): JobRow {
+  return {
+    name: "load",
+    signature: "(table: string)",
+    parameters: '{"table":"string"}',
+    codePath: "jobs/load.ts#load",
+    sourceHash: "abc",
+    createdAt: 1_000,
+    updatedAt: 2_000,
+    missing: false,
+    ...row,
+  };
+}

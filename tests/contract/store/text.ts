@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { fresh, Owner } from "./subject.ts";
+import type { MakeStore } from "./subject.ts";
+import { definitionRow, finishedRow, historyRow, instanceRow, jobRow, outboxRow, taskRow } from "./rows.ts";
+
+/** Text is opaque and comes back unit for unit, also where it is no well-formed Unicode. */
+const texts: [what: string, text: string][] = [
+  ["nothing", ""],
+  ["a zero character", "a\u0000b\u0000"],
+  ["a lone high surrogate", "a\ud83db"],
+  ["a lone low surrogate", "\ude00"],
+  ["surrogates the wrong way round", "\ude00\ud83d"],
+  ["a pair between two halves", "\ud83d😀\ude00"],
+  ["the mark that escapes use", "\ufdd0d83d \ufdd0 \ufdd0\ufdd0"],
+  ["emoji and Chinese", "业务域 😀 👩‍👩‍👧"],
+  ["a byte order mark", "\ufeffa"],
+  ["the ends of Unicode", "\uffff\u{10ffff}"],
+  ["line ends and quotes", "\r\n\t'\"\\`;--"],
+  ["numbers", "0012.50"],
+  ["both forms of one letter", "é e\u0301"],
+  ["JSON with repeated keys", '{"b":1,"a":2,"b":1e400}'],
+];
+
+export function textSuite(name: string, makeStore: MakeStore): void {
+  describe(`${name}: text comes back as it was`, () => {
+    for (const [what, text] of texts) {
+      test(what, async (t) => {
+        const store = await fresh(t, makeStore);
+        const owner = await Owner.claim(store);
+        const rows = rowsWith(text);
+        await owner.commit(rows);
+        assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 1 }), rows.instances);
+        assert.deepEqual(await store.findFinished(text), rows.finished[0]);
+        assert.deepEqual(await store.loadHistory([1]), rows.history);
+        assert.deepEqual(await store.readTasks(1), rows.tasks);
+        assert.deepEqual(await store.readPayloads(1, [1]), [text]);
+        assert.deepEqual(await store.loadOutbox(0), rows.outbox);
+        assert.deepEqual(await store.loadDefinition(text, text), rows.definitions[0]);
+        assert.deepEqual(await store.latestDefinition(text), rows.definitions[0]);
+        const listed = await store.listInstances({ workflow: text, idPrefix: text, limit: 9 });
+        assert.deepEqual(
+          listed.map((row) => row.key),
+          [2, 1],
+        );
+      });
+
+      test(`${what}, in jobs`, async (t) => {
+        const store = await fresh(t, makeStore);
+        const job = jobRow({
+          id: text,
+          name: text,
+          signature: text,
+          parameters: text,
+          codePath: text,
+          sourceHash: text,
+        });
+        await store.saveJobs([job]);
+        assert.deepEqual(await store.loadJobs(), [job]);
+        await store.deleteJobs([text]);
+        assert.deepEqual(await store.loadJobs(), []);
+      });
+    }
+
+    test("ids that differ in a broken character only are two ids", async (t) => {
+      const store = await fresh(t, makeStore);
+      const owner = await Owner.claim(store);
+      await owner.commit({ finished: [finishedRow({ key: 1, id: "\ud800" }), finishedRow({ key: 2, id: "\ud801" })] });
+      assert.equal((await store.findFinished("\ud800"))?.key, 1);
+      assert.equal(await store.findFinished("\ufffd"), undefined);
+    });
+  });
+}
+
+function rowsWith(text: string) {
+  return {
+    definitions: [definitionRow({ name: text, version: text, spec: text })],
+    instances: [instanceRow({ key: 1, id: text, workflow: text, version: text, parked: text })],
+    finished: [finishedRow({ key: 2, id: text, workflow: text, version: text, reason: text })],
+    history: [historyRow({ instance: 1, turn: 0, events: text })],
+    tasks: [taskRow({ instance: 1, task: 0, name: text, worker: text, error: text })],
+    payloads: [{ instance: 1, ref: 1, body: text }],
+    outbox: [outboxRow({ target: 1, number: 1, body: text })],
+  };
+}

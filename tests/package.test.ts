@@ -1,0 +1,87 @@
+/** The package as users get it: packed, installed into an empty project, compiled against, and run. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import packageJson from "../package.json" with { type: "json" };
+
+const root = join(import.meta.dirname, "..");
+const project = mkdtempSync(join(tmpdir(), "heddle-package-"));
+let packed: { filename: string; files: { path: string }[]; unpackedSize: number };
+
+describe("the packed package", () => {
+  before(async () => {
+    const out = await run("npm", ["pack", "--json", "--loglevel=error", "--pack-destination", project], root);
+    const [first] = JSON.parse(out.slice(out.indexOf("["))) as (typeof packed)[];
+    assert.ok(first !== undefined);
+    packed = first;
+    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+    await run("npm", ["install", "--loglevel=error", "--prefer-offline", `./${packed.filename}`], project);
+  });
+  after(() => rmSync(project, { recursive: true, force: true }));
+
+  test("holds the built code, its types and its SQL, and nothing else", () => {
+    const paths = packed.files.map((file) => file.path);
+    for (const target of doors()) assert.ok(paths.includes(target.slice("./".length)), `${target} is missing`);
+    for (const sql of globSync("**/*.sql", { cwd: join(root, "src") })) {
+      assert.ok(paths.includes(join("dist", sql)), `${sql} is missing`);
+    }
+    assert.ok(paths.includes("LICENSE"));
+    const kinds = /^(?:dist\/.+\.(?:js|d\.ts|js\.map|sql)|package\.json|LICENSE|README\.md|CHANGELOG\.md)$/;
+    assert.deepEqual(
+      paths.filter((path) => !kinds.test(path) || path.includes(".test.")),
+      [],
+    );
+    assert.ok(packed.unpackedSize < 3_000_000, `${packed.unpackedSize} bytes`);
+  });
+
+  test("brings its own dependencies and no tools", () => {
+    const installed = globSync(["*/package.json", "@*/*/package.json"], { cwd: join(project, "node_modules") })
+      .map((path) => path.replace(/\/package\.json$/, ""))
+      .toSorted();
+    assert.deepEqual(installed, ["heddle", ...Object.keys(packageJson.dependencies)].toSorted());
+  });
+
+  test("has types that hold, and runs", async () => {
+    // What a user would have besides: a schema library, Node's types, a compiler.
+    for (const name of ["zod", "@types"]) {
+      symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name), "junction");
+    }
+    cpSync(join(root, "tests/package"), project, { recursive: true });
+    await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc")], project);
+    assert.ok(existsSync(join(project, "out/nightly.js")), `there is ${readdirSync(project).join(", ")}`);
+
+    const out = await run(process.execPath, ["out/nightly.js"], project);
+    assert.deepEqual(JSON.parse(out.trim().split("\n").at(-1) ?? ""), {
+      outputs: { orders: { rows: 6 }, join: { joined: 12 }, index: { indexed: ["a", "b"] } },
+      found: [[true, "Success"]],
+      doors: ["function", "object", "function"],
+    });
+  });
+});
+
+/** Every file that package.json promises. */
+function doors(): string[] {
+  return Object.values(packageJson.exports).flatMap((door) =>
+    typeof door === "string" ? [door] : Object.values(door),
+  );
+}
+
+async function run(program: string, args: readonly string[], cwd: string): Promise<string> {
+  try {
+    // npm hands its scripts settings of the project they belong to; a user's shell has none.
+    const own = Object.entries(process.env).filter(([name]) => !/^npm_(?:package|lifecycle|config_local)/.test(name));
+    const { stdout } = await promisify(execFile)(program, args, {
+      cwd,
+      env: Object.fromEntries(own),
+      timeout: 120_000,
+    });
+    return stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${program} ${args.join(" ")} failed:\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
+  }
+}

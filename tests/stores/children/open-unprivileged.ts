@@ -1,0 +1,13 @@
+import { SqliteStore } from "../../../src/stores/sqlite/sqlite-store.ts";
+
+/** Opens the database as a user to whom file modes apply, and says how that went. */
+if (process.getuid?.() === 0) process.setuid?.(65534);
+const store = new SqliteStore({ file: process.argv[2] ?? "" });
+try {
+  await store.open();
+  console.log(JSON.stringify({ code: "opened" }));
+  await store.close();
+} catch (error) {
+  const { code, message } = error as Error & { code: string };
+  console.log(JSON.stringify({ code, message }));
+}

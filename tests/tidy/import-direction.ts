@@ -1,0 +1,103 @@
+import { posix } from "node:path";
+import { finding, isTest, nodes } from "./source.ts";
+import type { Finding, Source } from "./source.ts";
+
+/**
+ * The architecture: each folder of src/, and the folders it may see. Arrows point down, never up or across.
+ * The doors (src/*.ts) may see everything and nobody sees a door.
+ */
+export const mayImport: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  kernel: ["base"],
+  stores: ["base", "kernel"],
+  authoring: ["base", "kernel"],
+  dispatch: ["base", "kernel", "authoring"],
+  worker: ["base", "kernel", "authoring", "dispatch"],
+  runtime: ["base", "kernel", "stores", "authoring", "dispatch"],
+  engine: ["base", "kernel", "stores", "authoring", "dispatch", "worker", "runtime"],
+};
+
+/** All that other folders see of the stores; only doors name a concrete one. */
+const storeInterface = ["src/stores/store.ts", "src/stores/instance-key.ts"];
+
+/** Folders within a folder whose contents never see each other: the kernel's front ends, the stores' adapters. */
+const siblings = ["kernel", "stores"];
+
+/** These must be able to run anywhere, so they see no package and nothing of Node's. */
+const bare = ["base", "kernel"];
+
+export interface PackageNames {
+  /** Those a user gets together with Heddle. */
+  readonly dependencies: readonly string[];
+}
+
+export function importDirection(source: Source, packages: PackageNames): Finding[] {
+  if (!source.path.startsWith("src/") || isTest(source.path)) return [];
+  const findings: Finding[] = [];
+  for (const { specifier, offset } of importsOf(source)) {
+    const wrong = specifier.startsWith(".")
+      ? wrongFile(source.path, posix.join(posix.dirname(source.path), specifier))
+      : wrongPackage(source.path, specifier, packages);
+    if (wrong !== undefined) findings.push(finding(source, offset, `imports ${specifier}: ${wrong}`));
+  }
+  return findings;
+}
+
+function wrongFile(from: string, to: string): string | undefined {
+  if (!to.startsWith("src/")) return "it is outside src";
+  if (isTest(to)) return "it is a test";
+  const above = folderOf(from);
+  const below = folderOf(to);
+  if (above === undefined) return undefined;
+  if (below === undefined) return "it is a door, made for users";
+  const allowed = mayImport[above];
+  if (allowed === undefined) return `${above}/ has no line in the table of tests/tidy/import-direction.ts`;
+  if (above === below) return wrongSibling(above, from, to);
+  if (!allowed.includes(below)) return `${above}/ may not see ${below}/`;
+  if (below === "stores" && !storeInterface.includes(to)) return "of stores/, only the interface is seen from outside";
+  return undefined;
+}
+
+function wrongSibling(folder: string, from: string, to: string): string | undefined {
+  if (!siblings.includes(folder)) return undefined;
+  const [, , one, inOne] = from.split("/");
+  const [, , other, inOther] = to.split("/");
+  const bothInside = inOne !== undefined && inOther !== undefined;
+  return bothInside && one !== other ? `${folder}/${one}/ and ${folder}/${other}/ do not know each other` : undefined;
+}
+
+function wrongPackage(from: string, specifier: string, packages: PackageNames): string | undefined {
+  const folder = folderOf(from);
+  if (folder !== undefined && bare.includes(folder)) return `${folder}/ sees no package and nothing of Node's`;
+  if (specifier.startsWith("node:")) return undefined;
+  const name = specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+  return packages.dependencies.includes(name) ? undefined : "it is not among the dependencies of package.json";
+}
+
+/** `src/kernel/dag/graph.ts` → `kernel`; nothing for a door. */
+function folderOf(path: string): string | undefined {
+  const parts = path.split("/");
+  return parts.length > 2 ? parts[1] : undefined;
+}
+
+function importsOf(source: Source): { specifier: string; offset: number }[] {
+  const found: { specifier: string; offset: number }[] = [];
+  for (const { node } of nodes(source)) {
+    switch (node.type) {
+      case "ImportDeclaration":
+      case "ExportAllDeclaration":
+      case "ExportNamedDeclaration":
+      case "ImportExpression":
+      case "TSImportType":
+        if (node.source?.type === "Literal" && typeof node.source.value === "string") {
+          found.push({ specifier: node.source.value, offset: node.start });
+        }
+        break;
+      default:
+    }
+  }
+  return found;
+}
