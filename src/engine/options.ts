@@ -17,7 +17,7 @@ import { SystemRandom } from "./system-random.ts";
 export interface EngineOptions {
   /** `sqlite("./heddle.db")` from `heddle/sqlite`, or `memoryStore()` from `heddle/testing`. */
   readonly storage: Store;
-  readonly jobs?: readonly Job<never>[];
+  readonly jobs?: readonly Job[];
   /** Known by name, for tasks that nest a workflow by its name. */
   readonly workflows?: readonly Workflow[];
   /** Slots of the embedded worker. Default 10. */

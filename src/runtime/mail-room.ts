@@ -14,9 +14,12 @@ export interface MailShard {
   readonly number: number;
   readonly logger: Logger;
   readonly outbox: Outbox;
+  /** Letters wait for the next start. */
+  readonly isClosed: boolean;
   shardOf(instanceId: string): number;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
-  startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<void>;
+  /** Resolves when the child can be told things; `committed` when it exists for good. */
+  startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<{ committed: Promise<void> }>;
   /** `INSTANCE_UNKNOWN`, `INSTANCE_PARKED`. */
   tellInstance(id: string, message: Message): Promise<void>;
   /** Whether the instance is the parent's own child: its letter came twice. */
@@ -53,9 +56,7 @@ export class MailRoom {
   receive(row: OutboxRow, letter: Letter): void {
     this.#handingOn = this.#handingOn
       .then(() => this.#handOn({ source: row.source, number: row.number }, letter))
-      .catch((error: unknown) => {
-        this.#shard.logger.error({ from: letter.from, to: letter.to, error: String(error) }, "a letter could not be handed on");
-      });
+      .catch(this.#logStuck(letter));
   }
 
   /** All that came in has been handed on. */
@@ -74,28 +75,42 @@ export class MailRoom {
   }
 
   async #handOn(origin: Origin, letter: Letter): Promise<void> {
+    if (this.#shard.isClosed) return;
     const mark = this.markOf(origin.source);
     if (!mark.isNew(origin.number)) return this.#shard.acknowledge(origin.source, mark.mark);
     const read = (refs: readonly number[]): Promise<string[]> => this.#shard.readPayloads(letter.from, refs);
     try {
       if (letter.kind === "start-child") {
-        const context = await readTexts(letter.context, read);
-        void this.#startChild(letter, context, origin);
+        await this.#startChild(letter, await readTexts(letter.context, read), origin);
       } else if (letter.kind === "tell-child") {
         await this.#shard.tellInstance(letter.to, { input: letter.order, origin });
+      } else if (letter.kind === "void") {
+        await this.#answerForChild(undefined, origin, undefined);
       } else await this.#shard.tellInstance(letter.to, { input: await childEnded(letter, read), origin });
     } catch (error) {
       await this.#undeliverable(letter, origin, error);
     }
   }
 
+  /** Does not wait for the child's first commit: many children share one. */
   async #startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<void> {
     try {
-      await this.#shard.startChild(letter, context, origin);
+      const { committed } = await this.#shard.startChild(letter, context, origin);
+      committed.catch((error: unknown) => this.#refuse(letter, origin, error)).catch(this.#logStuck(letter));
     } catch (error) {
       const isAgain = hasCode(error, "INSTANCE_EXISTS") && (await this.#shard.isChildOf(letter.to, letter.parent.key));
       await this.#answerForChild(isAgain ? undefined : letter.parent, origin, error);
     }
+  }
+
+  /** A child that the engine's stop left unwritten is not refused: its letter comes again. */
+  async #refuse(letter: StartChild, origin: Origin, error: unknown): Promise<void> {
+    if (!hasCode(error, "ENGINE_STATE")) await this.#answerForChild(letter.parent, origin, error);
+  }
+
+  #logStuck(letter: Letter): (error: unknown) => void {
+    const { from, to } = letter;
+    return (error) => this.#shard.logger.error({ from, to, error: String(error) }, "a letter could not be handed on");
   }
 
   async #undeliverable(letter: Letter, origin: Origin, error: unknown): Promise<void> {

@@ -9,7 +9,7 @@ import type { OutboxRow } from "../stores/store.ts";
  * What one instance says to another. Values that travel by reference are looked up under `from` when the letter is
  * delivered: a reference means nothing outside its instance.
  */
-export type Letter = StartChild | TellChild | TellParent;
+export type Letter = StartChild | TellChild | TellParent | Void;
 
 export interface StartChild {
   readonly kind: "start-child";
@@ -40,6 +40,13 @@ export interface TellParent {
   /** By task name. */
   readonly outputs: Readonly<Record<string, Payload>>;
   readonly patch?: ContextPatch;
+}
+
+/** Keeps the numbers without a gap where the letter itself was never written. */
+export interface Void {
+  readonly kind: "void";
+  readonly from: number;
+  readonly to: string;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { EngineError } from "../base/error.ts";
+import { EngineError, hasCode } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
@@ -25,6 +25,9 @@ import type { WorkflowGates } from "./workflow-gate.ts";
 
 /** How long a start may wait for company before it is written down; most tasks are over sooner. */
 const laterMs = 100;
+
+/** How long to wait before reading again from a store that is away. */
+const readAgainMs = 500;
 
 /** Turns that share one commit, at most. */
 const turnsPerCommitMax = 5000;
@@ -122,8 +125,17 @@ export class Shard implements ActorHost, MailShard {
     return this.#parts.resolveJob(definition, params);
   }
 
-  readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
-    return this.#parts.store.readPayloads(instance, refs);
+  /** Waits for a store that is away: no job fails because its inputs could not be read. */
+  async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
+    const { store, clock } = this.#parts;
+    for (;;) {
+      try {
+        return await store.readPayloads(instance, refs);
+      } catch (error) {
+        if (!hasCode(error, "STORE_UNAVAILABLE") || this.#isClosed) throw error;
+        await new Promise<void>((resolve) => clock.after(readAgainMs, resolve));
+      }
+    }
   }
 
   shardOf(instanceId: string): number {
@@ -136,6 +148,10 @@ export class Shard implements ActorHost, MailShard {
 
   acknowledge(source: number, number: number): void {
     this.#parts.acknowledge(source, this.number, number);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   get entries(): Iterable<InstanceEntry> {
@@ -196,7 +212,13 @@ export class Shard implements ActorHost, MailShard {
 
   // What may be said to instances
 
+  /** Durable when it resolves. */
   async start(request: StartRequest): Promise<void> {
+    const { committed } = await this.#enter(request);
+    await committed;
+  }
+
+  async #enter(request: StartRequest): Promise<{ committed: Promise<void> }> {
     const generation = request.isGivenId ? await this.#nextGeneration(request) : 1;
     const { id, definition, input, origin } = request;
     const { name: workflow, version } = definition;
@@ -211,7 +233,7 @@ export class Shard implements ActorHost, MailShard {
     const { promise, ...reply } = Promise.withResolvers<void>();
     const start: StartWorkflow = { type: "StartWorkflow", workflow, version, generation, admission, ...input };
     actor.tell({ input: start, reply, ...(origin !== undefined && { origin }) });
-    return promise;
+    return { committed: promise };
   }
 
   async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
@@ -233,9 +255,13 @@ export class Shard implements ActorHost, MailShard {
     throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${entry.status}`);
   }
 
-  async startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<void> {
+  async startChild(
+    letter: StartChild,
+    context: Readonly<Record<string, string>>,
+    origin: Origin,
+  ): Promise<{ committed: Promise<void> }> {
     const definition = await this.#parts.definitions.load(letter.workflow, letter.version);
-    await this.start({
+    return await this.#enter({
       id: letter.to,
       isGivenId: true,
       reuse: false,
@@ -455,9 +481,18 @@ export class Shard implements ActorHost, MailShard {
     turn.fail(error);
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return;
+    if (turn.outbox.length > 0) void this.#voidLetters(turn.outbox, actor);
     if (actor.row !== undefined || turn.wasReopened) return void this.#park(entry, actor.row, error);
     this.#residents.delete(actor.id);
     this.#parts.gates.left(entry.workflow, entry.id);
+  }
+
+  /** Letters of a turn that will never be: their numbers are used up all the same. */
+  async #voidLetters(rows: readonly OutboxRow[], { key: from, id: to }: InstanceActor): Promise<void> {
+    const letter: Letter = { kind: "void", from, to };
+    const voided = rows.map((row) => ({ ...row, body: JSON.stringify(letter) }));
+    await this.commit({ ...noChanges(), outbox: voided });
+    for (const row of voided) this.post(row, letter);
   }
 
   /** Takes an instance out of service, visibly; its last durable state is what `unpark` goes on from. */

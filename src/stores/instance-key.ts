@@ -21,5 +21,6 @@ export function firstKey(shard: number): number {
 
 /** The highest key that a shard can give out. */
 export function lastKeyOf(shard: number): number {
-  return firstKey(shard) + keysPerShard - 2;
+  // From below: for the last shard, the sum of its first key and their number would pass 2^53.
+  return firstKey(shard) - 1 + (keysPerShard - 1);
 }

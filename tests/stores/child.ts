@@ -13,7 +13,7 @@ export class Child {
 
   constructor(t: TestContext, program: string, file: string) {
     const path = fileURLToPath(new URL(`./children/${program}`, import.meta.url));
-    this.#process = spawn(process.execPath, [path, file], { stdio: ["pipe", "pipe", "inherit"] });
+    this.#process = spawn(process.execPath, ["--expose-gc", path, file], { stdio: ["pipe", "pipe", "inherit"] });
     this.#lines = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
     t.after(() => this.kill());
   }
@@ -26,6 +26,10 @@ export class Child {
   async line(): Promise<string | undefined> {
     const next = await this.#lines.next();
     return next.done ? undefined : next.value;
+  }
+
+  say(line: string): void {
+    this.#process.stdin.write(`${line}\n`);
   }
 
   stop(): void {

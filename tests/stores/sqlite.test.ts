@@ -141,6 +141,12 @@ describe("a file that is damaged or not ours", () => {
     await assertRefused(file, "STORE_CORRUPT", /tables/);
   });
 
+  test("a damaged lock file", async (t) => {
+    const file = await database(t);
+    writeFileSync(`${file}-lock`, Buffer.alloc(10_000, "not a database at all "));
+    await assertRefused(file, "STORE_CORRUPT", /lock file .* is damaged, remove it/);
+  });
+
   test("the database of another program", async (t) => {
     const file = join(temporaryFolder(t), "other.db");
     const db = new DatabaseSync(file);
@@ -163,7 +169,8 @@ describe("a file that is damaged or not ours", () => {
 
 describe("a file or folder that cannot be written", { skip: process.platform === "win32" && "file modes" }, () => {
   async function openUnprivileged(t: TestContext, file: string): Promise<{ code: string; message?: string }> {
-    return JSON.parse((await new Child(t, "open-unprivileged.ts", file).line()) ?? "");
+    const said = await new Child(t, "open-unprivileged.ts", file).line();
+    return JSON.parse(said ?? "null") as { code: string; message?: string };
   }
 
   async function assertReadOnly(t: TestContext, file: string): Promise<void> {
@@ -283,6 +290,15 @@ describe("one owner of a file", () => {
     await opened(t, file);
   });
 
+  test("a store that nothing refers to any more still holds it", async (t) => {
+    const file = await database(t);
+    const child = new Child(t, "hold.ts", file);
+    assert.equal(await child.line(), "held");
+    child.say("collect");
+    assert.equal(await child.line(), "collected");
+    await assertRefused(file, "STORE_LOCKED", /in use by process/);
+  });
+
   test("another process is named, holds it while it is stopped, and gives it free when it is killed", async (t) => {
     const file = await database(t);
     const child = new Child(t, "hold.ts", file);
@@ -292,6 +308,34 @@ describe("one owner of a file", () => {
     await assertRefused(file, "STORE_LOCKED", /in use by process/);
     await child.kill();
     await opened(t, file);
+  });
+});
+
+describe("a commit that the database does not take", () => {
+  test("while another program writes it is unavailable, and the same batch lands afterwards", async (t) => {
+    const file = await database(t);
+    const store = await opened(t, file);
+    const owner = await Owner.claim(store);
+    const other = new DatabaseSync(file);
+    t.after(() => other.close());
+    other.exec("BEGIN IMMEDIATE");
+    const batch = owner.next({ history: [historyRow({ instance: 2, turn: 0 })] });
+    await assert.rejects(store.commit(batch), (error) => hasCode(error, "STORE_UNAVAILABLE"));
+    other.exec("ROLLBACK");
+    await store.commit(batch);
+    assert.equal((await store.loadHistory([2])).length, 1);
+  });
+
+  test("a value that fits no column is STORE_DATA, and none of its batch stays", async (t) => {
+    const store = await opened(t, await database(t));
+    const owner = await Owner.claim(store);
+    const good = historyRow({ instance: 2, turn: 0 });
+    for (const at of [1.5, Number.NaN, {} as number]) {
+      const bad = historyRow({ instance: 3, turn: 0, at });
+      await assert.rejects(owner.commit({ history: [good, bad] }), (error) => hasCode(error, "STORE_DATA"));
+    }
+    assert.deepEqual(await store.loadHistory([2, 3]), []);
+    await owner.commit({ history: [good] });
   });
 });
 

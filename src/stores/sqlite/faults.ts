@@ -126,6 +126,11 @@ export function isBusy(error: unknown): boolean {
   return resultOf(error) === resultCode.busy;
 }
 
+export function isCorrupt(error: unknown): boolean {
+  const result = resultOf(error);
+  return result === resultCode.corrupt || result === resultCode.notADatabase;
+}
+
 export function needsWriterToRecover(error: unknown): boolean {
   return extendedCode(error) === readOnlyRollback;
 }

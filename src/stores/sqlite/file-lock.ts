@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { EngineError } from "../../base/error.ts";
-import { isBusy } from "./faults.ts";
+import { isBusy, isCorrupt } from "./faults.ts";
 
 /**
  * One process owns a database file: it holds an open transaction on a small SQLite file beside it. The lock is the
@@ -12,6 +12,12 @@ import { isBusy } from "./faults.ts";
  * The lock file stays when the lock is released, because removing it would let two takers lock two files of one name.
  */
 export class FileLock {
+  /**
+   * The locks of this process. Nobody reads it: it keeps them from the garbage collector, which closes a database that
+   * nothing refers to, and so would give a file free while its owner, waiting for something, is still there.
+   */
+  static readonly #held = new Set<FileLock>();
+
   readonly #db: DatabaseSync;
   readonly #ownerFile: string;
 
@@ -32,12 +38,17 @@ export class FileLock {
       writeFileSync(ownerFile, `${process.pid}\n`);
     } catch (error) {
       db.close();
-      throw isBusy(error) ? lockedError(file, ownerFile) : error;
+      if (isBusy(error)) throw lockedError(file, ownerFile);
+      if (isCorrupt(error)) throw new EngineError("STORE_CORRUPT", `The lock file ${lockFile} is damaged, remove it.`);
+      throw error;
     }
-    return new FileLock(db, ownerFile);
+    const lock = new FileLock(db, ownerFile);
+    FileLock.#held.add(lock);
+    return lock;
   }
 
   release(): void {
+    FileLock.#held.delete(this);
     rmSync(this.#ownerFile, { force: true });
     this.#db.close();
   }

@@ -1,4 +1,5 @@
 import type { SQLInputValue, StatementSync } from "node:sqlite";
+import { assert } from "../../base/assert.ts";
 import { hasEnded } from "../../kernel/status.ts";
 import type { InstanceStatus } from "../../kernel/status.ts";
 import type { InstanceFilter, InstanceSummary } from "../store.ts";
@@ -21,17 +22,28 @@ interface Walk {
 }
 
 function walks(from: Statements, filter: InstanceFilter): Walk[] {
+  const byId = isRarePrefix(from, filter.idPrefix) ? from.listFinishedById : undefined;
   if (filter.status === undefined) {
     return [
       { statement: from.listUnfinished, status: null },
-      { statement: filter.idPrefix ? from.listFinishedById : from.listFinished, status: null },
+      { statement: byId ?? from.listFinished, status: null },
     ];
   }
-  const finished = filter.idPrefix ? from.listFinishedById : from.listFinishedByStatus;
   return [...new Set(filter.status)].map((status) => ({
-    statement: hasEnded(status) ? finished : from.listUnfinished,
+    statement: hasEnded(status) ? (byId ?? from.listFinishedByStatus) : from.listUnfinished,
     status,
   }));
+}
+
+/** Rows of a prefix come in the order of their ids and must be sorted: worth it for few, while many are met on any walk. */
+const rareMax = 1_000;
+
+function isRarePrefix(from: Statements, idPrefix: string | undefined): boolean {
+  if (!idPrefix) return false;
+  const prefix = toDisk(idPrefix);
+  const row = from.countFinishedById.get(prefix, prefixEnd(prefix), rareMax);
+  assert(row, "a count has a row");
+  return new Columns(row).number("found") < rareMax;
 }
 
 function walk(statement: StatementSync, status: InstanceStatus | null, filter: InstanceFilter): InstanceSummary[] {

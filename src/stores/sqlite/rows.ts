@@ -38,19 +38,15 @@ export class Columns {
   }
 
   text(name: string): string {
-    return fromDisk(this.#rawText(name));
+    return fromDisk(this.word(name));
   }
 
   textOrNull(name: string): string | null {
     return this.#values[name] === null ? null : this.text(name);
   }
 
-  /** Only a status is written to a status column. */
-  status<Status extends InstanceStatus | TaskStatus>(): Status {
-    return this.#rawText("status") as Status;
-  }
-
-  #rawText(name: string): string {
+  /** A word of our own, which needs no escapes. */
+  word(name: string): string {
     const value = this.#values[name];
     assert(typeof value === "string", `column ${name} holds text`);
     return value;
@@ -72,7 +68,7 @@ export function toInstance(row: Columns): InstanceRow {
     id: row.text("id"),
     workflow: row.text("workflow"),
     version: row.text("version"),
-    status: row.status<InstanceStatus>(),
+    status: row.word("status") as InstanceStatus,
     generation: row.number("generation"),
     wake: row.numberOrNull("wake"),
     active: row.boolean("active"),
@@ -88,7 +84,7 @@ export function toFinished(row: Columns): FinishedRow {
     id: row.text("id"),
     workflow: row.text("workflow"),
     version: row.text("version"),
-    status: row.status<EndStatus>(),
+    status: row.word("status") as EndStatus,
     generation: row.number("generation"),
     reason: row.textOrNull("reason"),
     createdAt: row.number("createdAt"),
@@ -104,7 +100,7 @@ export function toSummary(row: Columns): InstanceSummary {
     id: row.text("id"),
     workflow: row.text("workflow"),
     version: row.text("version"),
-    status: row.status<InstanceStatus>(),
+    status: row.word("status") as InstanceStatus,
     generation: row.number("generation"),
     createdAt: row.number("createdAt"),
     endedAt: row.numberOrNull("endedAt"),
@@ -130,7 +126,7 @@ export function toTask(row: Columns): TaskRow {
     attempt: row.number("attempt"),
     name: row.text("name"),
     type: row.number("type"),
-    status: row.status<TaskStatus>(),
+    status: row.word("status") as TaskStatus,
     worker: row.textOrNull("worker"),
     startedAt: row.numberOrNull("startedAt"),
     endedAt: row.numberOrNull("endedAt"),

@@ -39,6 +39,7 @@ export function prepareStatements(db: DatabaseSync) {
     listFinished: prepare("list-finished"),
     listFinishedByStatus: prepare("list-finished-by-status"),
     listFinishedById: prepare("list-finished-by-id"),
+    countFinishedById: prepare("count-finished-by-id"),
     loadOutbox: prepare("load-outbox"),
     loadMarks: prepare("load-marks"),
     loadDefinition: prepare("load-definition"),

@@ -5,9 +5,13 @@ if (process.getuid?.() === 0) process.setuid?.(65534);
 const store = new SqliteStore({ file: process.argv[2] ?? "" });
 try {
   await store.open();
-  console.log(JSON.stringify({ code: "opened" }));
+  say({ code: "opened" });
   await store.close();
 } catch (error) {
   const { code, message } = error as Error & { code: string };
-  console.log(JSON.stringify({ code, message }));
+  say({ code, message });
+}
+
+function say(outcome: { code: string; message?: string }): void {
+  process.stdout.write(`${JSON.stringify(outcome)}\n`);
 }
