@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { EngineError } from "../base/error.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec, NodeId, NodeSpec, NodeType } from "../kernel/dag/dag-spec.ts";
+import { taskNames } from "../kernel/dag/task-names.ts";
 import { copyAsJson } from "./json-text.ts";
 import { shown } from "./setting-check.ts";
 import { type Dependency, Task } from "./task.ts";
@@ -70,17 +71,9 @@ function loadTasks(nodes: readonly NodeSpec[], edges: readonly EdgeSpec[], workf
   });
 }
 
-/** Later nodes of a name that is taken are called `name#nodeId`. */
 function nameTasks(nodes: readonly NodeSpec[]): Map<NodeId, string> {
-  const taken = new Set<string>();
-  const names = new Map<NodeId, string>();
-  for (const { nodeId, nodeName } of nodes) {
-    let name = nodeName ?? String(nodeId);
-    while (taken.has(name)) name = `${name}#${nodeId}`;
-    taken.add(name);
-    names.set(nodeId, name);
-  }
-  return names;
+  const names = taskNames(nodes);
+  return new Map(nodes.map(({ nodeId }, place) => [nodeId, names[place] as string]));
 }
 
 function namedDependencies(edges: readonly EdgeSpec[], names: ReadonlyMap<NodeId, string>): Map<NodeId, Dependency[]> {

@@ -67,3 +67,8 @@ export class EngineError extends Error {
 export function hasCode(error: unknown, code: ErrorCode): error is EngineError {
   return error instanceof Error && "code" in error && error.code === code;
 }
+
+/** What an error says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

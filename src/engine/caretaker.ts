@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../base/clock.ts";
+import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import type { InstanceEntry } from "../runtime/instance-entry.ts";
@@ -62,7 +63,7 @@ export class Caretaker {
       this.#sweep();
       await this.#purge();
     } catch (error) {
-      this.#logger.warn({ error: String(error) }, "a care round did not finish; the next will try again");
+      this.#logger.warn({ error: messageOf(error) }, "a care round did not finish; the next will try again");
     }
     if (!this.#isStopped) this.start();
   }

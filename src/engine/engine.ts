@@ -5,7 +5,7 @@ import type { Task } from "../authoring/task.ts";
 import { paramsText } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import type { Workflow } from "../authoring/workflow.ts";
-import { EngineError } from "../base/error.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
@@ -94,7 +94,13 @@ export class Engine {
     const expressions = new Expressions();
     this.#definitions = new Definitions(store);
     this.#region = new Region(1, {
-      ...{ store, clock, random, logger, dispatcher: this.#dispatcher, definitions: this.#definitions, expressions },
+      store,
+      clock,
+      random,
+      logger,
+      dispatcher: this.#dispatcher,
+      definitions: this.#definitions,
+      expressions,
       limits: { subTasksMax: maxSubTasks, interruptionsMax: maxInterruptions },
       workerAddress: address,
       owner: address,
@@ -110,7 +116,11 @@ export class Engine {
       workflows: this.#options.workflows,
     });
     this.#caretaker = new Caretaker({
-      ...{ region: this.#region, store, clock, logger, options: this.#options },
+      region: this.#region,
+      store,
+      clock,
+      logger,
+      options: this.#options,
       onStuck: ({ id }) => this.#stuck.add(id),
     });
   }
@@ -315,7 +325,7 @@ export class Engine {
       try {
         listener(changeOf(turn));
       } catch (error) {
-        this.#options.logger.warn({ error: String(error) }, "a subscriber threw; it is called again for the next change");
+        this.#options.logger.warn({ error: messageOf(error) }, "a subscriber threw; it is called again for the next change");
       }
     });
   }
@@ -325,7 +335,7 @@ export class Engine {
     const isUp = this.#stage === "up";
     return {
       status: isUp ? (this.#problem === undefined ? "up" : "degraded") : this.#stage === "new" ? "new" : "stopped",
-      problem: this.#problem === undefined ? undefined : String(this.#problem),
+      problem: this.#problem === undefined ? undefined : messageOf(this.#problem),
       unfinishedInstances: unfinished,
       instancesInMemory: inMemory,
       parkedInstances: parked,
@@ -395,7 +405,7 @@ export class Engine {
   }
 
   #unavailable(): EngineError {
-    const message = `the store does not take writes, so no new work is taken: ${String(this.#problem)}`;
+    const message = `the store does not take writes, so no new work is taken: ${messageOf(this.#problem)}`;
     return new EngineError("STORE_UNAVAILABLE", message, { cause: this.#problem });
   }
 
@@ -408,7 +418,7 @@ export class Engine {
   #onFenced(error: unknown): void {
     this.#problem = error;
     this.#dispatcher.pauseDispatch();
-    this.#options.logger.error({ error: String(error) }, "this engine no longer owns its data and does nothing more");
+    this.#options.logger.error({ error: messageOf(error) }, "this engine no longer owns its data and does nothing more");
   }
 
   async #recordJobs(): Promise<void> {
@@ -416,7 +426,7 @@ export class Engine {
     try {
       await syncJobs({ registry: this.#registry, store, logger, now: clock.now() });
     } catch (error) {
-      logger.warn({ error: String(error) }, "a newly registered job could not be recorded");
+      logger.warn({ error: messageOf(error) }, "a newly registered job could not be recorded");
     }
   }
 }

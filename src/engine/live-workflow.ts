@@ -2,8 +2,10 @@ import { paramsFromText } from "../authoring/job-params.ts";
 import type { Task } from "../authoring/task.ts";
 import type { Workflow } from "../authoring/workflow.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import { statusOf } from "../kernel/dag/task-state.ts";
 import type { TaskStatus } from "../kernel/status.ts";
+import { taskNumbers } from "./instance-view.ts";
 
 /** What a live workflow asks of its engine. */
 export interface LiveSource {
@@ -33,9 +35,7 @@ export class LiveWorkflow {
     for (const { id, name, jobName, params } of this.#definition.tasks.values()) {
       tasks.set(id, this.#liveTask({ id, name, jobName, params }));
     }
-    const { state } = this.#source.machine() ?? {};
-    for (let task = state?.graph.size ?? 0; state !== undefined && task < state.size; task++) {
-      const { name, jobName, nodeId } = state.definition(task);
+    for (const { name, jobName, nodeId } of this.#addedTasks()) {
       tasks.set(String(nodeId), this.#liveTask({ id: String(nodeId), name, jobName, params: undefined }));
     }
     return tasks;
@@ -56,6 +56,15 @@ export class LiveWorkflow {
   /** Durable. `TASK_UNKNOWN` for the parent, `SUBTASK_INVALID` for a name that is taken, `TASK_STATE`. */
   addSubTask(task: Task, parentName: string): Promise<void> {
     return this.#source.addSubTask(task, parentName);
+  }
+
+  #addedTasks(): TaskDefinition[] {
+    const machine = this.#source.machine();
+    if (machine === undefined) return [];
+    const { graph } = machine.state;
+    return taskNumbers(machine)
+      .filter((task) => task >= graph.size)
+      .map((task) => machine.state.definition(task));
   }
 
   #liveTask(task: { id: string; name: string; jobName: string | undefined; params: unknown }): LiveTask {

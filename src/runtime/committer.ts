@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { hasCode } from "../base/error.ts";
+import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Changes, ShardClaim, Store } from "../stores/store.ts";
 
@@ -116,10 +116,10 @@ export class Committer {
   }
 
   async #backOff(tries: number, error: unknown): Promise<void> {
-    this.#logger.warn({ shard: this.#shard, tries, error: String(error) }, "a commit failed and is sent again");
+    this.#logger.warn({ shard: this.#shard, tries, error: messageOf(error) }, "a commit failed and is sent again");
     if (tries >= quickTries && !this.#failing) {
       this.#failing = true;
-      this.#logger.error({ shard: this.#shard, error: String(error) }, "the store does not take writes; no new work is taken");
+      this.#logger.error({ shard: this.#shard, error: messageOf(error) }, "the store does not take writes; no new work is taken");
       this.#onHealth(error);
     }
     const delayMs = Math.min(backoffMsFirst * 2 ** (tries - 1), backoffMsMax);

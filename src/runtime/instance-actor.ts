@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import { EngineError } from "../base/error.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Command } from "../kernel/command.ts";
@@ -242,8 +242,7 @@ export class InstanceActor implements TaskOwner {
       });
       return { type: "DecisionEvaluated", task, attempt, value: { ok } };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      const failure = { type: "DECISION_INVALID", message, retryable: false };
+      const failure = { type: "DECISION_INVALID", message: messageOf(error), retryable: false };
       return { type: "DecisionEvaluated", task, attempt, value: { failure } };
     }
   }

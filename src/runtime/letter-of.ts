@@ -20,7 +20,13 @@ export function letterOf(actor: InstanceActor, effect: Effect): Letter | undefin
       const outputs = status === "Success" ? actor.outputs() : {};
       return {
         kind: "tell-parent",
-        ...{ from, to, task, attempt, generation, status, outputs },
+        from,
+        to,
+        task,
+        attempt,
+        generation,
+        status,
+        outputs,
         ...(reason !== undefined && { reason }),
         ...(patch !== undefined && { patch }),
       };

@@ -1,4 +1,4 @@
-import { hasCode } from "../base/error.ts";
+import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ParentAddress } from "../kernel/address.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
@@ -110,12 +110,12 @@ export class MailRoom {
 
   #logStuck(letter: Letter): (error: unknown) => void {
     const { from, to } = letter;
-    return (error) => this.#shard.logger.error({ from, to, error: String(error) }, "a letter could not be handed on");
+    return (error) => this.#shard.logger.error({ from, to, error: messageOf(error) }, "a letter could not be handed on");
   }
 
   async #undeliverable(letter: Letter, origin: Origin, error: unknown): Promise<void> {
     const { from, to, kind } = letter;
-    this.#shard.logger.warn({ from, to, kind, error: String(error) }, "a letter between instances found no receiver");
+    this.#shard.logger.warn({ from, to, kind, error: messageOf(error) }, "a letter between instances found no receiver");
     const retried = letter.kind === "tell-child" && letter.order.type === "RetryWorkflow" ? letter.order.parent : undefined;
     await this.#answerForChild(retried, origin, error);
   }
@@ -126,7 +126,7 @@ export class MailRoom {
     changes.marks.push(...this.consumed([origin]));
     if (parent === undefined) return await this.#shard.commit(changes);
     const { id: to, task, attempt, generation } = parent;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const letter: TellParent = { kind: "tell-parent", from: 0, to, task, attempt, generation, status: "Failed", reason, outputs: {} };
     const row = this.#shard.outbox.address(this.#shard.shardOf(to), letter);
     changes.outbox.push(row);

@@ -1,3 +1,4 @@
+import { messageOf } from "../base/error.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Input } from "../kernel/input.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
@@ -29,7 +30,7 @@ export class Region {
       unfinished: (workflow) => this.#unfinished(workflow),
       admit: (id) => void this.#admit(id),
     });
-    const region = this;
+    const listeners = this.#listeners;
     const shared: ShardParts = {
       ...parts,
       gates: this.#gates,
@@ -37,10 +38,10 @@ export class Region {
       post: (row, letter) => this.#post(row, letter),
       acknowledge: (source, target, number) => this.#shards[source]?.outbox.acknowledged(target, number),
       get hasSubscribers() {
-        return region.#listeners.size > 0;
+        return listeners.size > 0;
       },
       publish: (turn) => {
-        for (const listener of this.#listeners) listener(turn);
+        for (const listener of listeners) listener(turn);
       },
     };
     this.#shards = Array.from({ length: shardCount }, (_, number) => new Shard(number, shared));
@@ -161,7 +162,7 @@ export class Region {
     try {
       await this.tell(id, () => ({ type: "AdmitWorkflow" }));
     } catch (error) {
-      this.#parts.logger.error({ instanceId: id, error: String(error) }, "a waiting instance could not be admitted");
+      this.#parts.logger.error({ instanceId: id, error: messageOf(error) }, "a waiting instance could not be admitted");
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { EngineError, hasCode } from "../base/error.ts";
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
@@ -95,7 +95,7 @@ export class Shard implements ActorHost, MailShard {
   readonly #mailRoom: MailRoom;
   readonly #wakes: WakeQueue<InstanceEntry>;
   #committer: Committer | undefined;
-  #dirty: InstanceActor[] = [];
+  readonly #dirty: InstanceActor[] = [];
   #later = new Set<InstanceActor>();
   #isLaterArmed = false;
   #pumping: Promise<void> | undefined;
@@ -356,7 +356,7 @@ export class Shard implements ActorHost, MailShard {
     try {
       await this.tellInstance(entry.id, { input: { type: "TimerDue" } });
     } catch (error) {
-      this.logger.error({ instanceId: entry.id, error: String(error) }, "an instance could not be woken");
+      this.logger.error({ instanceId: entry.id, error: messageOf(error) }, "an instance could not be woken");
       if (!this.#isClosed && entry.parked === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);
     }
   }
@@ -506,7 +506,7 @@ export class Shard implements ActorHost, MailShard {
       changes.instances.push({ ...row, parked: reason });
       await this.commit(changes);
     } catch (cause) {
-      this.logger.error({ instanceId: entry.id, error: String(cause) }, "a parked instance could not be marked in the store");
+      this.logger.error({ instanceId: entry.id, error: messageOf(cause) }, "a parked instance could not be marked in the store");
     }
   }
 

@@ -11,19 +11,8 @@ export function taskRows(machine: DagMachine, events: readonly Event[]): TaskRow
   if (events.length === 1 && events[0]?.type === "TasksScheduled") return [];
   const touched = new Set<number>();
   for (const event of events) {
-    switch (event.type) {
-      case "TaskStarted":
-      case "TaskSucceeded":
-      case "TaskFailed":
-      case "TaskInterrupted":
-      case "DecisionMade":
-      case "ChildStarted":
-        touched.add(event.task);
-        break;
-      case "TasksStopped":
-        for (const task of event.tasks) touched.add(task);
-        break;
-    }
+    if (event.type === "TasksStopped") for (const task of event.tasks) touched.add(task);
+    else if ("attempt" in event || event.type === "DecisionMade") touched.add(event.task);
   }
   return Array.from(touched, (task) => taskRow(machine, task));
 }

@@ -1,5 +1,6 @@
 import { EngineError } from "../../base/error.ts";
 import type { DagSpec, EdgeSpec, NodeId, NodeSpec } from "./dag-spec.ts";
+import { taskNames } from "./task-names.ts";
 
 /**
  * Refuses a definition that could not run: WORKFLOW_INVALID, WORKFLOW_EMPTY, DEPENDENCY_SELF or WORKFLOW_CYCLE. Whether
@@ -175,9 +176,6 @@ function checkNode(workflow: string, place: number, node: unknown): void {
   const task = `${workflow}, task ${show(node["nodeName"] ?? node["nodeId"])}`;
   checkFields(task, node, nodeRules);
   if (isObject(node["retryPolicy"])) checkFields(`${task}, retryPolicy`, node["retryPolicy"], retryPolicyRules);
-  if (node["nodeType"] === 2 && !name.holds(node["nodeParams"])) {
-    throw invalid(task, "a decision needs an expression in nodeParams");
-  }
   if (node["nodeType"] === 3 && (node["workflowName"] ?? node["jobId"] ?? null) === null) {
     throw invalid(task, "a nested workflow needs a workflowName or a jobId");
   }
@@ -250,17 +248,6 @@ function showCycle(names: readonly (string | undefined)[]): string {
   const leftOut = closed.length - cycleNamesMax;
   if (leftOut > 1) closed.splice(cycleNamesMax / 2, leftOut, `… ${leftOut} more …`);
   return closed.join(" → ");
-}
-
-/** As the run calls them: later nodes of a name that is taken have their id behind it. */
-function taskNames(nodes: readonly NodeSpec[]): string[] {
-  const taken = new Set<string>();
-  return nodes.map(({ nodeName, nodeId }) => {
-    const given = nodeName ?? String(nodeId);
-    const called = taken.has(given) ? `${given}#${nodeId}` : given;
-    taken.add(called);
-    return called;
-  });
 }
 
 function requireFields(where: string, value: Readonly<Record<string, unknown>>, rules: Rules): void {

@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "../retry.ts";
 import type { DagSpec, FailurePolicy, NodeId, NodeSpec } from "./dag-spec.ts";
+import { taskNames } from "./task-names.ts";
 
 /** What a node of a definition, or a sub-task, says about running it. */
 export interface TaskDefinition {
@@ -128,15 +129,9 @@ class Adjacency {
   }
 }
 
-/** Later nodes of a name that is taken are called `name#nodeId`. */
 function defineTasks(nodes: readonly NodeSpec[]): TaskDefinition[] {
-  const taken = new Set<string>();
-  return nodes.map((node) => {
-    let name = node.nodeName ?? String(node.nodeId);
-    while (taken.has(name)) name = `${name}#${node.nodeId}`;
-    taken.add(name);
-    return defineTask(node, name);
-  });
+  const names = taskNames(nodes);
+  return nodes.map((node, place) => defineTask(node, names[place] as string));
 }
 
 export function defineTask(node: NodeSpec, name: string): TaskDefinition {

@@ -259,7 +259,7 @@ function inTransaction<Result>(
     return result;
   } catch (error) {
     // After some errors SQLite has already rolled back by itself.
-    
+    if (db.isTransaction) statements.rollback.run();
     throw error;
   }
 }
