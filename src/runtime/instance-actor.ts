@@ -46,6 +46,8 @@ export class InstanceActor implements TaskOwner {
   readonly host: ActorHost;
   /** In the shard's list of actors with something to do. */
   isDirty = false;
+  /** A turn of it is being written. */
+  isBusy = false;
   lastTurnAt = 0;
   /** As it was last written; undefined before the first turn is, and after the end. */
   row: InstanceRow | undefined;
@@ -213,9 +215,16 @@ export class InstanceActor implements TaskOwner {
   /** Attempt ids are those of this moment: a later message of the same turn may reopen the instance. */
   #fixAttempts(command: Exclude<Command, { type: "EvaluateDecision" }>): Effect {
     if (command.type !== "WithdrawTasks" && command.type !== "AbortTasks") return command;
+    return { type: command.type, attemptIds: this.#attemptIds(command.tasks) };
+  }
+
+  attemptsInFlight(): string[] {
+    return this.#attemptIds(this.machine.jobsInFlight());
+  }
+
+  #attemptIds(tasks: readonly number[]): string[] {
     const { address, state } = this.machine;
-    const attemptIds = command.tasks.map((task) => attemptId(address, task, state.record(task)?.attempt ?? 0));
-    return { type: command.type, attemptIds };
+    return tasks.map((task) => attemptId(address, task, state.record(task)?.attempt ?? 0));
   }
 
   #evaluate(task: number, attempt: number): DecisionEvaluated | undefined {

@@ -10,7 +10,7 @@ export class InstanceEntry {
   readonly workflow: string;
   status: InstanceStatus;
   actor: InstanceActor | undefined;
-  loading: Promise<InstanceActor> | undefined;
+  loading: Promise<void> | undefined;
   /** Those who wait for its end. */
   readonly waiters: Reply<InstanceActor>[] = [];
   lastTurnAt: number;

@@ -80,13 +80,15 @@ export class Residents {
     return actors;
   }
 
-  /** `INSTANCE_UNKNOWN`, `INSTANCE_PARKED`. An ended instance comes to be looked at or reopened. */
-  async actor(id: string): Promise<InstanceActor> {
+  /**
+   * Brings an instance that is not in memory there, even an ended one, to be looked at or reopened. `INSTANCE_UNKNOWN`,
+   * `INSTANCE_PARKED`.
+   */
+  async load(id: string): Promise<void> {
     const entry = this.#entries.get(id);
     if (entry === undefined) return await this.#loadFinished(id);
-    if (entry.actor !== undefined) return entry.actor;
     if (entry.parked !== undefined) throw parkedError(entry);
-    return await (entry.loading ??= this.#load(entry));
+    await (entry.loading ??= this.#load(entry));
   }
 
   async row(entry: InstanceEntry): Promise<InstanceRow> {
@@ -95,30 +97,28 @@ export class Residents {
     return row;
   }
 
-  async #load(entry: InstanceEntry): Promise<InstanceActor> {
+  async #load(entry: InstanceEntry): Promise<void> {
     try {
       const row = await this.row(entry);
       const definition = await this.#definitions.load(row.workflow, row.version);
       const actor = this.#restore(entry, definition, await this.#store.loadHistory([entry.key]), row);
       if (actor === undefined) throw parkedError(entry);
-      return actor;
     } finally {
       entry.loading = undefined;
     }
   }
 
-  async #loadFinished(id: string): Promise<InstanceActor> {
+  async #loadFinished(id: string): Promise<void> {
     const finished = await this.#store.findFinished(id);
     if (finished === undefined) throw unknownInstance(id);
     const { key, workflow, version, status, endedAt } = finished;
     const definition = await this.#definitions.load(workflow, version);
     const history = await this.#store.loadHistory([key]);
-    if (this.#entries.has(id)) return await this.actor(id);
+    if (this.#entries.has(id)) return;
     const entry = new InstanceEntry({ id, key, workflow, status, at: endedAt });
     const actor = this.#restore(entry, definition, history, undefined);
     if (actor === undefined) throw parkedError(entry);
     this.add(entry);
-    return actor;
   }
 
   #restore(

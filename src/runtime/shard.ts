@@ -19,7 +19,7 @@ import { letterOf } from "./letter-of.ts";
 import { MailRoom, type MailShard } from "./mail-room.ts";
 import type { CommittedTurn, Message, Origin } from "./message.ts";
 import { type Letter, Outbox, type StartChild } from "./outbox.ts";
-import { parkedError, Residents } from "./residents.ts";
+import { parkedError, Residents, unknownInstance } from "./residents.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
@@ -277,24 +277,50 @@ export class Shard implements ActorHost, MailShard {
   }
 
   async tellInstance(id: string, message: Message): Promise<void> {
-    (await this.#residents.actor(id)).tell(message);
+    await this.#withActor(id, (actor) => actor.tell(message));
   }
 
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
   async tell(id: string, input: (machine: DagMachine) => Input): Promise<void> {
-    const actor = await this.#residents.actor(id);
     const { promise, ...reply } = Promise.withResolvers<void>();
-    actor.tell({ input: input(actor.machine), reply });
+    await this.#withActor(id, (actor) => actor.tell({ input: input(actor.machine), reply }));
     return promise;
   }
 
   async ask<T>(id: string, query: (machine: DagMachine, actor: InstanceActor) => T): Promise<T> {
-    const actor = await this.#residents.actor(id);
     const { promise, ...reply } = Promise.withResolvers<void>();
     const answer: T[] = [];
-    actor.tell({ query: (machine) => void answer.push(query(machine, actor)), reply });
+    await this.#withActor(id, (actor) => {
+      actor.tell({ query: (machine) => void answer.push(query(machine, actor)), reply });
+    });
     await promise;
     return answer[0] as T;
+  }
+
+  /** Uses the actor in the same breath in which it is found: an ended one may be gone a microtask later. */
+  async #withActor(id: string, use: (actor: InstanceActor) => void): Promise<void> {
+    for (;;) {
+      const actor = this.#residents.get(id)?.actor;
+      if (actor === undefined) {
+        await this.#residents.load(id);
+        continue;
+      }
+      try {
+        return use(actor);
+      } finally {
+        this.#letGo(actor);
+      }
+    }
+  }
+
+  /** An ended instance, or one whose start was refused, stays only while it has messages. */
+  #letGo(actor: InstanceActor): void {
+    if (!actor.isInboxEmpty || actor.isBusy) return;
+    if (!actor.hasEnded && !actor.isUnborn) return;
+    const entry = this.#residents.get(actor.id);
+    if (entry?.actor !== actor) return;
+    if (actor.isUnborn) this.#parts.gates.left(entry.workflow, entry.id);
+    this.#residents.delete(actor.id);
   }
 
   /** The actor as it is at its end. */
@@ -387,10 +413,13 @@ export class Shard implements ActorHost, MailShard {
 
   async #commitTurns(): Promise<void> {
     const turns = this.#openTurns();
-    if (turns.length === 0) return;
     const changes = noChanges();
-    changes.outboxAcked = this.outbox.takeAcked();
     changes.marks = this.#mailRoom.consumed(turns.flatMap((turn) => turn.origins));
+    if (changes.marks.length === 0 && turns.every((turn) => turn.events.length === 0)) {
+      for (const turn of turns) this.#release(turn);
+      return;
+    }
+    changes.outboxAcked = this.outbox.takeAcked();
     const rejected = await this.#openCommitter().commit(turns, changes);
     const errors = new Map(rejected.map(({ commitment, error }) => [commitment, error]));
     for (const turn of turns) {
@@ -406,6 +435,7 @@ export class Shard implements ActorHost, MailShard {
     const turns: InstanceTurn[] = [];
     for (const actor of actors) {
       actor.isDirty = false;
+      actor.isBusy = true;
       const turn = this.#openTurn(actor, now);
       if (turn !== undefined) turns.push(turn);
     }
@@ -414,7 +444,10 @@ export class Shard implements ActorHost, MailShard {
 
   #openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined {
     const entry = this.#residents.get(actor.id);
-    if (entry?.actor !== actor) return undefined;
+    if (entry?.actor !== actor) {
+      for (const { reply } of actor.abandonInbox()) reply?.reject(unknownInstance(actor.id));
+      return undefined;
+    }
     try {
       const turn = actor.openTurn(now, this.#parts.random.next());
       if (actor.starting.length > 0) {
@@ -438,6 +471,7 @@ export class Shard implements ActorHost, MailShard {
   #release(turn: InstanceTurn): void {
     const { actor } = turn;
     turn.committed();
+    actor.isBusy = false;
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return turn.reply();
     if (turn.events.length > 0) this.#follow(entry, turn);
@@ -445,10 +479,7 @@ export class Shard implements ActorHost, MailShard {
     for (const row of turn.outbox) this.post(row, JSON.parse(row.body) as Letter);
     turn.reply();
     if (turn.hasEnded) for (const waiter of entry.waiters.splice(0)) waiter.resolve(actor);
-    if (actor.isInboxEmpty && (actor.hasEnded || actor.isUnborn)) {
-      if (actor.isUnborn) this.#parts.gates.left(entry.workflow, entry.id);
-      this.#residents.delete(actor.id);
-    }
+    this.#letGo(actor);
   }
 
   #follow(entry: InstanceEntry, turn: InstanceTurn): void {
@@ -517,7 +548,9 @@ export class Shard implements ActorHost, MailShard {
     this.#wakes.set(entry, undefined);
     const error = parkedError(entry);
     for (const waiter of entry.waiters.splice(0)) waiter.reject(error);
-    for (const message of actor?.abandonInbox() ?? []) message.reply?.reject(error);
+    if (actor === undefined) return;
+    this.#parts.dispatcher.abort(actor.attemptsInFlight());
+    for (const message of actor.abandonInbox()) message.reply?.reject(error);
   }
 
   /** Puts a parked instance back into service. False if it is not parked. */
@@ -528,9 +561,10 @@ export class Shard implements ActorHost, MailShard {
     changes.instances.push({ ...(await this.#residents.row(entry)), parked: null });
     await this.commit(changes);
     entry.parked = undefined;
-    const actor = await this.#residents.actor(id);
-    this.#wakes.set(entry, actor.machine.nextWake());
-    for (const run of actor.resumeTasks(false)) this.#parts.dispatcher.enqueue(run);
+    await this.#withActor(id, (actor) => {
+      this.#wakes.set(entry, actor.machine.nextWake());
+      for (const run of actor.resumeTasks(false)) this.#parts.dispatcher.enqueue(run);
+    });
     return true;
   }
 
@@ -565,7 +599,7 @@ export class Shard implements ActorHost, MailShard {
     const stuck: InstanceEntry[] = [];
     for (const entry of this.entries) {
       const { actor } = entry;
-      if (entry.lastTurnAt < options.idleBefore && actor?.isIdle && !actor.isDirty) entry.actor = undefined;
+      if (entry.lastTurnAt < options.idleBefore && actor?.isIdle && !actor.isBusy) entry.actor = undefined;
       if (entry.lastTurnAt >= options.stuckBefore || entry.status !== "Running" || entry.isReportedStuck) continue;
       entry.isReportedStuck = true;
       stuck.push(entry);
