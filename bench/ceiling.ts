@@ -26,13 +26,13 @@ export function runBare(file: string, recording: Recording): BareTimes {
   const start = performance.now();
   const db = openFile(file);
   const statements = prepareStatements(db);
-  statements.claimShard.run(1, "the bare ceiling");
+  statements.claimShard.run(recording.shard, "the bare ceiling");
   const open = performance.now() - start;
 
   const reads = recording.reads.map((call) => bind(statements, call));
   const commits = recording.commits.map((calls) => calls.map((call) => bind(statements, call)));
   const times = { open, reads: timeReads(reads), commits: timeCommits(statements, commits) };
-  checkLanded(statements, commits.length);
+  checkLanded(statements, recording);
   db.close();
   return times;
 }
@@ -57,8 +57,9 @@ function timeCommits({ begin, commit }: Statements, commits: readonly (readonly 
   });
 }
 
-/** A fence that holds nothing back would also write nothing of itself, and look fast. */
-function checkLanded(statements: Statements, commits: number): void {
-  const batch = Number(statements.readShard.get(1)?.["batch"]);
-  if (!(batch >= commits)) throw new Error(`the shard has batch ${batch} after ${commits} bare commits`);
+/** A commit whose fence did not hold would have written its rows all the same here; so a wrong replay is found out. */
+function checkLanded(statements: Statements, { shard, commits }: Recording): void {
+  const expected = Number(commits.at(-1)?.[0]?.[1][0]);
+  const batch = Number(statements.readShard.get(shard)?.["batch"]);
+  if (batch !== expected) throw new Error(`the shard has batch ${batch} after the bare commits, not ${expected}`);
 }

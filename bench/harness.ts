@@ -1,64 +1,31 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { Engine } from "../src/index.ts";
-import type { EngineOptions, Logger } from "../src/index.ts";
+import type { EngineOptions, Logger, Workflow } from "../src/index.ts";
 import { sqlite } from "../src/sqlite.ts";
-import { Ceiling } from "./ceiling.ts";
-import { RecordingStore } from "./recording-store.ts";
-import type { PackedRecording } from "./recording-store.ts";
+import type { BareTimes } from "./ceiling.ts";
+import { CeilingProcess } from "./child.ts";
+import { inFolder } from "./folder.ts";
+import { RecordingStore, saveRecording } from "./recording-store.ts";
 
-/** One line of the result. */
-export interface Figure {
-  readonly name: string;
-  readonly value: number;
-  readonly unit: string;
-  /** The same unit: what the bare driver takes for the same rows. */
-  readonly ceiling: number;
-  /** `value / ceiling`. */
-  readonly ratio: number;
-  /** What is to be reached, in words. */
-  readonly target: string;
-  readonly met: boolean;
-  /** What else is worth knowing. */
-  readonly notes?: Readonly<Record<string, number>>;
+export type Options = Omit<EngineOptions, "storage">;
+type Work<T> = (engine: Engine) => Promise<T>;
+
+export interface RecordingCounts {
+  readonly commits: number;
+  /** Rows and fences: every statement but BEGIN and COMMIT. */
+  readonly statements: number;
 }
 
-export interface Settings {
-  readonly quick: boolean;
-  /** Each figure is the median of so many runs. */
-  readonly runs: number;
-}
-
-export type Benchmark = (settings: Settings) => Promise<Figure[]>;
-
-/** Engine and ceiling, run by run. */
-export interface Pair {
-  readonly engine: number;
-  readonly ceiling: number;
+export interface Comparison<T> extends RecordingCounts {
+  /** What the work gave back, run by run. */
+  readonly engine: T[];
+  readonly bare: BareTimes[];
 }
 
 const silent = (): void => undefined;
-const silentLogger: Logger = { debug: silent, info: silent, warn: silent, error: silent };
+export const silentLogger: Logger = { debug: silent, info: silent, warn: silent, error: silent };
 
-/** A new folder for each use, gone afterwards. */
-export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "heddle-bench-"));
-  try {
-    return await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Starts a silent engine on an empty file for the work, and stops it. */
-export async function withEngine<T>(options: Omit<EngineOptions, "storage">, work: (engine: Engine) => Promise<T>): Promise<T> {
-  return await inFolder(async (folder) => await onEngine({ ...options, storage: sqlite(join(folder, "bench.db")) }, work));
-}
-
-export async function onEngine<T>(options: EngineOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
+export async function onEngine<T>(options: EngineOptions, work: Work<T>): Promise<T> {
   const engine = new Engine({ logger: silentLogger, ...options });
   await engine.start();
   try {
@@ -68,72 +35,61 @@ export async function onEngine<T>(options: EngineOptions, work: (engine: Engine)
   }
 }
 
-/** What the work makes an engine write, up to its end; what stopping the engine writes is not part of it. */
-export async function record(
-  options: Omit<EngineOptions, "storage">,
-  work: (engine: Engine) => Promise<unknown>,
-): Promise<PackedRecording> {
+/** A fresh engine on an empty file. */
+export async function onNewEngine<T>(options: Options, work: Work<T>): Promise<T> {
+  return await inFolder(
+    async (folder) => await onEngine({ ...options, storage: sqlite(join(folder, "bench.db")) }, work),
+  );
+}
+
+/** Writes down what the work makes an engine write; what starting and stopping it writes is not part of it. */
+export async function record<T>(file: string, options: Options, work: Work<T>): Promise<RecordingCounts> {
   return await inFolder(async (folder) => {
     const storage = new RecordingStore({ file: join(folder, "bench.db") });
     return await onEngine({ ...options, storage }, async (engine) => {
       await work(engine);
-      return storage.taken();
+      saveRecording(file, storage);
+      return { commits: storage.commits.length, statements: storage.commits.flat().length };
     });
   });
 }
 
-/** What each commit of the recording takes without an engine, in ms. */
-export async function bareCommits(recording: PackedRecording): Promise<number[]> {
+/**
+ * Runs the work on an engine and its rows on the bare driver, by turns, so that what else the machine does hits both
+ * alike. Before that, unmeasured, the work is recorded and both are warmed up.
+ */
+export async function compare<T>(plan: {
+  runs: number;
+  warmUps: number;
+  options: Options;
+  work: Work<T>;
+}): Promise<Comparison<T>> {
+  const { runs, warmUps, options, work } = plan;
   return await inFolder(async (folder) => {
-    const ceiling = new Ceiling(join(folder, "bare.db"), recording);
-    try {
-      collectGarbage();
-      return ceiling.write();
-    } finally {
-      ceiling.close();
+    const file = join(folder, "recording");
+    const counts = await record(file, options, work);
+    const ceiling = new CeilingProcess(file);
+    const engine: T[] = [];
+    const bare: BareTimes[] = [];
+    for (let run = -warmUps; run < runs; run++) {
+      const worked = await onNewEngine(options, work);
+      const times = await ceiling.run();
+      if (run < 0) continue;
+      engine.push(worked);
+      bare.push(times);
     }
+    await ceiling.close();
+    return { engine, bare, ...counts };
   });
 }
 
-/** By turns, so that what else the machine does hits both alike. */
-export async function inTurns<T>(runs: number, engine: () => Promise<T>, ceiling: () => Promise<T>): Promise<{ engine: T[]; ceiling: T[] }> {
-  const results = { engine: [] as T[], ceiling: [] as T[] };
-  for (let run = 0; run < runs; run++) {
-    collectGarbage();
-    results.engine.push(await engine());
-    collectGarbage();
-    results.ceiling.push(await ceiling());
-  }
-  return results;
+/** From submit to result. */
+export async function resultMs(engine: Engine, workflow: Workflow): Promise<number> {
+  return await elapsedMs(async () => (await engine.submitWorkflow(workflow)).result());
 }
 
 export async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
-}
-
-export function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-export function median(values: readonly number[]): number {
-  return percentile(values, 0.5);
-}
-
-/** The smallest value that at least this part of all values does not exceed. */
-export function percentile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
-}
-
-let gc: (() => void) | undefined;
-
-/** Garbage of one run is not left for the next to pay. */
-function collectGarbage(): void {
-  if (gc === undefined) {
-    setFlagsFromString("--expose-gc");
-    gc = runInNewContext("gc") as () => void;
-  }
-  gc();
 }

@@ -1,29 +1,34 @@
-import { defineJob, type Engine, TaskBuilder, WorkflowBuilder } from "../src/index.ts";
-import { bareCommits, elapsedMs, type Figure, inTurns, median, record, type Settings, sum, withEngine } from "./harness.ts";
+import { type Engine, TaskBuilder, type Workflow, WorkflowBuilder } from "../src/index.ts";
+import { type Figure, figure, type Settings } from "./figure.ts";
+import { compare, elapsedMs } from "./harness.ts";
+import { engineFor, noOp } from "./no-op.ts";
+import { median, sum } from "./statistics.ts";
 
 const inFlight = 1000;
-const noOp = defineJob("no-op", () => undefined);
-const options = { jobs: [noOp], poolSize: inFlight, poolSizeMax: inFlight };
 
-/** Many one-task workflows at once, each durable before its result is told; workflows per second. */
-export async function oneTask({ quick, runs }: Settings): Promise<Figure[]> {
-  const count = quick ? 10_000 : 20_000;
-  const recording = await record(options, (engine) => runMany(engine, count));
-  await bareCommits(recording);
-  const ms = await inTurns(
-    runs,
-    () => withEngine(options, (engine) => elapsedMs(() => runMany(engine, count))),
-    async () => sum(await bareCommits(recording)),
-  );
-  const value = (count / median(ms.engine)) * 1000;
-  const ceiling = (count / median(ms.ceiling)) * 1000;
-  const ratio = value / ceiling;
-  const notes = { workflows: count, commits: recording.commitCount, rowsPerWorkflow: recording.rowCount / count };
-  return [{ name: "one-task", value, unit: "workflows/s", ceiling, ratio, target: "ratio ≥ 0.4", met: ratio >= 0.4, notes }];
+export function oneTaskWorkflow(): Workflow {
+  return new WorkflowBuilder().withName("one-task").withTask(new TaskBuilder("only").withJobFunction(noOp)).build();
 }
 
-async function runMany(engine: Engine, count: number): Promise<void> {
-  const workflow = new WorkflowBuilder().withName("one-task").withTask(new TaskBuilder("only").withJobFunction(noOp)).build();
+/** Many one-task workflows at once, each durable before its result is told; workflows per second. */
+export async function oneTask({ runs }: Settings): Promise<Figure[]> {
+  const count = 20_000;
+  const workflow = oneTaskWorkflow();
+  const { engine, bare, commits, statements } = await compare({
+    runs,
+    warmUps: 2,
+    options: engineFor(inFlight),
+    work: (engine) => elapsedMs(() => runMany(engine, workflow, count)),
+  });
+  const perSecond = (ms: number[]): number => (count / median(ms)) * 1000;
+  const value = perSecond(engine);
+  const ceiling = perSecond(bare.map((times) => sum(times.commits)));
+  const goal = { target: "≥ 0.4 × ceiling", isMet: (_: number, ratio: number) => ratio >= 0.4 };
+  const notes = { workflows: count, commits, statementsPerWorkflow: statements / count };
+  return [figure("one-task", { value, ceiling, unit: "workflows/s" }, goal, notes)];
+}
+
+async function runMany(engine: Engine, workflow: Workflow, count: number): Promise<void> {
   let submitted = 0;
   const client = async (): Promise<void> => {
     while (submitted++ < count) await (await engine.submitWorkflow(workflow)).result();

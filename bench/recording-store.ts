@@ -1,6 +1,6 @@
-import { deserialize, serialize } from "node:v8";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { SQLInputValue } from "node:sqlite";
+import { deserialize, serialize } from "node:v8";
 import { SqliteStore } from "../src/stores/sqlite/sqlite-store.ts";
 import type { Statements } from "../src/stores/sqlite/statements.ts";
 import { writeChanges } from "../src/stores/sqlite/write-changes.ts";
@@ -11,6 +11,7 @@ export type Call = readonly [statement: keyof Statements, values: readonly SQLIn
 
 /** What an engine asked of the driver: the reads of its opening, and each commit as its statements in their order. */
 export interface Recording {
+  readonly shard: number;
   readonly reads: readonly Call[];
   readonly commits: readonly (readonly Call[])[];
 }
@@ -20,10 +21,12 @@ export interface Recording {
  * those. Only for runs that are not timed.
  */
 export class RecordingStore extends SqliteStore {
+  shard = 0;
   readonly reads: Call[] = [];
   readonly commits: Call[][] = [];
 
   override async commit(batch: Batch): Promise<void> {
+    this.shard = batch.shard;
     this.commits.push(callsOf(batch));
     await super.commit(batch);
   }
@@ -40,8 +43,8 @@ export class RecordingStore extends SqliteStore {
 }
 
 /** Recordings travel by file: who is timed keeps none of their objects in memory. */
-export function saveRecording(file: string, { reads, commits }: Recording): void {
-  writeFileSync(file, serialize({ reads, commits }));
+export function saveRecording(file: string, { shard, reads, commits }: Recording): void {
+  writeFileSync(file, serialize({ shard, reads, commits }));
 }
 
 export function loadRecording(file: string): Recording {

@@ -5,10 +5,10 @@
 import { globSync, mkdirSync, readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
-import { add, nothing, percent, readLcov } from "./lcov.ts";
+import { add, nothing, percent, ranges, readLcov } from "./lcov.ts";
 import type { Covered } from "./lcov.ts";
-import { root, run } from "./run.ts";
-import { allTests, testArguments } from "./test-runner.ts";
+import { root } from "./run.ts";
+import { allTests, runTests } from "./test-runner.ts";
 
 const gates = [
   { name: "kernel", percentMin: 100, has: (file: string) => file.startsWith("src/kernel/") },
@@ -16,18 +16,15 @@ const gates = [
 ];
 
 mkdirSync(join(root, "coverage"), { recursive: true });
-const passed = run(
-  process.execPath,
-  testArguments(allTests, [
-    "--experimental-test-coverage",
-    "--test-coverage-include=src/**/*.ts",
-    "--test-coverage-exclude=src/**/*.test.ts",
-    "--test-reporter=dot",
-    "--test-reporter-destination=stdout",
-    "--test-reporter=lcov",
-    "--test-reporter-destination=coverage/lcov.info",
-  ]),
-);
+const passed = runTests(allTests, [
+  "--experimental-test-coverage",
+  "--test-coverage-include=src/**/*.ts",
+  "--test-coverage-exclude=src/**/*.test.ts",
+  "--test-reporter=dot",
+  "--test-reporter-destination=stdout",
+  "--test-reporter=lcov",
+  "--test-reporter-destination=coverage/lcov.info",
+]);
 if (!passed) fail("a test failed");
 
 const covered = readLcov(readFileSync(join(root, "coverage/lcov.info"), "utf8"), root);
@@ -38,7 +35,7 @@ for (const gate of gates) {
   const sum = files.reduce((sum, [, file]) => add(sum, file), nothing());
   console.log(`${gate.name} (${files.length} files): ${inWords(sum)}`);
   for (const [file, part] of files) {
-    if (worst(part) < gate.percentMin) console.log(`  ${file}: ${inWords(part)}; lines ${part.missed.join(", ")}`);
+    if (worst(part) < gate.percentMin) console.log(`  ${file}: ${inWords(part)}; see ${ranges(part.missed)}`);
   }
   if (worst(sum) < gate.percentMin) fail(`${gate.name} is below ${gate.percentMin} %`);
 }

@@ -9,7 +9,7 @@ export interface Covered {
   readonly lines: Count;
   readonly branches: Count;
   readonly functions: Count;
-  /** Numbers of the lines that never ran. */
+  /** Numbers of the lines that never ran, or that have a branch never taken. */
   readonly missed: readonly number[];
 }
 
@@ -42,10 +42,23 @@ export function readLcov(text: string, root: string): Map<string, Covered> {
       lines: count(record, "LF", "LH"),
       branches: count(record, "BRF", "BRH"),
       functions: count(record, "FNF", "FNH"),
-      missed: [...record.matchAll(/^DA:(\d+),0$/gm)].map((match) => Number(match[1])),
+      missed: missedLines(record),
     });
   }
   return files;
+}
+
+function missedLines(record: string): number[] {
+  const matches = record.matchAll(/^(?:DA:(\d+)|BRDA:(\d+),\d+,\d+),0$/gm);
+  const lines = [...matches].map(([, line, branch]) => Number(line ?? branch));
+  return [...new Set(lines)].toSorted((a, b) => a - b);
+}
+
+/** `[3, 4, 5, 9]` → `3-5, 9`. */
+export function ranges(lines: readonly number[]): string {
+  const starts = lines.filter((line, i) => lines[i - 1] !== line - 1);
+  const ends = lines.filter((line, i) => lines[i + 1] !== line + 1);
+  return starts.map((start, i) => (start === ends[i] ? `${start}` : `${start}-${ends[i]}`)).join(", ");
 }
 
 function count(record: string, found: string, hit: string): Count {

@@ -1,16 +1,19 @@
 import { availableParallelism } from "node:os";
+import { run } from "./run.ts";
 
 export const allTests = ["src/**/*.test.ts", "tests/**/*.test.ts"];
 
-/** Node's arguments for running tests; `files` may be globs. */
-export function testArguments(files: readonly string[], options: readonly string[] = []): string[] {
-  return [
+/** Runs tests under Node's runner; `files` may be globs. True if all passed. */
+export function runTests(files: readonly string[], options: readonly string[] = []): boolean {
+  const args = [
     "--test",
     // Test files wait for disks, timers and child processes as much as they compute.
     `--test-concurrency=${Math.max(2, availableParallelism())}`,
-    // Nothing takes so long; a test that hangs is a failure with a name, not a silent build.
+    // A test that waits for ever is a failure with a name, not a silent build.
     "--test-timeout=300000",
     ...options,
     ...files,
   ];
+  // One that spins for ever never looks at its own time limit; the runner, told to stop, says which file it was.
+  return run(process.execPath, args, { timeoutMs: 1_800_000 });
 }

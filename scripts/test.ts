@@ -3,7 +3,7 @@
  * tells all. `npm test -- src/kernel/retry.test.ts` runs only the tests that are named.
  */
 import { run } from "./run.ts";
-import { allTests, testArguments } from "./test-runner.ts";
+import { allTests, runTests } from "./test-runner.ts";
 
 const chosen = process.argv.slice(2);
 const failed: string[] = [];
@@ -16,7 +16,7 @@ if (chosen.length === 0) {
   console.log("── tests");
 }
 
-if (!run(process.execPath, testArguments(chosen.length > 0 ? chosen : allTests))) failed.push("tests");
+if (!runTests(chosen.length > 0 ? chosen : allTests)) failed.push("tests");
 
 if (failed.length > 0) {
   console.error(`\nFailed: ${failed.join(", ")}.`);

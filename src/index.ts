@@ -1,6 +1,14 @@
 // Authoring
 export { defineJob } from "./authoring/job.ts";
-export type { Isolation, Job, JobContext, JobFunction, JobOptions, JobSource } from "./authoring/job.ts";
+export type {
+  Isolation,
+  Job,
+  JobContext,
+  JobFunction,
+  JobOptions,
+  JobOptionsWithInput,
+  JobSource,
+} from "./authoring/job.ts";
 export type { StandardSchema } from "./authoring/standard-schema.ts";
 export { Task } from "./authoring/task.ts";
 export { TaskBuilder } from "./authoring/task-builder.ts";

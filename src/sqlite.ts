@@ -6,10 +6,10 @@ import type { Store } from "./stores/store.ts";
  * keeps everything in memory, for as long as the engine runs.
  *
  * ```ts
- * import { createEngine } from "heddle";
+ * import { Engine } from "heddle";
  * import { sqlite } from "heddle/sqlite";
  *
- * const engine = createEngine({ store: sqlite("data/heddle.db") });
+ * const engine = new Engine({ storage: sqlite("./heddle.db") });
  * await engine.start();
  * ```
  */

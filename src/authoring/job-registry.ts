@@ -53,6 +53,12 @@ export class JobRegistry {
     return this.#byId.get(id);
   }
 
+  /** By id, or by a name as long as it stands for one job: a task that waited for its job knows no more than that. */
+  find(idOrName: string): RegisteredJob | undefined {
+    const [only, ...others] = this.#byName.get(idOrName) ?? [];
+    return this.#byId.get(idOrName) ?? (others.length === 0 ? only : undefined);
+  }
+
   get names(): string[] {
     return [...this.#byName.keys()].toSorted();
   }

@@ -197,9 +197,3 @@ test("params are a copy, taken when the task is built", () => {
   assert.equal(task.params, undefined);
   assert.ok(!("nodeParams" in task.toNode(1)));
 });
-
-test("a sub-task's node says which other sub-tasks it waits for", () => {
-  const task = job("s2").withDependencies(["parent", "s1"]).build();
-  assert.deepEqual(task.toSubTaskNode({ nodeId: "s2", parentName: "parent" }).dependsOn, ["s1"]);
-  assert.ok(!("dependsOn" in job().build().toSubTaskNode({ nodeId: 1, parentName: "parent" })));
-});

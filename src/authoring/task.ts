@@ -143,13 +143,6 @@ export class Task<Params = unknown> {
     if (this.#nested !== undefined) node.workflowVersion = this.#nested.version;
     return node;
   }
-
-  /** The task as it joins a running instance: it waits for its parent anyway, and may wait for other sub-tasks. */
-  toSubTaskNode(place: { nodeId: NodeId; parentName: string }): NodeSpec {
-    const node = this.toNode(place.nodeId);
-    const others = this.dependencies.map(({ name }) => name).filter((name) => name !== place.parentName);
-    return others.length === 0 ? node : { ...node, dependsOn: [...new Set(others)] };
-  }
 }
 
 /** Parameters as a node holds them, checked against the job's schema where that is known and answers at once. */

@@ -104,7 +104,7 @@ export class Workflow {
    */
   get version(): string {
     const { revision } = this;
-    if (this.#version?.revision !== revision) this.#version = { revision, hash: workflowVersion(this.#spec()) };
+    if (this.#version?.revision !== revision) this.#version = { revision, hash: workflowVersion(this.spec()) };
     return this.#version.hash;
   }
 
@@ -121,7 +121,7 @@ export class Workflow {
 
   /** Throws WORKFLOW_INVALID, WORKFLOW_EMPTY, DEPENDENCY_SELF or WORKFLOW_CYCLE if the definition cannot run. */
   validate(): void {
-    checkSpec(this.#spec());
+    checkSpec(this.spec());
   }
 
   /**
@@ -140,7 +140,7 @@ export class Workflow {
     const nodeId = this.#lastNodeNumber + 1;
     const edges = this.#subTaskEdges(task, { nodeId, parentId });
     if (task.dependencies.length > 0) {
-      const spec = this.#spec();
+      const spec = this.spec();
       checkSpec({ ...spec, nodes: [...spec.nodes, task.toNode(nodeId)], edges: [...this.#edges.all, ...edges] });
     }
 
@@ -153,7 +153,13 @@ export class Workflow {
 
   /** The definition as plain data, in the dag-spec format. Changing it does not change the workflow. */
   toJSON(): DagSpec {
-    return copyAsJson(this.#spec(), `workflow ${shown(this.name)}`) as DagSpec;
+    return copyAsJson(this.spec(), `workflow ${shown(this.name)}`) as DagSpec;
+  }
+
+  /** Like `toJSON`, without the copy: what lies inside nodes, edges and settings is the workflow's own. */
+  spec(): DagSpec {
+    const nodes = Array.from(this.#byName.values(), ({ nodeId, task }) => task.toNode(nodeId));
+    return { ...this.#settings, nodes, edges: [...this.#edges.all] };
   }
 
   #put(numbered: NumberedTask): void {
@@ -161,12 +167,6 @@ export class Workflow {
     this.#byName.set(numbered.task.name, numbered);
     const number = Number(numbered.nodeId);
     if (Number.isSafeInteger(number)) this.#lastNodeNumber = Math.max(this.#lastNodeNumber, number);
-  }
-
-  /** Shares its parts with the workflow. */
-  #spec(): DagSpec {
-    const nodes = Array.from(this.#byName.values(), ({ nodeId, task }) => task.toNode(nodeId));
-    return { ...this.#settings, nodes, edges: [...this.#edges.all] };
   }
 
   #findDependencies(): Map<string, readonly string[]> {

@@ -5,6 +5,12 @@ import type { TaskRun } from "./task-run.ts";
 /** Lost this often already, a run is suspected of killing its process. */
 const interruptionsOfSuspect = 2;
 
+/**
+ * How far a run is trusted. `careful`: it was under way when a process died, and may be the reason. `suspect`: it was
+ * lost twice. `last`: lost with its process once more, it fails.
+ */
+export type Care = "plain" | "careful" | "suspect" | "last";
+
 /** `parked` waits for its job to be registered and takes no part in the order; `over` may be reported on no more. */
 export type AttemptState = "queued" | "parked" | "running" | "over";
 
@@ -14,6 +20,7 @@ export class Attempt {
   /** Place in the order of arrival. */
   readonly arrival: number;
   readonly queuedAt: number;
+  readonly care: Care;
   readonly abort = new Abort();
   state: AttemptState = "queued";
   startedAt = 0;
@@ -25,9 +32,16 @@ export class Attempt {
     this.run = run;
     this.arrival = arrival;
     this.queuedAt = queuedAt;
+    this.care = careOf(run);
   }
 
-  get suspect(): boolean {
-    return this.run.interruptions >= interruptionsOfSuspect;
+  get isSuspect(): boolean {
+    return this.care === "suspect" || this.care === "last";
   }
+}
+
+function careOf({ interruptions, isLastChance, confirmStart }: TaskRun): Care {
+  if (isLastChance) return "last";
+  if (interruptions >= interruptionsOfSuspect) return "suspect";
+  return interruptions > 0 || confirmStart !== undefined ? "careful" : "plain";
 }

@@ -6,6 +6,8 @@ import { Rig, settle, success } from "./dispatch-rig.test.ts";
 
 const failure: Outcome = { kind: "failure", failure: { type: "Error", message: "no", retryable: true } };
 const timeoutsMs = [500, 2000, 60_000];
+/** Suspects let others grow this old. */
+const youthMs = 2000;
 const domains = ["default", "data", "mail"];
 
 type Step =
@@ -52,6 +54,8 @@ class Model {
   readonly rig = new Rig({ poolSize: 5, domains: { data: { size: 2, priority: 5 }, mail: { size: 1, priority: -5 } } });
   readonly ids: string[] = [];
   readonly suspects = new Set<string>();
+  /** These do not start beside a suspect. */
+  readonly careful = new Set<string>();
   readonly domainOf = new Map<string, string>();
   /** Ends that no owner hears of: aborted, or a start that was refused. */
   readonly silent = new Set<string>();
@@ -81,6 +85,7 @@ class Model {
     this.ids.push(id);
     this.domainOf.set(id, domain);
     if (one.interruptions >= 2) this.suspects.add(id);
+    else if (one.interruptions > 0 || one.misbehave === "start refused") this.careful.add(id);
     if (one.misbehave === "throws") this.#throwing.add(id);
     if (one.misbehave === "at once") this.#atOnce.add(id);
     const refuse = (): Promise<void> => {
@@ -163,7 +168,9 @@ class Model {
     assert.equal(used, running.filter((id) => this.domainOf.get(id) === domain).length);
     if (begun.some((id) => this.domainOf.get(id) === domain))
       assert.ok(used <= size, "nothing starts in a full domain");
-    const couldStart = waiting.some((id) => this.domainOf.get(id) === domain && !this.suspects.has(id));
+    const isHeldBack = (id: string): boolean =>
+      this.suspects.has(id) || (this.careful.has(id) && running.some((other) => this.suspects.has(other)));
+    const couldStart = waiting.some((id) => this.domainOf.get(id) === domain && !isHeldBack(id));
     const hasRoom = used < size && running.length < dispatcher.poolSize;
     assert.ok(this.paused || !couldStart || !hasRoom, `${domain} has a slot and somebody waits for it`);
   }
@@ -174,7 +181,7 @@ class Model {
     dispatcher.setPoolSize(12);
     dispatcher.resumeDispatch();
     await settle();
-    for (let i = 0; i <= waiting.length; i++) await clock.advance(60_000);
+    for (let i = 0; i <= waiting.length; i++) await clock.advance(60_000 + youthMs);
     for (const call of worker.calls) call.resolve(success);
     await settle();
     assert.deepEqual([this.rig.running, this.rig.waiting], [[], []]);

@@ -264,6 +264,49 @@ describe("suspects", () => {
     await rig.enqueue(rig.run("a", { interruptions: 1 }), rig.run("b", { interruptions: 1 }));
     assert.deepEqual(rig.running, ["a", "b"]);
   });
+
+  test("do not meet those that may have killed the process too", async () => {
+    const rig = new Rig();
+    const confirmStart = (): Promise<void> => Promise.resolve();
+    await rig.enqueue(rig.run("s", twice), rig.run("once", { interruptions: 1 }), rig.run("cautious", { confirmStart }), "a");
+    assert.deepEqual(rig.running, ["once", "cautious", "a"]);
+    assert.match(rig.dispatcher.waitingFor("s") ?? "", /run alone for a moment/);
+    await rig.finish("once");
+    await rig.finish("cautious");
+    assert.deepEqual(rig.running, ["a", "s"]);
+    await rig.enqueue(rig.run("again", { interruptions: 1 }), "b");
+    assert.deepEqual(rig.running, ["a", "s", "b"]);
+    assert.match(rig.dispatcher.waitingFor("again") ?? "", /lost 1 times and waits for s/);
+    await rig.finish("s");
+    assert.deepEqual(rig.running, ["a", "b", "again"]);
+  });
+
+  test("wait for those no longer than until they are seen to live", async () => {
+    const rig = new Rig();
+    await rig.enqueue(rig.run("once", { interruptions: 1 }), rig.run("s", twice));
+    await rig.clock.advance(1500);
+    assert.deepEqual(rig.running, ["once"]);
+    await rig.clock.advance(1000);
+    assert.deepEqual(rig.running, ["once", "s"]);
+  });
+
+  test("on their last chance start among nothing young, and have their first moments to themselves", async () => {
+    const rig = new Rig({ domains: { data: { size: 2, priority: 1 } } });
+    await rig.enqueue("a", rig.run("last", { interruptions: 3, isLastChance: true }), rig.run("b", { domain: "data" }));
+    await rig.enqueue("c");
+    assert.deepEqual(rig.running, ["last"]);
+    assert.match(rig.dispatcher.waitingFor("c") ?? "", /run alone for a moment/);
+    await rig.clock.advance(2500);
+    assert.deepEqual(rig.running, ["last", "b", "a", "c"]);
+    await rig.enqueue(rig.run("next", { interruptions: 3, isLastChance: true }));
+    await rig.finish("last");
+    await rig.enqueue("d");
+    assert.deepEqual(rig.running, ["b", "a", "c"]);
+    await rig.clock.advance(2500);
+    assert.deepEqual(rig.running, ["b", "a", "c", "next"]);
+    await rig.finish("next");
+    assert.deepEqual(rig.running, ["b", "a", "c", "d"]);
+  });
 });
 
 describe("a start that is to be confirmed", () => {

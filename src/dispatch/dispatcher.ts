@@ -1,8 +1,8 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Outcome } from "../kernel/input.ts";
-import { Attempt } from "./attempt.ts";
+import { Attempt, type Care } from "./attempt.ts";
 import type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
 import { DomainPools } from "./domain-pools.ts";
 import { ParkedAttempts } from "./parked-attempts.ts";
@@ -22,7 +22,9 @@ export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
  *   is counted and dropped. So its owner hears of one end at most, and of none after an abort.
  * - I3 No attempt starts while its domain or the whole pool is full. After shrinking more may run than fit; they are
  *   left alone, and nothing starts until they fit.
- * - I4 At most one suspect runs at a time.
+ * - I4 At most one suspect runs at a time. It starts among no careful runs but those that have been running for a
+ *   while, and no careful run starts beside it; so one of them that kills its process does not do it at the expense of the
+ *   other. One on its last chance starts among no young runs at all, and has its own first moments to itself.
  * - I5 Nothing starts inside a caller's `enqueue`: what is enqueued together is put in order before the first starts.
  * - I6 The timeout counts from the job's own start, not from the wait for a slot or for `confirmStart`.
  */
@@ -39,6 +41,7 @@ export class Dispatcher {
   readonly #parked = new ParkedAttempts();
   readonly #unsettled = new UnsettledJobs();
   #suspect: Attempt | undefined;
+  #youthTimer: Timer | undefined;
   #arrivals = 0;
   #lateReports = 0;
   #paused = false;
@@ -142,6 +145,7 @@ export class Dispatcher {
   async shutdown(): Promise<void> {
     if (this.#shutDown) throw new EngineError("EXECUTOR_SHUT_DOWN", "the executor has been shut down already");
     this.#shutDown = true;
+    this.#youthTimer?.cancel();
     this.#abort([...this.#attempts.keys()], "the executor is shutting down");
     await this.#unsettled.settled(this.#clock, this.#graceMs);
     const tasks = this.#unsettled.abandoned().map(({ run }) => run.taskName);
@@ -218,8 +222,8 @@ export class Dispatcher {
     while (!this.#paused && !this.#shutDown && this.#running.size < this.#pools.size) {
       const now = this.#clock.now();
       if (this.#turnBeganAt !== undefined && now - this.#turnBeganAt > loopShareMs) return;
-      const attempt = this.#pools.take(now, this.#suspect === undefined);
-      if (attempt === undefined) return;
+      const attempt = this.#pools.take(now, (care) => this.#mayStart(care, now));
+      if (attempt === undefined) return this.#awaitAge();
       if (!this.#worker.hasJob(attempt.run.job)) {
         this.#park(attempt);
         continue;
@@ -239,6 +243,39 @@ export class Dispatcher {
     this.#wake();
   };
 
+  #mayStart(care: Care, now: number): boolean {
+    if (care === "plain") return !this.#isQuiet(now);
+    if (this.#suspect !== undefined) return false;
+    if (care === "careful") return true;
+    const young = this.#young(now);
+    return care === "last" ? young.length === 0 : !young.some((attempt) => attempt.care === "careful");
+  }
+
+  /** One on its last chance has just started; or is next, and waits for those that run to be no longer young. */
+  #isQuiet(now: number): boolean {
+    if (this.#suspect !== undefined) return this.#suspect.care === "last" && this.#isYoung(this.#suspect, now);
+    return this.#pools.hasNext("last") && !this.#pools.hasNext("careful") && !this.#pools.hasNext("suspect");
+  }
+
+  #young(now: number): Attempt[] {
+    return [...this.#running].filter((attempt) => this.#isYoung(attempt, now));
+  }
+
+  #isYoung({ jobStartedAt }: Attempt, now: number): boolean {
+    return jobStartedAt === undefined || now - jobStartedAt < youthMs;
+  }
+
+  /** What waits for others to grow older is looked at again in a while. */
+  #awaitAge(): void {
+    if (this.#youthTimer !== undefined || this.#running.size === 0) return;
+    const isWaiting = this.#suspect?.care === "last" || this.#pools.hasNext("suspect") || this.#pools.hasNext("last");
+    if (!isWaiting) return;
+    this.#youthTimer = this.#clock.after(youthMs / 4, () => {
+      this.#youthTimer = undefined;
+      this.#wake();
+    });
+  }
+
   #park(attempt: Attempt): void {
     if (!this.#parked.add(attempt)) return;
     const { job, taskName } = attempt.run;
@@ -249,7 +286,7 @@ export class Dispatcher {
     const { run } = attempt;
     this.#pools.of(run.domain).slots.add(run.attemptId);
     this.#running.add(attempt);
-    if (attempt.suspect) this.#suspect = attempt;
+    if (attempt.isSuspect) this.#suspect = attempt;
     attempt.startedAt = now;
     this.#tell(attempt, () => run.owner.started(run, { worker: this.#worker.address, startedAt: now }));
     if (attempt.state !== "running") return;
@@ -318,7 +355,8 @@ export class Dispatcher {
   #expire(attempt: Attempt): void {
     if (attempt.state !== "running") return;
     const { workflowName, taskName, timeoutMs } = attempt.run;
-    const message = `task "${taskName}" of workflow "${workflowName}" ran longer than its timeout of ${timeoutMs / 1000} s`;
+    const where = workflowName === "" ? "" : ` of workflow "${workflowName}"`;
+    const message = `task "${taskName}"${where} ran longer than its timeout of ${timeoutMs / 1000} s`;
     const error = new EngineError("TASK_TIMEOUT", message);
     this.#end(attempt, { kind: "timeout", failure: { type: error.code, message, retryable: error.retryable } });
     attempt.abort.abort(error);
@@ -364,18 +402,24 @@ export class Dispatcher {
     }
   }
 
-  #reasonToWait({ state, run, suspect }: Attempt): string {
+  #reasonToWait({ state, run, care }: Attempt): string {
     if (state === "parked" || !this.#worker.hasJob(run.job)) return `job ${run.job} is not registered on any worker`;
     const pool = this.#pools.of(run.domain);
     if (!this.#pools.has(run.domain)) return `domain ${run.domain} is not declared`;
     if (pool.size === 0) return `domain ${run.domain} has no slots: the other domains take the whole pool`;
     if (this.#paused) return "the engine has stopped taking work";
-    if (suspect && this.#suspect !== undefined) {
-      return `it was lost ${run.interruptions} times and waits for ${this.#suspect.run.taskName}, which was too`;
+    if (care !== "plain" && this.#suspect !== undefined) {
+      return `it was lost ${run.interruptions} times and waits for ${this.#suspect.run.taskName}, which was lost too`;
+    }
+    if (pool.slots.size < pool.size && (care !== "plain" || this.#isQuiet(this.#clock.now()))) {
+      return "tasks that were lost with their process run alone for a moment";
     }
     return `a free slot in domain ${run.domain}`;
   }
 }
+
+/** A run this old has shown that it does not kill its process as soon as it starts. */
+const youthMs = 2000;
 
 /** Starting jobs that end at once, the dispatcher hands the event loop back after this long. */
 const loopShareMs = 5;

@@ -1,4 +1,4 @@
-import type { Attempt } from "./attempt.ts";
+import type { Attempt, Care } from "./attempt.ts";
 import { TaskQueue } from "./task-queue.ts";
 
 export interface DomainOptions {
@@ -19,6 +19,9 @@ export interface DomainOverview extends DomainStatus {
   readonly waiting: number;
 }
 
+/** Those that were under way go on first; suspects come after them, so that they meet on no account. */
+const order: readonly Care[] = ["careful", "suspect", "last", "plain"];
+
 /** One domain: its slots, and who waits for them. */
 export class DomainPool {
   readonly name: string;
@@ -28,35 +31,35 @@ export class DomainPool {
   declared = false;
   /** Attempt ids, never a counter: what runs can be compared with it. */
   readonly slots = new Set<string>();
-  readonly #queue: TaskQueue;
-  readonly #suspects: TaskQueue;
+  readonly #queues: Readonly<Record<Care, TaskQueue>>;
 
   constructor(name: string, agingMs: number) {
     this.name = name;
-    this.#queue = new TaskQueue(agingMs);
-    this.#suspects = new TaskQueue(agingMs);
+    const queue = (): TaskQueue => new TaskQueue(agingMs);
+    this.#queues = { plain: queue(), careful: queue(), suspect: queue(), last: queue() };
   }
 
   overview(): DomainOverview {
-    const waiting = this.#queue.size + this.#suspects.size;
+    const waiting = order.reduce((sum, care) => sum + this.#queues[care].size, 0);
     return { domain: this.name, priority: this.priority, size: this.size, running: this.slots.size, waiting };
   }
 
   put(attempt: Attempt): void {
-    this.#queueOf(attempt).put(attempt);
+    this.#queues[attempt.care].put(attempt);
   }
 
   remove(attempt: Attempt): void {
-    this.#queueOf(attempt).remove(attempt, "over");
+    this.#queues[attempt.care].remove(attempt, "over");
   }
 
-  /** Next in order, if there is a slot for it. Suspects go first, so that a guilty one is soon found out. */
-  take(now: number, suspectsToo: boolean): Attempt | undefined {
-    if (this.slots.size >= this.size) return undefined;
-    return (suspectsToo ? this.#suspects.take(now) : undefined) ?? this.#queue.take(now);
+  /** Somebody of that care waits, and has a slot to start in. */
+  hasNext(care: Care): boolean {
+    return this.#queues[care].size > 0 && this.slots.size < this.size;
   }
 
-  #queueOf(attempt: Attempt): TaskQueue {
-    return attempt.suspect ? this.#suspects : this.#queue;
+  /** Next in order, if there is a slot for it and it may start. */
+  take(now: number, mayStart: (care: Care) => boolean): Attempt | undefined {
+    const care = order.find((each) => this.hasNext(each) && mayStart(each));
+    return care === undefined ? undefined : this.#queues[care].take(now);
   }
 }

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Attempt, Care } from "./attempt.ts";
 import { DomainPool, type DomainOptions } from "./domain-pool.ts";
 import { defaultAgingMs } from "./task-queue.ts";
 
@@ -99,9 +99,13 @@ export class DomainPools {
     throw new EngineError("DOMAIN_UNKNOWN", `domain ${show(name)} is not declared; there are ${known}`);
   }
 
-  take(now: number, suspectsToo: boolean): Attempt | undefined {
+  hasNext(care: Care): boolean {
+    return this.#byPriority.some((pool) => pool.hasNext(care));
+  }
+
+  take(now: number, mayStart: (care: Care) => boolean): Attempt | undefined {
     for (const pool of this.#byPriority) {
-      const attempt = pool.take(now, suspectsToo);
+      const attempt = pool.take(now, mayStart);
       if (attempt !== undefined) return attempt;
     }
     return undefined;

@@ -21,6 +21,8 @@ export interface TaskRun {
   readonly timeoutMs: number;
   /** How often this attempt was lost already; one that was lost twice runs with no other such beside it. */
   readonly interruptions: number;
+  /** Lost with its process once more, it fails: so it gets its first moments to itself. */
+  readonly isLastChance?: boolean;
   /**
    * Await this before the job runs: its start is made durable first, so that a job that kills its process is counted.
    * The owner has heard of the start by then. If it rejects, the job does not run and nothing more is told.

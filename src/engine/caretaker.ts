@@ -2,7 +2,6 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { EndStatus } from "../kernel/status.ts";
-import type { InstanceEntry } from "../runtime/instance-entry.ts";
 import type { Region } from "../runtime/region.ts";
 import type { Store } from "../stores/store.ts";
 
@@ -29,7 +28,6 @@ export class Caretaker {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #options: CareOptions;
-  readonly #onStuck: (entry: InstanceEntry) => void;
   #timer: Timer | undefined;
   #isStopped = false;
 
@@ -39,14 +37,12 @@ export class Caretaker {
     clock: Clock;
     logger: Logger;
     options: CareOptions;
-    onStuck: (entry: InstanceEntry) => void;
   }) {
     this.#region = parts.region;
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#logger = parts.logger;
     this.#options = parts.options;
-    this.#onStuck = parts.onStuck;
   }
 
   start(): void {
@@ -74,7 +70,6 @@ export class Caretaker {
     for (const entry of this.#region.sweep({ idleBefore: now - idleMs, stuckBefore: now - stuckMs })) {
       const { id: instanceId, workflow, lastTurnAt } = entry;
       this.#logger.warn({ instanceId, workflow, lastTurnAt }, "an instance has made no progress for a long time");
-      this.#onStuck(entry);
     }
   }
 
@@ -85,13 +80,13 @@ export class Caretaker {
     }
   }
 
-  /** Gives back how many were removed. */
+  /** Gives back how many were removed. One that somebody is about to reopen is left alone. */
   async purgeEnded(status: EndStatus, endedBefore: number): Promise<number> {
     for (let purged = 0; ; ) {
       const found = await this.#store.finishedBefore({ status, endedBefore, limit: purgeChunk });
-      if (found.length === 0 || this.#isStopped) return purged;
-      await this.#region.purge(found);
-      purged += found.length;
+      const gone = found.length === 0 || this.#isStopped ? 0 : await this.#region.purge(found);
+      if (gone === 0) return purged;
+      purged += gone;
     }
   }
 }

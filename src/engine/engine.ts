@@ -1,14 +1,18 @@
 import { hostname } from "node:os";
-import { defineJob, type JobFunction, type JobOptions } from "../authoring/job.ts";
+import { defineJob, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
+import { didYouMean } from "../authoring/closest-name.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
+import { shown } from "../authoring/setting-check.ts";
 import type { Task } from "../authoring/task.ts";
 import { paramsText } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";
-import type { Workflow } from "../authoring/workflow.ts";
+import { Workflow } from "../authoring/workflow.ts";
+import { assert } from "../base/assert.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
 import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Input } from "../kernel/input.ts";
@@ -19,12 +23,13 @@ import { Region } from "../runtime/region.ts";
 import { parseTexts, readTexts } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
+import { subTaskNode } from "../worker/sub-task-node.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
 import { type Breakpoint, viewBreakpoint } from "./breakpoint.ts";
 import { Caretaker } from "./caretaker.ts";
 import { Executor } from "./executor.ts";
 import { changeOf, type InstanceChange } from "./instance-change.ts";
-import { failedTasks, type InstanceView, viewInstance } from "./instance-view.ts";
+import { failedTasks, type InstanceView, taskNumbers, viewInstance } from "./instance-view.ts";
 import { syncJobs } from "./job-sync.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { jsonTexts, startContext, Submission } from "./submission.ts";
@@ -75,7 +80,6 @@ export class Engine {
   readonly #region: Region;
   readonly #submission: Submission;
   readonly #caretaker: Caretaker;
-  readonly #stuck = new Set<string>();
   #stage: Stage = "new";
   #problem: unknown;
 
@@ -85,12 +89,25 @@ export class Engine {
     const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions } = this.#options;
     for (const job of this.#options.jobs) this.#registry.register(job);
     const address = `${hostname()}:${process.pid}`;
-    const jobs = { get: (id: string) => this.#registry.get(id)?.job };
+    const jobs = { get: (id: string) => this.#registry.find(id)?.job };
     const threads = new ThreadWorker({ clock, logger });
-    const worker = new EmbeddedWorker({ jobs, logger, threads, address, maxSubTasks });
+    const worker = new EmbeddedWorker({
+      jobs,
+      logger,
+      threads,
+      address,
+      maxSubTasks,
+      admitSubTasks: (subTasks, parentName) => this.#admitSubTasks(subTasks, parentName),
+    });
     const { poolSize, poolSizeMax, domains, stopGraceMs: graceMs } = this.#options;
     this.#dispatcher = new Dispatcher({ clock, logger, worker, poolSize, poolSizeMax, domains, graceMs });
-    this.executor = new Executor({ dispatcher: this.#dispatcher, registry: this.#registry, clock, random });
+    this.executor = new Executor({
+      dispatcher: this.#dispatcher,
+      registry: this.#registry,
+      clock,
+      random,
+      refuseUnlessStarted: () => this.#refuseIfNew(),
+    });
     const expressions = new Expressions();
     this.#definitions = new Definitions(store);
     this.#region = new Region(1, {
@@ -102,7 +119,6 @@ export class Engine {
       definitions: this.#definitions,
       expressions,
       limits: { subTasksMax: maxSubTasks, interruptionsMax: maxInterruptions },
-      workerAddress: address,
       owner: address,
       resolveJob: (definition, params) => this.#resolveJob(definition, params),
       onHealth: (_shard, problem) => this.#onHealth(problem),
@@ -121,7 +137,6 @@ export class Engine {
       clock,
       logger,
       options: this.#options,
-      onStuck: ({ id }) => this.#stuck.add(id),
     });
   }
 
@@ -164,7 +179,11 @@ export class Engine {
   }
 
   /** Returns the job's id: its name and a hash of its parameters. `JOB_DUPLICATE`, `JOB_INVALID`. */
-  registerJobFunction<Params, Output>(name: string, fn: JobFunction<Params, Output>, options: JobOptions = {}): string {
+  registerJobFunction<Params, Output, Input = Params>(
+    name: string,
+    fn: JobFunction<Params, Output>,
+    options: JobOptions | JobOptionsWithInput<Input, Params> = {},
+  ): string {
     const id = this.#registry.register(defineJob(name, options, fn));
     this.#dispatcher.jobsChanged();
     if (this.#stage === "up") void this.#recordJobs();
@@ -193,6 +212,14 @@ export class Engine {
       },
     });
     return new WorkflowController(this, id, workflow, this.#region.peek(id));
+  }
+
+  /** The controller of an instance that was started before, by this engine or in an earlier run. `INSTANCE_UNKNOWN`. */
+  async getWorkflowController(instanceId: string): Promise<WorkflowController> {
+    this.#refuseUnlessUp();
+    const { machine, definition } = await this.#region.ask(instanceId, (_, actor) => actor);
+    const { name, spec } = definition;
+    return new WorkflowController(this, instanceId, Workflow.fromJSON(spec, { name }), machine);
   }
 
   /** The outputs by task name, once it has ended. Throws `WorkflowFailed` or `WorkflowTerminated` otherwise. */
@@ -243,7 +270,7 @@ export class Engine {
   /** Also brings a parked instance back into service. */
   async resumeWorkflowInstance(instanceId: string): Promise<void> {
     this.#refuseUnlessUp();
-    if (await this.#region.unpark(instanceId)) return;
+    if (this.#region.isParked(instanceId)) return await this.#region.unpark(instanceId);
     await this.#tell(instanceId, () => ({ type: "ResumeWorkflow" }));
   }
 
@@ -296,13 +323,11 @@ export class Engine {
   }
 
   /** A task joins a running instance: it waits for its parent, and what comes after the parent waits for it. */
-  addSubTask(instanceId: string, task: Task, parentName: string): Promise<void> {
-    return this.#tell(instanceId, (machine) => {
-      const parent = numberOf(machine, parentName);
-      const node = { ...task.toSubTaskNode({ nodeId: task.id, parentName }), nodeName: task.name };
-      if (task.kind === "job") this.#registry.resolve({ jobName: task.jobName, jobId: task.jobId, params: node.nodeParams });
-      return { type: "AddSubTask", parent, node };
-    });
+  async addSubTask(instanceId: string, task: Task, parentName: string): Promise<void> {
+    this.#refuseUnlessUp();
+    const [node] = await this.#admitSubTasks([subTaskNode(task, parentName)], parentName);
+    assert(node !== undefined, "a sub-task that is admitted is given back");
+    await this.#tell(instanceId, (machine) => ({ type: "AddSubTask", parent: numberOf(machine, parentName), node }));
   }
 
   /** Removes ended instances and everything about them; gives back how many. `INSTANCE_STATE` for one that has not ended. */
@@ -310,12 +335,14 @@ export class Engine {
     this.#refuseUnlessUp();
     if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
     const { instanceId } = which;
-    const { key, status } = await this.#ask(instanceId, ({ address, state }) => ({ key: address.key, status: state.status }));
-    if (!hasEnded(status)) {
-      throw new EngineError("INSTANCE_STATE", `cannot purge instance "${instanceId}": it is ${status}; terminate it first`);
+    for (;;) {
+      const { key, status } = await this.#ask(instanceId, ({ address, state }) => ({ key: address.key, status: state.status }));
+      if (!hasEnded(status)) {
+        throw new EngineError("INSTANCE_STATE", `cannot purge instance "${instanceId}": it is ${status}; terminate it first`);
+      }
+      // Somebody else may be looking at it, or reopening it.
+      if ((await this.#region.purge([{ key, id: instanceId }])) > 0) return 1;
     }
-    await this.#region.purge([{ key, id: instanceId }]);
-    return 1;
   }
 
   /** Calls back after every durable change, of one instance or of all. Gives back how to stop it. */
@@ -331,7 +358,7 @@ export class Engine {
   }
 
   get health(): Health {
-    const { unfinished, inMemory, parked, droppedReports } = this.#region.counts;
+    const { unfinished, inMemory, parked, droppedReports, stuck } = this.#region.counts;
     const isUp = this.#stage === "up";
     return {
       status: isUp ? (this.#problem === undefined ? "up" : "degraded") : this.#stage === "new" ? "new" : "stopped",
@@ -339,7 +366,7 @@ export class Engine {
       unfinishedInstances: unfinished,
       instancesInMemory: inMemory,
       parkedInstances: parked,
-      stuckInstances: [...this.#stuck],
+      stuckInstances: stuck,
       waitingTasks: this.#dispatcher.waitingCount,
       runningTasks: this.#dispatcher.runningCount,
       droppedReports: droppedReports + this.#dispatcher.lateReports,
@@ -360,7 +387,6 @@ export class Engine {
     this.#refuseUnlessUp();
     if (this.#problem !== undefined) throw this.#unavailable();
     await this.#region.tell(instanceId, input);
-    this.#stuck.delete(instanceId);
   }
 
   /** A workflow's maximum of concurrent instances holds for reopened ones too. */
@@ -374,6 +400,13 @@ export class Engine {
         `cannot reopen instance "${instanceId}": ${running} instances of workflow "${workflow}" run, which is its maximum`,
       );
     });
+  }
+
+  /** What sub-tasks nest is durable before an instance refers to it. */
+  async #admitSubTasks(subTasks: readonly NodeSpec[], parentName: string): Promise<readonly NodeSpec[]> {
+    const { nodes, definitions } = await this.#submission.admit(subTasks, parentName);
+    await this.#region.saveDefinitions(definitions);
+    return nodes;
   }
 
   #paramsText(machine: DagMachine, task: number, params: unknown): string | undefined {
@@ -400,8 +433,13 @@ export class Engine {
 
   #refuseUnlessUp(): void {
     if (this.#stage === "up") return;
-    const what = this.#stage === "new" ? "has not been started: await engine.start() first" : `is ${this.#stage}`;
-    throw new EngineError("ENGINE_STATE", `the engine ${what}`);
+    this.#refuseIfNew();
+    throw new EngineError("ENGINE_STATE", `the engine is ${this.#stage}; a new Engine on the same storage goes on with its work`);
+  }
+
+  #refuseIfNew(): void {
+    if (this.#stage !== "new" && this.#stage !== "starting") return;
+    throw new EngineError("ENGINE_STATE", "the engine has not been started: await engine.start() first");
   }
 
   #unavailable(): EngineError {
@@ -411,8 +449,9 @@ export class Engine {
 
   #onHealth(problem: unknown): void {
     this.#problem = problem;
-    if (problem === undefined) this.#dispatcher.resumeDispatch();
-    else this.#dispatcher.pauseDispatch();
+    if (problem === undefined) return this.#dispatcher.resumeDispatch();
+    this.#dispatcher.pauseDispatch();
+    if (this.#stage === "stopping") this.#region.giveUp();
   }
 
   #onFenced(error: unknown): void {
@@ -434,7 +473,9 @@ export class Engine {
 function numberOf(machine: DagMachine, taskName: string): number {
   const task = machine.state.find(taskName);
   if (task !== undefined) return task;
-  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task "${taskName}"`);
+  const names = taskNumbers(machine).map((number) => machine.state.definition(number).name);
+  const hint = didYouMean(taskName, names);
+  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task ${shown(taskName)}${hint}`);
 }
 
 function checkSubmitOptions({ instanceId, maxConcurrentTasks }: SubmitOptions): void {

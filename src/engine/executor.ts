@@ -1,11 +1,13 @@
 import type { JobRegistry } from "../authoring/job-registry.ts";
-import type { Task } from "../authoring/task.ts";
+import { shown } from "../authoring/setting-check.ts";
+import { Task } from "../authoring/task.ts";
 import type { Clock } from "../base/clock.ts";
-import { EngineError } from "../base/error.ts";
+import { EngineError, type ErrorCode, errorCodes } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DomainStatus } from "../dispatch/domain-pool.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import type { Failure } from "../kernel/failure.ts";
 import type { Reply } from "../runtime/message.ts";
 
 /** The pool in which tasks run: its size, its domains, and a way to run a single task that belongs to no workflow. */
@@ -14,13 +16,23 @@ export class Executor implements TaskOwner {
   readonly #registry: JobRegistry;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #refuseUnlessStarted: () => void;
   readonly #pending = new Map<string, Reply<unknown>>();
 
-  constructor(parts: { dispatcher: Dispatcher; registry: JobRegistry; clock: Clock; random: Random }) {
+  /** Made by `Engine`. */
+  constructor(parts: {
+    dispatcher: Dispatcher;
+    registry: JobRegistry;
+    clock: Clock;
+    random: Random;
+    /** `ENGINE_STATE` before the engine is started. */
+    refuseUnlessStarted: () => void;
+  }) {
     this.#dispatcher = parts.dispatcher;
     this.#registry = parts.registry;
     this.#clock = parts.clock;
     this.#random = parts.random;
+    this.#refuseUnlessStarted = parts.refuseUnlessStarted;
   }
 
   get poolSize(): number {
@@ -43,10 +55,15 @@ export class Executor implements TaskOwner {
   }
 
   /**
-   * Runs one task of a job in the pool and resolves with its output. It is not durable: workflows are.
-   * `QUEUE_FULL`, `TASK_INVALID`, `JOB_MISSING`, `DOMAIN_UNKNOWN`, `EXECUTOR_SHUT_DOWN`; a failure of the job rejects.
+   * Runs one task of a job in the pool, once, and resolves with its output. It is not durable: workflows are.
+   * `QUEUE_FULL`, `TASK_INVALID`, `JOB_MISSING`, `DOMAIN_UNKNOWN`, `ENGINE_STATE`, `EXECUTOR_SHUT_DOWN`; a failure of
+   * the job rejects.
    */
   async submitTask(task: Task): Promise<unknown> {
+    this.#refuseUnlessStarted();
+    if (!(task instanceof Task)) {
+      throw new EngineError("TASK_INVALID", `submitTask takes what TaskBuilder's build() gave, got ${shown(task)}`);
+    }
     if (task.kind !== "job") {
       throw new EngineError("TASK_INVALID", `task "${task.name}" has no job function: only such a task can run by itself`);
     }
@@ -74,17 +91,15 @@ export class Executor implements TaskOwner {
     const reply = this.#pending.get(run.attemptId);
     this.#pending.delete(run.attemptId);
     if (reply === undefined) return;
-    if (outcome.kind === "success") {
+    if (outcome.kind === "success" && outcome.subTasks !== undefined) {
+      const message = `task "${run.taskName}" generates sub-tasks, but belongs to no workflow that they could join`;
+      reply.reject(new EngineError("SUBTASK_INVALID", message));
+    } else if (outcome.kind === "success") {
       const { output } = outcome;
       reply.resolve(typeof output === "string" ? (JSON.parse(output) as unknown) : undefined);
     } else if (outcome.kind === "lost") {
       reply.reject(new EngineError("TASK_LOST", `task "${run.taskName}" was lost with its thread`));
-    } else {
-      const { type, message } = outcome.failure;
-      const error = new Error(message);
-      error.name = type;
-      reply.reject(error);
-    }
+    } else reply.reject(errorOf(outcome.failure));
   }
 
   withdrawn(): void {
@@ -100,7 +115,7 @@ export class Executor implements TaskOwner {
       workflowName: "",
       taskName: task.name,
       attempt: 1,
-      job: this.#registry.resolve({ jobName: task.jobName, jobId: task.jobId, params: node.nodeParams }).id,
+      job: this.#jobOf(task, node.nodeParams),
       params: node.nodeParams ?? "",
       domain: task.domain ?? "default",
       rank: 0,
@@ -111,4 +126,21 @@ export class Executor implements TaskOwner {
       owner: this,
     };
   }
+
+  #jobOf({ name, jobName, jobId }: Task, params: string | undefined): string {
+    try {
+      return this.#registry.resolve({ jobName, jobId, params }).id;
+    } catch (error) {
+      if (error instanceof EngineError) throw new EngineError(error.code, `task "${name}": ${error.message}`, { cause: error });
+      throw error;
+    }
+  }
+}
+
+/** Failures of ours are known by their code, others by the name of what the job threw. */
+function errorOf({ type, message }: Failure): Error {
+  if (Object.hasOwn(errorCodes, type)) return new EngineError(type as ErrorCode, message);
+  const error = new Error(message);
+  error.name = type;
+  return error;
 }

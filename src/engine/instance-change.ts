@@ -26,12 +26,14 @@ export function changeOf({ instanceId, workflow, at, events, machine }: Committe
 
 function touchedTasks(machine: DagMachine, events: readonly Event[]): number[] {
   const touched = new Set<number>();
+  let hasNewTasks = false;
   for (const event of events) {
     if (event.type === "InstanceEnded" || event.type === "InstanceReopened" || event.type === "InstanceStarted") {
       return taskNumbers(machine);
     }
     if ("task" in event) touched.add(event.task);
     if ("tasks" in event) for (const task of event.tasks) touched.add(task);
+    if ("subTasks" in event || event.type === "TaskAdded") hasNewTasks = true;
   }
-  return [...touched];
+  return hasNewTasks ? taskNumbers(machine) : [...touched];
 }

@@ -2,8 +2,9 @@ import { toJsonText } from "../authoring/json-text.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { workflowVersion } from "../authoring/workflow-version.ts";
-import { EngineError } from "../base/error.ts";
+import { EngineError, hasCode } from "../base/error.ts";
 import type { DagSpec, NodeSpec } from "../kernel/dag/dag-spec.ts";
+import { defineTask, type TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Definition, Definitions } from "../runtime/definitions.ts";
 import type { Expressions } from "../runtime/expression.ts";
 
@@ -11,6 +12,12 @@ import type { Expressions } from "../runtime/expression.ts";
 export interface Prepared {
   readonly definition: Definition;
   readonly all: readonly Definition[];
+}
+
+/** Sub-tasks as they may join an instance, with the definitions of what they nest. */
+export interface Admitted {
+  readonly nodes: readonly NodeSpec[];
+  readonly definitions: readonly Definition[];
 }
 
 /**
@@ -44,26 +51,47 @@ export class Submission {
   /** What `prepare` gave for the workflow as it is now, if that can still be so. */
   prepared(workflow: Workflow): Prepared | undefined {
     const prepared = this.#prepared.get(workflow);
-    return prepared?.revision === workflow.revision ? prepared : undefined;
+    return prepared !== undefined && prepared.revision === workflow.revision ? prepared : undefined;
   }
 
   async prepare(workflow: Workflow, above: readonly string[] = []): Promise<Prepared> {
-    const before = this.prepared(workflow);
-    if (before !== undefined) return before;
     if (!(workflow instanceof Workflow)) {
       throw new EngineError("WORKFLOW_INVALID", "submitWorkflow takes what WorkflowBuilder.build() or Workflow.fromJSON() gave");
     }
+    const before = this.prepared(workflow);
+    if (before !== undefined) return before;
     if (above.includes(workflow.name)) {
       const circle = [...above.slice(above.indexOf(workflow.name)), workflow.name].join(" → ");
       throw new EngineError("NESTING_TOO_DEEP", `nested workflows contain themselves: ${circle}`);
     }
     const { revision } = workflow;
-    const spec = workflow.toJSON();
+    const spec = workflow.spec();
     const nested = await this.#fixNested(workflow, spec, [...above, workflow.name]);
     const definition = this.#define(workflow.name, spec, nested.all.length === 0 ? workflow.version : workflowVersion(spec));
     const prepared = { definition, all: [definition, ...nested.all], revision };
     if (!nested.byName) this.#prepared.set(workflow, prepared);
     return prepared;
+  }
+
+  /**
+   * Sub-tasks that are to join a running instance: what could only fail later is refused now, and nested workflows get a
+   * fixed version. The definitions must be durable before anything refers to them.
+   */
+  async admit(subTasks: readonly NodeSpec[], parentName: string): Promise<Admitted> {
+    const definitions: Definition[] = [];
+    const nodes: NodeSpec[] = [];
+    for (const node of subTasks) {
+      const where = `sub-task "${node.nodeName}" of task "${parentName}"`;
+      this.#checkTask(defineTask(node, node.nodeName ?? ""), where);
+      if (node.nodeType !== 3) {
+        nodes.push(node);
+        continue;
+      }
+      const { definition, all } = await this.#byName(node, [], where);
+      nodes.push({ ...node, workflowName: definition.name, workflowVersion: definition.version });
+      definitions.push(...all);
+    }
+    return { nodes, definitions };
   }
 
   /** Writes into the spec which version each nested workflow is. */
@@ -75,7 +103,7 @@ export class Submission {
       if (node.nodeType !== 3) continue;
       const given = tasks[place]?.nestedWorkflow;
       byName ||= typeof given !== "object";
-      const inner = typeof given === "object" ? await this.prepare(given, above) : await this.#byName(node, above);
+      const inner = typeof given === "object" ? await this.prepare(given, above) : await this.#byName(node, above, `task "${node.nodeName}"`);
       node.workflowName = inner.definition.name;
       node.workflowVersion = inner.definition.version;
       all.push(...inner.all);
@@ -83,22 +111,33 @@ export class Submission {
     return { all, byName };
   }
 
-  async #byName(node: NodeSpec, above: readonly string[]): Promise<Prepared> {
-    const name = node.workflowName ?? String(node.jobId);
-    if (node.workflowVersion !== undefined) {
-      const definition = await this.#definitions.load(name, node.workflowVersion);
-      return { definition, all: [definition] };
-    }
+  async #byName(node: NodeSpec, above: readonly string[], where: string): Promise<Prepared> {
+    const { workflowName: name = String(node.jobId), workflowVersion: version } = node;
     const known = this.#known.get(name);
-    if (known !== undefined) return await this.prepare(known, above);
+    if (known !== undefined && (version === undefined || version === known.version)) return await this.prepare(known, above);
+    if (version !== undefined) return await this.#byVersion(name, version, where);
     const latest = await this.#definitions.latest(name);
     if (latest === undefined) {
       throw new EngineError(
         "WORKFLOW_UNKNOWN",
-        `task "${node.nodeName}" nests workflow "${name}", which was never submitted and is not among the engine's "workflows"`,
+        `${where} nests workflow "${name}", which was never submitted and is not among the engine's "workflows"`,
       );
     }
     return await this.prepare(Workflow.fromJSON(latest.spec, { name }), above);
+  }
+
+  async #byVersion(name: string, version: string, where: string): Promise<Prepared> {
+    try {
+      const definition = await this.#definitions.load(name, version);
+      return { definition, all: [definition] };
+    } catch (error) {
+      if (!hasCode(error, "WORKFLOW_UNKNOWN")) throw error;
+      throw new EngineError(
+        "WORKFLOW_UNKNOWN",
+        `${where} nests workflow "${name}" in version ${version}, which was never submitted and is not among the engine's "workflows"`,
+        { cause: error },
+      );
+    }
   }
 
   #define(name: string, spec: DagSpec, version: string): Definition {
@@ -113,15 +152,18 @@ export class Submission {
   #check({ name, graph }: Definition): void {
     this.#checkDomain(graph.domain, `workflow "${name}"`);
     for (const task of graph.tasks) {
-      const where = `task "${task.name}" of workflow "${name}"`;
-      this.#checkDomain(task.domain, where);
-      try {
-        if (task.kind === "job") this.#registry.resolve(task);
-        else if (task.kind === "decision") this.#expressions.check(task.params ?? "");
-      } catch (error) {
-        if (error instanceof EngineError) throw new EngineError(error.code, `${where}: ${error.message}`, { cause: error });
-        throw error;
-      }
+      this.#checkTask(task, `task "${task.name}" of workflow "${name}"`);
+    }
+  }
+
+  #checkTask(task: TaskDefinition, where: string): void {
+    this.#checkDomain(task.domain, where);
+    try {
+      if (task.kind === "job") this.#registry.resolve(task);
+      else if (task.kind === "decision") this.#expressions.check(task.params ?? "");
+    } catch (error) {
+      if (error instanceof EngineError) throw new EngineError(error.code, `${where}: ${error.message}`, { cause: error });
+      throw error;
     }
   }
 

@@ -1,26 +1,40 @@
-import { randomFillSync } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Random } from "../base/random.ts";
 
 const poolBytes = 4096;
-const bytesPerUuid = 10;
+
+/** Hex digits of chance in an id; two of them give way to the version and the variant. */
+const digitsPerUuid = 20;
 
 /** Chance from the operating system, drawn in larger portions because ids are made on the hot path. */
 export class SystemRandom implements Random {
-  readonly #pool = Buffer.alloc(poolBytes);
-  #used = poolBytes;
+  #digits = "";
+  #used = 0;
+  #timeMs = -1;
+  #time = "";
 
   next(): number {
     return Math.random();
   }
 
   uuid(nowMs: number): string {
-    if (this.#used + bytesPerUuid > poolBytes) {
-      randomFillSync(this.#pool);
-      this.#used = 0;
-    }
+    if (this.#used + digitsPerUuid > this.#digits.length) this.#draw();
+    if (nowMs !== this.#timeMs) this.#setTime(nowMs);
+    const at = this.#used;
+    this.#used += digitsPerUuid;
+    const digits = this.#digits;
+    const variant = "89ab".charAt(Number.parseInt(digits.charAt(at + 3), 16) & 3);
+    return `${this.#time}-7${digits.slice(at, at + 3)}-${variant}${digits.slice(at + 4, at + 7)}-${digits.slice(at + 7, at + 19)}`;
+  }
+
+  #draw(): void {
+    this.#digits = randomBytes(poolBytes).toString("hex");
+    this.#used = 0;
+  }
+
+  #setTime(nowMs: number): void {
     const time = nowMs.toString(16).padStart(12, "0");
-    const random = this.#pool.toString("hex", this.#used, (this.#used += bytesPerUuid));
-    const variant = "89ab".charAt(Number.parseInt(random.charAt(3), 16) & 3);
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`;
+    this.#timeMs = nowMs;
+    this.#time = `${time.slice(0, 8)}-${time.slice(8)}`;
   }
 }

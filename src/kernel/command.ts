@@ -13,7 +13,7 @@ export type Command =
   /** Stop them, whatever they do; nothing is answered. */
   | { readonly type: "AbortTasks"; readonly tasks: readonly number[] }
   | { readonly type: "EvaluateDecision"; readonly task: number; readonly attempt: number }
-  | { readonly type: "StartChild"; readonly task: number; readonly childId: string; readonly parent: ParentAddress }
+  | StartChild
   | { readonly type: "TellChild"; readonly childId: string; readonly tell: ChildOrder }
   | TellParent;
 
@@ -22,6 +22,13 @@ export type ChildOrder =
   | { readonly type: "ResumeWorkflow" }
   | { readonly type: "CancelWorkflow"; readonly reason: string }
   | { readonly type: "RetryWorkflow"; readonly parent: ParentAddress };
+
+export interface StartChild {
+  readonly type: "StartChild";
+  readonly task: number;
+  readonly childId: string;
+  readonly parent: ParentAddress;
+}
 
 export interface TellParent {
   readonly type: "TellParent";

@@ -18,6 +18,8 @@ export type Event =
   | { readonly type: "InstanceResumed" }
   | InstanceEnded
   | InstanceReopened
+  /** A child that needed no retry: another attempt of the parent's task waits for its end. */
+  | { readonly type: "ParentChanged"; readonly parent: ParentAddress }
   | { readonly type: "ContextPatched"; readonly patch: ContextPatch }
   /** Handed to the dispatcher, each with its next attempt. */
   | { readonly type: "TasksScheduled"; readonly tasks: readonly number[] }
@@ -67,7 +69,7 @@ export interface InstanceReopened {
   readonly reset: readonly number[];
   /** Of these, nested workflows start a new child instead of retrying the one they have. */
   readonly anew?: readonly number[];
-  /** Sub-tasks whose parent runs again and will generate its own. */
+  /** Sub-tasks, also those that users added, whose parent runs again and will generate its own. */
   readonly removed?: readonly number[];
   /** These are as the user says from now on. */
   readonly settled?: readonly SettledByUser[];
@@ -81,6 +83,8 @@ export interface SettledByUser {
   readonly task: number;
   readonly status: "Success" | "Skipped";
   readonly output?: Payload;
+  /** Of a decision: the out-edges that this result does not take. */
+  readonly edgesOff?: readonly number[];
 }
 
 /** Top-level keys overwrite, null removes. */

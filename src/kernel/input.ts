@@ -22,8 +22,7 @@ export type Input =
   | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
   | NodeStarted
   | NodeCompleted
-  /** The dispatcher took these back before they started. */
-  | { readonly type: "NodesWithdrawn"; readonly runs: readonly TaskAttempt[] }
+  | NodesWithdrawn
   | DecisionEvaluated
   | ChildEnded
   /** Some wake-up of the instance may be due: retries, its deadline. */
@@ -81,10 +80,14 @@ export type Outcome =
   /** Lost with its process, worker or member. */
   | { readonly kind: "lost" };
 
-export interface DecisionEvaluated {
+/** The dispatcher took these back before they started. */
+export interface NodesWithdrawn {
+  readonly type: "NodesWithdrawn";
+  readonly runs: readonly TaskAttempt[];
+}
+
+export interface DecisionEvaluated extends TaskAttempt {
   readonly type: "DecisionEvaluated";
-  readonly task: number;
-  readonly attempt: number;
   readonly value: { readonly ok: unknown } | { readonly failure: Failure };
 }
 

@@ -23,8 +23,10 @@ export const defaultRetryPolicy: RetryPolicy = {
 
 /** `retriesUsed` counts those already made: 0 gives the wait before the first. `chance` is in [0, 1). */
 export function retryDelayMs(policy: RetryPolicy, retriesUsed: number, chance: number): number {
-  const wait = Math.min(policy.initialMs * policy.factor ** retriesUsed, policy.maxMs);
-  return Math.round(wait * (1 + policy.jitter * chance));
+  // Late in a long row of retries the power is no longer a number, and nothing times infinity is none either.
+  const growth = Math.min(policy.factor ** retriesUsed, Number.MAX_VALUE);
+  const wait = policy.initialMs * growth * (1 + policy.jitter * chance);
+  return Math.round(Math.min(wait, policy.maxMs));
 }
 
 export function isRetryable(policy: RetryPolicy, failure: Failure): boolean {

@@ -25,7 +25,6 @@ import { allOutputs, type Payloads, parseTexts, predecessorOutputs, readTexts, t
 export interface ActorHost {
   readonly limits: MachineLimits;
   readonly expressions: Expressions;
-  readonly workerAddress: string;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** The actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with what comes. */
@@ -54,10 +53,13 @@ export class InstanceActor implements TaskOwner {
   /** Definitions that its first turn brings along, in case the store has them not yet. */
   starting: readonly Definition[] = [];
   #inbox: Message[] = [];
+  #lostWithProcess: Set<number> | undefined;
   #turns = 0;
   #events = 0;
   /** What jobs may see: nothing that is not durable. */
   #committedContext: Context;
+  /** Of tasks whose parameters are being changed: what they are until that is durable. */
+  #committedParams: Map<number, string> | undefined;
 
   constructor(host: ActorHost, definition: Definition, id: string, key: number) {
     this.host = host;
@@ -98,19 +100,29 @@ export class InstanceActor implements TaskOwner {
 
   /**
    * Hands the dispatcher again what was with it when the earlier life ended. After an unclean end, an attempt whose
-   * start is on record was lost with its process; any other may have been, so it starts cautiously.
+   * start is on record was lost with its process; any other may have been, so it starts cautiously. Where nothing new
+   * is to start, because the instance pauses or fails, what had not started is taken back instead.
    */
   resumeTasks(wasClean: boolean): TaskRun[] {
     const runs: TaskRun[] = [];
     const { state } = this.machine;
+    for (const task of this.machine.decisionsInFlight()) this.decideLater(task, state.attempt(task));
     for (const task of this.machine.jobsInFlight()) {
       if (!wasClean && state.phase(task) === Phase.running) {
         const { generation } = state;
         const attempt = state.record(task)?.attempt ?? 0;
+        (this.#lostWithProcess ??= new Set()).add(task);
         this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome: { kind: "lost" } } });
+      } else if (state.phase(task) === Phase.scheduled && (state.pausing || state.failing)) {
+        this.tell({ input: { type: "NodesWithdrawn", runs: [{ task, attempt: state.attempt(task) }] } });
       } else runs.push(new InstanceTaskRun(this, task, !wasClean));
     }
     return runs;
+  }
+
+  /** In the life before this one. A thread that dies takes nobody along, so such a loss is another matter. */
+  wasLostWithProcess(task: number): boolean {
+    return this.#lostWithProcess?.has(task) ?? false;
   }
 
   tell(message: Message, urgency: "now" | "later" = "now"): void {
@@ -121,18 +133,15 @@ export class InstanceActor implements TaskOwner {
   // What the dispatcher reports
 
   started(run: InstanceTaskRun, execution: Required<Execution>): void {
-    if (run.confirmStart !== undefined) return;
     const { task, attempt, generation } = run;
-    this.tell({ input: { type: "NodeStarted", task, attempt, generation, ...execution } }, "later");
+    const urgency = run.confirmStart === undefined ? "later" : "now";
+    this.tell({ input: { type: "NodeStarted", task, attempt, generation, ...execution } }, urgency);
   }
 
-  /** Durable before the job runs. */
-  confirmStart(run: InstanceTaskRun): Promise<void> {
-    const { task, attempt, generation } = run;
+  /** Resolves when the start, told just before, is durable: a question is answered no sooner. */
+  confirmStart(): Promise<void> {
     const { promise, ...reply } = Promise.withResolvers<void>();
-    const worker = this.host.workerAddress;
-    const startedAt = this.lastTurnAt;
-    this.tell({ input: { type: "NodeStarted", task, attempt, generation, worker, startedAt }, reply });
+    this.tell({ query: () => undefined, reply });
     return promise;
   }
 
@@ -188,6 +197,7 @@ export class InstanceActor implements TaskOwner {
   #take(message: Told, open: InstanceTurn, turn: Turn, payloads: PayloadRows): void {
     const events = turn.events.length;
     const rows = payloads.rows.length;
+    if (message.input.type === "UpdateParams") this.#keepParams(message.input.task);
     try {
       this.machine.handle(payloads.extract(message.input), turn);
       this.#carryOut(open, turn);
@@ -200,15 +210,16 @@ export class InstanceActor implements TaskOwner {
     if (turn.events.length === events) payloads.rows.length = rows;
   }
 
-  /** Decisions are settled inside the turn; everything else waits for the commit. */
+  /** Decisions are settled inside the turn if what they look at is at hand; everything else waits for the commit. */
   #carryOut(open: InstanceTurn, turn: Turn): void {
     for (let command = turn.commands.shift(); command !== undefined; command = turn.commands.shift()) {
       if (command.type !== "EvaluateDecision") {
         open.after(this.#fixAttempts(command));
         continue;
       }
-      const answer = this.#evaluate(command.task, command.attempt);
-      if (answer !== undefined) this.machine.handle(answer, turn);
+      const answer = this.#decideNow(command.task, command.attempt);
+      if (answer === undefined) open.after(command);
+      else this.machine.handle(answer, turn);
     }
   }
 
@@ -227,19 +238,19 @@ export class InstanceActor implements TaskOwner {
     return tasks.map((task) => attemptId(address, task, state.record(task)?.attempt ?? 0));
   }
 
-  #evaluate(task: number, attempt: number): DecisionEvaluated | undefined {
-    const { state } = this.machine;
-    const outputs = predecessorOutputs(this.machine, task);
-    const context = Object.fromEntries(state.context.entries);
-    const texts = { context: textsAtHand(context), outputs: textsAtHand(outputs) };
-    if (texts.context !== undefined && texts.outputs !== undefined) {
-      return this.#decide(task, attempt, { context: texts.context, outputs: texts.outputs });
-    }
-    this.#readInputs(context, outputs).then(
+  #decideNow(task: number, attempt: number): DecisionEvaluated | undefined {
+    const context = textsAtHand(Object.fromEntries(this.machine.state.context.entries));
+    const outputs = textsAtHand(predecessorOutputs(this.machine, task));
+    return context && outputs && this.#decide(task, attempt, { context, outputs });
+  }
+
+  /** What it looks at has to be read from the store, where it is by now. */
+  decideLater(task: number, attempt: number): void {
+    const context = Object.fromEntries(this.machine.state.context.entries);
+    this.#readInputs(context, predecessorOutputs(this.machine, task)).then(
       (inputs) => this.tell({ input: this.#decide(task, attempt, inputs) }),
       (error: unknown) => this.host.failed(this, error),
     );
-    return undefined;
   }
 
   #decide(task: number, attempt: number, inputs: TaskInputs): DecisionEvaluated {
@@ -260,6 +271,17 @@ export class InstanceActor implements TaskOwner {
   committed(row: InstanceRow | undefined): void {
     this.row = row;
     this.#committedContext = this.machine.state.context;
+    this.#committedParams?.clear();
+  }
+
+  /** As JSON text; like the context, nothing that is not durable. */
+  paramsOf(task: number): string {
+    return this.#committedParams?.get(task) ?? this.machine.state.params(task) ?? "";
+  }
+
+  #keepParams(task: number): void {
+    const kept = (this.#committedParams ??= new Map<number, string>());
+    if (!kept.has(task)) kept.set(task, this.machine.state.params(task) ?? "");
   }
 
   run(task: number): TaskRun {
@@ -282,5 +304,5 @@ export class InstanceActor implements TaskOwner {
 
 /** A command as it waits for its cause to be durable. */
 export type Effect =
-  | Exclude<Command, { type: "EvaluateDecision" | "WithdrawTasks" | "AbortTasks" }>
+  | Exclude<Command, { type: "WithdrawTasks" | "AbortTasks" }>
   | { readonly type: "WithdrawTasks" | "AbortTasks"; readonly attemptIds: readonly string[] };

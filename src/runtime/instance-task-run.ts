@@ -16,6 +16,7 @@ export class InstanceTaskRun implements TaskRun {
   readonly successors: number;
   readonly timeoutMs: number;
   readonly interruptions: number;
+  readonly isLastChance: boolean;
   readonly confirmStart?: () => Promise<void>;
   readonly owner: TaskOwner;
   readonly task: number;
@@ -41,12 +42,14 @@ export class InstanceTaskRun implements TaskRun {
     this.successors = state.successors(task);
     this.timeoutMs = definition.timeoutMs;
     this.interruptions = record?.interruptions ?? 0;
-    if (cautious || this.interruptions > 0) this.confirmStart = () => actor.confirmStart(this);
+    const wasLost = cautious || actor.wasLostWithProcess(task);
+    this.isLastChance = wasLost && this.interruptions > 0 && this.interruptions >= actor.host.limits.interruptionsMax;
+    if (cautious || this.interruptions > 0) this.confirmStart = () => actor.confirmStart();
   }
 
   /** Read when the attempt starts: a user may change them until then. */
   get params(): string {
-    return this.#actor.machine.state.params(this.task) ?? "";
+    return this.#actor.paramsOf(this.task);
   }
 
   inputs(): TaskInputs | Promise<TaskInputs> {

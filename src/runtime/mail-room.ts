@@ -19,11 +19,15 @@ export interface MailShard {
   shardOf(instanceId: string): number;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** Resolves when the child can be told things; `committed` when it exists for good. */
-  startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<{ committed: Promise<void> }>;
+  startChild(
+    letter: StartChild,
+    context: Readonly<Record<string, string>>,
+    options: { origin: Origin; reuse: boolean },
+  ): Promise<{ committed: Promise<void> }>;
   /** `INSTANCE_UNKNOWN`, `INSTANCE_PARKED`. */
   tellInstance(id: string, message: Message): Promise<void>;
-  /** Whether the instance is the parent's own child: its letter came twice. */
-  isChildOf(id: string, parentKey: number): Promise<boolean>;
+  /** If the instance is the parent's own child, what it has to tell about its end. */
+  childOf(parent: ParentAddress, id: string): Promise<{ end: Letter | undefined } | undefined>;
   /** A commit of the shard's own, when it is its turn. */
   commit(changes: Changes): Promise<void>;
   post(row: OutboxRow, letter: Letter): void;
@@ -85,9 +89,10 @@ export class MailRoom {
       } else if (letter.kind === "tell-child") {
         await this.#shard.tellInstance(letter.to, { input: letter.order, origin });
       } else if (letter.kind === "void") {
-        await this.#answerForChild(undefined, origin, undefined);
+        await this.#done(origin);
       } else await this.#shard.tellInstance(letter.to, { input: await childEnded(letter, read), origin });
     } catch (error) {
+      if (isPassing(error)) throw error;
       await this.#undeliverable(letter, origin, error);
     }
   }
@@ -95,17 +100,33 @@ export class MailRoom {
   /** Does not wait for the child's first commit: many children share one. */
   async #startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<void> {
     try {
-      const { committed } = await this.#shard.startChild(letter, context, origin);
+      const { committed } = await this.#startNew(letter, context, origin);
       committed.catch((error: unknown) => this.#refuse(letter, origin, error)).catch(this.#logStuck(letter));
     } catch (error) {
-      const isAgain = hasCode(error, "INSTANCE_EXISTS") && (await this.#shard.isChildOf(letter.to, letter.parent.key));
-      await this.#answerForChild(isAgain ? undefined : letter.parent, origin, error);
+      const known = hasCode(error, "INSTANCE_EXISTS") ? await this.#shard.childOf(letter.parent, letter.to) : undefined;
+      if (known !== undefined) return await this.#done(origin, known.end);
+      if (isPassing(error)) throw error;
+      await this.#answerForChild(letter.parent, origin, error);
+    }
+  }
+
+  /** A child's id is made of its parent's: one that is used again finds the finished child of its earlier life. */
+  async #startNew(
+    letter: StartChild,
+    context: Readonly<Record<string, string>>,
+    origin: Origin,
+  ): Promise<{ committed: Promise<void> }> {
+    try {
+      return await this.#shard.startChild(letter, context, { origin, reuse: false });
+    } catch (error) {
+      if (!hasCode(error, "INSTANCE_EXISTS") || (await this.#shard.childOf(letter.parent, letter.to))) throw error;
+      return await this.#shard.startChild(letter, context, { origin, reuse: true });
     }
   }
 
   /** A child that the engine's stop left unwritten is not refused: its letter comes again. */
   async #refuse(letter: StartChild, origin: Origin, error: unknown): Promise<void> {
-    if (!hasCode(error, "ENGINE_STATE")) await this.#answerForChild(letter.parent, origin, error);
+    if (!isPassing(error)) await this.#answerForChild(letter.parent, origin, error);
   }
 
   #logStuck(letter: Letter): (error: unknown) => void {
@@ -120,19 +141,29 @@ export class MailRoom {
     await this.#answerForChild(retried, origin, error);
   }
 
-  /** In one commit: the letter is done with, and its parent will hear that the child is not to be had. */
+  /** The parent will hear that the child is not to be had. */
   async #answerForChild(parent: ParentAddress | undefined, origin: Origin, error: unknown): Promise<void> {
-    const changes = noChanges();
-    changes.marks.push(...this.consumed([origin]));
-    if (parent === undefined) return await this.#shard.commit(changes);
+    if (parent === undefined) return await this.#done(origin);
     const { id: to, task, attempt, generation } = parent;
     const reason = messageOf(error);
-    const letter: TellParent = { kind: "tell-parent", from: 0, to, task, attempt, generation, status: "Failed", reason, outputs: {} };
-    const row = this.#shard.outbox.address(this.#shard.shardOf(to), letter);
+    await this.#done(origin, { kind: "tell-parent", from: 0, to, task, attempt, generation, status: "Failed", reason, outputs: {} });
+  }
+
+  /** In one commit: the letter is done with, and its answer is on its way. */
+  async #done(origin: Origin, answer?: Letter): Promise<void> {
+    const changes = noChanges();
+    changes.marks.push(...this.consumed([origin]));
+    if (answer === undefined) return await this.#shard.commit(changes);
+    const row = this.#shard.outbox.address(this.#shard.shardOf(answer.to), answer);
     changes.outbox.push(row);
     await this.#shard.commit(changes);
-    this.#shard.post(row, letter);
+    this.#shard.post(row, answer);
   }
+}
+
+/** It says nothing about the letter: the letter comes again at the next start. */
+function isPassing(error: unknown): boolean {
+  return hasCode(error, "ENGINE_STATE") || hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_UNAVAILABLE");
 }
 
 async function childEnded(letter: TellParent, read: (refs: readonly number[]) => Promise<string[]>): Promise<ChildEnded> {

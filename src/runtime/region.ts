@@ -1,8 +1,10 @@
 import { messageOf } from "../base/error.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Input } from "../kernel/input.ts";
+import { hasEnded } from "../kernel/status.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
-import type { OutboxRow } from "../stores/store.ts";
+import { noChanges, type OutboxRow } from "../stores/store.ts";
+import type { Definition } from "./definitions.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import type { CommittedTurn } from "./message.ts";
@@ -14,6 +16,15 @@ type RegionParts = Omit<
   ShardParts,
   "gates" | "shardOf" | "post" | "acknowledge" | "hasSubscribers" | "publish"
 >;
+
+export interface RegionCounts {
+  readonly unfinished: number;
+  readonly inMemory: number;
+  readonly parked: number;
+  readonly droppedReports: number;
+  /** Ids of instances that have made no progress since they were found to be stuck. */
+  readonly stuck: readonly string[];
+}
 
 export type TurnListener = (turn: CommittedTurn) => void;
 
@@ -28,7 +39,7 @@ export class Region {
     this.#parts = parts;
     this.#gates = new WorkflowGates({
       unfinished: (workflow) => this.#unfinished(workflow),
-      admit: (id) => void this.#admit(id),
+      admit: (workflow, id) => void this.#admit(workflow, id),
     });
     const listeners = this.#listeners;
     const shared: ShardParts = {
@@ -51,11 +62,14 @@ export class Region {
   async open(): Promise<void> {
     const resumes = [];
     for (const shard of this.#shards) resumes.push(await shard.open());
+    const letters: OutboxRow[] = [];
     for (const shard of this.#shards) {
       const marks = new Map(this.#shards.map((target) => [target.number, target.markOf(shard.number)]));
-      for (const row of await shard.reopenOutbox(marks)) this.#post(row, JSON.parse(row.body) as Letter);
+      letters.push(...(await shard.reopenOutbox(marks)));
     }
+    // Only now, when every shard knows which numbers its letters had: a letter that is read may lead to others.
     for (const resume of resumes) resume();
+    for (const row of letters) this.#post(row, JSON.parse(row.body) as Letter);
     await this.#restoreGates();
   }
 
@@ -84,7 +98,11 @@ export class Region {
     return this.#shardOf(id).awaitEnd(id);
   }
 
-  unpark(id: string): Promise<boolean> {
+  isParked(id: string): boolean {
+    return this.#shardOf(id).isParked(id);
+  }
+
+  unpark(id: string): Promise<void> {
     return this.#shardOf(id).unpark(id);
   }
 
@@ -98,11 +116,22 @@ export class Region {
     return this.#gates.fullFor(workflow);
   }
 
-  /** Of ended instances. */
-  async purge(instances: readonly { key: number; id: string }[]): Promise<void> {
+  /** Makes definitions durable ahead of the turn that refers to them. */
+  async saveDefinitions(definitions: readonly Definition[]): Promise<void> {
+    const now = this.#parts.clock.now();
+    const rows = definitions.flatMap((definition) => this.#parts.definitions.unstored(definition, now) ?? []);
+    if (rows.length === 0) return;
+    await this.#shards[0]?.commit({ ...noChanges(), definitions: [...new Set(rows)] });
+    for (const { name, version } of rows) this.#parts.definitions.stored(name, version);
+  }
+
+  /** Of ended instances. Gives back how many are gone. */
+  async purge(instances: readonly { key: number; id: string }[]): Promise<number> {
+    let gone = 0;
     for (const [number, group] of Map.groupBy(instances, ({ key }) => shardOfKey(key))) {
-      await this.#shards[number]?.purge(group);
+      gone += (await this.#shards[number]?.purge(group)) ?? 0;
     }
+    return gone;
   }
 
   subscribe(listener: TurnListener): () => void {
@@ -114,14 +143,15 @@ export class Region {
     return this.#shards.flatMap((shard) => shard.sweep(options));
   }
 
-  get counts(): { unfinished: number; inMemory: number; parked: number; droppedReports: number } {
-    const counts = { unfinished: 0, inMemory: 0, parked: 0, droppedReports: 0 };
+  get counts(): RegionCounts {
+    const counts = { unfinished: 0, inMemory: 0, parked: 0, droppedReports: 0, stuck: new Array<string>() };
     for (const shard of this.#shards) {
       counts.droppedReports += shard.droppedReports;
       for (const entry of shard.entries) {
-        counts.unfinished++;
+        if (!hasEnded(entry.status)) counts.unfinished++;
         if (entry.actor !== undefined) counts.inMemory++;
         if (entry.parked !== undefined) counts.parked++;
+        if (entry.isReportedStuck) counts.stuck.push(entry.id);
       }
     }
     return counts;
@@ -141,8 +171,9 @@ export class Region {
 
   *#unfinished(workflow: string): Iterable<UnfinishedInstance> {
     for (const shard of this.#shards) {
-      for (const { id, workflow: of, status } of shard.entries) {
-        if (of === workflow) yield { id, isWaiting: status === "Ready" };
+      for (const { id, workflow: of, status, parked } of shard.entries) {
+        const isWaiting = status === "Ready";
+        if (of === workflow && !(isWaiting && parked !== undefined)) yield { id, isWaiting };
       }
     }
   }
@@ -150,7 +181,9 @@ export class Region {
   async #restoreGates(): Promise<void> {
     const waiting = new Map<string, string>();
     for (const shard of this.#shards) {
-      for (const { workflow, status, id } of shard.entries) if (status === "Ready") waiting.set(workflow, id);
+      for (const { workflow, status, id, parked } of shard.entries) {
+        if (status === "Ready" && parked === undefined) waiting.set(workflow, id);
+      }
     }
     for (const [workflow, id] of waiting) {
       const limit = await this.ask(id, (_, actor) => actor.definition.spec.maxInstances);
@@ -158,10 +191,12 @@ export class Region {
     }
   }
 
-  async #admit(id: string): Promise<void> {
+  /** One that cannot take its place leaves it to the next. */
+  async #admit(workflow: string, id: string): Promise<void> {
     try {
-      await this.tell(id, () => ({ type: "AdmitWorkflow" }));
+      await this.#shardOf(id).tellInstance(id, { input: { type: "AdmitWorkflow" } });
     } catch (error) {
+      this.#gates.left(workflow, id);
       this.#parts.logger.error({ instanceId: id, error: messageOf(error) }, "a waiting instance could not be admitted");
     }
   }

@@ -16,6 +16,7 @@ export class Residents {
   readonly #host: ActorHost;
   readonly #onBroken: (entry: InstanceEntry, row: InstanceRow | undefined, error: unknown) => void;
   readonly #entries = new Map<string, InstanceEntry>();
+  #purges = 0;
 
   constructor(options: {
     shard: number;
@@ -46,6 +47,17 @@ export class Residents {
 
   delete(id: string): void {
     this.#entries.delete(id);
+  }
+
+  /** These were purged. Gives back those that somebody had brought into memory meanwhile. */
+  forget(purged: readonly { key: number; id: string }[]): InstanceEntry[] {
+    this.#purges++;
+    const entries = purged.flatMap(({ key, id }) => {
+      const entry = this.#entries.get(id);
+      return entry?.key === key && entry.actor?.hasEnded ? [entry] : [];
+    });
+    for (const { id } of entries) this.#entries.delete(id);
+    return entries;
   }
 
   /** Makes an entry of every unfinished instance; gives back the rows. */
@@ -109,12 +121,14 @@ export class Residents {
   }
 
   async #loadFinished(id: string): Promise<void> {
+    const purges = this.#purges;
     const finished = await this.#store.findFinished(id);
     if (finished === undefined) throw unknownInstance(id);
     const { key, workflow, version, status, endedAt } = finished;
     const definition = await this.#definitions.load(workflow, version);
     const history = await this.#store.loadHistory([key]);
-    if (this.#entries.has(id)) return;
+    // It came into memory by another way, or may have been purged while it was read: the caller looks again.
+    if (this.#entries.has(id) || purges !== this.#purges) return;
     const entry = new InstanceEntry({ id, key, workflow, status, at: endedAt });
     const actor = this.#restore(entry, definition, history, undefined);
     if (actor === undefined) throw parkedError(entry);

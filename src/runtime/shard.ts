@@ -3,13 +3,15 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { ParentAddress } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Input, StartWorkflow } from "../kernel/input.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import { firstKey } from "../stores/instance-key.ts";
 import { type Changes, type InstanceRow, noChanges, type OutboxRow, type Store } from "../stores/store.ts";
-import { Committer } from "./committer.ts";
+import { endFor, startsOfChildren } from "./children.ts";
+import { Committer, type Rejected } from "./committer.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import type { Expressions } from "./expression.ts";
 import { type ActorHost, type Effect, InstanceActor } from "./instance-actor.ts";
@@ -43,7 +45,6 @@ export interface ShardParts {
   readonly expressions: Expressions;
   readonly gates: WorkflowGates;
   readonly limits: MachineLimits;
-  readonly workerAddress: string;
   readonly owner: string;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   /** Where an instance of that id lives. */
@@ -85,7 +86,6 @@ export class Shard implements ActorHost, MailShard {
   readonly number: number;
   readonly limits: MachineLimits;
   readonly expressions: Expressions;
-  readonly workerAddress: string;
   readonly logger: Logger;
   readonly outbox: Outbox;
   /** Reports that came too late to matter. */
@@ -100,14 +100,15 @@ export class Shard implements ActorHost, MailShard {
   #isLaterArmed = false;
   #pumping: Promise<void> | undefined;
   #isPumpQueued = false;
-  #isClosed = false;
+  #isClosing = false;
+  /** Why it does nothing more. */
+  #closedBy: unknown;
 
   constructor(number: number, parts: ShardParts) {
     this.number = number;
     this.#parts = parts;
     this.limits = parts.limits;
     this.expressions = parts.expressions;
-    this.workerAddress = parts.workerAddress;
     this.logger = parts.logger;
     this.outbox = new Outbox(number);
     this.#mailRoom = new MailRoom(this);
@@ -127,13 +128,16 @@ export class Shard implements ActorHost, MailShard {
 
   /** Waits for a store that is away: no job fails because its inputs could not be read. */
   async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
-    const { store, clock } = this.#parts;
+    return await this.#patiently(() => this.#parts.store.readPayloads(instance, refs));
+  }
+
+  async #patiently<T>(read: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await store.readPayloads(instance, refs);
+        return await read();
       } catch (error) {
-        if (!hasCode(error, "STORE_UNAVAILABLE") || this.#isClosed) throw error;
-        await new Promise<void>((resolve) => clock.after(readAgainMs, resolve));
+        if (!hasCode(error, "STORE_UNAVAILABLE") || this.#isClosing || this.isClosed) throw error;
+        await new Promise<void>((resolve) => this.#parts.clock.after(readAgainMs, resolve));
       }
     }
   }
@@ -151,7 +155,7 @@ export class Shard implements ActorHost, MailShard {
   }
 
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#closedBy !== undefined;
   }
 
   get entries(): Iterable<InstanceEntry> {
@@ -188,11 +192,11 @@ export class Shard implements ActorHost, MailShard {
 
   /** Writes what is still to be written, and that nothing runs any more. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     this.#wakes.stop();
     await this.#mailRoom.settled();
     await this.#flush();
-    this.#isClosed = true;
-    this.#failAll(new EngineError("ENGINE_STATE", "the engine was stopped"));
+    this.#failAll((this.#closedBy ??= new EngineError("ENGINE_STATE", "the engine was stopped")));
     await this.#committer?.close({ ...noChanges(), outboxAcked: this.outbox.takeAcked() });
   }
 
@@ -221,6 +225,8 @@ export class Shard implements ActorHost, MailShard {
   async #enter(request: StartRequest): Promise<{ committed: Promise<void> }> {
     const generation = request.isGivenId ? await this.#nextGeneration(request) : 1;
     const { id, definition, input, origin } = request;
+    // Asked again right here: another start of the same id may have come in while this one waited.
+    if (request.isGivenId) this.#refuseExisting(id);
     const { name: workflow, version } = definition;
     const committer = this.#openCommitter();
     const key = (committer.lastKey = Math.max(committer.lastKey, firstKey(this.number) - 1) + 1);
@@ -237,9 +243,8 @@ export class Shard implements ActorHost, MailShard {
   }
 
   async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
-    this.#refuseExisting(id);
+    await this.#refuseActive(id);
     const finished = await this.#parts.store.findFinished(id);
-    this.#refuseExisting(id);
     if (finished !== undefined && !reuse) {
       throw new EngineError(
         "INSTANCE_EXISTS",
@@ -249,35 +254,46 @@ export class Shard implements ActorHost, MailShard {
     return (finished?.generation ?? 0) + 1;
   }
 
+  /** One that has ended may still be on its way out of memory, with its last turn being written. */
+  async #refuseActive(id: string): Promise<void> {
+    while (this.#residents.get(id)?.actor?.hasEnded) await this.ask(id, () => undefined);
+    this.#refuseExisting(id);
+  }
+
   #refuseExisting(id: string): void {
     const entry = this.#residents.get(id);
-    if (entry === undefined || entry.actor?.hasEnded) return;
+    if (entry === undefined) return;
     throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${entry.status}`);
   }
 
   async startChild(
     letter: StartChild,
     context: Readonly<Record<string, string>>,
-    origin: Origin,
+    options: { origin: Origin; reuse: boolean },
   ): Promise<{ committed: Promise<void> }> {
-    const definition = await this.#parts.definitions.load(letter.workflow, letter.version);
-    return await this.#enter({
+    const definition = await this.#patiently(() => this.#parts.definitions.load(letter.workflow, letter.version));
+    const request: StartRequest = {
       id: letter.to,
       isGivenId: true,
-      reuse: false,
       definition,
       definitions: [definition],
       input: { context, parent: letter.parent, trigger: "nested" },
-      origin,
-    });
+      ...options,
+    };
+    return await this.#patiently(() => this.#enter(request));
   }
 
-  async isChildOf(id: string, parentKey: number): Promise<boolean> {
-    return await this.ask(id, (machine) => machine.state.parent?.key === parentKey);
+  async childOf(parent: ParentAddress, id: string): Promise<{ end: Letter | undefined } | undefined> {
+    const question = (machine: DagMachine, actor: InstanceActor): { end: Letter | undefined } | undefined => {
+      if (machine.state.parent?.key !== parent.key) return undefined;
+      const report = endFor(machine, parent);
+      return { end: report && letterOf(actor, report) };
+    };
+    return await this.#patiently(() => this.ask(id, question));
   }
 
   async tellInstance(id: string, message: Message): Promise<void> {
-    await this.#withActor(id, (actor) => actor.tell(message));
+    await this.#patiently(() => this.#withActor(id, (actor) => actor.tell(message)));
   }
 
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
@@ -325,6 +341,7 @@ export class Shard implements ActorHost, MailShard {
 
   /** The actor as it is at its end. */
   async awaitEnd(id: string): Promise<InstanceActor> {
+    if (this.isClosed) throw this.#closedBy;
     const entry = this.#residents.get(id);
     if (entry?.parked !== undefined) throw parkedError(entry);
     if (entry === undefined || entry.actor?.hasEnded) {
@@ -341,12 +358,13 @@ export class Shard implements ActorHost, MailShard {
   }
 
   receive(row: OutboxRow, letter: Letter): void {
-    if (!this.#isClosed) this.#mailRoom.receive(row, letter);
+    if (!this.isClosed) this.#mailRoom.receive(row, letter);
   }
 
   // Actors
 
   arrived(actor: InstanceActor, urgency: "now" | "later"): void {
+    if (this.isClosed) return void this.#abandon(actor, this.#closedBy);
     if (actor.isDirty) return;
     if (urgency === "later") {
       this.#later.add(actor);
@@ -380,17 +398,17 @@ export class Shard implements ActorHost, MailShard {
 
   async #wake(entry: InstanceEntry): Promise<void> {
     try {
-      await this.tellInstance(entry.id, { input: { type: "TimerDue" } });
+      await this.#withActor(entry.id, (actor) => actor.tell({ input: { type: "TimerDue" } }));
     } catch (error) {
       this.logger.error({ instanceId: entry.id, error: messageOf(error) }, "an instance could not be woken");
-      if (!this.#isClosed && entry.parked === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);
+      if (!this.isClosed && entry.parked === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);
     }
   }
 
   // Turns
 
   #queuePump(): void {
-    if (this.#isPumpQueued || this.#pumping !== undefined || this.#isClosed) return;
+    if (this.#isPumpQueued || this.#pumping !== undefined || this.isClosed) return;
     this.#isPumpQueued = true;
     this.#parts.clock.soon(() => {
       this.#isPumpQueued = false;
@@ -398,12 +416,17 @@ export class Shard implements ActorHost, MailShard {
     });
   }
 
+  /** It counts as under way before the first turn is opened: what a broken turn wants written has to wait like others. */
   #pump(): Promise<void> {
-    this.#pumping = this.#commitTurns().then(
-      () => this.#pumped(),
-      (error: unknown) => this.#lose(error),
-    );
-    return this.#pumping;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#pumping = promise;
+    void this.#commitTurns()
+      .then(
+        () => this.#pumped(),
+        (error: unknown) => this.#lose(error),
+      )
+      .then(resolve);
+    return promise;
   }
 
   #pumped(): void {
@@ -420,13 +443,23 @@ export class Shard implements ActorHost, MailShard {
       return;
     }
     changes.outboxAcked = this.outbox.takeAcked();
-    const rejected = await this.#openCommitter().commit(turns, changes);
+    const rejected = await this.#commit(turns, changes);
     const errors = new Map(rejected.map(({ commitment, error }) => [commitment, error]));
     for (const turn of turns) {
       if (errors.has(turn)) this.#reject(turn, errors.get(turn));
       else this.#release(turn);
     }
     for (const { source, number } of changes.marks) this.acknowledge(source, number);
+  }
+
+  /** Whoever waits for one of the turns is told if the shard is lost with it. */
+  async #commit(turns: readonly InstanceTurn[], changes: Changes): Promise<Rejected<InstanceTurn>[]> {
+    try {
+      return await this.#openCommitter().commit(turns, changes);
+    } catch (error) {
+      for (const turn of turns) turn.fail(error);
+      throw error;
+    }
   }
 
   #openTurns(): InstanceTurn[] {
@@ -445,7 +478,7 @@ export class Shard implements ActorHost, MailShard {
   #openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined {
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) {
-      for (const { reply } of actor.abandonInbox()) reply?.reject(unknownInstance(actor.id));
+      this.#abandon(actor, unknownInstance(actor.id));
       return undefined;
     }
     try {
@@ -472,11 +505,11 @@ export class Shard implements ActorHost, MailShard {
     const { actor } = turn;
     turn.committed();
     actor.isBusy = false;
+    for (const row of turn.outbox) this.post(row, JSON.parse(row.body) as Letter);
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return turn.reply();
     if (turn.events.length > 0) this.#follow(entry, turn);
     for (const effect of turn.effects) this.#carryOut(actor, effect);
-    for (const row of turn.outbox) this.post(row, JSON.parse(row.body) as Letter);
     turn.reply();
     if (turn.hasEnded) for (const waiter of entry.waiters.splice(0)) waiter.resolve(actor);
     this.#letGo(actor);
@@ -504,17 +537,19 @@ export class Shard implements ActorHost, MailShard {
     if (effect.type === "RunTasks") for (const task of effect.tasks) dispatcher.enqueue(actor.run(task));
     else if (effect.type === "WithdrawTasks") dispatcher.withdraw(effect.attemptIds);
     else if (effect.type === "AbortTasks") dispatcher.abort(effect.attemptIds);
+    else if (effect.type === "EvaluateDecision") actor.decideLater(effect.task, effect.attempt);
   }
 
-  /** The store will never take the turn: its instance is parked, or, if this was its start, never was. */
+  /** The store will never take the turn: its instance is parked, or stays what it was: ended, or nothing at all. */
   #reject(turn: InstanceTurn, error: unknown): void {
     const { actor } = turn;
     turn.fail(error);
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return;
     if (turn.outbox.length > 0) void this.#voidLetters(turn.outbox, actor);
-    if (actor.row !== undefined || turn.wasReopened) return void this.#park(entry, actor.row, error);
+    if (actor.row !== undefined) return void this.#park(entry, actor.row, error);
     this.#residents.delete(actor.id);
+    this.#dismiss(entry, error);
     this.#parts.gates.left(entry.workflow, entry.id);
   }
 
@@ -530,54 +565,76 @@ export class Shard implements ActorHost, MailShard {
   async #park(entry: InstanceEntry, row: InstanceRow | undefined, error: unknown): Promise<void> {
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     this.logger.error({ instanceId: entry.id, workflow: entry.workflow, reason }, "an instance was parked after an internal error");
-    this.#evict(entry, reason);
+    const origins = this.#evict(entry, reason);
     if (row === undefined) return;
     try {
       const changes = noChanges();
       changes.instances.push({ ...row, parked: reason });
+      changes.marks = this.#mailRoom.consumed(origins);
       await this.commit(changes);
     } catch (cause) {
       this.logger.error({ instanceId: entry.id, error: messageOf(cause) }, "a parked instance could not be marked in the store");
     }
   }
 
-  #evict(entry: InstanceEntry, reason: string): void {
+  /** Gives back which letters it will not read. */
+  #evict(entry: InstanceEntry, reason: string): Origin[] {
     const { actor } = entry;
-    entry.actor = undefined;
+    const { dispatcher } = this.#parts;
     entry.parked = reason;
     this.#wakes.set(entry, undefined);
-    const error = parkedError(entry);
-    for (const waiter of entry.waiters.splice(0)) waiter.reject(error);
-    if (actor === undefined) return;
-    this.#parts.dispatcher.abort(actor.attemptsInFlight());
-    for (const message of actor.abandonInbox()) message.reply?.reject(error);
+    const unread = this.#dismiss(entry, parkedError(entry));
+    entry.actor = undefined;
+    const runs = [...dispatcher.listWaiting(), ...dispatcher.listRunning()].map(({ run }) => run);
+    dispatcher.abort(runs.filter(({ owner }) => owner === actor).map(({ attemptId }) => attemptId));
+    return unread.flatMap((message) => ("origin" in message ? message.origin : []));
   }
 
-  /** Puts a parked instance back into service. False if it is not parked. */
-  async unpark(id: string): Promise<boolean> {
+  isParked(id: string): boolean {
+    return this.#residents.get(id)?.parked !== undefined;
+  }
+
+  /** Puts a parked instance back into service. */
+  async unpark(id: string): Promise<void> {
     const entry = this.#residents.get(id);
-    if (entry?.parked === undefined) return false;
+    if (entry?.parked === undefined) return;
     const changes = noChanges();
     changes.instances.push({ ...(await this.#residents.row(entry)), parked: null });
     await this.commit(changes);
+    // Another call may have been quicker.
+    if (entry.parked === undefined) return;
     entry.parked = undefined;
     await this.#withActor(id, (actor) => {
       this.#wakes.set(entry, actor.machine.nextWake());
       for (const run of actor.resumeTasks(false)) this.#parts.dispatcher.enqueue(run);
+      // Nobody gave it a place while it was parked.
+      const { maxInstances } = actor.definition.spec;
+      if (actor.machine.status === "Ready") this.#parts.gates.rejoin(entry.workflow, id, maxInstances);
+      void this.#askChildren(actor);
     });
-    return true;
   }
 
-  /** Removes every trace of ended instances. */
-  async purge(instances: readonly { key: number; id: string }[]): Promise<void> {
-    const changes = noChanges();
-    for (const { key, id } of instances) {
-      const entry = this.#residents.get(id);
-      if (entry?.key === key && !entry.actor?.hasEnded) continue;
-      if (entry?.key === key) this.#residents.delete(id);
-      changes.purged.push(key);
+  /** Letters that came while it was parked were dropped. Starting a child that is there makes it tell its end again. */
+  async #askChildren(actor: InstanceActor): Promise<void> {
+    const rows: OutboxRow[] = [];
+    for (const start of startsOfChildren(actor.machine)) this.#address(actor, start, rows);
+    if (rows.length === 0) return;
+    try {
+      await this.commit({ ...noChanges(), outbox: rows });
+      for (const row of rows) this.post(row, JSON.parse(row.body) as Letter);
+    } catch (error) {
+      this.logger.error({ instanceId: actor.id, error: messageOf(error) }, "the children of an instance could not be asked");
     }
-    if (changes.purged.length > 0) await this.commit(changes);
+  }
+
+  /** Removes every trace of ended instances, but for those that are being used. Gives back how many. */
+  async purge(instances: readonly { key: number; id: string }[]): Promise<number> {
+    const changes = noChanges();
+    for (const { key, id } of instances) if (this.#residents.get(id)?.key !== key) changes.purged.push(key);
+    if (changes.purged.length === 0) return 0;
+    await this.commit(changes);
+    for (const entry of this.#residents.forget(instances)) this.#dismiss(entry, unknownInstance(entry.id));
+    return changes.purged.length;
   }
 
   /** A change of the shard's own; it waits until no other commit is under way. */
@@ -608,22 +665,33 @@ export class Shard implements ActorHost, MailShard {
   }
 
   #openCommitter(): Committer {
-    if (this.#committer === undefined || this.#isClosed) throw new EngineError("ENGINE_STATE", "the engine is not running");
+    if (this.isClosed) throw this.#closedBy;
+    if (this.#committer === undefined) throw new EngineError("ENGINE_STATE", "the engine is not running");
     return this.#committer;
   }
 
   #lose(error: unknown): void {
     this.#pumping = undefined;
-    this.#isClosed = true;
+    this.#closedBy ??= error;
     this.#wakes.stop();
     this.#failAll(error);
     this.#parts.onFenced(this.number, error);
   }
 
   #failAll(error: unknown): void {
-    for (const entry of this.entries) {
-      for (const waiter of entry.waiters.splice(0)) waiter.reject(error);
-      for (const message of entry.actor?.abandonInbox() ?? []) message.reply?.reject(error);
-    }
+    for (const entry of this.entries) this.#dismiss(entry, error);
+  }
+
+  /** Nobody waits for it any longer. */
+  #dismiss({ actor, waiters }: InstanceEntry, error: unknown): Message[] {
+    for (const waiter of waiters.splice(0)) waiter.reject(error);
+    return actor === undefined ? [] : this.#abandon(actor, error);
+  }
+
+  /** It will have no further turn. Gives back what it had not read. */
+  #abandon(actor: InstanceActor, error: unknown): Message[] {
+    const unread = actor.abandonInbox();
+    for (const { reply } of unread) reply?.reject(error);
+    return unread;
   }
 }

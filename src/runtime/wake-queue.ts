@@ -14,6 +14,7 @@ export class WakeQueue<Sleeper extends object> {
   readonly #alarms = new Map<Sleeper, Alarm<Sleeper>>();
   #timer: Timer | undefined;
   #timerAt = Infinity;
+  #isStopped = false;
 
   constructor(clock: Clock, wake: (sleeper: Sleeper) => void) {
     this.#clock = clock;
@@ -22,6 +23,7 @@ export class WakeQueue<Sleeper extends object> {
 
   /** Replaces the sleeper's earlier wake-up; undefined takes it out. */
   set(sleeper: Sleeper, at: number | undefined): void {
+    if (this.#isStopped) return;
     const alarm = this.#alarms.get(sleeper);
     if (alarm === undefined) {
       if (at === undefined) return;
@@ -38,7 +40,9 @@ export class WakeQueue<Sleeper extends object> {
     this.#arm();
   }
 
+  /** For good: nobody is woken any more. */
   stop(): void {
+    this.#isStopped = true;
     this.#timer?.cancel();
     this.#heap.length = 0;
     this.#alarms.clear();

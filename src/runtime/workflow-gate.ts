@@ -8,12 +8,12 @@ import type { StartWorkflow } from "../kernel/input.ts";
 export class WorkflowGates {
   readonly #gates = new Map<string, Gate>();
   readonly #unfinished: (workflow: string) => Iterable<UnfinishedInstance>;
-  readonly #admit: (instanceId: string) => void;
+  readonly #admit: (workflow: string, instanceId: string) => void;
 
   /** `admit` is called when a waiting instance may start. */
   constructor(options: {
     unfinished: (workflow: string) => Iterable<UnfinishedInstance>;
-    admit: (instanceId: string) => void;
+    admit: (workflow: string, instanceId: string) => void;
   }) {
     this.#unfinished = options.unfinished;
     this.#admit = options.admit;
@@ -38,7 +38,14 @@ export class WorkflowGates {
 
   /** After a restart: goes on admitting those that wait. */
   restore(workflow: string, limit: MaxInstances | undefined): void {
-    this.#fill(this.#limit(workflow, limit));
+    this.#fill(workflow, this.#limit(workflow, limit));
+  }
+
+  /** One that waited, and was left out for a while, waits again. */
+  rejoin(workflow: string, instanceId: string, limit: MaxInstances | undefined): void {
+    const gate = this.#limit(workflow, limit);
+    if (!gate.running.has(instanceId)) gate.waiting.add(instanceId);
+    this.#fill(workflow, gate);
   }
 
   /** How many run, when one more that a user reopens would pass the maximum. */
@@ -57,16 +64,16 @@ export class WorkflowGates {
     if (gate === undefined) return;
     gate.running.delete(instanceId);
     gate.waiting.delete(instanceId);
-    this.#fill(gate);
+    this.#fill(workflow, gate);
     if (gate.running.size === 0 && gate.waiting.size === 0) this.#gates.delete(workflow);
   }
 
-  #fill(gate: Gate): void {
+  #fill(workflow: string, gate: Gate): void {
     for (const instanceId of gate.waiting) {
       if (gate.running.size >= gate.max) return;
       gate.waiting.delete(instanceId);
       gate.running.add(instanceId);
-      this.#admit(instanceId);
+      this.#admit(workflow, instanceId);
     }
   }
 

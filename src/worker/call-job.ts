@@ -2,18 +2,27 @@ import { EngineError } from "../base/error.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import type { Job } from "../authoring/job.ts";
+import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { failureFrom } from "./failure-from.ts";
 
+/** Checks generated sub-tasks against what the engine has, and completes them; rejects with why one could never run. */
+export type AdmitSubTasks = (subTasks: readonly NodeSpec[], parentName: string) => Promise<readonly NodeSpec[]>;
+
 /** Calls the job and turns whatever it does into an outcome. Never throws; answers at once if the job does. */
-export function callJob(job: Pick<Job, "fn">, params: unknown, context: AttemptContext): Outcome | Promise<Outcome> {
+export function callJob(
+  job: Pick<Job, "fn">,
+  params: unknown,
+  context: AttemptContext,
+  admit?: AdmitSubTasks,
+): Outcome | Promise<Outcome> {
   try {
     const output = job.fn(params, context);
-    if (!isThenable(output)) return succeeded(output, context);
+    if (!isThenable(output)) return admitted(succeeded(output, context), context.taskName, admit);
     return Promise.resolve(output).then(
-      (value) => succeeded(value, context),
+      (value) => admitted(succeeded(value, context), context.taskName, admit),
       (error: unknown) => failed(error, context),
     );
   } catch (error) {
@@ -23,6 +32,16 @@ export function callJob(job: Pick<Job, "fn">, params: unknown, context: AttemptC
 
 export function failureOutcome(error: unknown): Outcome {
   return { kind: "failure", failure: failureFrom(error) };
+}
+
+/** The outcome with its sub-tasks as they may join the instance; a failure if one of them may not. */
+export function admitted(
+  outcome: Outcome,
+  taskName: string,
+  admit: AdmitSubTasks | undefined,
+): Outcome | Promise<Outcome> {
+  if (admit === undefined || outcome.kind !== "success" || outcome.subTasks === undefined) return outcome;
+  return admit(outcome.subTasks, taskName).then((subTasks) => ({ ...outcome, subTasks }), failureOutcome);
 }
 
 function succeeded(value: unknown, context: AttemptContext): Outcome {

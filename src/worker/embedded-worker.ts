@@ -6,7 +6,7 @@ import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { AttemptContext, type RunIdentity } from "./attempt-context.ts";
-import { callJob, failureOutcome } from "./call-job.ts";
+import { admitted, type AdmitSubTasks, callJob, failureOutcome } from "./call-job.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 import type { Worker } from "../dispatch/worker.ts";
 
@@ -23,6 +23,8 @@ export interface EmbeddedWorkerOptions {
   readonly address?: string;
   /** How many sub-tasks one attempt may generate. */
   readonly maxSubTasks?: number;
+  /** Without it, sub-tasks are passed on as they were generated. */
+  readonly admitSubTasks?: AdmitSubTasks;
 }
 
 /** The worker inside the engine's own process: jobs run on its event loop, or in threads beside it. */
@@ -32,6 +34,7 @@ export class EmbeddedWorker implements Worker {
   readonly #logger: Logger;
   readonly #threads: ThreadWorker | undefined;
   readonly #subTasksMax: number;
+  readonly #admit: AdmitSubTasks | undefined;
 
   constructor(options: EmbeddedWorkerOptions) {
     this.address = options.address ?? "embedded";
@@ -39,6 +42,7 @@ export class EmbeddedWorker implements Worker {
     this.#logger = options.logger;
     this.#threads = options.threads;
     this.#subTasksMax = options.maxSubTasks ?? 1000;
+    this.#admit = options.admitSubTasks;
   }
 
   hasJob(id: string): boolean {
@@ -88,13 +92,17 @@ export class EmbeddedWorker implements Worker {
   #call({ job, run, abort, inputs, params }: PreparedCall): Outcome | Promise<Outcome> {
     const subTasksMax = this.#subTasksMax;
     if (job.isolation === "inline") {
-      return callJob(job, params, new AttemptContext({ run, inputs, abort, logger: this.#logger, subTasksMax }));
+      const context = new AttemptContext({ run, inputs, abort, logger: this.#logger, subTasksMax });
+      return callJob(job, params, context, this.#admit);
     }
     if (this.#threads === undefined || job.source === undefined) {
       const lacks = job.source === undefined ? "has no source to import" : "finds no threads on this worker";
       return failureOutcome(new EngineError("JOB_INVALID", `job "${job.name}" is to run in a thread but ${lacks}`));
     }
-    return this.#threads.execute({ run: identityOf(run), source: job.source, params, inputs, subTasksMax }, abort);
+    const order = { run: identityOf(run), source: job.source, params, inputs, subTasksMax };
+    return this.#threads
+      .execute(order, abort)
+      .then((outcome) => admitted(outcome, run.taskName, this.#admit));
   }
 }
 

@@ -157,7 +157,7 @@ export function says(code: ErrorCode, ...parts: (string | RegExp)[]): (error: un
 export function readsWell(message: string): void {
   assert.ok(message.length > 15, `too short: ${message}`);
   assert.ok(message.length < 1000, `too long: ${message.slice(0, 200)}`);
-  assert.doesNotMatch(message, /\bundefined\b|\[object|\bNaN\b|is not a function|Cannot read prop|\n/, message);
+  assert.doesNotMatch(message, /(?<!got )\b(?:undefined|NaN)\b|\[object|is not a function|Cannot read prop|\n/, message);
 }
 
 /** After whatever went wrong, a new workflow still runs. */

@@ -25,9 +25,11 @@ interface Spread extends Step {
   readonly deeper?: boolean;
 }
 
+type Body<Params> = (params: Params, ctx: JobContext) => unknown;
+
 /** The jobs of the workload. Each says in the log when it begins and how it ends. */
-export function recoveryJobs(log: SideEffectLog): Job<never>[] {
-  const job = <Params extends Step>(name: string, body: (params: Params, ctx: JobContext) => unknown): Job<never> =>
+export function recoveryJobs(log: SideEffectLog): Job[] {
+  const job = <Params extends Step>(name: string, body: Body<Params>): Job<Params> =>
     defineJob(name, async (params: Params, ctx: JobContext) => {
       log.write("start", ctx.attemptId);
       try {

@@ -10,7 +10,8 @@ export interface SideEffect {
 }
 
 export type What =
-  /** The engine is up. */
+  /** A process begins, and its engine is up. */
+  | "born"
   | "up"
   /** Submit returned. */
   | "accepted"
@@ -19,6 +20,7 @@ export type What =
   | "done"
   | "fail"
   /** What was asked of an instance, written after the call returned. */
+  | "pausing"
   | "paused"
   | "patched"
   | "added"

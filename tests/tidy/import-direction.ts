@@ -15,6 +15,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   worker: ["base", "kernel", "authoring", "dispatch"],
   runtime: ["base", "kernel", "stores", "authoring", "dispatch"],
   engine: ["base", "kernel", "stores", "authoring", "dispatch", "worker", "runtime"],
+  testing: ["base"],
 };
 
 /** All that other folders see of the stores; only doors name a concrete one. */

@@ -9,33 +9,29 @@ import type {
   InstanceCreated,
   InstanceEnded,
   InstanceReopened,
+  SettledByUser,
   TaskFailed,
   TaskStarted,
   TaskSucceeded,
   Trigger,
 } from "../event.ts";
 import { hasEnded, type InstanceStatus } from "../status.ts";
+import { AddedTasks } from "./added-tasks.ts";
 import type { NodeSpec } from "./dag-spec.ts";
 import { defineTask, type Graph, type TaskDefinition } from "./graph.ts";
 import { ReadyQueue } from "./ready-queue.ts";
+import { RetryWaits } from "./retry-waits.ts";
 import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf, type TaskRecord } from "./task-state.ts";
-
-/** A task that joined the instance while it ran. */
-interface AddedTask {
-  readonly definition: TaskDefinition;
-  readonly parent: number;
-  /** Other sub-tasks of the parent that it waits for. */
-  readonly dependsOn: readonly number[];
-}
+import { Waits } from "./waits.ts";
 
 /**
  * A DAG instance as the fold of its events. `apply` only follows what was decided; deciding is `DagMachine`'s.
  *
- * S1  A task's `waitingOn` counts the edges into it that are on and whose source is not complete, and for a sub-task its
- *     parent and siblings likewise. At zero the task is unblocked; it gets there exactly once per generation.
- * S2  A task is *passed* when it succeeded, was skipped, or failed skippably; it is *complete* when its sub-tasks are
- *     complete too. Sub-tasks wait for their parent to be passed, successors for it to be complete.
- * S3  Finishing a task costs its out-degree; only creating, reopening and ending walk the whole graph.
+ * S1  A task is unblocked when it waits for nothing more (`Waits`): exactly once per generation.
+ * S2  A task is *passed* when it succeeded, was skipped, or failed skippably: what comes after it may go on.
+ * S3  Finishing a task costs its out-degree; only starting, reopening and ending walk the whole graph.
+ * S4  What waits to be decided about (`ready`, `toCancel` …) follows from the events too, so that a replayed instance goes
+ *     on exactly as the first would have.
  */
 export class DagState {
   readonly graph: Graph;
@@ -45,9 +41,10 @@ export class DagState {
   trigger: Trigger = "api";
   parent: ParentAddress | undefined;
   status: InstanceStatus = "Ready";
+  /** 0 before it is created. */
   generation = 0;
   maxConcurrentTasks = 0;
-  /** Told to pause, with tasks still running. */
+  /** Told to pause, with tasks still running; or before it could start. */
   pausing = false;
   /** A failure has ended the start of new tasks; what runs may finish. */
   failing = false;
@@ -61,38 +58,34 @@ export class DagState {
   /** Context keys changed since the start: what a child gives back to its parent. */
   readonly changedKeys = new Set<string>();
 
-  /** Ready job and nested-workflow tasks; may hold entries that are no longer ready. */
+  /** Ready job and nested-workflow tasks. */
   readonly ready = new ReadyQueue();
-  /** Unblocked, and waiting for their event: dead branches, disabled nodes, decisions. May hold stale entries. */
-  readonly toCancel: number[] = [];
-  readonly toSkip: number[] = [];
-  readonly toDecide: number[] = [];
-  readonly retryWaits = new Set<number>();
+  /** Unblocked, and waiting for their event: dead branches, disabled nodes, decisions. */
+  readonly toCancel = new Set<number>();
+  readonly toSkip = new Set<number>();
+  readonly toDecide = new Set<number>();
+  readonly retryWaits = new RetryWaits();
   jobsInFlight = 0;
   childrenInFlight = 0;
   decisionsInFlight = 0;
   unfinished = 0;
 
   readonly #phase: Phase[];
-  readonly #waitingOn: number[];
-  readonly #liveIn: number[];
-  readonly #edgeOff: boolean[];
   readonly #records: (TaskRecord | undefined)[];
   readonly #params = new Map<number, string>();
-  readonly #added: AddedTask[] = [];
-  readonly #addedByName = new Map<string, number>();
-  readonly #subTasks = new Map<number, number[]>();
-  readonly #siblingsAfter = new Map<number, number[]>();
-  /** How many sub-tasks of a task are not complete. */
-  readonly #openSubTasks = new Map<number, number>();
+  readonly #added: AddedTasks;
+  readonly #waits: Waits;
 
   constructor(graph: Graph) {
     this.graph = graph;
     this.#phase = new Array<Phase>(graph.size).fill(Phase.waiting);
-    this.#waitingOn = new Array<number>(graph.size).fill(0);
-    this.#liveIn = new Array<number>(graph.size).fill(0);
-    this.#edgeOff = graph.edgeEnabled.map((enabled) => !enabled);
     this.#records = new Array<TaskRecord | undefined>(graph.size).fill(undefined);
+    this.#added = new AddedTasks(graph.size);
+    this.#waits = new Waits(graph, this.#added, {
+      isPassed: (task) => this.isPassed(task),
+      edgesOff: (task) => this.#edgesOff(task),
+      unblocked: (task) => this.#unblock(task),
+    });
   }
 
   get size(): number {
@@ -103,10 +96,6 @@ export class DagState {
     return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight;
   }
 
-  get hasSubTasks(): boolean {
-    return this.#added.length > 0;
-  }
-
   phase(task: number): Phase {
     const phase = this.#phase[task];
     assert(phase !== undefined, "a task number is below the instance's size");
@@ -114,8 +103,7 @@ export class DagState {
   }
 
   definition(task: number): TaskDefinition {
-    const definition =
-      task < this.graph.size ? this.graph.tasks[task] : this.#added[task - this.graph.size]?.definition;
+    const definition = this.graph.tasks[task] ?? this.#added.definition(task);
     assert(definition !== undefined, "a task number is below the instance's size");
     return definition;
   }
@@ -124,33 +112,38 @@ export class DagState {
     return this.#records[task];
   }
 
+  /** Of the attempt that runs, or ran last; 0 before the first. */
+  attempt(task: number): number {
+    return this.#records[task]?.attempt ?? 0;
+  }
+
   params(task: number): string | undefined {
     return this.#params.get(task) ?? this.definition(task).params;
   }
 
   /** The task of that name, if it is still part of the instance. */
   find(name: string): number | undefined {
-    return this.graph.byName.get(name) ?? this.#addedByName.get(name);
+    return this.graph.byName.get(name) ?? this.#added.find(name);
   }
 
   parentOf(task: number): number | undefined {
-    return this.#added[task - this.graph.size]?.parent;
+    return this.#added.parentOf(task);
   }
 
   subTasksOf(task: number): readonly number[] {
-    return this.#subTasks.get(task) ?? [];
+    return this.#added.subTasksOf(task);
   }
 
   siblingsAfter(task: number): readonly number[] {
-    return this.#siblingsAfter.get(task) ?? [];
+    return this.#added.siblingsAfter(task);
   }
 
   siblingsBefore(task: number): readonly number[] {
-    return this.#added[task - this.graph.size]?.dependsOn ?? [];
+    return this.#added.siblingsBefore(task);
   }
 
   isEdgeOff(edge: number): boolean {
-    return this.#edgeOff[edge] ?? false;
+    return this.#waits.isEdgeOff(edge);
   }
 
   isPassed(task: number): boolean {
@@ -159,8 +152,9 @@ export class DagState {
     return isFailed(phase) && this.definition(task).skipWhenFailed;
   }
 
+  /** Passed, with all its sub-tasks. */
   isComplete(task: number): boolean {
-    return this.isPassed(task) && (this.#openSubTasks.get(task) ?? 0) === 0;
+    return this.#waits.isComplete(task);
   }
 
   /** Failed, and not skippably. */
@@ -168,12 +162,18 @@ export class DagState {
     return isFailed(this.phase(task)) && !this.definition(task).skipWhenFailed;
   }
 
+  tasksInFlight(): number[] {
+    const tasks: number[] = [];
+    for (let task = 0; tasks.length < this.inFlight; task++) if (isInFlight(this.phase(task))) tasks.push(task);
+    return tasks;
+  }
+
   /**
    * The sub-task rule: below the siblings of the parent's level, above what comes after it. Levels only count once an
    * instance has sub-tasks; before that all ranks are equal.
    */
   rank(task: number): number {
-    if (!this.hasSubTasks) return 0;
+    if (this.#added.count === 0) return 0;
     let below = 0;
     let ancestor = task;
     for (let up = this.parentOf(task); up !== undefined; up = this.parentOf(up)) {
@@ -183,8 +183,13 @@ export class DagState {
     return this.graph.depth(ancestor) + (1 - 2 ** -Math.min(below, 50));
   }
 
+  /** Tasks that wait for it directly; of two edges between the same tasks both count. */
   successors(task: number): number {
-    return (task < this.graph.size ? this.graph.outEdges(task).length : 0) + this.siblingsAfter(task).length;
+    let unfinished = 0;
+    for (const edge of this.graph.outEdges(task)) {
+      if (!this.isEdgeOff(edge) && !isFinished(this.phase(this.graph.edgeTo[edge] as number))) unfinished++;
+    }
+    return unfinished + this.siblingsAfter(task).length;
   }
 
   apply(event: Event, at: number): void {
@@ -206,12 +211,15 @@ export class DagState {
         return;
       case "InstanceResumed":
         this.pausing = false;
-        this.status = "Running";
+        if (this.status === "Paused") this.status = "Running";
         return;
       case "InstanceEnded":
         return this.#end(event, at);
       case "InstanceReopened":
         return this.#reopen(event, at);
+      case "ParentChanged":
+        this.parent = event.parent;
+        return;
       case "ContextPatched":
         return this.#patchContext(event.patch);
       default:
@@ -271,7 +279,7 @@ export class DagState {
   }
 
   #end(event: InstanceEnded, at: number): void {
-    for (let task = 0; this.unfinished > 0 && task < this.size; task++) {
+    for (let task = 0; this.unfinished > 0; task++) {
       if (isFinished(this.phase(task))) continue;
       this.#setPhase(task, Phase.canceledEnded);
       this.unfinished--;
@@ -281,7 +289,12 @@ export class DagState {
     this.endedAt = at;
     this.pausing = false;
     this.failing = false;
-    this.retryWaits.clear();
+    for (const task of this.retryWaits.tasks) this.#recordOf(task).retryAt = undefined;
+    this.#forgetQueues();
+  }
+
+  #forgetQueues(): void {
+    for (const queue of [this.ready, this.toCancel, this.toSkip, this.toDecide, this.retryWaits]) queue.clear();
   }
 
   #reopen(event: InstanceReopened, at: number): void {
@@ -293,22 +306,22 @@ export class DagState {
     this.deadline = event.deadline;
     this.startedAt ??= at;
     if (event.parent !== undefined) this.parent = event.parent;
-    for (const task of event.removed ?? []) this.#remove(task);
+    for (const task of event.removed ?? []) {
+      this.#phase[task] = Phase.removed;
+      this.#added.remove(task);
+    }
     for (const task of event.reset) this.#reset(task);
     for (const task of event.anew ?? []) this.#recordOf(task).childId = undefined;
-    for (const { task, status, output } of event.settled ?? []) {
-      this.#phase[task] = status === "Success" ? Phase.success : Phase.skipped;
-      this.#recordOf(task).output = output;
-    }
+    for (const settled of event.settled ?? []) this.#settle(settled);
     if (event.params !== undefined) this.#params.set(event.params.task, event.params.params);
     this.#recount();
   }
 
-  #remove(task: number): void {
-    this.#phase[task] = Phase.removed;
-    this.#addedByName.delete(this.definition(task).name);
-    const siblings = this.#subTasks.get(this.parentOf(task) as number);
-    siblings?.splice(siblings.indexOf(task), 1);
+  #settle({ task, status, output, edgesOff }: SettledByUser): void {
+    this.#phase[task] = status === "Success" ? Phase.success : Phase.skipped;
+    const record = this.#recordOf(task);
+    record.output = output;
+    record.edgesOff = edgesOff;
   }
 
   #reset(task: number): void {
@@ -341,6 +354,8 @@ export class DagState {
 
   #schedule(task: number, at: number): void {
     assert(this.phase(task) === Phase.ready, "only a ready task is scheduled");
+    this.ready.delete(task);
+    this.toDecide.delete(task);
     const record = this.#recordOf(task);
     if (!record.attemptOpen) {
       record.attempt++;
@@ -350,6 +365,7 @@ export class DagState {
     record.scheduledAt = at;
     record.startedAt = undefined;
     record.endedAt = undefined;
+    record.worker = undefined;
     this.#setPhase(task, Phase.scheduled);
   }
 
@@ -384,7 +400,7 @@ export class DagState {
     record.endedAt = at;
     if (event.retryAt !== undefined) {
       record.retriesUsed++;
-      this.retryWaits.add(event.task);
+      this.retryWaits.add(event.task, event.retryAt);
       return this.#setPhase(event.task, Phase.retryWait);
     }
     this.#finish(event.task, event.timedOut ? Phase.timeoutFailed : Phase.failed, at);
@@ -399,14 +415,15 @@ export class DagState {
   }
 
   #endRetryWait(task: number): void {
-    assert(this.retryWaits.delete(task), "a retry comes due once");
+    assert(this.phase(task) === Phase.retryWait, "a retry comes due once");
+    this.retryWaits.delete(task);
     this.#recordOf(task).retryAt = undefined;
     this.#setPhase(task, Phase.ready);
     this.#enqueue(task);
   }
 
   #decide(event: DecisionMade, at: number): void {
-    for (const edge of event.edgesOff) this.#switchOff(edge);
+    for (const edge of event.edgesOff) this.#waits.switchOff(edge);
     const record = this.#recordOf(event.task);
     record.edgesOff = event.edgesOff;
     record.output = event.result;
@@ -415,82 +432,38 @@ export class DagState {
   }
 
   #add(node: NodeSpec, parent: number): void {
-    const task = this.size;
     const definition = defineTask(node, node.nodeName ?? String(node.nodeId));
     const dependsOn = (node.dependsOn ?? []).map((name) => this.find(name) as number);
-    this.#added.push({ definition, parent, dependsOn });
-    this.#addedByName.set(definition.name, task);
-    listOf(this.#subTasks, parent).push(task);
-    for (const sibling of dependsOn) listOf(this.#siblingsAfter, sibling).push(task);
+    const task = this.#added.add(definition, parent, dependsOn);
     this.#phase.push(Phase.waiting);
-    this.#liveIn.push(0);
     this.#records.push(undefined);
-    this.#waitingOn.push(this.#countAddedWaits(task));
-    this.#openSubTasks.set(parent, (this.#openSubTasks.get(parent) ?? 0) + 1);
     this.unfinished++;
-    if (this.#waitingOn[task] === 0) this.#unblock(task);
+    if (this.#added.count === 1) this.ready.rerank((ready) => this.rank(ready));
+    this.#waits.join(task);
   }
 
   #finish(task: number, phase: Phase, at: number): void {
     assert(!isFinished(this.phase(task)), "a task finishes once");
-    this.retryWaits.delete(task);
+    this.toCancel.delete(task);
+    this.toSkip.delete(task);
     this.#setPhase(task, phase);
     this.unfinished--;
     const record = this.#records[task];
     if (record !== undefined) record.endedAt = at;
-    if (phase === Phase.canceledBranch) this.#switchOffAll(task);
-    else if (this.isPassed(task)) this.#pass(task);
+    if (phase === Phase.canceledBranch) this.#die(task);
+    else if (this.isPassed(task)) this.#waits.pass(task);
   }
 
-  #pass(task: number): void {
-    for (const subTask of this.subTasksOf(task)) this.#countDown(subTask);
-    let complete: number | undefined = task;
-    while (complete !== undefined && this.isComplete(complete)) {
-      this.#release(complete);
-      complete = this.#closeSubTask(complete);
-    }
-  }
-
-  /** The task is complete: what comes after it waits for it no more. */
-  #release(task: number): void {
-    if (task < this.graph.size) {
-      for (const edge of this.graph.outEdges(task)) {
-        if (!this.#edgeOff[edge]) this.#countDown(this.graph.edgeTo[edge] as number);
-      }
-    }
-    for (const sibling of this.siblingsAfter(task)) this.#countDown(sibling);
-  }
-
-  /** Tells the parent, and gives it back. */
-  #closeSubTask(task: number): number | undefined {
-    const parent = this.parentOf(task);
-    if (parent !== undefined) this.#openSubTasks.set(parent, (this.#openSubTasks.get(parent) as number) - 1);
-    return parent;
-  }
-
-  #switchOffAll(task: number): void {
-    if (task >= this.graph.size) return;
-    for (const edge of this.graph.outEdges(task)) this.#switchOff(edge);
-  }
-
-  /** Only while its source is not complete: a decision switches before it finishes, a dead branch never completes. */
-  #switchOff(edge: number): void {
-    if (this.#edgeOff[edge]) return;
-    this.#edgeOff[edge] = true;
-    const to = this.graph.edgeTo[edge] as number;
-    (this.#liveIn[to] as number)--;
-    this.#countDown(to);
-  }
-
-  #countDown(task: number): void {
-    if (--(this.#waitingOn[task] as number) === 0) this.#unblock(task);
+  /** The task's branch is not taken: neither is what comes after it, nor what a user put below it. */
+  #die(task: number): void {
+    for (const edge of this.graph.outEdges(task)) this.#waits.switchOff(edge);
+    for (const subTask of this.subTasksOf(task)) this.toCancel.add(subTask);
   }
 
   #unblock(task: number): void {
     if (this.phase(task) !== Phase.waiting) return;
-    const isNode = task < this.graph.size;
-    if (isNode && this.#liveIn[task] === 0 && this.graph.inEdges(task).length > 0) this.toCancel.push(task);
-    else if (!this.definition(task).enabled) this.toSkip.push(task);
+    if (this.#waits.isCutOff(task)) this.toCancel.add(task);
+    else if (!this.definition(task).enabled) this.toSkip.add(task);
     else {
       this.#phase[task] = Phase.ready;
       this.#enqueue(task);
@@ -498,58 +471,25 @@ export class DagState {
   }
 
   #enqueue(task: number): void {
-    if (this.definition(task).kind === "decision") this.toDecide.push(task);
+    if (this.definition(task).kind === "decision") this.toDecide.add(task);
     else this.ready.push(task, this.rank(task), this.successors(task));
   }
 
-  #countAddedWaits(task: number): number {
-    let waits = this.isPassed(this.parentOf(task) as number) ? 0 : 1;
-    for (const sibling of this.siblingsBefore(task)) if (!this.isComplete(sibling)) waits++;
-    return waits;
-  }
-
-  /** Works out every count anew from the phases, and unblocks what waits for nothing. */
+  /** Works out anew what waits for what, and unblocks what waits for nothing. */
   #recount(): void {
-    this.ready.clear();
-    for (const list of [this.toCancel, this.toSkip, this.toDecide]) list.length = 0;
-    this.#recountEdges();
-    this.#recountSubTasks();
-    const { edgeFrom, edgeTo } = this.graph;
-    this.#waitingOn.fill(0);
-    this.#liveIn.fill(0);
-    for (let edge = 0; edge < edgeTo.length; edge++) {
-      if (this.#edgeOff[edge]) continue;
-      const to = edgeTo[edge] as number;
-      (this.#liveIn[to] as number)++;
-      if (!this.isComplete(edgeFrom[edge] as number)) (this.#waitingOn[to] as number)++;
-    }
-    for (let task = this.graph.size; task < this.size; task++) this.#waitingOn[task] = this.#countAddedWaits(task);
+    this.#forgetQueues();
+    this.#waits.recount();
     this.unfinished = 0;
     for (let task = 0; task < this.size; task++) {
       if (isFinished(this.phase(task))) continue;
       this.unfinished++;
-      if (this.#waitingOn[task] === 0) this.#unblock(task);
+      if (this.#waits.isFree(task)) this.#unblock(task);
     }
   }
 
-  #recountEdges(): void {
-    const { edgeEnabled } = this.graph;
-    for (let edge = 0; edge < edgeEnabled.length; edge++) this.#edgeOff[edge] = !edgeEnabled[edge];
-    for (let task = 0; task < this.graph.size; task++) {
-      const phase = this.phase(task);
-      const off = phase === Phase.canceledBranch ? this.graph.outEdges(task) : this.#records[task]?.edgesOff;
-      for (const edge of off ?? []) this.#edgeOff[edge] = true;
-    }
-  }
-
-  /** From the last to the first, because a sub-task always comes after its parent. */
-  #recountSubTasks(): void {
-    this.#openSubTasks.clear();
-    for (let task = this.size - 1; task >= this.graph.size; task--) {
-      if (this.phase(task) === Phase.removed || this.isComplete(task)) continue;
-      const parent = this.parentOf(task) as number;
-      this.#openSubTasks.set(parent, (this.#openSubTasks.get(parent) ?? 0) + 1);
-    }
+  #edgesOff(task: number): Iterable<number> {
+    if (this.phase(task) === Phase.canceledBranch) return this.graph.outEdges(task);
+    return this.#records[task]?.edgesOff ?? [];
   }
 }
 
@@ -561,12 +501,7 @@ type InstanceEventType =
   | "InstanceResumed"
   | "InstanceEnded"
   | "InstanceReopened"
+  | "ParentChanged"
   | "ContextPatched";
 
 type TaskEvent = Exclude<Event, { readonly type: InstanceEventType }>;
-
-function listOf(lists: Map<number, number[]>, key: number): number[] {
-  let list = lists.get(key);
-  if (list === undefined) lists.set(key, (list = []));
-  return list;
-}

@@ -1,10 +1,15 @@
 import type { Failure } from "../failure.ts";
 import { show } from "./check.ts";
+import type { Graph } from "./graph.ts";
 
 /** An edge out of a decision, by its number in the definition. */
 export interface DecisionEdge {
   readonly number: number;
   readonly property: string | undefined;
+}
+
+export function decisionEdges(graph: Graph, task: number): DecisionEdge[] {
+  return Array.from(graph.outEdges(task), (number) => ({ number, property: graph.edgeProperty[number] }));
 }
 
 /**

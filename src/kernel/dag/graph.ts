@@ -124,8 +124,9 @@ class Adjacency {
     });
   }
 
+  /** None for a task that joined later. */
   edgesOf(task: number): Int32Array {
-    return this.#edges.subarray(this.#start[task], this.#start[task + 1]);
+    return this.#edges.subarray(this.#start[task] ?? this.#edges.length, this.#start[task + 1]);
   }
 }
 

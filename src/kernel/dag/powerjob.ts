@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { nodeCodes } from "../powerjob-codes.ts";
 import { neverFree, show } from "./check.ts";
 import type { DagSpec, EdgeSpec, NodeId, NodeSpec } from "./dag-spec.ts";
 
@@ -35,12 +36,7 @@ interface Linking extends DagNode {
   readonly outEdges: EdgeSpec[];
 }
 
-/** PowerJob's codes of a node. */
-const waiting = 1;
-const failed = 4;
-const succeeded = 5;
-const canceled = 9;
-const stopped = 10;
+const { waitingDispatch: waiting, failed, succeed: succeeded, canceled, stopped } = nodeCodes;
 const finished: ReadonlySet<number | undefined> = new Set([failed, succeeded, canceled, stopped]);
 
 /** There are nodes, their ids differ, every edge joins two of them and nothing runs in a circle. `enable` is not read. */

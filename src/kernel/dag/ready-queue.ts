@@ -1,51 +1,51 @@
+import { Heap } from "./heap.ts";
+
 /**
- * Tasks that could run now, best first: lower rank (the sub-task rule), then more successors, then first come. A binary
- * heap; entries are taken back by the reader, who passes over tasks that are no longer ready.
+ * Tasks that could run now, best first: lower rank (the sub-task rule), then more successors, then first come. What is in
+ * it follows from the events alone, so that a replayed instance goes on in the same order.
  */
 export class ReadyQueue {
-  readonly #heap: Entry[] = [];
+  readonly #heap = new Heap<Entry>(goesBefore);
+  /** The entry that counts for each task; what else the heap holds is left over, and passed over when met. */
+  readonly #current = new Map<number, Entry>();
   #arrivals = 0;
 
-  push(task: number, rank: number, successors: number): void {
-    const heap = this.#heap;
-    const entry = { task, rank, successors, arrival: this.#arrivals++ };
-    let place = heap.length;
-    while (place > 0) {
-      const above = (place - 1) >> 1;
-      const parent = heap[above] as Entry;
-      if (!goesBefore(entry, parent)) break;
-      heap[place] = parent;
-      place = above;
-    }
-    heap[place] = entry;
+  get tasks(): Iterable<number> {
+    return this.#current.keys();
   }
 
-  clear(): void {
-    this.#heap.length = 0;
+  push(task: number, rank: number, successors: number): void {
+    const entry = { task, rank, successors, arrival: this.#arrivals++ };
+    this.#current.set(task, entry);
+    this.#heap.push(entry);
   }
 
   pop(): number | undefined {
-    const heap = this.#heap;
-    const best = heap[0];
-    const last = heap.pop();
-    if (best === undefined || last === undefined) return undefined;
-    if (heap.length > 0) this.#sink(last);
-    return best.task;
+    for (let entry = this.#heap.pop(); entry !== undefined; entry = this.#heap.pop()) {
+      if (this.#current.get(entry.task) !== entry) continue;
+      this.#current.delete(entry.task);
+      return entry.task;
+    }
+    return undefined;
   }
 
-  #sink(entry: Entry): void {
-    const heap = this.#heap;
-    let place = 0;
-    for (;;) {
-      const left = 2 * place + 1;
-      const right = left + 1;
-      if (left >= heap.length) break;
-      const better = right < heap.length && goesBefore(heap[right] as Entry, heap[left] as Entry) ? right : left;
-      if (!goesBefore(heap[better] as Entry, entry)) break;
-      heap[place] = heap[better] as Entry;
-      place = better;
+  delete(task: number): void {
+    this.#current.delete(task);
+  }
+
+  clear(): void {
+    this.#heap.clear();
+    this.#current.clear();
+  }
+
+  /** Everybody's rank has changed; first come stays first come. */
+  rerank(rankOf: (task: number) => number): void {
+    const entries = Array.from(this.#current.values(), (entry) => ({ ...entry, rank: rankOf(entry.task) }));
+    this.clear();
+    for (const entry of entries) {
+      this.#current.set(entry.task, entry);
+      this.#heap.push(entry);
     }
-    heap[place] = entry;
   }
 }
 

@@ -1,9 +1,12 @@
 import { EngineError } from "../../base/error.ts";
 import type { InstanceReopened, SettledByUser } from "../event.ts";
+import type { Payload } from "../payload.ts";
+import { refuseLargeOutput } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
 import type { DagState } from "./dag-state.ts";
+import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
-import { isFailed, Phase, statusOf } from "./task-state.ts";
+import { Phase, statusOf } from "./task-state.ts";
 
 /** What a user's wish to go on with an ended instance makes of its tasks. Generation and deadline are the machine's. */
 export type Reopening = Omit<InstanceReopened, "type" | "generation" | "deadline">;
@@ -12,50 +15,77 @@ export type Reopening = Omit<InstanceReopened, "type" | "generation" | "deadline
 export function retry(state: DagState): Reopening {
   refuseUnlessEnded(state, "retry");
   if (state.status === "Success") throw refusal(state, "retry", "nothing failed");
-  const reset = tasksWhere(state, (task) => state.isHardFailure(task) || wasCutOff(state, task));
-  if (reset.length === 0) throw refusal(state, "retry", "no task failed, was stopped or canceled");
-  return { reset };
+  return { reset: tasksWhere(state, (task) => state.isHardFailure(task) || wasCutOff(state, task)) };
 }
 
 /** The node and all that comes after it run again, whatever they were, and with them what a retry would run. */
 export function rerun(state: DagState, task: number, params: string | undefined): Reopening {
   refuseUnlessEnded(state, "re-run");
-  const anew = new Set([task, ...descendants(state, [task], "all")]);
-  const removed = subTasksBelow(state, anew);
-  for (const gone of removed) anew.delete(gone);
-  const isRemoved = new Set(removed);
-  const isReset = (other: number): boolean =>
-    anew.has(other) || (!isRemoved.has(other) && (state.isHardFailure(other) || wasCutOff(state, other)));
+  refuseDeadBranch(state, task);
+  const again = new Set([task, ...descendants(state, [task], { edges: "all" })]);
+  const removed = subTasksBelow(state, again);
+  const reset = tasksWhere(
+    state,
+    (other) => !removed.has(other) && (again.has(other) || state.isHardFailure(other) || wasCutOff(state, other)),
+  );
+  const anew = reset.filter((other) => again.has(other) && state.definition(other).kind === "nested");
   return {
-    reset: tasksWhere(state, isReset),
-    anew: [...anew],
-    ...(removed.length > 0 && { removed }),
+    reset,
+    ...(anew.length > 0 && { anew }),
+    ...(removed.size > 0 && { removed: [...removed] }),
     ...(params !== undefined && { params: { task, params } }),
   };
 }
 
+/** What a user says a failed node is from now on. */
+export interface Settlement {
+  readonly task: number;
+  readonly status: SettledByUser["status"];
+  readonly output: Payload | undefined;
+}
+
 /** A failed node is as the user says; what the failure kept from running runs, unless another failure keeps it. */
-export function settle(state: DagState, settled: SettledByUser): Reopening {
-  refuseUnlessEnded(state, settled.status === "Success" ? "mark a task as succeeded in" : "skip a task of");
-  const phase = state.phase(settled.task);
-  if (!isFailed(phase) || !state.isHardFailure(settled.task)) {
-    const name = state.definition(settled.task).name;
+export function settle(state: DagState, settlement: Settlement): Reopening {
+  const { task, status, output } = settlement;
+  refuseUnlessEnded(state, status === "Success" ? "mark a task as succeeded in" : "skip a task of");
+  if (!state.isHardFailure(task)) {
     throw new EngineError(
       "TASK_STATE",
-      `task "${name}" of workflow "${state.workflow}" is ${statusOf(phase)}; only a failed task that was not skipped can be marked as succeeded or skipped`,
+      `${nameOf(state, task)} is ${statusOf(state.phase(task))}; only a failed task that was not skipped can be marked as succeeded or skipped`,
     );
   }
-  const failures = tasksWhere(state, (task) => task !== settled.task && state.isHardFailure(task));
-  const blocked = new Set(descendants(state, failures, "live"));
-  return { settled: [settled], reset: tasksWhere(state, (task) => wasCutOff(state, task) && !blocked.has(task)) };
+  if (output !== undefined) refuseLargeOutput(output, `the output of ${nameOf(state, task)}`);
+  const settled: SettledByUser = {
+    task,
+    status,
+    ...(output !== undefined && { output }),
+    ...(status === "Success" && choice(state, task, output)),
+  };
+  const failures = tasksWhere(state, (other) => other !== task && state.isHardFailure(other));
+  const blocked = new Set(descendants(state, failures, { edges: "live" }));
+  return { settled: [settled], reset: tasksWhere(state, (other) => wasCutOff(state, other) && !blocked.has(other)) };
+}
+
+/** The result that a user gives to a decision chooses among its edges, as one of its own would have. */
+function choice(state: DagState, task: number, output: Payload | undefined): { edgesOff?: readonly number[] } {
+  if (state.definition(task).kind !== "decision") return {};
+  const value: unknown = typeof output === "string" ? JSON.parse(output) : output;
+  const chosen = edgesNotTaken(value, decisionEdges(state.graph, task));
+  if ("failure" in chosen) {
+    throw new EngineError(
+      "DECISION_INVALID",
+      `${nameOf(state, task)} cannot be marked as succeeded: ${chosen.failure.message}`,
+    );
+  }
+  return { edgesOff: chosen.off };
 }
 
 /** Sub-tasks of parents that run again: the parents will generate their own. */
-function subTasksBelow(state: DagState, parents: ReadonlySet<number>): number[] {
+function subTasksBelow(state: DagState, parents: Iterable<number>): Set<number> {
   const removed = new Set<number>();
   for (const parent of parents) for (const subTask of state.subTasksOf(parent)) removed.add(subTask);
   for (const task of removed) for (const subTask of state.subTasksOf(task)) removed.add(subTask);
-  return [...removed];
+  return removed;
 }
 
 function wasCutOff(state: DagState, task: number): boolean {
@@ -69,6 +99,17 @@ function tasksWhere(state: DagState, holds: (task: number) => boolean): number[]
   return tasks;
 }
 
+/** Run again, it would only be canceled again. */
+function refuseDeadBranch(state: DagState, task: number): void {
+  const phase = state.phase(task);
+  if (phase !== Phase.canceledBranch && phase !== Phase.removed) return;
+  const because =
+    phase === Phase.removed
+      ? "is no longer part of the instance"
+      : "is on a branch that was not taken; re-run the decision";
+  throw new EngineError("TASK_STATE", `cannot re-run from ${nameOf(state, task)}: it ${because}`);
+}
+
 function refuseUnlessEnded(state: DagState, operation: string): void {
   if (!hasEnded(state.status)) throw refusal(state, operation, "it has not ended");
 }
@@ -78,4 +119,8 @@ function refusal(state: DagState, operation: string, because: string): EngineErr
     "INSTANCE_STATE",
     `cannot ${operation} an instance of workflow "${state.workflow}" that is ${state.status}: ${because}`,
   );
+}
+
+function nameOf(state: DagState, task: number): string {
+  return `task "${state.definition(task).name}" of workflow "${state.workflow}"`;
 }

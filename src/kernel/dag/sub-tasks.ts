@@ -1,9 +1,15 @@
 import { EngineError } from "../../base/error.ts";
 import type { DagState } from "./dag-state.ts";
 import type { NodeSpec } from "./dag-spec.ts";
+import { isFinished } from "./task-state.ts";
 
 /** Throws unless the nodes can join the instance as sub-tasks of the parent. Gives them their place: `parent.index`. */
-export function admitSubTasks(state: DagState, parent: number, nodes: readonly NodeSpec[], subTasksMax: number): NodeSpec[] {
+export function admitSubTasks(
+  state: DagState,
+  parent: number,
+  nodes: readonly NodeSpec[],
+  subTasksMax: number,
+): NodeSpec[] {
   const parentName = state.definition(parent).name;
   const before = state.subTasksOf(parent);
   if (before.length + nodes.length > subTasksMax) {
@@ -15,7 +21,8 @@ export function admitSubTasks(state: DagState, parent: number, nodes: readonly N
   const siblings = new Set(before.map((task) => state.definition(task).name));
   return nodes.map((node, index) => {
     const name = node.nodeName;
-    if (name === undefined || state.find(name) !== undefined || siblings.has(name)) {
+    if (name === undefined) throw invalid(parentName, "one of them has no name");
+    if (state.find(name) !== undefined || siblings.has(name)) {
       throw invalid(parentName, `a task named "${name}" is already in the instance`);
     }
     const dependsOn = (node.dependsOn ?? []).filter((other) => other !== parentName);
@@ -26,9 +33,20 @@ export function admitSubTasks(state: DagState, parent: number, nodes: readonly N
         `"${name}" depends on "${unknown}", which is neither its parent nor a sub-task generated before it by the same parent`,
       );
     }
+    const never = dependsOn.find((other) => cannotComplete(state, state.find(other)));
+    if (never !== undefined) {
+      throw invalid(parentName, `"${name}" depends on "${never}", which will not complete: something failed`);
+    }
     siblings.add(name);
     return { ...node, nodeId: `${state.definition(parent).nodeId}.${before.length + index}`, dependsOn };
   });
+}
+
+/** It, or one of the sub-tasks below it, ended in a way that keeps all that comes after it from running. */
+function cannotComplete(state: DagState, task: number | undefined): boolean {
+  if (task === undefined) return false;
+  if (isFinished(state.phase(task)) && !state.isPassed(task)) return true;
+  return state.subTasksOf(task).some((subTask) => cannotComplete(state, subTask));
 }
 
 function invalid(parentName: string, problem: string): EngineError {

@@ -1,0 +1,50 @@
+/** A binary heap: whoever goes before all others comes out first. */
+export class Heap<T> {
+  readonly #items: T[] = [];
+  readonly #goesBefore: (a: T, b: T) => boolean;
+
+  constructor(goesBefore: (a: T, b: T) => boolean) {
+    this.#goesBefore = goesBefore;
+  }
+
+  get first(): T | undefined {
+    return this.#items[0];
+  }
+
+  push(item: T): void {
+    const items = this.#items;
+    let place = items.length;
+    while (place > 0) {
+      const above = (place - 1) >> 1;
+      const parent = items[above] as T;
+      if (!this.#goesBefore(item, parent)) break;
+      items[place] = parent;
+      place = above;
+    }
+    items[place] = item;
+  }
+
+  pop(): T | undefined {
+    const first = this.#items[0];
+    const last = this.#items.pop();
+    if (this.#items.length > 0) this.#sink(last as T);
+    return first;
+  }
+
+  clear(): void {
+    this.#items.length = 0;
+  }
+
+  #sink(item: T): void {
+    const items = this.#items;
+    let place = 0;
+    for (let left = 1; left < items.length; left = 2 * place + 1) {
+      const right = left + 1;
+      const better = right < items.length && this.#goesBefore(items[right] as T, items[left] as T) ? right : left;
+      if (!this.#goesBefore(items[better] as T, item)) break;
+      items[place] = items[better] as T;
+      place = better;
+    }
+    items[place] = item;
+  }
+}

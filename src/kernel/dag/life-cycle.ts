@@ -1,0 +1,147 @@
+import { EngineError } from "../../base/error.ts";
+import type { ParentAddress } from "../address.ts";
+import { Context } from "../context.ts";
+import type { StartWorkflow } from "../input.ts";
+import type { Payload } from "../payload.ts";
+import { refuseLargeContext } from "../size-limits.ts";
+import { hasEnded } from "../status.ts";
+import { advance, conclude, withdrawScheduled } from "./advance.ts";
+import type { DagState } from "./dag-state.ts";
+import type { DagStep } from "./dag-step.ts";
+import { end, tellChildren, tellParent } from "./ending.ts";
+import { type Reopening, retry } from "./reopening.ts";
+
+const defaultMaxConcurrentTasks = 5;
+
+/** Above this many instances, a definition that nests without end is stopped. */
+const nestingDepthMax = 32;
+
+export function start(step: DagStep, input: StartWorkflow): void {
+  const { state, identity } = step;
+  const { workflow, version, generation, parent, trigger, admission } = input;
+  if (state.generation > 0) {
+    throw new EngineError(
+      "INSTANCE_EXISTS",
+      `instance "${identity.id}" has been started already; it is ${state.status}`,
+    );
+  }
+  const context = Context.of(input.context);
+  refuseLargeContext(context, `the start context of workflow "${workflow}"`);
+  if (parent !== undefined && parent.depth > nestingDepthMax) {
+    throw new EngineError("NESTING_TOO_DEEP", `workflow "${workflow}" is nested more than ${nestingDepthMax} deep`);
+  }
+  step.emit({
+    type: "InstanceCreated",
+    workflow,
+    version,
+    generation,
+    context: input.context,
+    maxConcurrentTasks: concurrency(input, context, state),
+    trigger,
+    ...(parent && { parent }),
+  });
+  if (admission === "run") admit(step);
+  else if (admission !== "queue") {
+    end(step, admission.refuse === "fail" ? "Failed" : "Terminated", admission.reason);
+  }
+}
+
+export function admit(step: DagStep): void {
+  if (step.state.status !== "Ready") return step.drop();
+  step.emit({ type: "InstanceStarted", ...newDeadline(step) });
+  advance(step);
+}
+
+/** An instance that waits to be admitted will pause as soon as it is. */
+export function pause(step: DagStep): void {
+  const { status, pausing } = step.state;
+  if ((status !== "Running" && status !== "Ready") || pausing) throw refusal(step, "pause");
+  step.emit({ type: "PauseRequested" });
+  if (status === "Ready") return;
+  withdrawScheduled(step);
+  tellChildren(step, { type: "PauseWorkflow" });
+  conclude(step);
+}
+
+export function resume(step: DagStep): void {
+  if (step.state.status !== "Paused" && !step.state.pausing) throw refusal(step, "resume");
+  step.emit({ type: "InstanceResumed" });
+  tellChildren(step, { type: "ResumeWorkflow" });
+  wake(step);
+}
+
+export function terminate(step: DagStep, reason: string): void {
+  refuseIfEnded(step, "terminate");
+  end(step, "Terminated", reason);
+}
+
+export function retryWorkflow(step: DagStep, parent: ParentAddress | undefined): void {
+  const { status } = step.state;
+  if (parent === undefined) return reopen(step, retry(step.state));
+  if (status === "Success" || !hasEnded(status)) return followParent(step, parent);
+  reopen(step, { ...retry(step.state), parent });
+}
+
+/**
+ * The parent wants its child retried, but a user has done so already, or the child ended well after its parent had given
+ * it up. Nothing is to be run again; what counts is that this attempt of the parent hears of the end.
+ */
+function followParent(step: DagStep, parent: ParentAddress): void {
+  step.emit({ type: "ParentChanged", parent });
+  if (step.state.status === "Success") step.command(tellParent(step.state, parent, "Success"));
+}
+
+export function reopen(step: DagStep, reopening: Reopening): void {
+  const generation = step.state.generation + 1;
+  step.emit({ type: "InstanceReopened", generation, ...reopening, ...newDeadline(step) });
+  advance(step);
+}
+
+/** Something may have come due: the instance's deadline, its tasks' retries. */
+export function wake(step: DagStep): void {
+  const { state, turn } = step;
+  const { status, pausing, failing, deadline, retryWaits } = state;
+  if (hasEnded(status)) return;
+  if (deadline !== undefined && turn.at >= deadline) {
+    const seconds = (state.graph.timeoutMs as number) / 1000;
+    return end(step, "Failed", `the instance did not end within its timeout of ${seconds} s`);
+  }
+  if (status !== "Running" || pausing) return;
+  const due = failing ? [] : retryWaits.takeDue(turn.at);
+  if (due.length > 0) step.emit({ type: "RetriesDue", tasks: due });
+  advance(step);
+}
+
+/** When `wake` has something to do. */
+export function nextWake({ status, pausing, failing, deadline, retryWaits }: DagState): number | undefined {
+  if (hasEnded(status)) return undefined;
+  const retryAt = status === "Running" && !pausing && !failing ? retryWaits.earliest() : undefined;
+  return retryAt === undefined || (deadline !== undefined && deadline < retryAt) ? deadline : retryAt;
+}
+
+export function refuseIfEnded(step: DagStep, operation: string): void {
+  if (hasEnded(step.state.status)) throw refusal(step, operation);
+}
+
+function refusal({ state, identity }: DagStep, operation: string): EngineError {
+  const { status, pausing } = state;
+  const standing = pausing ? `${status} and already pausing` : status;
+  return new EngineError("INSTANCE_STATE", `cannot ${operation} instance "${identity.id}": it is ${standing}`);
+}
+
+function newDeadline({ state, turn }: DagStep): { deadline?: number } {
+  const { timeoutMs } = state.graph;
+  return timeoutMs === undefined ? {} : { deadline: turn.at + timeoutMs };
+}
+
+function concurrency(input: StartWorkflow, context: Context, { graph }: DagState): number {
+  return input.maxConcurrentTasks ?? concurrencyIn(context) ?? graph.maxConcurrentTasks ?? defaultMaxConcurrentTasks;
+}
+
+/** `maxConcurrentTasks` may also be set by the context: the one key the kernel reads. */
+function concurrencyIn(context: Context): number | undefined {
+  const text: Payload | undefined = context.entries.get("maxConcurrentTasks");
+  if (typeof text !== "string") return undefined;
+  const value: unknown = JSON.parse(text);
+  return typeof value === "number" && Number.isInteger(value) && value > 0 ? value : undefined;
+}

@@ -1,0 +1,161 @@
+import { EngineError } from "../../base/error.ts";
+import type { Execution } from "../event.ts";
+import type { Failure } from "../failure.ts";
+import type {
+  ChildEnded,
+  DecisionEvaluated,
+  NodeCompleted,
+  NodeStarted,
+  NodesWithdrawn,
+  Outcome,
+  TaskAttempt,
+} from "../input.ts";
+import { isRetryable, retryDelayMs } from "../retry.ts";
+import { refuseLargeContext, refuseLargeOutput } from "../size-limits.ts";
+import { advance, failureReason, withdrawScheduled } from "./advance.ts";
+import type { NodeSpec } from "./dag-spec.ts";
+import type { DagState } from "./dag-state.ts";
+import type { DagStep } from "./dag-step.ts";
+import { decisionEdges, edgesNotTaken } from "./decision.ts";
+import { descendants } from "./descendants.ts";
+import { end } from "./ending.ts";
+import { admitSubTasks } from "./sub-tasks.ts";
+import { isFinished, isInFlight, Phase } from "./task-state.ts";
+
+// What is heard about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
+
+export function started(step: DagStep, report: NodeStarted): void {
+  if (!isCurrent(step.state, report)) return step.drop();
+  if (step.state.phase(report.task) === Phase.running) return;
+  const { task, attempt, worker, startedAt } = report;
+  step.emit({ type: "TaskStarted", task, attempt, worker, startedAt });
+}
+
+export function completed(step: DagStep, report: NodeCompleted): void {
+  if (!isCurrent(step.state, report)) return step.drop();
+  const { task, outcome } = report;
+  const execution = executionOf(report);
+  if (outcome.kind === "success") succeed(step, task, outcome, execution);
+  else if (outcome.kind === "lost") lose(step, task, execution);
+  else fail(step, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
+  advance(step);
+}
+
+export function withdrawn(step: DagStep, { runs }: NodesWithdrawn): void {
+  const current = runs.filter((run) => isAwaited(step.state, run));
+  const tasks = [...new Set(current.map(({ task }) => task))];
+  step.drop(runs.length - tasks.length);
+  if (tasks.length > 0) step.emit({ type: "TasksWithdrawn", tasks });
+  advance(step);
+}
+
+export function decided(step: DagStep, report: DecisionEvaluated): void {
+  const { task, value } = report;
+  if (!isAwaited(step.state, report)) return step.drop();
+  if ("failure" in value) fail(step, task, value.failure);
+  else choose(step, task, value.ok);
+  advance(step);
+}
+
+export function childEnded(step: DagStep, report: ChildEnded): void {
+  if (!isCurrent(step.state, report)) return step.drop();
+  const { task, status, reason, output, patch } = report;
+  if (status === "Success") {
+    const result = { ...(output !== undefined && { output }), ...(patch !== undefined && { patch }) };
+    succeed(step, task, { kind: "success", ...result });
+  } else {
+    const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
+    const because = reason === undefined ? "" : `: ${reason}`;
+    const message = `nested workflow instance "${step.state.record(task)?.childId}" ended in ${status}${because}`;
+    fail(step, task, { type, message, retryable: true });
+  }
+  advance(step);
+}
+
+function isCurrent(state: DagState, report: TaskAttempt & { generation: number }): boolean {
+  return report.generation === state.generation && isAwaited(state, report);
+}
+
+/** Attempts are numbered on through all generations, so the number alone tells an older one. */
+function isAwaited(state: DagState, { task, attempt }: TaskAttempt): boolean {
+  return task < state.size && isInFlight(state.phase(task)) && state.attempt(task) === attempt;
+}
+
+function succeed(step: DagStep, task: number, outcome: Outcome & { kind: "success" }, execution: Execution = {}): void {
+  const { state, identity } = step;
+  const { output, patch } = outcome;
+  let subTasks: readonly NodeSpec[] | undefined = outcome.subTasks;
+  try {
+    if (output !== undefined) refuseLargeOutput(output, `the output of task "${state.definition(task).name}"`);
+    if (patch !== undefined) refuseLargeContext(state.context.patched(patch), "the context with this task's patch");
+    if (subTasks !== undefined) subTasks = admitSubTasks(state, task, subTasks, identity.limits.subTasksMax);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return fail(step, task, { type: error.code, message: error.message, retryable: false }, { execution });
+  }
+  step.emit({
+    type: "TaskSucceeded",
+    task,
+    attempt: state.attempt(task),
+    ...execution,
+    ...(output !== undefined && { output }),
+    ...(patch !== undefined && { patch }),
+    ...(subTasks !== undefined && { subTasks }),
+  });
+}
+
+function choose(step: DagStep, task: number, result: unknown): void {
+  const choice = edgesNotTaken(result, decisionEdges(step.state.graph, task));
+  if ("failure" in choice) return fail(step, task, choice.failure);
+  const text = typeof result === "bigint" ? result.toString() : JSON.stringify(result);
+  step.emit({ type: "DecisionMade", task, result: text, edgesOff: choice.off });
+}
+
+function lose(step: DagStep, task: number, execution: Execution): void {
+  const { state, identity } = step;
+  const lost = (state.record(task)?.interruptions ?? 0) + 1;
+  if (lost <= identity.limits.interruptionsMax) {
+    return step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+  }
+  const message = `worker lost: the attempt was lost with its process ${lost} times`;
+  fail(step, task, { type: "TASK_LOST", message, retryable: false }, { execution });
+}
+
+function fail(
+  step: DagStep,
+  task: number,
+  failure: Failure,
+  { execution, timedOut }: { execution?: Execution; timedOut?: boolean } = {},
+): void {
+  const { state, turn } = step;
+  const { retryCount, retryPolicy } = state.definition(task);
+  const retriesUsed = state.record(task)?.retriesUsed ?? 0;
+  const retries = retriesUsed < retryCount && !state.failing && isRetryable(retryPolicy, failure);
+  step.emit({
+    type: "TaskFailed",
+    task,
+    attempt: state.attempt(task),
+    ...execution,
+    failure,
+    ...(timedOut && { timedOut }),
+    ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.chance) }),
+  });
+  if (state.isHardFailure(task)) followFailure(step, task);
+}
+
+/** A failure that nobody may skip: what depends on it is canceled, the workflow's policy decides about the rest. */
+function followFailure(step: DagStep, task: number): void {
+  const { state } = step;
+  const canceled = descendants(state, [task], {
+    edges: "live",
+    among: (other) => !isFinished(state.phase(other)),
+  });
+  if (canceled.length > 0) step.emit({ type: "TasksCanceled", tasks: canceled, cause: "upstream-failed" });
+  const policy = state.graph.failurePolicy;
+  if (policy === "abort-running") end(step, "Failed", failureReason(state, task));
+  else if (policy === "finish-running") withdrawScheduled(step);
+}
+
+function executionOf({ worker, startedAt }: Execution): Execution {
+  return { ...(worker !== undefined && { worker }), ...(startedAt !== undefined && { startedAt }) };
+}

@@ -1,0 +1,50 @@
+import { EngineError } from "../../base/error.ts";
+import type { ContextPatch } from "../event.ts";
+import { refuseLargeContext } from "../size-limits.ts";
+import { advance } from "./advance.ts";
+import type { NodeSpec } from "./dag-spec.ts";
+import type { DagStep } from "./dag-step.ts";
+import { refuseIfEnded } from "./life-cycle.ts";
+import { admitSubTasks } from "./sub-tasks.ts";
+import { isFinished, statusOf } from "./task-state.ts";
+
+// What users change of an instance that has not ended.
+
+export function updateContext(step: DagStep, patch: ContextPatch): void {
+  refuseIfEnded(step, "update the context of");
+  const what = `the context of instance "${step.identity.id}" with this patch`;
+  refuseLargeContext(step.state.context.patched(patch), what);
+  step.emit({ type: "ContextPatched", patch });
+}
+
+export function updateParams(step: DagStep, task: number, params: string): void {
+  refuseIfEnded(step, "update the parameters of a task of");
+  const status = statusOf(step.state.phase(task));
+  if (status !== "Pending") {
+    throw new EngineError(
+      "TASK_STATE",
+      `cannot update the parameters of ${nameOf(step, task)}: it is ${status}, not Pending`,
+    );
+  }
+  step.emit({ type: "TaskParamsUpdated", task, params });
+}
+
+export function addSubTask(step: DagStep, parent: number, node: NodeSpec): void {
+  refuseIfEnded(step, "add a sub-task to");
+  const { state, identity } = step;
+  const phase = state.phase(parent);
+  if (isFinished(phase) && (!state.isPassed(parent) || state.isComplete(parent))) {
+    throw new EngineError(
+      "TASK_STATE",
+      `cannot add a sub-task to ${nameOf(step, parent)}: it is ${statusOf(phase)} and what comes after it may have started`,
+    );
+  }
+  for (const admitted of admitSubTasks(state, parent, [node], identity.limits.subTasksMax)) {
+    step.emit({ type: "TaskAdded", parent, node: admitted });
+  }
+  advance(step);
+}
+
+function nameOf({ state, identity }: DagStep, task: number): string {
+  return `task "${state.definition(task).name}" of instance "${identity.id}"`;
+}

@@ -1,0 +1,152 @@
+import type { AddedTasks } from "./added-tasks.ts";
+import type { Graph } from "./graph.ts";
+
+/** What the counts are worked out from, and who hears of those that reach zero. */
+export interface WaitsOwner {
+  isPassed(task: number): boolean;
+  /** Out-edges that the task, as it stands, has switched off. */
+  edgesOff(task: number): Iterable<number>;
+  /** The task waits for nothing more. */
+  unblocked(task: number): void;
+}
+
+/**
+ * What each task of an instance still waits for, in counts.
+ *
+ * W1  A task's count is that of the edges into it that are on and whose source is not complete, and for a sub-task of its
+ *     parent and siblings likewise. It reaches zero exactly once per generation.
+ * W2  A task is *complete* when it is passed and its sub-tasks are complete. Sub-tasks wait for their parent to be
+ *     passed, successors for it to be complete.
+ * W3  A change costs the degree of the tasks it concerns; only `recount` walks the whole graph.
+ */
+export class Waits {
+  readonly #graph: Graph;
+  readonly #added: AddedTasks;
+  readonly #owner: WaitsOwner;
+  readonly #waitingOn: number[];
+  /** How many edges into a node are on. */
+  readonly #liveIn: number[];
+  readonly #edgeOff: boolean[];
+  /** How many sub-tasks of a task are not complete. */
+  readonly #openSubTasks = new Map<number, number>();
+
+  constructor(graph: Graph, added: AddedTasks, owner: WaitsOwner) {
+    this.#graph = graph;
+    this.#added = added;
+    this.#owner = owner;
+    this.#waitingOn = new Array<number>(graph.size).fill(0);
+    this.#liveIn = new Array<number>(graph.size).fill(0);
+    this.#edgeOff = graph.edgeEnabled.map((enabled) => !enabled);
+  }
+
+  isEdgeOff(edge: number): boolean {
+    return this.#edgeOff[edge] as boolean;
+  }
+
+  isComplete(task: number): boolean {
+    return this.#owner.isPassed(task) && this.#openSubTasksOf(task) === 0;
+  }
+
+  isFree(task: number): boolean {
+    return this.#waitingOn[task] === 0;
+  }
+
+  /** A node that edges lead to, none of which is on. */
+  isCutOff(task: number): boolean {
+    return this.#liveIn[task] === 0 && this.#graph.inEdges(task).length > 0;
+  }
+
+  /** A sub-task has been added. */
+  join(task: number): void {
+    const parent = this.#added.parentOf(task) as number;
+    const waits = this.#countAddedWaits(task, parent);
+    this.#waitingOn.push(waits);
+    this.#openSubTasks.set(parent, this.#openSubTasksOf(parent) + 1);
+    if (waits === 0) this.#owner.unblocked(task);
+  }
+
+  /** The task has just been passed. */
+  pass(task: number): void {
+    for (const subTask of this.#added.subTasksOf(task)) this.#countDown(subTask);
+    let complete: number | undefined = task;
+    while (complete !== undefined && this.isComplete(complete)) {
+      this.#release(complete);
+      complete = this.#closeSubTask(complete);
+    }
+  }
+
+  /** Only while its source is not complete: a decision switches before it finishes, a dead branch never completes. */
+  switchOff(edge: number): void {
+    if (this.#edgeOff[edge]) return;
+    this.#edgeOff[edge] = true;
+    const to = this.#graph.edgeTo[edge] as number;
+    (this.#liveIn[to] as number)--;
+    this.#countDown(to);
+  }
+
+  /** Works out every count anew; tells nobody. */
+  recount(): void {
+    this.#recountEdges();
+    this.#recountSubTasks();
+    const { size, edgeFrom, edgeTo } = this.#graph;
+    this.#waitingOn.fill(0);
+    this.#liveIn.fill(0);
+    for (let edge = 0; edge < edgeTo.length; edge++) {
+      if (this.#edgeOff[edge]) continue;
+      const to = edgeTo[edge] as number;
+      (this.#liveIn[to] as number)++;
+      if (!this.isComplete(edgeFrom[edge] as number)) (this.#waitingOn[to] as number)++;
+    }
+    for (let task = size; task < this.#waitingOn.length; task++) {
+      const parent = this.#added.parentOf(task);
+      if (parent !== undefined) this.#waitingOn[task] = this.#countAddedWaits(task, parent);
+    }
+  }
+
+  #recountEdges(): void {
+    const { size, edgeEnabled } = this.#graph;
+    for (let edge = 0; edge < edgeEnabled.length; edge++) this.#edgeOff[edge] = !edgeEnabled[edge];
+    for (let task = 0; task < size; task++) {
+      for (const edge of this.#owner.edgesOff(task)) this.#edgeOff[edge] = true;
+    }
+  }
+
+  /** From the last to the first, because a sub-task always comes after its parent. */
+  #recountSubTasks(): void {
+    this.#openSubTasks.clear();
+    for (let task = this.#waitingOn.length - 1; task >= this.#graph.size; task--) {
+      const parent = this.#added.parentOf(task);
+      if (parent === undefined || this.isComplete(task)) continue;
+      this.#openSubTasks.set(parent, this.#openSubTasksOf(parent) + 1);
+    }
+  }
+
+  #countAddedWaits(task: number, parent: number): number {
+    let waits = this.#owner.isPassed(parent) ? 0 : 1;
+    for (const sibling of this.#added.siblingsBefore(task)) if (!this.isComplete(sibling)) waits++;
+    return waits;
+  }
+
+  #openSubTasksOf(task: number): number {
+    return this.#openSubTasks.get(task) ?? 0;
+  }
+
+  /** The task is complete: what comes after it waits for it no more. */
+  #release(task: number): void {
+    for (const edge of this.#graph.outEdges(task)) {
+      if (!this.#edgeOff[edge]) this.#countDown(this.#graph.edgeTo[edge] as number);
+    }
+    for (const sibling of this.#added.siblingsAfter(task)) this.#countDown(sibling);
+  }
+
+  /** Tells the parent, and gives it back. */
+  #closeSubTask(task: number): number | undefined {
+    const parent = this.#added.parentOf(task);
+    if (parent !== undefined) this.#openSubTasks.set(parent, this.#openSubTasksOf(parent) - 1);
+    return parent;
+  }
+
+  #countDown(task: number): void {
+    if (--(this.#waitingOn[task] as number) === 0) this.#owner.unblocked(task);
+  }
+}

@@ -1,0 +1,18 @@
+import { EngineError } from "../base/error.ts";
+import type { Context } from "./context.ts";
+import { type Payload, payloadBytes, payloadBytesMax } from "./payload.ts";
+
+/** CONTEXT_TOO_LARGE. `what` begins the message. */
+export function refuseLargeContext(context: Context, what: string): void {
+  if (context.bytes > payloadBytesMax) throw new EngineError("CONTEXT_TOO_LARGE", tooLarge(what, context.bytes));
+}
+
+/** OUTPUT_TOO_LARGE. `what` begins the message. */
+export function refuseLargeOutput(output: Payload, what: string): void {
+  const bytes = payloadBytes(output);
+  if (bytes > payloadBytesMax) throw new EngineError("OUTPUT_TOO_LARGE", tooLarge(what, bytes));
+}
+
+function tooLarge(what: string, bytes: number): string {
+  return `${what} takes ${bytes} bytes; at most ${payloadBytesMax} are allowed`;
+}

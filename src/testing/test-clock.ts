@@ -1,0 +1,137 @@
+import type { Clock, Timer } from "../base/clock.ts";
+
+/** Event-loop turns without any news after which nothing more is expected to happen by itself. */
+const quietTurns = 10;
+
+const hourMs = 3_600_000;
+
+/** Noon of an ordinary day. */
+const firstNow = Date.UTC(2026, 0, 5, 12);
+
+/**
+ * A clock that stands still until it is moved by hand: days of retries, timeouts and retention pass in milliseconds, and
+ * the same way every time.
+ *
+ * ```ts
+ * const clock = new TestClock();
+ * const engine = new Engine({ storage: memoryStore(), clock, jobs: [flaky] });
+ * await engine.start();
+ * const run = await engine.submitWorkflow(nightly);
+ * await clock.advance(1000); // the wait before the first retry
+ * await clock.until(run.result()); // or: whatever time it takes
+ * ```
+ */
+export class TestClock implements Clock {
+  #now: number;
+  #started = 0;
+  /** Soonest first; those of one moment in the order they were asked for. */
+  readonly #timers: TestTimer[] = [];
+  /** Goes up whenever something is asked for or happens. */
+  #news = 0;
+
+  /** `now` is the time to begin with, epoch ms. */
+  constructor(options: { now?: number } = {}) {
+    this.#now = options.now ?? firstNow;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    const timer: TestTimer = { at: this.#now + Math.max(0, delayMs), order: this.#started++, callback };
+    const later = this.#timers.findIndex((other) => isBefore(timer, other));
+    this.#timers.splice(later === -1 ? this.#timers.length : later, 0, timer);
+    this.#news++;
+    return { cancel: () => this.#cancel(timer) };
+  }
+
+  /** In the real event loop: what needs no time to pass goes on without being told. */
+  soon(callback: () => void): void {
+    this.#news++;
+    setImmediate(() => {
+      this.#news++;
+      callback();
+    });
+  }
+
+  /** How many timers wait for their time. */
+  get timerCount(): number {
+    return this.#timers.length;
+  }
+
+  /** When the next timer is due, epoch ms. */
+  get nextTimerAt(): number | undefined {
+    return this.#timers[0]?.at;
+  }
+
+  /**
+   * Lets time pass. Timers fire in the order they are due, each at its own time, and what a timer leads to has happened
+   * before the next one fires.
+   */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await this.settle();
+    for (let at = this.nextTimerAt; at !== undefined && at <= end; at = this.nextTimerAt) {
+      this.#fireFirst();
+      await this.settle();
+    }
+    this.#now = Math.max(this.#now, end);
+  }
+
+  /**
+   * Lets as much time pass as the promise takes, from timer to timer, and gives what it gives. Throws if it is still
+   * waiting after `maxMs`, by default 24 hours.
+   */
+  async until<T>(promise: Promise<T>, options: { maxMs?: number } = {}): Promise<T> {
+    const end = this.#now + (options.maxMs ?? 24 * hourMs);
+    const settled = { yet: false };
+    const note = (): void => void (settled.yet = true);
+    promise.then(note, note);
+    await this.settle();
+    while (!settled.yet) {
+      const at = this.nextTimerAt;
+      if (at === undefined) throw new Error("the promise waits for something, but no timer is running");
+      if (at > end) throw new Error(`the promise is still waiting at ${new Date(end).toISOString()}`);
+      this.#fireFirst();
+      await this.settle();
+    }
+    return await promise;
+  }
+
+  /**
+   * Lets everything happen that needs no time to pass: promises, commits to a `memoryStore()`, jobs that wait for neither
+   * time nor the outside world.
+   */
+  async settle(): Promise<void> {
+    for (let quiet = 0, seen = this.#news; quiet < quietTurns; quiet++) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      if (seen === this.#news) continue;
+      seen = this.#news;
+      quiet = 0;
+    }
+  }
+
+  #fireFirst(): void {
+    const timer = this.#timers.shift();
+    if (timer === undefined) return;
+    this.#now = Math.max(this.#now, timer.at);
+    this.#news++;
+    timer.callback();
+  }
+
+  #cancel(timer: TestTimer): void {
+    const place = this.#timers.indexOf(timer);
+    if (place !== -1) this.#timers.splice(place, 1);
+  }
+}
+
+interface TestTimer {
+  readonly at: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
+function isBefore(one: TestTimer, other: TestTimer): boolean {
+  return one.at < other.at || (one.at === other.at && one.order < other.order);
+}

@@ -1,0 +1,30 @@
+import { isMainThread, threadId } from "node:worker_threads";
+import { defineJob, TaskBuilder } from "../../src/index.ts";
+
+const source = (name: string) => ({ isolation: "thread", source: { module: import.meta.url, export: name } }) as const;
+
+/** Holds on to its thread for ever: only killing the thread ends it. */
+export const spin = defineJob("spin", source("spin"), () => {
+  for (;;);
+});
+
+export const where = defineJob("where", source("where"), (params: unknown, ctx) => {
+  ctx.log.info({ threadId }, "in a thread");
+  ctx.patchContext({ patched: true });
+  ctx.generateSubTask(new TaskBuilder("sub").withJobFunction("echo", "from a thread").build());
+  return { params, isMainThread, outputs: ctx.outputs, context: ctx.context };
+});
+
+export const exit = defineJob("exit", source("exit"), () => process.exit(3));
+
+export const throwText = defineJob("throwText", source("throwText"), () => {
+  // oxlint-disable-next-line typescript/only-throw-error -- the test is about jobs that do just that
+  throw "a text";
+});
+
+/** Ends when it is told to, if it is told. */
+export const listen = defineJob("listen", source("listen"), async (_: unknown, ctx) => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  ctx.signal.addEventListener("abort", () => resolve("told"), { once: true });
+  return await promise;
+});

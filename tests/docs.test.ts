@@ -1,0 +1,172 @@
+/** What the documents show compiles, what the README shows first runs, and what they link to is there. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import packageJson from "../package.json" with { type: "json" };
+
+const root = join(import.meta.dirname, "..");
+const documents = globSync(["*.md", "docs/**/*.md"], { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+const compiled = ["README.md", "docs/guide.md", "docs/operations.md"];
+
+/** What an example may take as given, in the words of the guide: the names are global, so an example's own go first. */
+const given = `
+import type * as heddle from "heddle";
+import type { sqlite as openSqlite } from "heddle/sqlite";
+import type { z as zod } from "zod";
+declare global {
+  const defineJob: typeof heddle.defineJob;
+  const Engine: typeof heddle.Engine;
+  const TaskBuilder: typeof heddle.TaskBuilder;
+  const Workflow: typeof heddle.Workflow;
+  const WorkflowBuilder: typeof heddle.WorkflowBuilder;
+  const WorkflowFailed: typeof heddle.WorkflowFailed;
+  const hasCode: typeof heddle.hasCode;
+  const sqlite: typeof openSqlite;
+  const z: typeof zod;
+  const engine: heddle.Engine;
+  const run: heddle.WorkflowController;
+  const nightly: heddle.Workflow;
+  const extract: heddle.Job<{ table: string }, { rows: number }>;
+  const instanceId: string;
+  function copyTable(table: string, signal: AbortSignal): Promise<number>;
+  function fetchRates(day: string, signal: AbortSignal): Promise<Record<string, number>>;
+  function simulate(months: number): number;
+}
+`;
+
+/** A project of somebody who has installed Heddle, but for the build: the sources stand in for the package. */
+const project = mkdtempSync(join(tmpdir(), "heddle-docs-"));
+
+describe("the documents", () => {
+  before(() => {
+    mkdirSync(join(project, "package"));
+    symlinkSync(join(root, "src"), join(project, "package/src"), "junction");
+    const doors = Object.keys(packageJson.exports).filter((door) => !door.endsWith(".json"));
+    const source = (door: string): string => `./src/${door === "." ? "index" : door.slice(2)}.ts`;
+    const exported = Object.fromEntries(doors.map((door) => [door, source(door)]));
+    writeJson("package/package.json", { name: "heddle", type: "module", exports: exported });
+    writeJson("package.json", { type: "module" });
+    mkdirSync(join(project, "node_modules"));
+    symlinkSync(join(project, "package"), join(project, "node_modules/heddle"), "junction");
+    for (const name of ["zod", "@types"]) {
+      symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name), "junction");
+    }
+  });
+  after(() => rmSync(project, { recursive: true, force: true }));
+
+  test("show code that compiles", async () => {
+    const examples = compiled.flatMap(examplesOf);
+    assert.ok(examples.length > 15, `found ${examples.length} examples`);
+    for (const { name, code } of examples) writeFileSync(join(project, name), `${code}\nexport {};\n`);
+    writeFileSync(join(project, "given.ts"), given);
+    writeJson("tsconfig.json", {
+      extends: join(root, "tsconfig.json"),
+      // An example may declare something just to show how.
+      compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
+      include: [],
+      files: ["given.ts", ...examples.map(({ name }) => name)],
+    });
+    await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
+  });
+
+  test("show first what runs", async () => {
+    const [example] = examplesOf("README.md");
+    assert.ok(example !== undefined);
+    writeFileSync(join(project, "first.ts"), example.code);
+    const out = await run(process.execPath, ["first.ts"]);
+    assert.equal(
+      out.replaceAll(/\s+/g, " ").trim(),
+      "{ orders: { table: 'orders', rows: 6000 }, items: { table: 'items', rows: 5000 }, " +
+        "join: [ { table: 'orders', rows: 6000 }, { table: 'items', rows: 5000 } ] }",
+    );
+    assert.ok(existsSync(join(project, "heddle.db")));
+  });
+
+  test("show a test that passes", async () => {
+    const [imports, ...others] = examplesOf("docs/guide.md");
+    const example = others.find(({ code }) => code.includes('from "heddle/testing"'));
+    assert.ok(imports !== undefined && example !== undefined);
+    writeFileSync(join(project, "guide.test.ts"), `${imports.code}${example.code}`);
+    assert.match(await run(process.execPath, ["--test", "guide.test.ts"]), /pass 1\b/);
+  });
+
+  test("link to what is there", () => {
+    assert.ok(documents.includes("README.md") && documents.includes("docs/guide.md"));
+    assert.deepEqual(documents.flatMap(brokenLinks), []);
+  });
+});
+
+function writeJson(path: string, value: unknown): void {
+  writeFileSync(join(project, path), JSON.stringify(value));
+}
+
+interface Example {
+  readonly name: string;
+  readonly code: string;
+}
+
+/** Every block of TypeScript in a document, named after the line it starts at. */
+function examplesOf(path: string): Example[] {
+  const text = readFileSync(join(root, path), "utf8");
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((block) => {
+    const line = text.slice(0, block.index).split("\n").length;
+    return { name: `${path.replaceAll(/[/.]/g, "-")}-line-${line}.ts`, code: block[1] ?? "" };
+  });
+}
+
+/** Links within the repository whose file, or whose heading in it, does not exist. */
+function brokenLinks(path: string): string[] {
+  const text = withoutCode(readFileSync(join(root, path), "utf8"));
+  const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((link) => link[1] ?? "");
+  return targets
+    .filter((target) => !/^[a-z]+:/.test(target) && !isThere(path, target))
+    .map((target) => `${path} links to ${target}`);
+}
+
+function isThere(from: string, target: string): boolean {
+  const [path = "", heading] = target.split("#");
+  const file = path === "" ? join(root, from) : join(root, dirname(from), path);
+  if (!existsSync(file)) return false;
+  return heading === undefined || headingsOf(readFileSync(file, "utf8")).includes(heading);
+}
+
+/** As GitHub makes them. */
+function headingsOf(text: string): string[] {
+  return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map((match) =>
+    (match[1] ?? "")
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+function withoutCode(text: string): string {
+  return text
+    .replaceAll(/^```.*?^```$/gms, "")
+    .replaceAll(/`[^`\n]*`/g, (code) => code.slice(1, -1).replaceAll(/[[\]()]/g, ""));
+}
+
+async function run(program: string, args: readonly string[]): Promise<string> {
+  try {
+    // A test in the documents is a test of its own, not a part of this one.
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const { stdout } = await promisify(execFile)(program, args, { cwd: project, env, timeout: 120_000 });
+    return stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${args.join(" ")} failed:\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
+  }
+}

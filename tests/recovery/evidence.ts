@@ -1,0 +1,85 @@
+import { DatabaseSync } from "node:sqlite";
+import type { Event, InstanceSummary } from "../../src/index.ts";
+import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { HistoryRow, TaskRow } from "../../src/stores/store.ts";
+import { attemptName, readSideEffects } from "./side-effects.ts";
+import type { AttemptName, SideEffect } from "./side-effects.ts";
+
+/** One instance as the store has it in the end. */
+export interface InstanceEvidence extends InstanceSummary {
+  readonly turns: readonly Turn[];
+  readonly tasks: readonly TaskRow[];
+}
+
+export interface Turn extends Omit<HistoryRow, "events"> {
+  readonly events: readonly Event[];
+}
+
+/** What a job did, by the log. */
+export interface JobEffect extends SideEffect {
+  readonly name: AttemptName;
+}
+
+/** All that is known after a run: what the process did, and what the store says happened. */
+export interface Evidence {
+  readonly log: readonly SideEffect[];
+  /** By instance. */
+  readonly jobEffects: ReadonlyMap<string, readonly JobEffect[]>;
+  readonly instances: ReadonlyMap<string, InstanceEvidence>;
+  /** Rows that should be gone, by what they are. */
+  readonly leftOver: Readonly<Record<string, number>>;
+}
+
+export async function gatherEvidence(files: { databaseFile: string; logFile: string }): Promise<Evidence> {
+  const log = readSideEffects(files.logFile);
+  const byJobs = log.filter(({ what }) => what === "start" || what === "done" || what === "fail");
+  const jobEffects = Map.groupBy(
+    byJobs.map((effect) => ({ ...effect, name: attemptName(effect.id) })),
+    ({ name }) => name.instanceId,
+  );
+  const leftOver = countLeftOver(files.databaseFile);
+  const store = new SqliteStore({ file: files.databaseFile });
+  await store.open();
+  try {
+    return { log, jobEffects, instances: await readInstances(store), leftOver };
+  } finally {
+    await store.close();
+  }
+}
+
+async function readInstances(store: SqliteStore): Promise<Map<string, InstanceEvidence>> {
+  const instances = new Map<string, InstanceEvidence>();
+  let before = Number.MAX_SAFE_INTEGER;
+  for (;;) {
+    const page = await store.listInstances({ before, limit: 1000 });
+    for (const summary of page) {
+      const history = await store.loadHistory([summary.key]);
+      const turns = history.map((row) => ({ ...row, events: JSON.parse(row.events) as Event[] }));
+      instances.set(summary.id, { ...summary, turns, tasks: await store.readTasks(summary.key) });
+    }
+    const last = page.at(-1);
+    if (last === undefined) return instances;
+    before = last.key;
+  }
+}
+
+/** Read as plain SQL, so that no reader of ours can hide a row. */
+function countLeftOver(file: string): Record<string, number> {
+  const db = new DatabaseSync(file, { readOnly: true });
+  const count = (sql: string): number => Number(db.prepare(`SELECT count(*) AS n FROM ${sql}`).get()?.["n"]);
+  try {
+    const orphans = ["history", "task", "payload"].map((table) => {
+      const rows = count(`${table} WHERE instance NOT IN (SELECT key FROM instance UNION SELECT key FROM finished)`);
+      return [`${table} rows of no instance`, rows] as const;
+    });
+    return {
+      "unfinished instances": count("instance"),
+      "letters in the outbox": count("outbox"),
+      "instances that are both finished and not": count("instance JOIN finished USING (key)"),
+      "shards that were not closed in good order": count("shard WHERE clean = 0"),
+      ...Object.fromEntries(orphans),
+    };
+  } finally {
+    db.close();
+  }
+}

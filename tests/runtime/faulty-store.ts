@@ -1,0 +1,159 @@
+import { EngineError } from "../../src/base/error.ts";
+import type { Batch, Store } from "../../src/stores/store.ts";
+import { Ledger } from "./ledger.ts";
+
+/**
+ * How a commit goes wrong: it is not written and fails; it is written and fails all the same; the store refuses the data;
+ * somebody else owns the shard.
+ */
+export type Fault = "before" | "after" | "data" | "fenced";
+
+/** What outlives a process: the store proper, and what it has answered for. Opened once, closed by the test. */
+export class Disk {
+  readonly inner: Store;
+  readonly ledger = new Ledger();
+  #isOpen = false;
+
+  constructor(inner: Store) {
+    this.inner = inner;
+  }
+
+  async open(): Promise<void> {
+    if (this.#isOpen) return await this.ledger.readFrom(this.inner);
+    this.#isOpen = true;
+    await this.inner.open();
+  }
+}
+
+/** One process's connection to a disk. It can be slow, fail, lie about failing, and die with its process. */
+export class FaultyStore implements Store {
+  readonly disk: Disk;
+  /** Every commit as it was sent, those that were sent again among them. */
+  readonly sent: Batch[] = [];
+  /** For the next commits, one each. */
+  readonly faults: Fault[] = [];
+  /** For commits that `faults` says nothing about. */
+  faultOf: ((batch: Batch) => Fault | undefined) | undefined;
+  /** Reads fail as unavailable. */
+  readsFail = false;
+  /** Called when a commit is sent, before anything happens to it. */
+  onSend: ((batch: Batch) => void | Promise<void>) | undefined;
+  /** Every read waits for it. */
+  beforeRead: ((what: string) => Promise<void>) | undefined;
+  readonly #never = new Promise<never>(() => undefined);
+  #isDead = false;
+  #before: Gate | undefined;
+  #after: Gate | undefined;
+
+  constructor(disk: Disk) {
+    this.disk = disk;
+  }
+
+  get ledger(): Ledger {
+    return this.disk.ledger;
+  }
+
+  /** Commits wait, before they are written or before they are answered, until the gate is opened. */
+  hold(stage: "before" | "after" = "before"): Gate {
+    const gate = new Gate();
+    if (stage === "before") this.#before = gate;
+    else this.#after = gate;
+    return gate;
+  }
+
+  /** The store takes nothing that has to do with this instance. */
+  poison(id: string): void {
+    this.faultOf = (batch) => (this.ledger.idsIn(batch).includes(id) ? "data" : undefined);
+  }
+
+  /** The process is gone: nothing is answered any more, and what was on its way is not written. */
+  die(): void {
+    this.#isDead = true;
+  }
+
+  async open(): Promise<void> {
+    await this.disk.open();
+  }
+
+  /** The data stay where they are, for the next process. */
+  async close(): Promise<void> {
+    await this.#alive();
+  }
+
+  async commit(batch: Batch): Promise<void> {
+    await this.#alive();
+    this.sent.push(structuredClone(batch));
+    this.ledger.meet(batch);
+    await this.onSend?.(batch);
+    await this.#before?.pass();
+    await this.#alive();
+    const fault = this.faults.shift() ?? this.faultOf?.(batch);
+    if (fault === "before") throw new EngineError("STORE_UNAVAILABLE", "the disk was pulled out");
+    if (fault === "data") throw new EngineError("STORE_DATA", "the store does not like these bytes");
+    if (fault === "fenced") throw new EngineError("STORE_FENCED", "somebody else owns the shard");
+    await this.disk.inner.commit(batch);
+    await this.#after?.pass();
+    await this.#alive();
+    if (fault === "after") throw new EngineError("STORE_UNAVAILABLE", "the answer was lost");
+    this.ledger.acknowledge(batch);
+  }
+
+  claimShard: Store["claimShard"] = (shard, owner) => this.#read("claimShard", (store) => store.claimShard(shard, owner));
+  loadInstances: Store["loadInstances"] = (shard, page) =>
+    this.#read("loadInstances", (store) => store.loadInstances(shard, page));
+  loadHistory: Store["loadHistory"] = (keys) => this.#read("loadHistory", (store) => store.loadHistory(keys));
+  readHistory: Store["readHistory"] = (key, page) => this.#read("readHistory", (store) => store.readHistory(key, page));
+  readTasks: Store["readTasks"] = (key) => this.#read("readTasks", (store) => store.readTasks(key));
+  readPayloads: Store["readPayloads"] = (key, refs) =>
+    this.#read("readPayloads", (store) => store.readPayloads(key, refs));
+  findFinished: Store["findFinished"] = (id) => this.#read("findFinished", (store) => store.findFinished(id));
+  listInstances: Store["listInstances"] = (filter) => this.#read("listInstances", (store) => store.listInstances(filter));
+  finishedBefore: Store["finishedBefore"] = (filter) =>
+    this.#read("finishedBefore", (store) => store.finishedBefore(filter));
+  loadOutbox: Store["loadOutbox"] = (shard) => this.#read("loadOutbox", (store) => store.loadOutbox(shard));
+  loadMarks: Store["loadMarks"] = (shard) => this.#read("loadMarks", (store) => store.loadMarks(shard));
+  loadDefinition: Store["loadDefinition"] = (name, version) =>
+    this.#read("loadDefinition", (store) => store.loadDefinition(name, version));
+  latestDefinition: Store["latestDefinition"] = (name) =>
+    this.#read("latestDefinition", (store) => store.latestDefinition(name));
+  loadJobs: Store["loadJobs"] = () => this.#read("loadJobs", (store) => store.loadJobs());
+  saveJobs: Store["saveJobs"] = (jobs) => this.#read("saveJobs", (store) => store.saveJobs(jobs));
+  deleteJobs: Store["deleteJobs"] = (ids) => this.#read("deleteJobs", (store) => store.deleteJobs(ids));
+
+  async #read<T>(what: string, read: (store: Store) => Promise<T>): Promise<T> {
+    await this.#alive();
+    await this.beforeRead?.(what);
+    if (this.readsFail) throw new EngineError("STORE_UNAVAILABLE", "the disk was pulled out");
+    const result = await read(this.disk.inner);
+    await this.#alive();
+    return result;
+  }
+
+  async #alive(): Promise<void> {
+    if (this.#isDead) await this.#never;
+  }
+}
+
+/** Lets nobody pass until it is opened; then everybody. */
+export class Gate {
+  readonly #opened = Promise.withResolvers<void>();
+  #arrived = Promise.withResolvers<void>();
+  waiting = 0;
+
+  async pass(): Promise<void> {
+    this.waiting++;
+    this.#arrived.resolve();
+    this.#arrived = Promise.withResolvers();
+    await this.#opened.promise;
+    this.waiting--;
+  }
+
+  /** Somebody waits here. */
+  async reached(): Promise<void> {
+    if (this.waiting === 0) await this.#arrived.promise;
+  }
+
+  open(): void {
+    this.#opened.resolve();
+  }
+}

@@ -1,0 +1,117 @@
+import type { TestContext } from "node:test";
+import type { Job } from "../../src/authoring/job.ts";
+import { JobRegistry } from "../../src/authoring/job-registry.ts";
+import type { Workflow } from "../../src/authoring/workflow.ts";
+import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
+import { Submission } from "../../src/engine/submission.ts";
+import { defaultLimits } from "../../src/kernel/machine.ts";
+import { Definitions } from "../../src/runtime/definitions.ts";
+import { Expressions } from "../../src/runtime/expression.ts";
+import { Region } from "../../src/runtime/region.ts";
+import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
+import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
+import { Disk, FaultyStore } from "./faulty-store.ts";
+import { LogBook, MortalClock } from "./world.ts";
+
+/** One region of several shards after the other on the same disk, without an engine around it. */
+export class RegionRig {
+  readonly clock = new TestClock();
+  readonly log = new LogBook();
+  readonly disk = new Disk(memoryStore());
+  readonly shardCount: number;
+  readonly #jobs: readonly Job[];
+  #life: Life | undefined;
+
+  private constructor(shardCount: number, jobs: readonly Job[]) {
+    this.shardCount = shardCount;
+    this.#jobs = jobs;
+  }
+
+  static async start(t: TestContext, shardCount: number, jobs: readonly Job[]): Promise<RegionRig> {
+    const rig = new RegionRig(shardCount, jobs);
+    t.after(() => rig.#life?.clock.die());
+    await rig.begin();
+    return rig;
+  }
+
+  get region(): Region {
+    return this.#alive.region;
+  }
+
+  get store(): FaultyStore {
+    return this.#alive.store;
+  }
+
+  async begin(): Promise<void> {
+    const clock = new MortalClock(this.clock);
+    const store = new FaultyStore(this.disk);
+    const { log: logger } = this;
+    const registry = new JobRegistry();
+    for (const job of this.#jobs) registry.register(job);
+    const worker = new EmbeddedWorker({ jobs: { get: (id) => registry.get(id)?.job }, logger });
+    const dispatcher = new Dispatcher({ clock, logger, worker, poolSize: 64, poolSizeMax: 64 });
+    const definitions = new Definitions(store);
+    const expressions = new Expressions();
+    const region = new Region(this.shardCount, {
+      store,
+      clock,
+      random: new SeededRandom(1),
+      logger,
+      dispatcher,
+      definitions,
+      expressions,
+      limits: defaultLimits,
+      owner: "rig",
+      resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
+      onHealth: () => undefined,
+      onFenced: (shard) => logger.error({ shard }, "fenced"),
+    });
+    const hasDomain = (): boolean => true;
+    const submission = new Submission({ definitions, registry, expressions, hasDomain, workflows: [] });
+    this.#life = { region, store, clock, dispatcher, submission };
+    await store.open();
+    await region.open();
+  }
+
+  async restart(): Promise<void> {
+    await this.clock.until(this.#alive.dispatcher.shutdown());
+    await this.clock.until(this.region.close());
+    this.#alive.clock.die();
+    await this.begin();
+  }
+
+  async crash(): Promise<void> {
+    this.#alive.clock.die();
+    this.store.die();
+    await this.begin();
+  }
+
+  async submit(workflow: Workflow, id: string): Promise<void> {
+    const { definition, all } = await this.#alive.submission.prepare(workflow);
+    await this.region.start({
+      id,
+      isGivenId: true,
+      reuse: false,
+      definition,
+      definitions: all,
+      input: { context: {}, trigger: "api" },
+    });
+  }
+
+  async end(id: string): Promise<string> {
+    return (await this.region.awaitEnd(id)).machine.status;
+  }
+
+  get #alive(): Life {
+    if (this.#life === undefined) throw new Error("no region was started");
+    return this.#life;
+  }
+}
+
+interface Life {
+  readonly region: Region;
+  readonly store: FaultyStore;
+  readonly clock: MortalClock;
+  readonly dispatcher: Dispatcher;
+  readonly submission: Submission;
+}

@@ -1,0 +1,165 @@
+/** Several shards in one region: every instance has its place, and letters find their way between them. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { defineJob } from "../../src/authoring/job.ts";
+import { hasCode } from "../../src/base/error.ts";
+import { shardOfKey } from "../../src/stores/instance-key.ts";
+import { HandJob } from "./hand-job.ts";
+import { RegionRig } from "./region-rig.ts";
+import { watch } from "./world.ts";
+import { builder, chain, nested, task, workflow } from "./workflows.ts";
+
+const shardCount = 4;
+const shards = Array.from({ length: shardCount }, (_, shard) => shard);
+const children = Array.from({ length: 12 }, (_, place) => `n${place}`);
+
+const done = defineJob("done", () => 1);
+const inner = workflow("inner", task("a", "done"), task("b", "done").withDependency("a"));
+const family = builder("family", ...children.map((name) => nested(name, inner)))
+  .withMaxConcurrentTasks(20)
+  .build();
+
+async function outboxes(rig: RegionRig): Promise<number> {
+  const rows = await Promise.all(shards.map((shard) => rig.disk.inner.loadOutbox(shard)));
+  return rows.flat().length;
+}
+
+async function places(rig: RegionRig): Promise<number[]> {
+  const all = await rig.disk.inner.listInstances({ limit: 1000 });
+  return [...new Set(all.map(({ key }) => shardOfKey(key)))].toSorted();
+}
+
+describe("a region of four shards", () => {
+  test("spreads instances over all of them, and finds each again", async (t) => {
+    const rig = await RegionRig.start(t, shardCount, [done]);
+    const ids = Array.from({ length: 40 }, (_, place) => `i${place}`);
+    for (const id of ids) await rig.submit(inner, id);
+    for (const id of ids) assert.equal(await rig.end(id), "Success");
+    assert.deepEqual(await places(rig), shards);
+    await assert.rejects(rig.region.awaitEnd("nobody"), (error) => hasCode(error, "INSTANCE_UNKNOWN"));
+  });
+
+  test("carries letters between shards: children start, and their parent hears of their ends", async (t) => {
+    const rig = await RegionRig.start(t, shardCount, [done]);
+    await rig.submit(family, "x");
+    assert.equal(await rig.end("x"), "Success");
+    assert.deepEqual(await places(rig), shards, "the children live in every shard");
+    await rig.clock.settle();
+    await rig.restart();
+    await rig.clock.settle();
+    await rig.restart();
+    assert.equal(await outboxes(rig), 0, "what was read was acknowledged");
+  });
+
+  test("carries orders to children in other shards", async (t) => {
+    const work = new HandJob();
+    const rig = await RegionRig.start(t, shardCount, [work.job]);
+    const slow = chain("slow", "a");
+    const outer = builder("outer", ...children.map((name) => nested(name, slow)))
+      .withMaxConcurrentTasks(20)
+      .build();
+    await rig.submit(outer, "x");
+    await rig.clock.settle();
+    assert.equal(work.calls.length, children.length);
+    await rig.region.tell("x", () => ({ type: "CancelWorkflow", reason: "enough" }));
+    await rig.clock.settle();
+    for (const { ctx } of work.calls) assert.equal(ctx.signal.aborted, true);
+    for (const name of children) assert.equal(await rig.end(`x/${name}`), "Terminated");
+    assert.equal(rig.region.counts.unfinished, 0);
+  });
+
+  test("holds a workflow's maximum over all its shards", async (t) => {
+    const work = new HandJob();
+    const rig = await RegionRig.start(t, shardCount, [work.job]);
+    const limited = builder("limited", task("a")).withMaxInstances(2).build();
+    for (const name of children) await rig.submit(limited, name);
+    await rig.clock.settle();
+    assert.equal(work.calls.length, 2);
+    await rig.crash();
+    await rig.clock.settle();
+    assert.equal(work.calls.length, 4);
+    for (let ended = 2; ended < 2 + children.length; ended++) {
+      const call = work.calls[ended];
+      assert.ok(call, `after ${ended - 2} ends the next one runs`);
+      call.finish(1);
+      await rig.clock.settle();
+    }
+    for (const name of children) assert.equal(await rig.end(name), "Success");
+  });
+
+  test("restores what each shard has sent before any letter is read", async (t) => {
+    const work = new HandJob();
+    const rig = await RegionRig.start(t, shardCount, [work.job, done]);
+    const relay = chain("relay", "a");
+    const outer = builder("outer", ...children.map((name) => nested(name, workflow(`deep ${name}`, nested("m", relay)))))
+      .withMaxConcurrentTasks(20)
+      .build();
+    const gate = rig.store.hold("after");
+    watch(rig.submit(outer, "x"));
+    await gate.reached();
+    // Letters of one shard lie in the store; every shard's outbox takes its time to be read at the next start.
+    rig.store.die();
+    const reads: string[] = [];
+    const begun = rig.begin();
+    rig.store.beforeRead = async (what) => {
+      reads.push(what);
+      if (what === "loadOutbox") await rig.clock.settle();
+    };
+    await begun;
+    await rig.clock.settle();
+    assert.equal(work.calls.length, children.length);
+    for (const call of work.calls) call.finish(1);
+    assert.equal(await rig.end("x"), "Success");
+    assert.equal(reads.filter((what) => what === "loadOutbox").length, shardCount);
+  });
+
+  test("survives crashes at any of its commits, with every letter read exactly once", async (t) => {
+    for (let crashAt = 1; crashAt <= 40; crashAt += 3) {
+      const ran: string[] = [];
+      const note = defineJob("note", (_: unknown, ctx) => void ran.push(ctx.attemptId));
+      const rig = await RegionRig.start(t, shardCount, [note]);
+      const small = workflow("small", task("a", "note"));
+      const outer = builder("outer", ...children.map((name) => nested(name, small)))
+        .withMaxConcurrentTasks(20)
+        .build();
+      let commits = 0;
+      rig.store.onSend = () => {
+        if (++commits >= crashAt) rig.store.hold(crashAt % 2 === 0 ? "before" : "after");
+      };
+      const submitted = watch(rig.submit(outer, "x"));
+      await rig.clock.settle();
+      await rig.crash();
+      await rig.clock.settle();
+      if (submitted.state !== "done" && (await places(rig)).length === 0) continue;
+      assert.equal(await rig.end("x"), "Success", `crash at commit ${crashAt}`);
+      const histories = await Promise.all(children.map((name) => rig.disk.inner.loadHistory([rig.disk.ledger.key(`x/${name}`)])));
+      for (const turns of histories) {
+        const types = turns.flatMap(({ events }) => (JSON.parse(events) as { type: string }[]).map(({ type }) => type));
+        assert.equal(types.filter((type) => type === "InstanceCreated").length, 1);
+        assert.equal(types.filter((type) => type === "TaskSucceeded").length, 1);
+      }
+      assert.equal(rig.region.counts.unfinished, 0);
+    }
+  });
+
+  test("loses one shard to another owner, and the others go on", async (t) => {
+    const work = new HandJob();
+    const rig = await RegionRig.start(t, shardCount, [work.job]);
+    const ids = Array.from({ length: 16 }, (_, place) => `i${place}`);
+    for (const id of ids) await rig.submit(chain("one", "a"), id);
+    await rig.clock.settle();
+    await rig.disk.inner.claimShard(2, "somebody else");
+    const ends = new Map(ids.map((id) => [id, watch(rig.end(id))]));
+    for (const call of work.calls) call.finish(1);
+    await rig.clock.advance(1000);
+    for (const [id, end] of ends) {
+      const isLost = shardOfKey(rig.disk.ledger.key(id)) === 2;
+      assert.equal(end.state, isLost ? "failed" : "done", id);
+      if (isLost) assert.ok(hasCode(end.error, "STORE_FENCED"));
+    }
+    assert.deepEqual(
+      rig.log.lines.filter(({ message }) => message === "fenced").map(({ fields }) => fields["shard"]),
+      [2],
+    );
+  });
+});
