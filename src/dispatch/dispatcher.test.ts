@@ -268,7 +268,12 @@ describe("suspects", () => {
   test("do not meet those that may have killed the process too", async () => {
     const rig = new Rig();
     const confirmStart = (): Promise<void> => Promise.resolve();
-    await rig.enqueue(rig.run("s", twice), rig.run("once", { interruptions: 1 }), rig.run("cautious", { confirmStart }), "a");
+    await rig.enqueue(
+      rig.run("s", twice),
+      rig.run("once", { interruptions: 1 }),
+      rig.run("cautious", { confirmStart }),
+      "a",
+    );
     assert.deepEqual(rig.running, ["once", "cautious", "a"]);
     assert.match(rig.dispatcher.waitingFor("s") ?? "", /run alone for a moment/);
     await rig.finish("once");

@@ -25,6 +25,16 @@ import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
 import { subTaskNode } from "../worker/sub-task-node.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
+import {
+  checkFilter,
+  checkInstanceId,
+  checkListener,
+  checkPage,
+  checkPatch,
+  checkPurge,
+  checkReason,
+  checkSubmitOptions,
+} from "./argument-check.ts";
 import { type Breakpoint, viewBreakpoint } from "./breakpoint.ts";
 import { Caretaker } from "./caretaker.ts";
 import { Executor } from "./executor.ts";
@@ -69,6 +79,20 @@ export interface HistoryEntry {
 }
 
 type Stage = "new" | "starting" | "up" | "stopping" | "stopped";
+
+const startRefusals: Readonly<Record<Exclude<Stage, "new">, string>> = {
+  starting: "it is already starting",
+  up: "it is already started",
+  stopping: "it is being stopped; make a new Engine on the same storage once it has stopped",
+  stopped: "it was stopped; make a new Engine on the same storage to go on",
+};
+
+const stopRefusals: Readonly<Record<Exclude<Stage, "up">, string>> = {
+  new: "it has not been started",
+  starting: "it is still starting",
+  stopping: "it is already being stopped",
+  stopped: "it was stopped already",
+};
 
 /** Where the parts are joined: a store, a pool of workers, and the instances between them. */
 export class Engine {
@@ -142,7 +166,7 @@ export class Engine {
 
   /** Unfinished instances of an earlier run go on by themselves. `ENGINE_STATE`, and the store's own errors. */
   async start(): Promise<void> {
-    if (this.#stage !== "new") throw new EngineError("ENGINE_STATE", `the engine cannot be started: it is ${this.#stage}`);
+    if (this.#stage !== "new") throw new EngineError("ENGINE_STATE", `the engine cannot be started: ${startRefusals[this.#stage]}`);
     this.#stage = "starting";
     const { storage: store, clock, logger } = this.#options;
     try {
@@ -155,7 +179,9 @@ export class Engine {
       await syncJobs({ registry: this.#registry, store, logger, now: clock.now() });
       await this.#region.open();
     } catch (error) {
-      this.#stage = "stopped";
+      // As long as nothing runs, the next start finds everything as this one did.
+      this.#stage = this.#dispatcher.waitingCount + this.#dispatcher.runningCount === 0 ? "new" : "stopped";
+      if (this.#stage === "stopped") await this.executor.shutdown();
       await store.close();
       throw error;
     }
@@ -165,7 +191,7 @@ export class Engine {
 
   /** Running tasks get the signal, state is kept, the store is closed. `ENGINE_STATE` unless it is running. */
   async stop(): Promise<void> {
-    if (this.#stage !== "up") throw new EngineError("ENGINE_STATE", `the engine cannot be stopped: it is ${this.#stage}`);
+    if (this.#stage !== "up") throw new EngineError("ENGINE_STATE", `the engine cannot be stopped: ${stopRefusals[this.#stage]}`);
     this.#stage = "stopping";
     this.#caretaker.stop();
     if (!this.#dispatcher.isShutDown) await this.executor.shutdown();
@@ -217,6 +243,7 @@ export class Engine {
   /** The controller of an instance that was started before, by this engine or in an earlier run. `INSTANCE_UNKNOWN`. */
   async getWorkflowController(instanceId: string): Promise<WorkflowController> {
     this.#refuseUnlessUp();
+    checkInstanceId(instanceId);
     const { machine, definition } = await this.#region.ask(instanceId, (_, actor) => actor);
     const { name, spec } = definition;
     return new WorkflowController(this, instanceId, Workflow.fromJSON(spec, { name }), machine);
@@ -225,6 +252,7 @@ export class Engine {
   /** The outputs by task name, once it has ended. Throws `WorkflowFailed` or `WorkflowTerminated` otherwise. */
   async awaitWorkflowInstance(instanceId: string): Promise<Record<string, unknown>> {
     this.#refuseUnlessUp();
+    checkInstanceId(instanceId);
     const actor = await this.#region.awaitEnd(instanceId);
     const { status, reason } = actor.machine.state;
     if (status === "Failed") throw new WorkflowFailed(instanceId, reason, failedTasks(actor.machine));
@@ -251,6 +279,7 @@ export class Engine {
   /** The turns of an instance, oldest first. */
   async getWorkflowInstanceHistory(instanceId: string, page: { afterTurn?: number; limit?: number } = {}): Promise<HistoryEntry[]> {
     const key = await this.#ask(instanceId, (machine) => machine.address.key);
+    checkPage(page);
     const { afterTurn = -1, limit = 1000 } = page;
     const rows = await this.#options.storage.readHistory(key, { afterTurn, limit });
     return rows.map(({ turn, at, firstEvent, events }) => ({ turn, at, firstEvent, events: JSON.parse(events) as Event[] }));
@@ -259,6 +288,7 @@ export class Engine {
   /** Newest first. */
   async listWorkflowInstances(filter: Partial<InstanceFilter> = {}): Promise<InstanceSummary[]> {
     this.#refuseUnlessUp();
+    checkFilter(filter);
     return await this.#options.storage.listInstances({ limit: 100, ...filter });
   }
 
@@ -270,12 +300,16 @@ export class Engine {
   /** Also brings a parked instance back into service. */
   async resumeWorkflowInstance(instanceId: string): Promise<void> {
     this.#refuseUnlessUp();
+    checkInstanceId(instanceId);
     if (this.#region.isParked(instanceId)) return await this.#region.unpark(instanceId);
     await this.#tell(instanceId, () => ({ type: "ResumeWorkflow" }));
   }
 
   terminateWorkflowInstance(instanceId: string, reason = "terminated by user"): Promise<void> {
-    return this.#tell(instanceId, () => ({ type: "CancelWorkflow", reason }));
+    return this.#tell(instanceId, () => {
+      checkReason(reason);
+      return { type: "CancelWorkflow", reason };
+    });
   }
 
   /** Failed, stopped and canceled tasks of an ended instance run again; successful ones stay. */
@@ -287,8 +321,8 @@ export class Engine {
   rerunWorkflowInstance(instanceId: string, taskName: string, options: { params?: unknown } = {}): Promise<void> {
     return this.#reopen(instanceId, (machine) => {
       const task = numberOf(machine, taskName);
-      const params = this.#paramsText(machine, task, options.params);
-      return { type: "RerunWorkflow", task, ...(params !== undefined && { params }) };
+      if (options.params === undefined) return { type: "RerunWorkflow", task };
+      return { type: "RerunWorkflow", task, params: this.#paramsText(machine, task, options.params) };
     });
   }
 
@@ -308,6 +342,7 @@ export class Engine {
   /** Top-level keys overwrite, null removes. `CONTEXT_TOO_LARGE`. */
   updateContext(instanceId: string, patch: Readonly<Record<string, unknown>>): Promise<void> {
     return this.#tell(instanceId, () => {
+      checkPatch(patch);
       const removed = Object.keys(patch).filter((key) => patch[key] === null);
       const texts = jsonTexts(patch, "the context");
       return { type: "UpdateContext", patch: { ...texts, ...Object.fromEntries(removed.map((key) => [key, null])) } };
@@ -318,7 +353,7 @@ export class Engine {
   updateTaskParams(instanceId: string, taskName: string, params: unknown): Promise<void> {
     return this.#tell(instanceId, (machine) => {
       const task = numberOf(machine, taskName);
-      return { type: "UpdateParams", task, params: this.#paramsText(machine, task, params) ?? "null" };
+      return { type: "UpdateParams", task, params: this.#paramsText(machine, task, params) };
     });
   }
 
@@ -333,6 +368,7 @@ export class Engine {
   /** Removes ended instances and everything about them; gives back how many. `INSTANCE_STATE` for one that has not ended. */
   async purgeWorkflowInstances(which: { instanceId: string } | { status: EndStatus; endedBefore: number }): Promise<number> {
     this.#refuseUnlessUp();
+    checkPurge(which);
     if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
     const { instanceId } = which;
     for (;;) {
@@ -347,6 +383,7 @@ export class Engine {
 
   /** Calls back after every durable change, of one instance or of all. Gives back how to stop it. */
   subscribe(listener: (change: InstanceChange) => void, options: { instanceId?: string } = {}): () => void {
+    checkListener(listener);
     return this.#region.subscribe((turn) => {
       if (options.instanceId !== undefined && options.instanceId !== turn.instanceId) return;
       try {
@@ -380,11 +417,13 @@ export class Engine {
 
   async #ask<T>(instanceId: string, query: (machine: DagMachine) => T): Promise<T> {
     this.#refuseUnlessUp();
+    checkInstanceId(instanceId);
     return await this.#region.ask(instanceId, query);
   }
 
   async #tell(instanceId: string, input: (machine: DagMachine) => Input): Promise<void> {
     this.#refuseUnlessUp();
+    checkInstanceId(instanceId);
     if (this.#problem !== undefined) throw this.#unavailable();
     await this.#region.tell(instanceId, input);
   }
@@ -409,12 +448,14 @@ export class Engine {
     return nodes;
   }
 
-  #paramsText(machine: DagMachine, task: number, params: unknown): string | undefined {
-    if (params === undefined) return undefined;
+  /** Empty where the task is to have none. */
+  #paramsText(machine: DagMachine, task: number, params: unknown): string {
     const definition = machine.state.definition(task);
-    const text = toJsonText(params, `params for task "${definition.name}"`);
+    const { name: taskName, kind } = definition;
+    if (kind !== "job") throw new EngineError("TASK_INVALID", `task ${shown(taskName)} runs no job, so it has no params to update`);
+    const text = toJsonText(params, `params for task ${shown(taskName)}`);
     const { job } = this.#registry.resolve({ ...definition, params: text });
-    return paramsText({ taskName: definition.name, job, params });
+    return paramsText({ taskName, job, params }) ?? "";
   }
 
   /** A job that is not here keeps its name: the task waits for it, visibly. */
@@ -476,13 +517,4 @@ function numberOf(machine: DagMachine, taskName: string): number {
   const names = taskNumbers(machine).map((number) => machine.state.definition(number).name);
   const hint = didYouMean(taskName, names);
   throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task ${shown(taskName)}${hint}`);
-}
-
-function checkSubmitOptions({ instanceId, maxConcurrentTasks }: SubmitOptions): void {
-  if (instanceId !== undefined && (typeof instanceId !== "string" || instanceId === "" || instanceId.length > 512)) {
-    throw new EngineError("OPTION_INVALID", "instanceId must be text of 1 to 512 characters");
-  }
-  if (maxConcurrentTasks !== undefined && !(Number.isSafeInteger(maxConcurrentTasks) && maxConcurrentTasks > 0)) {
-    throw new EngineError("OPTION_INVALID", `maxConcurrentTasks must be a whole number above 0, got ${maxConcurrentTasks}`);
-  }
 }

@@ -94,7 +94,8 @@ export function viewTask(machine: DagMachine, task: number, waitingFor: WaitingR
 function waitingReason(machine: DagMachine, task: number, dispatcherSays: WaitingReason): string | undefined {
   const { state } = machine;
   const phase = state.phase(task);
-  if (phase === Phase.scheduled) return dispatcherSays(task);
+  // After a restart, one on record as running may be waiting for its slot or its job again.
+  if (phase === Phase.scheduled || phase === Phase.running) return dispatcherSays(task);
   if (phase === Phase.retryWait) return `its next attempt at ${new Date(state.record(task)?.retryAt ?? 0).toISOString()}`;
   if (phase !== Phase.ready) return undefined;
   if (state.status === "Paused" || state.pausing) return "the instance to be resumed";

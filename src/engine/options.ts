@@ -1,6 +1,8 @@
 import { availableParallelism } from "node:os";
+import { didYouMean } from "../authoring/closest-name.ts";
 import type { Job } from "../authoring/job.ts";
-import type { Workflow } from "../authoring/workflow.ts";
+import { shown } from "../authoring/setting-check.ts";
+import { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
@@ -54,7 +56,11 @@ const sevenDaysMs = 7 * 24 * 60 * minuteMs;
 
 /** `OPTION_INVALID` with the name of the setting. */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
-  const { retentionMs, ...given } = options;
+  checkNames(options);
+  // A setting that is there but undefined is not given.
+  const { retentionMs, ...given } = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as unknown as EngineOptions;
   const resolved: ResolvedOptions = {
     jobs: [],
     workflows: [],
@@ -76,18 +82,68 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   return resolved;
 }
 
+const names: Readonly<Record<keyof EngineOptions, true>> = {
+  storage: true,
+  jobs: true,
+  workflows: true,
+  poolSize: true,
+  poolSizeMax: true,
+  domains: true,
+  maxSubTasks: true,
+  maxInterruptions: true,
+  idleMs: true,
+  stuckMs: true,
+  retentionMs: true,
+  stopGraceMs: true,
+  logger: true,
+  clock: true,
+  random: true,
+};
+
+/** A misspelt setting would otherwise be a default in disguise. */
+function checkNames(options: unknown): void {
+  if (typeof options !== "object" || options === null) {
+    throw new EngineError("OPTION_INVALID", `new Engine takes an object of options, such as { storage, jobs }, got ${shown(options)}`);
+  }
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
+  if (unknown !== undefined) throw invalid(unknown, `does not exist${didYouMean(unknown, Object.keys(names))}`);
+}
+
 function checkOptions(options: ResolvedOptions): void {
   if (typeof options.storage?.commit !== "function") {
     throw invalid("storage", 'must be a store, such as sqlite("./heddle.db") from "heddle/sqlite"');
   }
+  checkParts(options);
   for (const name of ["maxSubTasks", "maxInterruptions"] as const) {
     if (!Number.isSafeInteger(options[name]) || options[name] < 0) throw invalid(name, "must be a whole number, at least 0");
   }
   for (const name of ["idleMs", "stuckMs"] as const) {
     if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");
   }
+  if (!(options.stopGraceMs >= 0)) throw invalid("stopGraceMs", "must be a number of milliseconds, at least 0");
   const kept = Object.entries(options.retentionMs).find(([, ms]) => !(ms >= 0));
   if (kept !== undefined) throw invalid(`retentionMs.${kept[0]}`, "must be a number of milliseconds, or 0 for ever");
+}
+
+function checkParts({ jobs, workflows, domains, logger }: ResolvedOptions): void {
+  if (!Array.isArray(jobs)) throw invalid("jobs", `must be a list of jobs, got ${shown(jobs)}`);
+  for (const job of jobs as readonly unknown[]) {
+    if (!isJob(job)) throw invalid("jobs", `must hold what defineJob gave, got ${shown(job)}`);
+  }
+  if (!Array.isArray(workflows)) throw invalid("workflows", `must be a list of workflows, got ${shown(workflows)}`);
+  for (const workflow of workflows as readonly unknown[]) {
+    if (workflow instanceof Workflow) continue;
+    throw invalid("workflows", `must hold what WorkflowBuilder.build() or Workflow.fromJSON() gave, got ${shown(workflow)}`);
+  }
+  for (const [name, domain] of Object.entries(domains as Record<string, unknown>)) {
+    if (typeof domain !== "object" || domain === null) throw invalid(`domains.${name}`, `must be { size, priority }, got ${shown(domain)}`);
+  }
+  const level = (["debug", "info", "warn", "error"] as const).find((each) => typeof logger[each] !== "function");
+  if (level !== undefined) throw invalid("logger", `must have the methods debug, info, warn and error, but has no ${level}`);
+}
+
+function isJob(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "name" in value && "fn" in value && typeof value.fn === "function";
 }
 
 function invalid(name: string, problem: string): EngineError {

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import type { Changes, ShardClaim, Store } from "../stores/store.ts";
+import { type Changes, noChanges, type ShardClaim, type Store } from "../stores/store.ts";
 
 /** Something that wants to be durable together with others: an instance's turn, or a change of the shard's own. */
 export interface Commitment {
@@ -70,8 +70,10 @@ export class Committer {
       return [];
     } catch (error) {
       if (!hasCode(error, "STORE_DATA") || commitments.length === 0) throw error;
-      if (commitments.length === 1) return commitments.map((commitment) => ({ commitment, error }));
-      return await this.#bisect(commitments, changes);
+      const rejected = await this.#narrow(commitments, error);
+      const { outboxAcked, marks } = changes;
+      if (outboxAcked.length + marks.length > 0) await this.#send({ ...noChanges(), outboxAcked, marks }, false);
+      return rejected;
     }
   }
 
@@ -80,11 +82,12 @@ export class Committer {
     await this.#send(changes, true);
   }
 
-  async #bisect<C extends Commitment>(commitments: readonly C[], whole: Changes): Promise<Rejected<C>[]> {
+  /** One of these is to blame, or the only one is. Each half is tried by itself. */
+  async #narrow<C extends Commitment>(commitments: readonly C[], error: unknown): Promise<Rejected<C>[]> {
+    if (commitments.length === 1) return commitments.map((commitment) => ({ commitment, error }));
     const middle = Math.ceil(commitments.length / 2);
-    const shared = { outboxAcked: whole.outboxAcked, marks: whole.marks };
-    const first = await this.commit(commitments.slice(0, middle), { ...emptied(whole), ...shared });
-    const second = await this.commit(commitments.slice(middle), emptied(whole));
+    const first = await this.commit(commitments.slice(0, middle), noChanges());
+    const second = await this.commit(commitments.slice(middle), noChanges());
     return [...first, ...second];
   }
 
@@ -102,17 +105,22 @@ export class Committer {
         await this.#store.commit(batch);
         break;
       } catch (error) {
+        if (hasCode(error, "STORE_DATA")) this.#answered();
         if (hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA")) throw error;
         if (this.#givenUp) throw error;
         await this.#backOff(tries, error);
       }
     }
     this.#number = batch.number;
-    if (this.#failing) {
-      this.#failing = false;
-      this.#logger.info({ shard: this.#shard }, "the store is back; what was kept in memory is written");
-      this.#onHealth(undefined);
-    }
+    this.#answered();
+  }
+
+  /** Whatever it said, the store is there. */
+  #answered(): void {
+    if (!this.#failing) return;
+    this.#failing = false;
+    this.#logger.info({ shard: this.#shard }, "the store is back; what was kept in memory is written");
+    this.#onHealth(undefined);
   }
 
   async #backOff(tries: number, error: unknown): Promise<void> {
@@ -125,9 +133,4 @@ export class Committer {
     const delayMs = Math.min(backoffMsFirst * 2 ** (tries - 1), backoffMsMax);
     await new Promise<void>((resolve) => this.#clock.after(delayMs, resolve));
   }
-}
-
-/** The same shared parts with none of the commitments' rows. */
-function emptied(changes: Changes): Changes {
-  return Object.fromEntries(Object.keys(changes).map((table) => [table, []])) as unknown as Changes;
 }

@@ -100,8 +100,9 @@ export class InstanceActor implements TaskOwner {
 
   /**
    * Hands the dispatcher again what was with it when the earlier life ended. After an unclean end, an attempt whose
-   * start is on record was lost with its process; any other may have been, so it starts cautiously. Where nothing new
-   * is to start, because the instance pauses or fails, what had not started is taken back instead.
+   * start is on record was lost with its process; any other may have been, so it starts cautiously. After a clean end
+   * a recorded start is taken back, or the next crash would count it. Where nothing new is to start, because the
+   * instance pauses or fails, what had not started is taken back too.
    */
   resumeTasks(wasClean: boolean): TaskRun[] {
     const runs: TaskRun[] = [];
@@ -113,7 +114,7 @@ export class InstanceActor implements TaskOwner {
         const attempt = state.record(task)?.attempt ?? 0;
         (this.#lostWithProcess ??= new Set()).add(task);
         this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome: { kind: "lost" } } });
-      } else if (state.phase(task) === Phase.scheduled && (state.pausing || state.failing)) {
+      } else if (state.phase(task) === Phase.running ? !state.failing : state.pausing || state.failing) {
         this.tell({ input: { type: "NodesWithdrawn", runs: [{ task, attempt: state.attempt(task) }] } });
       } else runs.push(new InstanceTaskRun(this, task, !wasClean));
     }

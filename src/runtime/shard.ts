@@ -218,15 +218,21 @@ export class Shard implements ActorHost, MailShard {
 
   /** Durable when it resolves. */
   async start(request: StartRequest): Promise<void> {
-    const { committed } = await this.#enter(request);
+    if (!request.isGivenId) return this.#enter(request, 1);
+    const { committed } = await this.#enterAs(request);
     await committed;
   }
 
-  async #enter(request: StartRequest): Promise<{ committed: Promise<void> }> {
-    const generation = request.isGivenId ? await this.#nextGeneration(request) : 1;
-    const { id, definition, input, origin } = request;
+  /** Of an id that somebody chose: it may be taken. */
+  async #enterAs(request: StartRequest): Promise<{ committed: Promise<void> }> {
+    const generation = await this.#nextGeneration(request);
     // Asked again right here: another start of the same id may have come in while this one waited.
-    if (request.isGivenId) this.#refuseExisting(id);
+    this.#refuseExisting(request.id);
+    return { committed: this.#enter(request, generation) };
+  }
+
+  #enter(request: StartRequest, generation: number): Promise<void> {
+    const { id, definition, input, origin } = request;
     const { name: workflow, version } = definition;
     const committer = this.#openCommitter();
     const key = (committer.lastKey = Math.max(committer.lastKey, firstKey(this.number) - 1) + 1);
@@ -238,8 +244,8 @@ export class Shard implements ActorHost, MailShard {
     this.#residents.add(entry);
     const { promise, ...reply } = Promise.withResolvers<void>();
     const start: StartWorkflow = { type: "StartWorkflow", workflow, version, generation, admission, ...input };
-    actor.tell({ input: start, reply, ...(origin !== undefined && { origin }) });
-    return { committed: promise };
+    actor.tell(origin === undefined ? { input: start, reply } : { input: start, reply, origin });
+    return promise;
   }
 
   async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
@@ -280,7 +286,7 @@ export class Shard implements ActorHost, MailShard {
       input: { context, parent: letter.parent, trigger: "nested" },
       ...options,
     };
-    return await this.#patiently(() => this.#enter(request));
+    return await this.#patiently(() => this.#enterAs(request));
   }
 
   async childOf(parent: ParentAddress, id: string): Promise<{ end: Letter | undefined } | undefined> {

@@ -9,12 +9,13 @@ const nodeTypes = { job: 1, decision: 2, nested: 3 } as const;
 /** The attempts that a turn's events touched, as they stand after it; each once. */
 export function taskRows(machine: DagMachine, events: readonly Event[]): TaskRow[] {
   if (events.length === 1 && events[0]?.type === "TasksScheduled") return [];
-  const touched = new Set<number>();
+  const touched: number[] = [];
   for (const event of events) {
-    if (event.type === "TasksStopped") for (const task of event.tasks) touched.add(task);
-    else if ("attempt" in event || event.type === "DecisionMade") touched.add(event.task);
+    if (event.type === "TasksStopped") touched.push(...event.tasks);
+    else if ("attempt" in event || event.type === "DecisionMade") touched.push(event.task);
   }
-  return Array.from(touched, (task) => taskRow(machine, task));
+  const once = touched.length > 1 ? [...new Set(touched)] : touched;
+  return once.map((task) => taskRow(machine, task));
 }
 
 function taskRow(machine: DagMachine, task: number): TaskRow {

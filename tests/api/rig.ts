@@ -20,6 +20,7 @@ import {
   type WorkflowController,
 } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
+import { TestClock } from "../../src/testing.ts";
 
 /** Far above what anything here takes: a test that waits this long has failed. */
 const patienceMs = 20_000;
@@ -40,7 +41,9 @@ export function temporaryFile(t: TestContext): string {
 export async function startEngine(t: TestContext, options: Partial<EngineOptions> = {}): Promise<Engine> {
   const engine = newEngine(options);
   await engine.start();
-  t.after(() => stopEngine(engine));
+  const { clock } = options;
+  // A clock that stands still would wait for ever for a job that ignores its signal.
+  t.after(() => (clock instanceof TestClock ? clock.until(stopEngine(engine)) : stopEngine(engine)));
   return engine;
 }
 

@@ -173,7 +173,15 @@ function stale(run: DagRun, choice: Choice): void {
     { type: "NodeStarted", ...report, worker: "late", startedAt: 1 },
     { type: "ChildEnded", ...report, status: "Success" },
   ];
-  run.drop(inputs[choice.how % inputs.length]!);
+  // These carry no generation: attempts are numbered on through all of them.
+  const task = run.model.tasks[report.task];
+  const isOtherAttempt = !task?.isOut || task.attempt !== report.attempt;
+  const others: readonly Input[] = [
+    { type: "DecisionEvaluated", ...report, value: { ok: true } },
+    { type: "NodesWithdrawn", runs: [report] },
+  ];
+  const all = isOtherAttempt ? [...inputs, ...others] : inputs;
+  run.drop(all[choice.how % all.length]!);
 }
 
 /** Time passes; what came due is told. */

@@ -17,8 +17,10 @@ export const checkEnds: Checker = ({ log, instances }, scenarios) => {
     const instance = instances.get(id);
     if (!accepted.has(id)) wrong.push(`${id} was never accepted`);
     if (instance === undefined) wrong.push(`${id} was accepted and is lost`);
-    else if (instance.status !== status) wrong.push(`${id} ended in ${instance.status}, not in ${status}: ${instance.reason}`);
-    else if (status === "Terminated" && instance.reason !== "no longer wanted") wrong.push(`${id} lost the reason of its end`);
+    else if (instance.status !== status)
+      wrong.push(`${id} ended in ${instance.status}, not in ${status}: ${instance.reason}`);
+    else if (status === "Terminated" && instance.reason !== "no longer wanted")
+      wrong.push(`${id} lost the reason of its end`);
   }
   for (const { id, parked } of instances.values()) {
     if (!known.has(rootOf(id))) wrong.push(`${id} exists and was never submitted`);
@@ -40,7 +42,8 @@ export const checkHistory: Checker = ({ instances }) => {
     let before = 0;
     for (const [number, turn] of turns.entries()) {
       if (turn.turn !== number) wrong.push(`${id}: turn ${turn.turn} stands where ${number} should`);
-      if (turn.firstEvent !== events) wrong.push(`${id}: turn ${number} begins with event ${turn.firstEvent}, not ${events}`);
+      if (turn.firstEvent !== events)
+        wrong.push(`${id}: turn ${number} begins with event ${turn.firstEvent}, not ${events}`);
       if (turn.events.length === 0) wrong.push(`${id}: turn ${number} is empty`);
       if (turn.at < before) wrong.push(`${id}: turn ${number} is earlier than the one before it`);
       events += turn.events.length;
@@ -61,7 +64,9 @@ export const checkAttempts: Checker = ({ instances }, scenarios) => {
       const numbers = rows.map(({ attempt }) => attempt).sort((a, b) => a - b);
       const last = trace.tasks.get(task)?.attempt ?? 0;
       if (numbers.some((attempt, i) => attempt !== i + 1) || numbers.length > last) {
-        wrong.push(`${instance.id}: task ${task} has rows of attempts ${numbers.join(", ")}, and its history has ${last}`);
+        wrong.push(
+          `${instance.id}: task ${task} has rows of attempts ${numbers.join(", ")}, and its history has ${last}`,
+        );
       }
     }
   }
@@ -86,7 +91,10 @@ export const checkSideEffects: Checker = ({ instances, jobEffects }) => {
     const trace = traceTasks(instance);
     const effects = jobEffects.get(instance.id) ?? [];
     for (const effect of effects) wrong.push(...checkEffect(instance, trace, effect));
-    for (const [id, starts] of Map.groupBy(effects.filter(({ what }) => what === "start"), ({ id }) => id)) {
+    for (const [id, starts] of Map.groupBy(
+      effects.filter(({ what }) => what === "start"),
+      ({ id }) => id,
+    )) {
       const lives = new Set(starts.map(({ life }) => life));
       if (lives.size < starts.length) wrong.push(`${id} started twice in one life`);
     }
@@ -102,11 +110,15 @@ function checkEffect(instance: InstanceEvidence, trace: Trace, { what, id, at, n
   if (task === undefined || attempt === undefined) return [`${id} ran, but history does not know of it`];
   const wrong: string[] = [];
   if (at < attempt.scheduledAt) wrong.push(`${id} ran ${attempt.scheduledAt - at} ms before it was scheduled`);
-  if (task.succeededAt !== undefined && at > task.succeededAt) wrong.push(`${id} ran ${at - task.succeededAt} ms after the task's success was recorded`);
-  if (attempt.endedAt !== undefined && at > attempt.endedAt) wrong.push(`${id} ran ${at - attempt.endedAt} ms after its end was recorded`);
-  if (attempt.dueAt !== undefined && at < attempt.dueAt) wrong.push(`${id}, a retry, ran ${attempt.dueAt - at} ms early`);
+  if (task.succeededAt !== undefined && at > task.succeededAt)
+    wrong.push(`${id} ran ${at - task.succeededAt} ms after the task's success was recorded`);
+  if (attempt.endedAt !== undefined && at > attempt.endedAt)
+    wrong.push(`${id} ran ${at - attempt.endedAt} ms after its end was recorded`);
+  if (attempt.dueAt !== undefined && at < attempt.dueAt)
+    wrong.push(`${id}, a retry, ran ${attempt.dueAt - at} ms early`);
   const last = trace.stretches.at(-1);
-  if (instance.status === "Success" && last !== undefined && at > last.to) wrong.push(`${id} ran after the instance had ended`);
+  if (instance.status === "Success" && last !== undefined && at > last.to)
+    wrong.push(`${id} ran after the instance had ended`);
   return wrong;
 }
 
@@ -134,7 +146,10 @@ export const checkInterruptions: Checker = ({ log, instances }) => {
       for (const [number, { interruptedAt }] of attempts) {
         const lives = interruptedAt.map(lifeAt);
         const isRight = !lives.includes(0) && !lives.includes(1) && new Set(lives).size === lives.length;
-        if (!isRight) wrong.push(`${instance.id}: attempt ${number} of task ${task} is counted as lost in lives ${lives.join(", ")}`);
+        if (!isRight)
+          wrong.push(
+            `${instance.id}: attempt ${number} of task ${task} is counted as lost in lives ${lives.join(", ")}`,
+          );
       }
     }
   }
@@ -203,7 +218,8 @@ export const checkLimit: Checker = ({ instances }) => {
   const steps: { at: number; change: number }[] = [];
   for (const instance of instances.values()) {
     if (instance.workflow !== "limited") continue;
-    for (const { from, to } of traceTasks(instance).stretches) steps.push({ at: from, change: 1 }, { at: to, change: -1 });
+    for (const { from, to } of traceTasks(instance).stretches)
+      steps.push({ at: from, change: 1 }, { at: to, change: -1 });
   }
   steps.sort((a, b) => a.at - b.at || a.change - b.change);
   let running = 0;

@@ -73,7 +73,14 @@ test("a crash before any commit loses nothing and repeats nothing", { timeout: 2
   const moments = store.copies.entries();
   const lane = async (): Promise<void> => {
     for (const [moment, remains] of moments) {
-      await live({ storage: new SqliteStore({ file: remains.databaseFile }), logFile: remains.logFile, life: 2, scenarios, submitEveryMs: 0, poolSize });
+      await live({
+        storage: new SqliteStore({ file: remains.databaseFile }),
+        logFile: remains.logFile,
+        life: 2,
+        scenarios,
+        submitEveryMs: 0,
+        poolSize,
+      });
       wrong.push(...(await recoveredWrong(remains, scenarios)).map((each) => `before commit ${moment}: ${each}`));
     }
   };

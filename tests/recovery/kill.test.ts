@@ -23,7 +23,13 @@ test(`${instances} mixed instances survive ${killsWanted} kills at random moment
   const folder = await mkdtemp(join(tmpdir(), "heddle-recovery-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const scenarios = workload(seed, instances);
-  const chaos = await runChaos({ folder, seed, instances, submitEveryMs: 40, isKillWanted: (life) => life <= killsWanted });
+  const chaos = await runChaos({
+    folder,
+    seed,
+    instances,
+    submitEveryMs: 40,
+    isKillWanted: (life) => life <= killsWanted,
+  });
   const evidence = await gatherEvidence(chaos);
 
   t.diagnostic(summary(evidence));
@@ -37,7 +43,11 @@ test(`${instances} mixed instances survive ${killsWanted} kills at random moment
   }
   await t.test("a new engine knows every output", async () => {
     deepEqual(await checkOutputs(chaos, scenarios), [], `seed ${seed}`);
-    deepEqual((await gatherEvidence(chaos)).log.filter(({ life }) => life === 0), [], "looking starts nothing");
+    deepEqual(
+      (await gatherEvidence(chaos)).log.filter(({ life }) => life === 0),
+      [],
+      "looking starts nothing",
+    );
   });
   await t.test("the engine had no error to report in any life", () => {
     const errors = chaos.stderr.split("\n").filter((line) => line !== "" && !line.includes("ExperimentalWarning"));

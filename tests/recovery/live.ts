@@ -59,7 +59,12 @@ async function submit(engine: Engine, { id, workflow, params }: Scenario): Promi
   }
 }
 
-async function drive(engine: Engine, scenario: Scenario, log: SideEffectLog, wasSaid: (what: What) => boolean): Promise<void> {
+async function drive(
+  engine: Engine,
+  scenario: Scenario,
+  log: SideEffectLog,
+  wasSaid: (what: What) => boolean,
+): Promise<void> {
   const status = await drivers[scenario.outside]({ engine, scenario, log, wasSaid });
   if (status !== scenario.status) {
     const view = await engine.getWorkflowInstanceStatus(scenario.id);

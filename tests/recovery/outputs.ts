@@ -9,7 +9,10 @@ import type { Scenario } from "./workload.ts";
  * Asks a new engine for what every instance gave: it has nothing but the histories to know it from. Gives back what is
  * wrong, in words.
  */
-export async function checkOutputs(files: { databaseFile: string; logFile: string }, scenarios: readonly Scenario[]): Promise<string[]> {
+export async function checkOutputs(
+  files: { databaseFile: string; logFile: string },
+  scenarios: readonly Scenario[],
+): Promise<string[]> {
   const log = new SideEffectLog(files.logFile, 0);
   const engine = new Engine({ storage: sqlite(files.databaseFile), jobs: recoveryJobs(log), logger: silent });
   await engine.start();

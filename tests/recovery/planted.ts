@@ -33,18 +33,62 @@ export function planted(evidence: Evidence): Planted[] {
   return [
     { name: "a lost instance", check: checkEnds, doctored: without(evidence, chain.id) },
     { name: "a wrong end", check: checkEnds, doctored: withInstance(evidence, { ...chain, status: "Failed" }) },
-    { name: "a row left over", check: checkLeftOver, doctored: { ...evidence, leftOver: { "letters in the outbox": 1 } } },
-    { name: "a gap in a history", check: checkHistory, doctored: withInstance(evidence, { ...chain, turns: chain.turns.toSpliced(1, 1) }) },
-    { name: "an attempt too many", check: checkAttempts, doctored: withEvent(evidence, flaky, { type: "TaskStarted", task: 0, attempt: 99, worker: "", startedAt: 0 }) },
+    {
+      name: "a row left over",
+      check: checkLeftOver,
+      doctored: { ...evidence, leftOver: { "letters in the outbox": 1 } },
+    },
+    {
+      name: "a gap in a history",
+      check: checkHistory,
+      doctored: withInstance(evidence, { ...chain, turns: chain.turns.toSpliced(1, 1) }),
+    },
+    {
+      name: "an attempt too many",
+      check: checkAttempts,
+      doctored: withEvent(evidence, flaky, { type: "TaskStarted", task: 0, attempt: 99, worker: "", startedAt: 0 }),
+    },
     { name: "a success that never happened", check: checkSideEffects, doctored: withoutEffects(evidence, chain.id) },
-    { name: "a task that ran again", check: checkSideEffects, doctored: withEffect(evidence, "start", `${chain.id}:1:0:1`, Date.now()) },
-    { name: "a task nobody scheduled", check: checkSideEffects, doctored: withEffect(evidence, "start", `${chain.id}:1:0:9`, Date.now()) },
-    { name: "an early retry", check: checkSideEffects, doctored: withEffect(evidence, "start", `${flaky.id}:1:0:2`, dueAt - 1) },
-    { name: "a start before its cause", check: checkSideEffects, doctored: withEffect(evidence, "start", `${chain.id}:1:0:1`, chain.createdAt - 1) },
-    { name: "an interruption without a kill", check: checkInterruptions, doctored: { ...evidence, log: evidence.log.filter(({ what }) => what !== "born") } },
-    { name: "a start while paused", check: checkRequests, doctored: withEffect(withEffect(evidence, "paused", chain.id, 0), "start", `${chain.id}:1:0:1`, 0) },
-    { name: "an early timeout", check: checkDeadlines, doctored: movedEnd(evidence, find(evidence, "-timed-instance"), -lateMs) },
-    { name: "a child that is lost", check: checkNesting, doctored: without(evidence, `${find(evidence, "-nested").id}/nest`) },
+    {
+      name: "a task that ran again",
+      check: checkSideEffects,
+      doctored: withEffect(evidence, "start", `${chain.id}:1:0:1`, Date.now()),
+    },
+    {
+      name: "a task nobody scheduled",
+      check: checkSideEffects,
+      doctored: withEffect(evidence, "start", `${chain.id}:1:0:9`, Date.now()),
+    },
+    {
+      name: "an early retry",
+      check: checkSideEffects,
+      doctored: withEffect(evidence, "start", `${flaky.id}:1:0:2`, dueAt - 1),
+    },
+    {
+      name: "a start before its cause",
+      check: checkSideEffects,
+      doctored: withEffect(evidence, "start", `${chain.id}:1:0:1`, chain.createdAt - 1),
+    },
+    {
+      name: "an interruption without a kill",
+      check: checkInterruptions,
+      doctored: { ...evidence, log: evidence.log.filter(({ what }) => what !== "born") },
+    },
+    {
+      name: "a start while paused",
+      check: checkRequests,
+      doctored: withEffect(withEffect(evidence, "paused", chain.id, 0), "start", `${chain.id}:1:0:1`, 0),
+    },
+    {
+      name: "an early timeout",
+      check: checkDeadlines,
+      doctored: movedEnd(evidence, find(evidence, "-timed-instance"), -lateMs),
+    },
+    {
+      name: "a child that is lost",
+      check: checkNesting,
+      doctored: without(evidence, `${find(evidence, "-nested").id}/nest`),
+    },
     { name: "too many at once", check: checkLimit, doctored: movedEnd(evidence, find(evidence, "-limited"), lateMs) },
   ];
 }

@@ -23,52 +23,56 @@ const maxInterruptions = 3;
  */
 const deathsPerPoison = 1 + maxInterruptions + 1;
 
-describe("a job that brings its process down is stopped, and its neighbours are not punished", { concurrency: 2 }, () => {
-  const twoPoisons: readonly (readonly [Scene, string])[] = [
-    ["exit", "process.exit on its first line"],
-    ["exit-later", "process.exit after its start is on record"],
-    ["abort", "process.abort, as when memory runs out"],
-    ["throw-later", "an exception that nobody can catch"],
-    ["poison-first", "process.exit, in front of all others"],
-  ];
-  for (const [scene, name] of twoPoisons) {
-    test(name, { timeout: 120_000 }, async (t) => {
-      const stage = await Stage.build(t, scene);
+describe(
+  "a job that brings its process down is stopped, and its neighbours are not punished",
+  { concurrency: 3 },
+  () => {
+    const twoPoisons: readonly (readonly [Scene, string])[] = [
+      ["exit", "process.exit on its first line"],
+      ["exit-later", "process.exit after its start is on record"],
+      ["abort", "process.abort, as when memory runs out"],
+      ["throw-later", "an exception that nobody can catch"],
+      ["poison-first", "process.exit, in front of all others"],
+    ];
+    for (const [scene, name] of twoPoisons) {
+      test(name, { timeout: 120_000 }, async (t) => {
+        const stage = await Stage.build(t, scene);
+        await stage.playToEnd(2 * deathsPerPoison + 1);
+        const evidence = await stage.evidence();
+        for (const id of ["poisoned", "mixed"]) checkPoisoned(evidence, id, ["poison"]);
+        checkInnocent(evidence);
+      });
+    }
+
+    test("one after another, each is found out", { timeout: 120_000 }, async (t) => {
+      const stage = await Stage.build(t, "one-after-another");
+      await stage.playToEnd(3 * deathsPerPoison + 1);
+      const evidence = await stage.evidence();
+      checkPoisoned(evidence, "poisoned", ["poison", "poison-2", "poison-3"]);
+      checkInnocent(evidence);
+    });
+
+    test("after a kill from outside, the neighbours still have enough left", { timeout: 120_000 }, async (t) => {
+      const stage = await Stage.build(t, "exit");
+      await stage.killedLife("innocent");
       await stage.playToEnd(2 * deathsPerPoison + 1);
       const evidence = await stage.evidence();
       for (const id of ["poisoned", "mixed"]) checkPoisoned(evidence, id, ["poison"]);
       checkInnocent(evidence);
     });
-  }
 
-  test("one after another, each is found out", { timeout: 120_000 }, async (t) => {
-    const stage = await Stage.build(t, "one-after-another");
-    await stage.playToEnd(3 * deathsPerPoison + 1);
-    const evidence = await stage.evidence();
-    checkPoisoned(evidence, "poisoned", ["poison", "poison-2", "poison-3"]);
-    checkInnocent(evidence);
-  });
+    test("process.exit in a thread ends the thread and nothing else", { timeout: 60_000 }, async (t) => {
+      const stage = await Stage.build(t, "exit-in-thread");
+      await stage.playToEnd(1);
+      const evidence = await stage.evidence();
+      for (const id of ["poisoned", "mixed"]) checkPoisoned(evidence, id, ["poison"]);
+      checkInnocent(evidence);
+      equal(countInterruptions(evidence, "innocent-0"), 0);
+    });
+  },
+);
 
-  test("after a kill from outside, the neighbours still have enough left", { timeout: 120_000 }, async (t) => {
-    const stage = await Stage.build(t, "exit");
-    await stage.killedLife("innocent");
-    await stage.playToEnd(2 * deathsPerPoison + 1);
-    const evidence = await stage.evidence();
-    for (const id of ["poisoned", "mixed"]) checkPoisoned(evidence, id, ["poison"]);
-    checkInnocent(evidence);
-  });
-
-  test("process.exit in a thread ends the thread and nothing else", { timeout: 60_000 }, async (t) => {
-    const stage = await Stage.build(t, "exit-in-thread");
-    await stage.playToEnd(1);
-    const evidence = await stage.evidence();
-    for (const id of ["poisoned", "mixed"]) checkPoisoned(evidence, id, ["poison"]);
-    checkInnocent(evidence);
-    equal(countInterruptions(evidence, "innocent-0"), 0);
-  });
-});
-
-describe("what counts as an interruption", () => {
+describe("what counts as an interruption", { concurrency: 3 }, () => {
   test("an orderly stop never does", { timeout: 60_000 }, async (t) => {
     const stage = await Stage.build(t, "innocent");
     const stops = 3 * maxInterruptions;
@@ -154,7 +158,10 @@ class Stage {
     return evidence;
   }
 
-  async #live(play: (child: Process) => Promise<void>, scene = this.#scene): Promise<{ code: number | null; stderr: string }> {
+  async #live(
+    play: (child: Process) => Promise<void>,
+    scene = this.#scene,
+  ): Promise<{ code: number | null; stderr: string }> {
     const { databaseFile, logFile } = this.#files;
     const child = new Process("./poison-child.ts", [databaseFile, logFile, ++this.#lives, scene]);
     try {
@@ -169,7 +176,9 @@ class Stage {
     equal(await child.line(), "up", child.stderr);
     equal(await child.line(), "submitted", child.stderr);
     const isRunning = (): boolean =>
-      readSideEffects(this.#files.logFile).some(({ what, life, id }) => what === "start" && life === this.#lives && id.startsWith("long:"));
+      readSideEffects(this.#files.logFile).some(
+        ({ what, life, id }) => what === "start" && life === this.#lives && id.startsWith("long:"),
+      );
     while (!isRunning()) await sleep(10);
   }
 }
@@ -182,7 +191,11 @@ function checkPoisoned({ instances }: Evidence, id: string, names: readonly stri
   ok(instance.reason?.includes("worker lost"), `${id} says why: ${instance.reason}`);
   for (const name of names) {
     const rows: readonly TaskRow[] = instance.tasks.filter((row) => row.name === name);
-    deepEqual(rows.map(({ attempt, status }) => ({ attempt, status })), [{ attempt: 1, status: "Failed" }], `${id}: ${name}`);
+    deepEqual(
+      rows.map(({ attempt, status }) => ({ attempt, status })),
+      [{ attempt: 1, status: "Failed" }],
+      `${id}: ${name}`,
+    );
     for (const { task, error } of rows) {
       equal((JSON.parse(error ?? "{}") as { type?: string }).type, "TASK_LOST");
       equal(interruptionsOf(instance, task), maxInterruptions);

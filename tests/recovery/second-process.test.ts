@@ -35,35 +35,43 @@ async function isRefused(engine: Engine): Promise<void> {
   });
 }
 
-test("a second engine on the same file is refused while the first lives, and gets it at once when it is killed", { timeout: 60_000 }, async (t) => {
-  const { first, second } = await rivals(t);
-  const patient = second();
-  await isRefused(patient);
-  await isRefused(second());
+test(
+  "a second engine on the same file is refused while the first lives, and gets it at once when it is killed",
+  { timeout: 60_000 },
+  async (t) => {
+    const { first, second } = await rivals(t);
+    const patient = second();
+    await isRefused(patient);
+    await isRefused(second());
 
-  first.signal("SIGSTOP");
-  await isRefused(patient);
+    first.signal("SIGSTOP");
+    await isRefused(patient);
 
-  await first.kill();
-  const killedAt = performance.now();
-  await patient.start();
-  t.after(() => patient.stop());
-  const tookMs = performance.now() - killedAt;
-  ok(tookMs < 2000, `nothing has to run out first, it took ${Math.round(tookMs)} ms`);
-  t.diagnostic(`the second engine was up ${Math.round(tookMs)} ms after the kill`);
-  for (const { id } of scenes.innocent) ok(await patient.awaitWorkflowInstance(id), `${id} goes on`);
-});
+    await first.kill();
+    const killedAt = performance.now();
+    await patient.start();
+    t.after(() => patient.stop());
+    const tookMs = performance.now() - killedAt;
+    ok(tookMs < 2000, `nothing has to run out first, it took ${Math.round(tookMs)} ms`);
+    t.diagnostic(`the second engine was up ${Math.round(tookMs)} ms after the kill`);
+    for (const { id } of scenes.innocent) ok(await patient.awaitWorkflowInstance(id), `${id} goes on`);
+  },
+);
 
-test("the first goes on unharmed after others were refused, also after it was stopped for a while", { timeout: 60_000 }, async (t) => {
-  const { first, second } = await rivals(t);
-  first.signal("SIGSTOP");
-  for (let i = 0; i < 20; i++) await isRefused(second());
-  first.signal("SIGCONT");
-  const { code } = await first.exit;
-  equal(code, 0, first.stderr);
+test(
+  "the first goes on unharmed after others were refused, also after it was stopped for a while",
+  { timeout: 60_000 },
+  async (t) => {
+    const { first, second } = await rivals(t);
+    first.signal("SIGSTOP");
+    for (let i = 0; i < 20; i++) await isRefused(second());
+    first.signal("SIGCONT");
+    const { code } = await first.exit;
+    equal(code, 0, first.stderr);
 
-  const next = second();
-  await next.start();
-  t.after(() => next.stop());
-  for (const { id } of scenes.innocent) equal((await next.getWorkflowInstanceStatus(id)).status, "Success", id);
-});
+    const next = second();
+    await next.start();
+    t.after(() => next.stop());
+    for (const { id } of scenes.innocent) equal((await next.getWorkflowInstanceStatus(id)).status, "Success", id);
+  },
+);

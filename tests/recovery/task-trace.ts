@@ -69,9 +69,12 @@ class Tracer implements Trace {
         return this.#begin(at, event.deadline);
       case "InstanceReopened":
         if (!this.#hasEnded) this.#violation("reopened before it had ended");
-        if (event.generation !== this.generation + 1) this.#violation(`generation ${event.generation} after ${this.generation}`);
+        if (event.generation !== this.generation + 1)
+          this.#violation(`generation ${event.generation} after ${this.generation}`);
         this.generation = event.generation;
-        for (const task of event.reset) if (this.#of(task).succeededAt !== undefined) this.#violation(`a retry resets task ${task}, which had succeeded`);
+        for (const task of event.reset)
+          if (this.#of(task).succeededAt !== undefined)
+            this.#violation(`a retry resets task ${task}, which had succeeded`);
         this.#retryAt.clear();
         return this.#begin(at, event.deadline);
       case "InstanceEnded": {
@@ -150,7 +153,8 @@ class Tracer implements Trace {
 
   #interrupt(event: { task: number; attempt: number }, at: number): void {
     const trace = this.#current(event);
-    if (!trace.isStarted) this.#violation(`an interruption of task ${event.task} is counted although its start is not on record`);
+    if (!trace.isStarted)
+      this.#violation(`an interruption of task ${event.task} is counted although its start is not on record`);
     trace.isStarted = false;
     trace.attempts.get(event.attempt)?.interruptedAt.push(at);
   }
@@ -165,7 +169,8 @@ class Tracer implements Trace {
   #current({ task, attempt }: { task: number; attempt: number }): TaskTrace {
     const trace = this.#of(task);
     if (!trace.isOpen) this.#violation(`a report about task ${task}, attempt ${attempt}, which is not open`);
-    if (trace.attempt !== attempt) this.#violation(`a report about attempt ${attempt} of task ${task}, which is at ${trace.attempt}`);
+    if (trace.attempt !== attempt)
+      this.#violation(`a report about attempt ${attempt} of task ${task}, which is at ${trace.attempt}`);
     return trace;
   }
 

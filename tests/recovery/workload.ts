@@ -19,7 +19,8 @@ export interface Scenario {
   readonly attempts: Readonly<Record<string, number>>;
 }
 
-type Plan = Pick<Scenario, "workflow" | "outputs"> & Partial<Pick<Scenario, "outside" | "status" | "attempts" | "params">>;
+type Plan = Pick<Scenario, "workflow" | "outputs"> &
+  Partial<Pick<Scenario, "outside" | "status" | "attempts" | "params">>;
 
 /** At most this many instances of the kind `limited` run at once. */
 export const limitedMax = 2;
@@ -34,7 +35,8 @@ const plans = {
   chain: (dice: Dice): Plan => {
     const length = dice.between(2, 6);
     const workflow = named("chain").withTimeout(sixtyDaysSeconds);
-    for (let i = 1; i <= length; i++) workflow.withTask(task(`t${i}`, "step", dice, { value: i }, i > 1 ? [`t${i - 1}`] : []));
+    for (let i = 1; i <= length; i++)
+      workflow.withTask(task(`t${i}`, "step", dice, { value: i }, i > 1 ? [`t${i - 1}`] : []));
     const outputs = Array.from({ length }, (_, i) => [`t${i + 1}`, { sum: ((i + 1) * (i + 2)) / 2 }] as const);
     return { workflow: workflow.build(), outputs: Object.fromEntries(outputs) };
   },
@@ -42,7 +44,9 @@ const plans = {
   fan: (dice: Dice): Plan => {
     const width = dice.between(3, 9);
     const arms = Array.from({ length: width }, (_, i) => `arm${i}`);
-    const workflow = named("fan").withMaxConcurrentTasks(dice.between(2, 5)).withTask(task("root", "step", dice, { value: 1 }));
+    const workflow = named("fan")
+      .withMaxConcurrentTasks(dice.between(2, 5))
+      .withTask(task("root", "step", dice, { value: 1 }));
     for (const arm of arms) workflow.withTask(task(arm, "patch", dice, { value: 2 }, ["root"]));
     workflow.withTask(task("join", "step", dice, { value: 4 }, arms));
     const outputs = { root: sum(1), ...Object.fromEntries(arms.map((arm) => [arm, sum(3)])), join: sum(3 * width + 4) };
@@ -65,7 +69,10 @@ const plans = {
       .withRetryCount(failures)
       .withRetryPolicy({ initialMs: dice.between(0, 300), factor: 2, jitter: 0.5 });
     return {
-      workflow: named("flaky").withTask(flaky).withTask(task("after", "step", dice, { value: 1 }, ["flaky"])).build(),
+      workflow: named("flaky")
+        .withTask(flaky)
+        .withTask(task("after", "step", dice, { value: 1 }, ["flaky"]))
+        .build(),
       outputs: { flaky: sum(5), after: sum(6) },
       attempts: { flaky: failures + 1, after: 1 },
     };
@@ -134,7 +141,9 @@ const plans = {
   },
 
   nested: (dice: Dice): Plan => {
-    const innermost = named("innermost").withTask(task("deep", "patch", dice, { value: 1 })).build();
+    const innermost = named("innermost")
+      .withTask(task("deep", "patch", dice, { value: 1 }))
+      .build();
     const inner = named("inner")
       .withTask(retrying(task("first", "flaky", dice, { value: 1, failures: 1 }), 1, 60))
       .withTask(new TaskBuilder("nest").withNestedWorkflow(innermost).withDependency("first"))
@@ -144,7 +153,12 @@ const plans = {
         .withTask(task("before", "step", dice, { value: 1 }))
         .withTask(new TaskBuilder("nest").withNestedWorkflow(inner).withDependency("before"))
         .withTask(new TaskBuilder("merged").withDecision("context.deep == 1").withDependency("nest"))
-        .withTask(new TaskBuilder("after").withJobFunction("step", quick(dice, { value: 1 })).withDependency("merged", { when: true }).withDependency("nest"))
+        .withTask(
+          new TaskBuilder("after")
+            .withJobFunction("step", quick(dice, { value: 1 }))
+            .withDependency("merged", { when: true })
+            .withDependency("nest"),
+        )
         .build(),
       outputs: { before: sum(1), nest: { first: sum(1), nest: { deep: sum(1) } }, merged: true, after: sum(3) },
     };
@@ -231,11 +245,18 @@ const plans = {
   paused: (dice: Dice): Plan => {
     const length = 12;
     const workflow = named("paused").withMaxConcurrentTasks(2);
-    for (let i = 0; i < length; i++) workflow.withTask(task(`t${i}`, "step", dice, { value: 1 }, i > 1 ? [`t${i - 2}`] : []));
-    const inner = named("inner-paused").withTask(retrying(task("deep", "flaky", dice, { value: 1, failures: 2 }), 2, 100)).build();
+    for (let i = 0; i < length; i++)
+      workflow.withTask(task(`t${i}`, "step", dice, { value: 1 }, i > 1 ? [`t${i - 2}`] : []));
+    const inner = named("inner-paused")
+      .withTask(retrying(task("deep", "flaky", dice, { value: 1, failures: 2 }), 2, 100))
+      .build();
     workflow.withTask(new TaskBuilder("nest").withNestedWorkflow(inner));
     const outputs = Array.from({ length }, (_, i) => [`t${i}`, sum(Math.floor(i / 2) + 1)] as const);
-    return { workflow: workflow.build(), outside: "pause", outputs: { ...Object.fromEntries(outputs), nest: { deep: sum(1) } } };
+    return {
+      workflow: workflow.build(),
+      outside: "pause",
+      outputs: { ...Object.fromEntries(outputs), nest: { deep: sum(1) } },
+    };
   },
 
   patched: (dice: Dice): Plan => ({
@@ -256,7 +277,9 @@ const plans = {
   }),
 
   terminated: (dice: Dice): Plan => {
-    const inner = named("inner-terminated").withTask(retrying(task("deep", "broken", dice, { value: 1 }), 1, hourMs)).build();
+    const inner = named("inner-terminated")
+      .withTask(retrying(task("deep", "broken", dice, { value: 1 }), 1, hourMs))
+      .build();
     return {
       workflow: named("terminated")
         .withTask(retrying(task("broken", "broken", dice, { value: 1 }), 10_000, 50))

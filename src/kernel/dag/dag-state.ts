@@ -432,7 +432,7 @@ export class DagState {
   }
 
   #add(node: NodeSpec, parent: number): void {
-    const definition = defineTask(node, node.nodeName ?? String(node.nodeId));
+    const definition = defineTask(node, node.nodeName as string);
     const dependsOn = (node.dependsOn ?? []).map((name) => this.find(name) as number);
     const task = this.#added.add(definition, parent, dependsOn);
     this.#phase.push(Phase.waiting);
@@ -461,7 +461,7 @@ export class DagState {
   }
 
   #unblock(task: number): void {
-    if (this.phase(task) !== Phase.waiting) return;
+    assert(this.phase(task) === Phase.waiting, "a task is unblocked once");
     if (this.#waits.isCutOff(task)) this.toCancel.add(task);
     else if (!this.definition(task).enabled) this.toSkip.add(task);
     else {

@@ -18,12 +18,15 @@ export function retry(state: DagState): Reopening {
   return { reset: tasksWhere(state, (task) => state.isHardFailure(task) || wasCutOff(state, task)) };
 }
 
-/** The node and all that comes after it run again, whatever they were, and with them what a retry would run. */
+/**
+ * The node and all that comes after it run again, whatever they were, and with them what a retry would run. Sub-tasks of
+ * what runs again are gone: their parents will generate their own.
+ */
 export function rerun(state: DagState, task: number, params: string | undefined): Reopening {
   refuseUnlessEnded(state, "re-run");
   refuseDeadBranch(state, task);
   const again = new Set([task, ...descendants(state, [task], { edges: "all" })]);
-  const removed = subTasksBelow(state, again);
+  const removed = new Set([...again].filter((other) => again.has(state.parentOf(other) ?? -1)));
   const reset = tasksWhere(
     state,
     (other) => !removed.has(other) && (again.has(other) || state.isHardFailure(other) || wasCutOff(state, other)),
@@ -78,14 +81,6 @@ function choice(state: DagState, task: number, output: Payload | undefined): { e
     );
   }
   return { edgesOff: chosen.off };
-}
-
-/** Sub-tasks of parents that run again: the parents will generate their own. */
-function subTasksBelow(state: DagState, parents: Iterable<number>): Set<number> {
-  const removed = new Set<number>();
-  for (const parent of parents) for (const subTask of state.subTasksOf(parent)) removed.add(subTask);
-  for (const task of removed) for (const subTask of state.subTasksOf(task)) removed.add(subTask);
-  return removed;
 }
 
 function wasCutOff(state: DagState, task: number): boolean {

@@ -20,7 +20,7 @@ import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { end } from "./ending.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
-import { isFinished, isInFlight, Phase } from "./task-state.ts";
+import { isFinished, isInFlight, Phase, type TaskRecord } from "./task-state.ts";
 
 // What is heard about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
 
@@ -66,7 +66,7 @@ export function childEnded(step: DagStep, report: ChildEnded): void {
   } else {
     const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
     const because = reason === undefined ? "" : `: ${reason}`;
-    const message = `nested workflow instance "${step.state.record(task)?.childId}" ended in ${status}${because}`;
+    const message = `nested workflow instance "${awaitedRecord(step.state, task).childId}" ended in ${status}${because}`;
     fail(step, task, { type, message, retryable: true });
   }
   advance(step);
@@ -79,6 +79,11 @@ function isCurrent(state: DagState, report: TaskAttempt & { generation: number }
 /** Attempts are numbered on through all generations, so the number alone tells an older one. */
 function isAwaited(state: DagState, { task, attempt }: TaskAttempt): boolean {
   return task < state.size && isInFlight(state.phase(task)) && state.attempt(task) === attempt;
+}
+
+/** A task that a report is awaited about has been scheduled, and so has a record. */
+function awaitedRecord(state: DagState, task: number): TaskRecord {
+  return state.record(task) as TaskRecord;
 }
 
 function succeed(step: DagStep, task: number, outcome: Outcome & { kind: "success" }, execution: Execution = {}): void {
@@ -113,7 +118,7 @@ function choose(step: DagStep, task: number, result: unknown): void {
 
 function lose(step: DagStep, task: number, execution: Execution): void {
   const { state, identity } = step;
-  const lost = (state.record(task)?.interruptions ?? 0) + 1;
+  const lost = awaitedRecord(state, task).interruptions + 1;
   if (lost <= identity.limits.interruptionsMax) {
     return step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
   }
@@ -129,7 +134,7 @@ function fail(
 ): void {
   const { state, turn } = step;
   const { retryCount, retryPolicy } = state.definition(task);
-  const retriesUsed = state.record(task)?.retriesUsed ?? 0;
+  const { retriesUsed } = awaitedRecord(state, task);
   const retries = retriesUsed < retryCount && !state.failing && isRetryable(retryPolicy, failure);
   step.emit({
     type: "TaskFailed",

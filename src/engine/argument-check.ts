@@ -1,0 +1,79 @@
+import { SettingCheck, shown } from "../authoring/setting-check.ts";
+import { EngineError } from "../base/error.ts";
+import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
+import type { InstanceFilter } from "../stores/store.ts";
+
+const instanceIdLengthMax = 512;
+const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
+const instanceStatuses: readonly InstanceStatus[] = ["Ready", "Running", "Paused", ...endStatuses];
+
+/** Arguments of the engine's methods, as callers without a compiler may give them. All throw OPTION_INVALID. */
+export function checkInstanceId(instanceId: unknown): void {
+  if (typeof instanceId === "string" && instanceId !== "") return;
+  throw invalid(`an instance id is text, not empty, got ${shown(instanceId)}`);
+}
+
+export function checkSubmitOptions(options: {
+  readonly instanceId?: unknown;
+  readonly maxConcurrentTasks?: unknown;
+}): void {
+  const check = new SettingCheck("OPTION_INVALID", "submitWorkflow");
+  check.object("its options", options);
+  const { instanceId } = options;
+  if (instanceId !== undefined) checkInstanceId(instanceId);
+  // Ids of nested instances are made of it and may be longer.
+  if (typeof instanceId === "string" && instanceId.length > instanceIdLengthMax) {
+    check.refuse(`instanceId may have ${instanceIdLengthMax} characters, got ${instanceId.length}`);
+  }
+  if (options.maxConcurrentTasks !== undefined) check.wholeNumber("maxConcurrentTasks", options.maxConcurrentTasks, 1);
+}
+
+export function checkPatch(patch: unknown): void {
+  new SettingCheck("OPTION_INVALID", "updateContext").object("the patch", patch);
+}
+
+export function checkReason(reason: unknown): void {
+  if (typeof reason !== "string") throw invalid(`the reason to terminate must be text, got ${shown(reason)}`);
+}
+
+export function checkListener(listener: unknown): void {
+  if (typeof listener !== "function") throw invalid(`subscribe takes a function to call, got ${shown(listener)}`);
+}
+
+export function checkFilter(filter: Partial<InstanceFilter>): void {
+  const check = new SettingCheck("OPTION_INVALID", "listWorkflowInstances");
+  check.object("the filter", filter);
+  const { status, limit, before, createdFrom, createdTo } = filter;
+  if (status !== undefined) {
+    check.texts("status", status);
+    for (const each of status) check.oneOf("status", each, instanceStatuses);
+  }
+  for (const [name, text] of Object.entries({ workflow: filter.workflow, idPrefix: filter.idPrefix })) {
+    if (text !== undefined && typeof text !== "string") check.refuse(`${name} must be text, got ${shown(text)}`);
+  }
+  if (limit !== undefined) check.wholeNumber("limit", limit, 1);
+  for (const [name, number] of Object.entries({ before, createdFrom, createdTo })) {
+    if (number !== undefined) check.numberWithin(name, number, { min: 0, max: Number.MAX_VALUE });
+  }
+}
+
+export function checkPage(page: { readonly afterTurn?: unknown; readonly limit?: unknown }): void {
+  const check = new SettingCheck("OPTION_INVALID", "getWorkflowInstanceHistory");
+  check.object("the page", page);
+  if (page.afterTurn !== undefined) check.wholeNumber("afterTurn", page.afterTurn, -1);
+  if (page.limit !== undefined) check.wholeNumber("limit", page.limit, 1);
+}
+
+export function checkPurge(which: object): void {
+  const check = new SettingCheck("OPTION_INVALID", "purgeWorkflowInstances");
+  check.object("what to purge", which);
+  if ("status" in which) {
+    check.oneOf("status", which.status, endStatuses);
+    const endedBefore = "endedBefore" in which ? which.endedBefore : undefined;
+    check.numberWithin("endedBefore", endedBefore, { min: 0, max: Number.MAX_VALUE });
+  } else checkInstanceId("instanceId" in which ? which.instanceId : undefined);
+}
+
+function invalid(message: string): EngineError {
+  return new EngineError("OPTION_INVALID", message);
+}
