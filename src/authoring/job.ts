@@ -81,7 +81,8 @@ export function defineJob<Input, Params, Output>(
 ): Job<Params, Output, Input>;
 export function defineJob<Params, Output>(
   name: string,
-  options: JobOptions,
+  // Saying that there is no schema keeps the compiler from trying this one first and forgetting the schema's types.
+  options: JobOptions & { readonly input?: never },
   fn: JobFunction<Params, Output>,
 ): Job<Params, Output>;
 export function defineJob<Params, Output>(

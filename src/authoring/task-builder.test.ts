@@ -155,7 +155,7 @@ test("a retry policy is checked field by field", () => {
 });
 
 test("a task does exactly one thing", () => {
-  assert.throws(() => new TaskBuilder("t").build(), { code: "TASK_INVALID", message: /"t": has nothing to do/ });
+  assert.throws(() => new TaskBuilder("t").build(), { code: "TASK_INVALID", message: /"t": nothing to do/ });
   assert.throws(() => job().withDecision("true").build(), { code: "TASK_INVALID", message: /can be only one of/ });
   assert.throws(() => new TaskBuilder("t").withDecision("true").withNestedWorkflow("w").build(), {
     code: "TASK_INVALID",

@@ -74,11 +74,16 @@ export class TaskBuilder<Params = unknown> {
 
   /** Waits for the named task. */
   withDependency(name: string, options: DependencyOptions = {}): this {
-    this.#dependencies.push({ name, when: options.when });
+    this.#dependencies.push({ name, when: options?.when });
     return this;
   }
 
+  /** Throws TASK_INVALID for what is no list: a text would be taken letter by letter. */
   withDependencies(names: Iterable<string>): this {
+    if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
+      const check = new SettingCheck("TASK_INVALID", `task ${shown(this.#name)}`);
+      check.refuse(`dependencies must be a list of task names, got ${shown(names)}`);
+    }
     for (const name of names) this.withDependency(name);
     return this;
   }
@@ -169,8 +174,8 @@ export class TaskBuilder<Params = unknown> {
 
 function checkWork(check: SettingCheck, work: Work): void {
   const chosen = Object.keys(work).length;
-  if (chosen === 0) check.refuse("has nothing to do: give it a job, a decision or a nested workflow");
-  if (chosen > 1) check.refuse("can be only one of a job, a decision and a nested workflow");
+  if (chosen === 0) check.refuse("nothing to do: give it a job, a decision or a nested workflow");
+  if (chosen > 1) check.refuse("it can be only one of a job, a decision and a nested workflow");
   if (work.job !== undefined) check.name("job name", work.job.name);
   if ("decision" in work) check.name("decision", work.decision);
   if ("nested" in work)

@@ -69,6 +69,10 @@ export class DomainPools {
       );
     }
     const left = this.#size - this.#reserved(name);
+    if (left < 1) {
+      const message = `no slots are left for domain "${name}": the other domains take all of the pool's ${this.#size}`;
+      throw new EngineError("POOL_SIZE_INVALID", message);
+    }
     const why = ` (what the other domains leave of the pool's ${this.#size})`;
     checkSize(`the size of domain "${name}"`, size, 1, left, why);
     const pool = this.of(name);
@@ -128,8 +132,8 @@ export class DomainPools {
 
 function checkSize(what: string, size: unknown, min: number, max: number, why = ""): void {
   if (Number.isInteger(size) && (size as number) >= min && (size as number) <= max) return;
-  const range = max < min ? `but no slots are left for it` : `must be a whole number from ${min} to ${max}`;
-  throw new EngineError("POOL_SIZE_INVALID", `${what} ${range}${why}, got ${show(size)}`);
+  const message = `${what} must be a whole number from ${min} to ${max}${why}, got ${show(size)}`;
+  throw new EngineError("POOL_SIZE_INVALID", message);
 }
 
 function show(value: unknown): string {

@@ -166,7 +166,8 @@ export class Engine {
 
   /** Unfinished instances of an earlier run go on by themselves. `ENGINE_STATE`, and the store's own errors. */
   async start(): Promise<void> {
-    if (this.#stage !== "new") throw new EngineError("ENGINE_STATE", `the engine cannot be started: ${startRefusals[this.#stage]}`);
+    if (this.#stage !== "new")
+      throw new EngineError("ENGINE_STATE", `the engine cannot be started: ${startRefusals[this.#stage]}`);
     this.#stage = "starting";
     const { storage: store, clock, logger } = this.#options;
     try {
@@ -191,7 +192,8 @@ export class Engine {
 
   /** Running tasks get the signal, state is kept, the store is closed. `ENGINE_STATE` unless it is running. */
   async stop(): Promise<void> {
-    if (this.#stage !== "up") throw new EngineError("ENGINE_STATE", `the engine cannot be stopped: ${stopRefusals[this.#stage]}`);
+    if (this.#stage !== "up")
+      throw new EngineError("ENGINE_STATE", `the engine cannot be stopped: ${stopRefusals[this.#stage]}`);
     this.#stage = "stopping";
     this.#caretaker.stop();
     if (!this.#dispatcher.isShutDown) await this.executor.shutdown();
@@ -210,7 +212,7 @@ export class Engine {
     fn: JobFunction<Params, Output>,
     options: JobOptions | JobOptionsWithInput<Input, Params> = {},
   ): string {
-    const id = this.#registry.register(defineJob(name, options, fn));
+    const id = this.#registry.register(defineJob(name, options as JobOptionsWithInput<Input, Params>, fn));
     this.#dispatcher.jobsChanged();
     if (this.#stage === "up") void this.#recordJobs();
     return id;
@@ -277,12 +279,20 @@ export class Engine {
   }
 
   /** The turns of an instance, oldest first. */
-  async getWorkflowInstanceHistory(instanceId: string, page: { afterTurn?: number; limit?: number } = {}): Promise<HistoryEntry[]> {
+  async getWorkflowInstanceHistory(
+    instanceId: string,
+    page: { afterTurn?: number; limit?: number } = {},
+  ): Promise<HistoryEntry[]> {
     const key = await this.#ask(instanceId, (machine) => machine.address.key);
     checkPage(page);
     const { afterTurn = -1, limit = 1000 } = page;
     const rows = await this.#options.storage.readHistory(key, { afterTurn, limit });
-    return rows.map(({ turn, at, firstEvent, events }) => ({ turn, at, firstEvent, events: JSON.parse(events) as Event[] }));
+    return rows.map(({ turn, at, firstEvent, events }) => ({
+      turn,
+      at,
+      firstEvent,
+      events: JSON.parse(events) as Event[],
+    }));
   }
 
   /** Newest first. */
@@ -366,15 +376,23 @@ export class Engine {
   }
 
   /** Removes ended instances and everything about them; gives back how many. `INSTANCE_STATE` for one that has not ended. */
-  async purgeWorkflowInstances(which: { instanceId: string } | { status: EndStatus; endedBefore: number }): Promise<number> {
+  async purgeWorkflowInstances(
+    which: { instanceId: string } | { status: EndStatus; endedBefore: number },
+  ): Promise<number> {
     this.#refuseUnlessUp();
     checkPurge(which);
     if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
     const { instanceId } = which;
     for (;;) {
-      const { key, status } = await this.#ask(instanceId, ({ address, state }) => ({ key: address.key, status: state.status }));
+      const { key, status } = await this.#ask(instanceId, ({ address, state }) => ({
+        key: address.key,
+        status: state.status,
+      }));
       if (!hasEnded(status)) {
-        throw new EngineError("INSTANCE_STATE", `cannot purge instance "${instanceId}": it is ${status}; terminate it first`);
+        throw new EngineError(
+          "INSTANCE_STATE",
+          `cannot purge instance "${instanceId}": it is ${status}; terminate it first`,
+        );
       }
       // Somebody else may be looking at it, or reopening it.
       if ((await this.#region.purge([{ key, id: instanceId }])) > 0) return 1;
@@ -389,7 +407,10 @@ export class Engine {
       try {
         listener(changeOf(turn));
       } catch (error) {
-        this.#options.logger.warn({ error: messageOf(error) }, "a subscriber threw; it is called again for the next change");
+        this.#options.logger.warn(
+          { error: messageOf(error) },
+          "a subscriber threw; it is called again for the next change",
+        );
       }
     });
   }
@@ -452,7 +473,8 @@ export class Engine {
   #paramsText(machine: DagMachine, task: number, params: unknown): string {
     const definition = machine.state.definition(task);
     const { name: taskName, kind } = definition;
-    if (kind !== "job") throw new EngineError("TASK_INVALID", `task ${shown(taskName)} runs no job, so it has no params to update`);
+    if (kind !== "job")
+      throw new EngineError("TASK_INVALID", `task ${shown(taskName)} runs no job, so it has no params to update`);
     const text = toJsonText(params, `params for task ${shown(taskName)}`);
     const { job } = this.#registry.resolve({ ...definition, params: text });
     return paramsText({ taskName, job, params }) ?? "";
@@ -475,7 +497,10 @@ export class Engine {
   #refuseUnlessUp(): void {
     if (this.#stage === "up") return;
     this.#refuseIfNew();
-    throw new EngineError("ENGINE_STATE", `the engine is ${this.#stage}; a new Engine on the same storage goes on with its work`);
+    throw new EngineError(
+      "ENGINE_STATE",
+      `the engine is ${this.#stage}; a new Engine on the same storage goes on with its work`,
+    );
   }
 
   #refuseIfNew(): void {
@@ -498,7 +523,10 @@ export class Engine {
   #onFenced(error: unknown): void {
     this.#problem = error;
     this.#dispatcher.pauseDispatch();
-    this.#options.logger.error({ error: messageOf(error) }, "this engine no longer owns its data and does nothing more");
+    this.#options.logger.error(
+      { error: messageOf(error) },
+      "this engine no longer owns its data and does nothing more",
+    );
   }
 
   async #recordJobs(): Promise<void> {

@@ -65,7 +65,10 @@ export class Executor implements TaskOwner {
       throw new EngineError("TASK_INVALID", `submitTask takes what TaskBuilder's build() gave, got ${shown(task)}`);
     }
     if (task.kind !== "job") {
-      throw new EngineError("TASK_INVALID", `task "${task.name}" has no job function: only such a task can run by itself`);
+      throw new EngineError(
+        "TASK_INVALID",
+        `task "${task.name}" has no job function: only such a task can run by itself`,
+      );
     }
     const { promise, ...reply } = Promise.withResolvers<unknown>();
     const run = this.#runOf(task);
@@ -131,7 +134,8 @@ export class Executor implements TaskOwner {
     try {
       return this.#registry.resolve({ jobName, jobId, params }).id;
     } catch (error) {
-      if (error instanceof EngineError) throw new EngineError(error.code, `task "${name}": ${error.message}`, { cause: error });
+      if (error instanceof EngineError)
+        throw new EngineError(error.code, `task "${name}": ${error.message}`, { cause: error });
       throw error;
     }
   }

@@ -56,7 +56,8 @@ export function viewInstance(machine: DagMachine, waitingFor: WaitingReason): In
     workflowVersion: state.version,
     status: state.status,
     pausing: state.pausing,
-    withSkippedFailures: state.status === "Success" && tasks.some(({ status }) => status === "Failed" || status === "TimeoutFailed"),
+    withSkippedFailures:
+      state.status === "Success" && tasks.some(({ status }) => status === "Failed" || status === "TimeoutFailed"),
     generation: state.generation,
     reason: state.reason,
     createdAt: state.createdAt,
@@ -96,7 +97,8 @@ function waitingReason(machine: DagMachine, task: number, dispatcherSays: Waitin
   const phase = state.phase(task);
   // After a restart, one on record as running may be waiting for its slot or its job again.
   if (phase === Phase.scheduled || phase === Phase.running) return dispatcherSays(task);
-  if (phase === Phase.retryWait) return `its next attempt at ${new Date(state.record(task)?.retryAt ?? 0).toISOString()}`;
+  if (phase === Phase.retryWait)
+    return `its next attempt at ${new Date(state.record(task)?.retryAt ?? 0).toISOString()}`;
   if (phase !== Phase.ready) return undefined;
   if (state.status === "Paused" || state.pausing) return "the instance to be resumed";
   return `a place among the instance's ${state.maxConcurrentTasks} concurrent tasks`;

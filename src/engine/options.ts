@@ -103,7 +103,10 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
 /** A misspelt setting would otherwise be a default in disguise. */
 function checkNames(options: unknown): void {
   if (typeof options !== "object" || options === null) {
-    throw new EngineError("OPTION_INVALID", `new Engine takes an object of options, such as { storage, jobs }, got ${shown(options)}`);
+    throw new EngineError(
+      "OPTION_INVALID",
+      `new Engine takes an object of options, such as { storage, jobs }, got ${shown(options)}`,
+    );
   }
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown !== undefined) throw invalid(unknown, `does not exist${didYouMean(unknown, Object.keys(names))}`);
@@ -115,7 +118,8 @@ function checkOptions(options: ResolvedOptions): void {
   }
   checkParts(options);
   for (const name of ["maxSubTasks", "maxInterruptions"] as const) {
-    if (!Number.isSafeInteger(options[name]) || options[name] < 0) throw invalid(name, "must be a whole number, at least 0");
+    if (!Number.isSafeInteger(options[name]) || options[name] < 0)
+      throw invalid(name, "must be a whole number, at least 0");
   }
   for (const name of ["idleMs", "stuckMs"] as const) {
     if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");
@@ -133,17 +137,24 @@ function checkParts({ jobs, workflows, domains, logger }: ResolvedOptions): void
   if (!Array.isArray(workflows)) throw invalid("workflows", `must be a list of workflows, got ${shown(workflows)}`);
   for (const workflow of workflows as readonly unknown[]) {
     if (workflow instanceof Workflow) continue;
-    throw invalid("workflows", `must hold what WorkflowBuilder.build() or Workflow.fromJSON() gave, got ${shown(workflow)}`);
+    throw invalid(
+      "workflows",
+      `must hold what WorkflowBuilder.build() or Workflow.fromJSON() gave, got ${shown(workflow)}`,
+    );
   }
   for (const [name, domain] of Object.entries(domains as Record<string, unknown>)) {
-    if (typeof domain !== "object" || domain === null) throw invalid(`domains.${name}`, `must be { size, priority }, got ${shown(domain)}`);
+    if (typeof domain !== "object" || domain === null)
+      throw invalid(`domains.${name}`, `must be { size, priority }, got ${shown(domain)}`);
   }
   const level = (["debug", "info", "warn", "error"] as const).find((each) => typeof logger[each] !== "function");
-  if (level !== undefined) throw invalid("logger", `must have the methods debug, info, warn and error, but has no ${level}`);
+  if (level !== undefined)
+    throw invalid("logger", `must have the methods debug, info, warn and error, but has no ${level}`);
 }
 
 function isJob(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "name" in value && "fn" in value && typeof value.fn === "function";
+  return (
+    typeof value === "object" && value !== null && "name" in value && "fn" in value && typeof value.fn === "function"
+  );
 }
 
 function invalid(name: string, problem: string): EngineError {

@@ -56,7 +56,10 @@ export class Submission {
 
   async prepare(workflow: Workflow, above: readonly string[] = []): Promise<Prepared> {
     if (!(workflow instanceof Workflow)) {
-      throw new EngineError("WORKFLOW_INVALID", "submitWorkflow takes what WorkflowBuilder.build() or Workflow.fromJSON() gave");
+      throw new EngineError(
+        "WORKFLOW_INVALID",
+        "submitWorkflow takes what WorkflowBuilder.build() or Workflow.fromJSON() gave",
+      );
     }
     const before = this.prepared(workflow);
     if (before !== undefined) return before;
@@ -67,7 +70,11 @@ export class Submission {
     const { revision } = workflow;
     const spec = workflow.spec();
     const nested = await this.#fixNested(workflow, spec, [...above, workflow.name]);
-    const definition = this.#define(workflow.name, spec, nested.all.length === 0 ? workflow.version : workflowVersion(spec));
+    const definition = this.#define(
+      workflow.name,
+      spec,
+      nested.all.length === 0 ? workflow.version : workflowVersion(spec),
+    );
     const prepared = { definition, all: [definition, ...nested.all], revision };
     if (!nested.byName) this.#prepared.set(workflow, prepared);
     return prepared;
@@ -95,7 +102,11 @@ export class Submission {
   }
 
   /** Writes into the spec which version each nested workflow is. */
-  async #fixNested(workflow: Workflow, spec: DagSpec, above: readonly string[]): Promise<{ all: Definition[]; byName: boolean }> {
+  async #fixNested(
+    workflow: Workflow,
+    spec: DagSpec,
+    above: readonly string[],
+  ): Promise<{ all: Definition[]; byName: boolean }> {
     const all: Definition[] = [];
     let byName = false;
     const tasks = [...workflow.tasks.values()];
@@ -103,7 +114,10 @@ export class Submission {
       if (node.nodeType !== 3) continue;
       const given = tasks[place]?.nestedWorkflow;
       byName ||= typeof given !== "object";
-      const inner = typeof given === "object" ? await this.prepare(given, above) : await this.#byName(node, above, `task "${node.nodeName}"`);
+      const inner =
+        typeof given === "object"
+          ? await this.prepare(given, above)
+          : await this.#byName(node, above, `task "${node.nodeName}"`);
       node.workflowName = inner.definition.name;
       node.workflowVersion = inner.definition.version;
       all.push(...inner.all);
@@ -114,7 +128,8 @@ export class Submission {
   async #byName(node: NodeSpec, above: readonly string[], where: string): Promise<Prepared> {
     const { workflowName: name = String(node.jobId), workflowVersion: version } = node;
     const known = this.#known.get(name);
-    if (known !== undefined && (version === undefined || version === known.version)) return await this.prepare(known, above);
+    if (known !== undefined && (version === undefined || version === known.version))
+      return await this.prepare(known, above);
     if (version !== undefined) return await this.#byVersion(name, version, where);
     const latest = await this.#definitions.latest(name);
     if (latest === undefined) {
@@ -162,24 +177,28 @@ export class Submission {
       if (task.kind === "job") this.#registry.resolve(task);
       else if (task.kind === "decision") this.#expressions.check(task.params ?? "");
     } catch (error) {
-      if (error instanceof EngineError) throw new EngineError(error.code, `${where}: ${error.message}`, { cause: error });
+      if (error instanceof EngineError)
+        throw new EngineError(error.code, `${where}: ${error.message}`, { cause: error });
       throw error;
     }
   }
 
   #checkDomain(domain: string | undefined, where: string): void {
     if (domain === undefined || this.#hasDomain(domain)) return;
-    throw new EngineError("DOMAIN_UNKNOWN", `${where} belongs to domain "${domain}", which is not declared in the engine's "domains"`);
+    throw new EngineError(
+      "DOMAIN_UNKNOWN",
+      `${where} belongs to domain "${domain}", which is not declared in the engine's "domains"`,
+    );
   }
 }
 
 /** Start parameters become the context; what is not an object becomes `{initParams}`. Texts by key. */
 export function startContext(workflow: Workflow, params: unknown): Readonly<Record<string, string>> {
-  return { ...jsonTexts(workflow.context, "the workflow's context"), ...jsonTexts(asContext(params), "the start parameters") };
+  const defined = jsonTexts(workflow.context, "the workflow's context");
+  return params === undefined ? defined : { ...defined, ...jsonTexts(asContext(params), "the start parameters") };
 }
 
 export function asContext(params: unknown): Readonly<Record<string, unknown>> {
-  if (params === undefined) return {};
   const isMap = typeof params === "object" && params !== null && !Array.isArray(params);
   return isMap ? (params as Record<string, unknown>) : { initParams: params };
 }

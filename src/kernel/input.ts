@@ -77,7 +77,7 @@ export type Outcome =
     }
   | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "timeout"; readonly failure: Failure }
-  /** Lost with its process, worker or member. */
+  /** Lost with its process, worker or member. Said once per loss: what runs again has the same number. */
   | { readonly kind: "lost" };
 
 /** The dispatcher took these back before they started. */

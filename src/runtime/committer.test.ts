@@ -25,7 +25,8 @@ class PickyStore extends MemoryStore {
     this.sent.push(structuredClone(batch));
     const code = this.errors.shift();
     if (code !== undefined) throw new EngineError(code, "not now");
-    if (batch.changes.history.some(({ instance }) => this.bad.has(instance))) throw new EngineError("STORE_DATA", "never");
+    if (batch.changes.history.some(({ instance }) => this.bad.has(instance)))
+      throw new EngineError("STORE_DATA", "never");
     await super.commit(batch);
   }
 }

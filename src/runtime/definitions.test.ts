@@ -45,7 +45,10 @@ describe("definitions", () => {
 
   test("that nobody has are an error that names them", async () => {
     const load = new Definitions(store).load("w", "7");
-    await assert.rejects(load, (error) => hasCode(error, "WORKFLOW_UNKNOWN") && /"w" has no version 7/.test(error.message));
+    await assert.rejects(
+      load,
+      (error) => hasCode(error, "WORKFLOW_UNKNOWN") && /"w" has no version 7/.test(error.message),
+    );
   });
 
   test("are written until the store has them", () => {

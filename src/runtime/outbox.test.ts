@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { InboundMark, type Letter, Outbox } from "./outbox.ts";
 
 const letter: Letter = { kind: "tell-child", from: 1, to: "x", order: { type: "PauseWorkflow" } };
@@ -71,14 +71,12 @@ describe("the inbound mark", () => {
   });
 
   test("takes every letter once, in whatever order they are consumed", () => {
-    const orders = fc
-      .integer({ min: 1, max: 30 })
-      .chain((count) =>
-        fc.shuffledSubarray(
-          Array.from({ length: count }, (_, place) => place + 1),
-          { minLength: count, maxLength: count },
-        ),
-      );
+    const orders = fc.integer({ min: 1, max: 30 }).chain((count) =>
+      fc.shuffledSubarray(
+        Array.from({ length: count }, (_, place) => place + 1),
+        { minLength: count, maxLength: count },
+      ),
+    );
     fc.assert(
       fc.property(orders, (order) => {
         const mark = new InboundMark(0);

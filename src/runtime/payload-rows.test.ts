@@ -19,7 +19,9 @@ function completed(outcome: Extract<Input, { type: "NodeCompleted" }>["outcome"]
 describe("large values of a message", () => {
   test("become rows, and references in their place", () => {
     const payloads = new PayloadRows(7, 3);
-    const input = payloads.extract(completed({ kind: "success", output: large, patch: { a: large, b: small, c: null } }));
+    const input = payloads.extract(
+      completed({ kind: "success", output: large, patch: { a: large, b: small, c: null } }),
+    );
     const bytes = payloadInlineBytesMax + 1;
     const ref = 3 * 2 ** 16;
     assert.deepEqual(

@@ -1,4 +1,4 @@
-import { EngineError } from "../base/error.ts";
+import { EngineError, hasCode } from "../base/error.ts";
 import { firstKey } from "../stores/instance-key.ts";
 import type { HistoryRow, InstanceRow, Store } from "../stores/store.ts";
 import type { Definition, Definitions } from "./definitions.ts";
@@ -84,12 +84,23 @@ export class Residents {
       const histories = Map.groupBy(await this.#store.loadHistory(page.map(({ key }) => key)), (row) => row.instance);
       for (const row of page) {
         const entry = this.#entries.get(row.id) as InstanceEntry;
-        const definition = await this.#definitions.load(row.workflow, row.version);
-        const actor = this.#restore(entry, definition, histories.get(row.key) ?? [], row);
+        const definition = await this.#definitionOf(entry, row);
+        const actor = definition && this.#restore(entry, definition, histories.get(row.key) ?? [], row);
         if (actor !== undefined) actors.push(actor);
       }
     }
     return actors;
+  }
+
+  /** One that cannot be read takes out of service those who need it, and nobody else. */
+  async #definitionOf(entry: InstanceEntry, row: InstanceRow): Promise<Definition | undefined> {
+    try {
+      return await this.#definitions.load(row.workflow, row.version);
+    } catch (error) {
+      if (hasCode(error, "STORE_UNAVAILABLE")) throw error;
+      this.#onBroken(entry, row, error);
+      return undefined;
+    }
   }
 
   /**

@@ -313,7 +313,14 @@ export class Shard implements ActorHost, MailShard {
     const { promise, ...reply } = Promise.withResolvers<void>();
     const answer: T[] = [];
     await this.#withActor(id, (actor) => {
-      actor.tell({ query: (machine) => void answer.push(query(machine, actor)), reply });
+      const look = (machine: DagMachine): void => {
+        if (machine.state.generation === 0) throw unknownInstance(id);
+        answer.push(query(machine, actor));
+      };
+      // With nothing of it outstanding, what it is in memory is what it is in the store: no commit to wait for.
+      if (!actor.isInboxEmpty || actor.isBusy || this.isClosed) return actor.tell({ query: look, reply });
+      look(actor.machine);
+      reply.resolve();
     });
     await promise;
     return answer[0] as T;
@@ -343,6 +350,7 @@ export class Shard implements ActorHost, MailShard {
     if (entry?.actor !== actor) return;
     if (actor.isUnborn) this.#parts.gates.left(entry.workflow, entry.id);
     this.#residents.delete(actor.id);
+    if (entry.waiters.length > 0) this.#dismiss(entry, unknownInstance(actor.id));
   }
 
   /** The actor as it is at its end. */
@@ -515,6 +523,8 @@ export class Shard implements ActorHost, MailShard {
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return turn.reply();
     if (turn.events.length > 0) this.#follow(entry, turn);
+    // A wake-up that found nothing due, because the machine's clock was set back, is still to come.
+    else this.#wakes.set(entry, actor.machine.nextWake());
     for (const effect of turn.effects) this.#carryOut(actor, effect);
     turn.reply();
     if (turn.hasEnded) for (const waiter of entry.waiters.splice(0)) waiter.resolve(actor);
@@ -563,8 +573,12 @@ export class Shard implements ActorHost, MailShard {
   async #voidLetters(rows: readonly OutboxRow[], { key: from, id: to }: InstanceActor): Promise<void> {
     const letter: Letter = { kind: "void", from, to };
     const voided = rows.map((row) => ({ ...row, body: JSON.stringify(letter) }));
-    await this.commit({ ...noChanges(), outbox: voided });
-    for (const row of voided) this.post(row, letter);
+    try {
+      await this.commit({ ...noChanges(), outbox: voided });
+      for (const row of voided) this.post(row, letter);
+    } catch (error) {
+      this.logger.error({ instanceId: to, error: messageOf(error) }, "the letters of a refused turn could not be voided");
+    }
   }
 
   /** Takes an instance out of service, visibly; its last durable state is what `unpark` goes on from. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { TestClock } from "../testing/test-clock.ts";
 import { WakeQueue } from "./wake-queue.ts";
 
@@ -131,7 +131,11 @@ describe("the wake queue", () => {
         }
         assert.deepEqual(woken.toSorted(), expected.toSorted());
         const times = woken.map((line) => Number(line.split(" ")[1]));
-        assert.deepEqual(times, times.toSorted((one, other) => one - other), "never out of order");
+        assert.deepEqual(
+          times,
+          times.toSorted((one, other) => one - other),
+          "never out of order",
+        );
         assert.equal(clock.timerCount, alarms.size > 0 ? 1 : 0);
       }),
       { numRuns: 60 },

@@ -67,7 +67,11 @@ describe("the test clock", () => {
   test("until lets as much time pass as is needed, and gives what the promise gives", async () => {
     const clock = new TestClock({ now: 0 });
     const wait = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve));
-    const value = await clock.until(wait(1000).then(() => wait(5000)).then(() => "done"));
+    const value = await clock.until(
+      wait(1000)
+        .then(() => wait(5000))
+        .then(() => "done"),
+    );
     assert.equal(value, "done");
     assert.equal(clock.now(), 6000);
     await assert.rejects(clock.until(Promise.reject(new Error("no"))), /no/);
@@ -78,6 +82,9 @@ describe("the test clock", () => {
     await assert.rejects(clock.until(new Promise(() => undefined)), /no timer is running/);
     const tick = (): void => void clock.after(1000, tick);
     tick();
-    await assert.rejects(clock.until(new Promise(() => undefined), { maxMs: 5000 }), /still waiting at 1970-01-01T00:00:05/);
+    await assert.rejects(
+      clock.until(new Promise(() => undefined), { maxMs: 5000 }),
+      /still waiting at 1970-01-01T00:00:05/,
+    );
   });
 });

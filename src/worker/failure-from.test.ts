@@ -48,17 +48,22 @@ describe("a failure made from", () => {
 
   for (const [thrown, message] of [
     ["just text", "just text"],
-    [undefined, "undefined"],
-    [null, "null"],
-    [42, "42"],
-    [10n, "10n"],
-    [{ code: 7 }, "{ code: 7 }"],
-    [Symbol("s"), "Symbol(s)"],
+    [undefined, "the job threw undefined"],
+    [null, "the job threw null"],
+    [42, "the job threw 42"],
+    [10n, "the job threw 10n"],
+    [" ", "the job threw ' '"],
+    [{ code: 7 }, "the job threw { code: 7 }"],
+    [Symbol("s"), "the job threw Symbol(s)"],
   ] as const) {
-    test(`${message}, which is no error, shows it`, () => {
+    test(`what is no error says it: ${message}`, () => {
       assert.deepEqual(failureFrom(thrown), { type: "Error", message, retryable: true });
     });
   }
+
+  test("an error without a message says that", () => {
+    assert.equal(failureFrom(new RangeError()).message, "the job threw RangeError without a message");
+  });
 
   test("something that cannot be read says that", () => {
     const hostile = new Proxy(new Error("x"), {

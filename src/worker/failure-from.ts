@@ -39,7 +39,10 @@ function describeError(error: ErrorLike, depth: number): Failure {
   const { cause } = error;
   return {
     type: typeOf(error),
-    message: cut(error.message, messageLengthMax),
+    message: cut(
+      error.message.trim() === "" ? `the job threw ${typeOf(error)} without a message` : error.message,
+      messageLengthMax,
+    ),
     retryable: error.retryable !== false,
     ...(stack === "" ? {} : { stack }),
     ...(cause === undefined || cause === null || depth >= causeDepthMax ? {} : { cause: describe(cause, depth + 1) }),
@@ -53,7 +56,8 @@ function typeOf(error: ErrorLike): string {
 }
 
 function describeValue(thrown: unknown): Failure {
-  const message = typeof thrown === "string" ? thrown : inspect(thrown, { depth: 2, breakLength: Infinity });
+  const isSaying = typeof thrown === "string" && thrown.trim() !== "";
+  const message = isSaying ? thrown : `the job threw ${inspect(thrown, { depth: 2, breakLength: Infinity })}`;
   return { type: "Error", message: cut(message, messageLengthMax), retryable: true };
 }
 

@@ -136,7 +136,9 @@ export async function statuses(run: WorkflowController): Promise<Record<string, 
 }
 
 export function statusesIn(view: InstanceView): Record<string, string> {
-  return Object.fromEntries(view.tasks.map(({ name, status, cause }) => [name, cause ? `${status} (${cause})` : status]));
+  return Object.fromEntries(
+    view.tasks.map(({ name, status, cause }) => [name, cause ? `${status} (${cause})` : status]),
+  );
 }
 
 /**
@@ -160,7 +162,11 @@ export function says(code: ErrorCode, ...parts: (string | RegExp)[]): (error: un
 export function readsWell(message: string): void {
   assert.ok(message.length > 15, `too short: ${message}`);
   assert.ok(message.length < 1000, `too long: ${message.slice(0, 200)}`);
-  assert.doesNotMatch(message, /(?<!got )\b(?:undefined|NaN)\b|\[object|is not a function|Cannot read prop|\n/, message);
+  assert.doesNotMatch(
+    message,
+    /(?<!got |threw |received )\b(?:undefined|NaN)\b|\[object|is not a function|Cannot read prop|\n/,
+    message,
+  );
 }
 
 /** After whatever went wrong, a new workflow still runs. */

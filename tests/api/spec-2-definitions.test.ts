@@ -15,7 +15,9 @@ import { sqlite } from "../../src/sqlite.ts";
 import { Gate, says, startEngine, statuses, task, taskOf, temporaryFile, until, workflow } from "./rig.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const extract = defineJob("extract", { input: z.object({ table: z.string() }) }, ({ table }) => ({ rows: table.length }));
+const extract = defineJob("extract", { input: z.object({ table: z.string() }) }, ({ table }) => ({
+  rows: table.length,
+}));
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 
 describe("2.1 WorkflowBuilder", () => {
@@ -45,11 +47,7 @@ describe("2.1 WorkflowBuilder", () => {
     const never = defineJob("never", () => new Promise<never>(() => undefined));
     const engine = await startEngine(t, { jobs: [see, never] });
     const seen = await engine.submitWorkflow(
-      new WorkflowBuilder()
-        .withName("w")
-        .withContext({ a: 1, b: 1 })
-        .withTask(task("t", "see"))
-        .build(),
+      new WorkflowBuilder().withName("w").withContext({ a: 1, b: 1 }).withTask(task("t", "see")).build(),
       { params: { b: 2 } },
     );
     assert.deepEqual(await seen.result(), { t: { a: 1, b: 2 } });
@@ -297,7 +295,10 @@ describe("2.5 controller.workflow, the live one", () => {
       run.workflow.addSubTask(task("other", "echo").build(), "frist"),
       says("TASK_UNKNOWN", '"frist"', run.instanceId, 'did you mean "first"'),
     );
-    await assert.rejects(run.workflow.addSubTask(task("extra", "echo").build(), "first"), says("SUBTASK_INVALID", '"extra"'));
+    await assert.rejects(
+      run.workflow.addSubTask(task("extra", "echo").build(), "first"),
+      says("SUBTASK_INVALID", '"extra"'),
+    );
     await assert.rejects(
       run.workflow.addSubTask(task("other", "no-such-job").build(), "first"),
       says("JOB_MISSING", '"no-such-job"', '"other"'),
@@ -339,7 +340,11 @@ describe("2.6 serialisation", () => {
     .withContext({ nested: { list: [1, null, "x"] } })
     .withFailurePolicy("continue")
     .withMaxInstances(2, "fail")
-    .withTask(task("a", "echo", { deep: { list: [1, 2] } }).withTimeout(1.5).withRetryCount(2))
+    .withTask(
+      task("a", "echo", { deep: { list: [1, 2] } })
+        .withTimeout(1.5)
+        .withRetryCount(2),
+    )
     .withTask(new TaskBuilder("d").withDecision('context.x == "a"').withDependency("a"))
     .withTask(task("yes", "echo").withDependency("d", { when: true }).withSkipWhenFailed())
     .withTask(task("no", "echo").withDependency("d", { when: false }).withEnabled(false).withDomain("e"))
@@ -401,7 +406,11 @@ describe("2.6 serialisation", () => {
     const old = workflow("w", task("first", "wait"), task("second", "echo", "old").withDependency("first"));
     const same = workflow("w", task("first", "wait"), task("second", "echo", "old").withDependency("first"));
     const changed = workflow("w", task("first", "wait"), task("second", "echo", "new").withDependency("first"));
-    const runs = [await engine.submitWorkflow(old), await engine.submitWorkflow(same), await engine.submitWorkflow(changed)];
+    const runs = [
+      await engine.submitWorkflow(old),
+      await engine.submitWorkflow(same),
+      await engine.submitWorkflow(changed),
+    ];
     const versions = await Promise.all(runs.map(async (run) => (await run.getStatus()).workflowVersion));
     assert.equal(versions[0], versions[1]);
     assert.notEqual(versions[0], versions[2]);

@@ -204,7 +204,11 @@ describe("3.7 decisions", () => {
   test("3.7 a result that takes no edge, another type or an error fails the node, saying why", async (t) => {
     const engine = await startEngine(t, { jobs: [rows, echo] });
     const texts = (expression: string): Workflow =>
-      workflow("w", new TaskBuilder("d").withDecision(expression), task("a", "echo").withDependency("d", { when: "a" }));
+      workflow(
+        "w",
+        new TaskBuilder("d").withDecision(expression),
+        task("a", "echo").withDependency("d", { when: "a" }),
+      );
     const failure = async (expression: string): Promise<string> => {
       const run = await engine.submitWorkflow(texts(expression));
       const error = await run.result().catch((error: unknown) => error);

@@ -31,7 +31,7 @@ function breakable(): { job: ReturnType<typeof defineJob>; calls: string[]; mend
     if (broken && params?.breaks) throw new Error("broken");
     return ctx.taskName;
   });
-  return { job: job as ReturnType<typeof defineJob>, calls, mend: () => void (broken = false) };
+  return { job, calls, mend: () => void (broken = false) };
 }
 
 /** a → b → c, and `side` beside them; b fails. */
@@ -109,7 +109,12 @@ describe("3.10 going on with an ended instance", () => {
   test("3.10 re-run from any node, with edited input", async (t) => {
     const engine = await startEngine(t, { jobs: [echo, breakable().job] });
     const run = await engine.submitWorkflow(
-      workflow("w", task("a", "echo", 1), task("b", "echo", 2).withDependency("a"), task("c", "work").withDependency("b")),
+      workflow(
+        "w",
+        task("a", "echo", 1),
+        task("b", "echo", 2).withDependency("a"),
+        task("c", "work").withDependency("b"),
+      ),
     );
     await run.result();
     await engine.rerunWorkflowInstance(run.instanceId, "b", { params: 3 });
@@ -176,7 +181,9 @@ describe("3.10 a maximum of concurrent instances", () => {
     const wait = defineJob("wait", () => gate.opened);
     const engine = await startEngine(t, { jobs: [wait] });
     const builder = new WorkflowBuilder().withName("w").withTask(task("t", "wait"));
-    const definition = (policy === undefined ? builder.withMaxInstances(1) : builder.withMaxInstances(1, policy)).build();
+    const definition = (
+      policy === undefined ? builder.withMaxInstances(1) : builder.withMaxInstances(1, policy)
+    ).build();
     const first = await engine.submitWorkflow(definition);
     const second = await engine.submitWorkflow(definition);
     return { gate, engine, first, second };
@@ -234,7 +241,9 @@ describe("3.11 sub-tasks", () => {
       return Object.keys(ctx.outputs).toSorted();
     });
     const engine = await startEngine(t, { jobs: [parent, shard, join] });
-    const run = await engine.submitWorkflow(workflow("w", task("p", "parent"), task("join", "join").withDependency("p")));
+    const run = await engine.submitWorkflow(
+      workflow("w", task("p", "parent"), task("join", "join").withDependency("p")),
+    );
     const outputs = await run.result();
     assert.deepEqual(outputs["join"], ["p", "s1", "s1.1", "s2"]);
     assert.deepEqual(outputs["s1"], { of: "s1", sees: ["p"] });
@@ -268,7 +277,9 @@ describe("3.11 sub-tasks", () => {
       return count;
     });
     const engine = await startEngine(t, { jobs: [parent, echo] });
-    const all = await engine.submitWorkflow(workflow("w", task("p", "parent", { count: 1000 })), { maxConcurrentTasks: 100 });
+    const all = await engine.submitWorkflow(workflow("w", task("p", "parent", { count: 1000 })), {
+      maxConcurrentTasks: 100,
+    });
     assert.equal(Object.keys(await all.result()).length, 1001);
     const tooMany = await engine.submitWorkflow(workflow("w", task("p", "parent", { count: 1001 })));
     await assert.rejects(tooMany.result(), says("WORKFLOW_FAILED", '"p"', "at most 1000", '"s1000"', "1001"));
@@ -324,12 +335,17 @@ describe("3.11 sub-tasks", () => {
       "workflow-name": new TaskBuilder("s").withNestedWorkflow("no-such-workflow"),
       "workflow-object": new TaskBuilder("s").withNestedWorkflow(workflow("not-known-here", task("t", "echo"))),
     };
-    const parent = defineJob("parent", (kind: string, ctx) => ctx.generateSubTask((kinds[kind] as TaskBuilder).build()));
+    const parent = defineJob("parent", (kind: string, ctx) =>
+      ctx.generateSubTask((kinds[kind] as TaskBuilder).build()),
+    );
     const engine = await startEngine(t, { jobs: [parent, echo] });
     const reason = async (kind: string): Promise<void> => {
       const run = await engine.submitWorkflow(workflow("w", task("p", "parent", kind)));
       const said = { job: "no-such-job", domain: "no-such-domain", decision: "1 +" }[kind];
-      await assert.rejects(run.result(), says("WORKFLOW_FAILED", '"p"', '"s"', said ?? /no-such-workflow|not-known-here/));
+      await assert.rejects(
+        run.result(),
+        says("WORKFLOW_FAILED", '"p"', '"s"', said ?? /no-such-workflow|not-known-here/),
+      );
     };
     for (const kind of Object.keys(kinds)) await reason(kind);
   });
@@ -438,10 +454,9 @@ describe("3.12 context", () => {
     const gate = new Gate();
     const wait = defineJob("wait", () => gate.opened);
     const engine = await startEngine(t, { jobs: [wait, see] });
-    const run = await engine.submitWorkflow(
-      workflow("w", task("w", "wait"), task("see", "see").withDependency("w")),
-      { params: { a: 1, b: 1 } },
-    );
+    const run = await engine.submitWorkflow(workflow("w", task("w", "wait"), task("see", "see").withDependency("w")), {
+      params: { a: 1, b: 1 },
+    });
     const id = run.instanceId;
     await engine.updateContext(id, { a: 2, b: null, c: { d: 3 } });
     await assert.rejects(

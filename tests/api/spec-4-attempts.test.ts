@@ -126,9 +126,7 @@ describe("4.4 retry", () => {
     const engine = await startEngine(t, { jobs: [fail], clock, storage: memoryStore() });
     const policy = { initialMs: 10, factor: 10, maxMs: 300, nonRetryable: ["BadData"] };
     const start = async (name: string) =>
-      await engine.submitWorkflow(
-        workflow("w", task("t", "fail", name).withRetryCount(3).withRetryPolicy(policy)),
-      );
+      await engine.submitWorkflow(workflow("w", task("t", "fail", name).withRetryCount(3).withRetryPolicy(policy)));
     const run = await start("Error");
     await clock.until(assert.rejects(run.result()));
     assert.deepEqual(
@@ -154,7 +152,10 @@ describe("4.4 retry", () => {
       await clock.settle();
       waits.push((taskOf(await run.getStatus(), "t").retryAt ?? 0) - clock.now());
     }
-    assert.ok(waits.every((wait) => wait >= 1000 && wait <= 1500), waits.join());
+    assert.ok(
+      waits.every((wait) => wait >= 1000 && wait <= 1500),
+      waits.join(),
+    );
     assert.ok(new Set(waits).size > 1);
   });
 
@@ -288,7 +289,11 @@ describe("4.6 isolation", () => {
   });
 
   test("4.6 a module or export that is not there fails the task, saying which", async (t) => {
-    const lost = defineJob("lost", { isolation: "thread", source: { module: "/no/such/file.js", export: "x" } }, () => 1);
+    const lost = defineJob(
+      "lost",
+      { isolation: "thread", source: { module: "/no/such/file.js", export: "x" } },
+      () => 1,
+    );
     const unnamed = defineJob(
       "unnamed",
       { isolation: "thread", source: { module: new URL("./thread-jobs.ts", import.meta.url).href, export: "nothing" } },

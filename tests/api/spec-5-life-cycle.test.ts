@@ -129,7 +129,9 @@ describe("5.1 Engine", () => {
   test("5.1 listWorkflowInstances: newest first, filtered, paged", async (t) => {
     const { engine, gate, id } = await gated(t);
     for (const name of ["x", "y", "x"]) {
-      await (await engine.submitWorkflow(workflow(name, task("t", "echo")), { instanceId: `i-${Math.random()}` })).result();
+      await (
+        await engine.submitWorkflow(workflow(name, task("t", "echo")), { instanceId: `i-${Math.random()}` })
+      ).result();
     }
     const all = await engine.listWorkflowInstances();
     assert.deepEqual(
@@ -141,7 +143,10 @@ describe("5.1 Engine", () => {
         ["w", "Running"],
       ],
     );
-    assert.deepEqual((await engine.listWorkflowInstances({ status: ["Running"] })).map((each) => each.id), [id]);
+    assert.deepEqual(
+      (await engine.listWorkflowInstances({ status: ["Running"] })).map((each) => each.id),
+      [id],
+    );
     assert.equal((await engine.listWorkflowInstances({ workflow: "x" })).length, 2);
     assert.equal((await engine.listWorkflowInstances({ idPrefix: "i-" })).length, 3);
     const [first, second] = await engine.listWorkflowInstances({ limit: 2 });

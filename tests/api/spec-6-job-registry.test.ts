@@ -123,7 +123,11 @@ describe("6.1 registerJobFunction", () => {
 
   test("6.1 jobs that are no jobs are refused when the engine is made", () => {
     assert.throws(
-      () => new Engine({ storage: sqlite(":memory:"), jobs: [(() => 1) as unknown as ReturnType<typeof defineJob<never, never>>] }),
+      () =>
+        new Engine({
+          storage: sqlite(":memory:"),
+          jobs: [(() => 1) as unknown as ReturnType<typeof defineJob<never, never>>],
+        }),
       says("OPTION_INVALID", '"jobs"', "defineJob", "a function"),
     );
   });
@@ -159,9 +163,7 @@ describe("6.2 on start", () => {
     const file = temporaryFile(t);
     await (await startEngine(t, { storage: sqlite(file), jobs: [defineJob("a", byTable, () => 1)] })).stop();
     const logger = new Lines();
-    await (
-      await startEngine(t, { storage: sqlite(file), jobs: [defineJob("a", byNumber, () => 1)], logger })
-    ).stop();
+    await (await startEngine(t, { storage: sqlite(file), jobs: [defineJob("a", byNumber, () => 1)], logger })).stop();
     const rows = jobRows(file);
     assert.equal(rows.length, 1);
     assert.match(rows[0]?.parameters ?? "", /number/);
@@ -213,9 +215,12 @@ describe("6.2 on start", () => {
     assert.deepEqual(await engine.awaitWorkflowInstance(run.instanceId), { a: 1, b: "at last" });
   });
 
-  test("6.2 one that was in the middle of the missing job waits too, and can be terminated meanwhile", async (t) => {
+  test("6.2 one that was in the middle of the missing job waits too, and can be paused and terminated meanwhile", async (t) => {
     const file = temporaryFile(t);
-    const wait = defineJob("wait", (_: unknown, ctx) => new Promise((resolve) => ctx.signal.addEventListener("abort", resolve)));
+    const wait = defineJob(
+      "wait",
+      (_: unknown, ctx) => new Promise((resolve) => ctx.signal.addEventListener("abort", resolve)),
+    );
     const before = await startEngine(t, { storage: sqlite(file), jobs: [wait] });
     const run = await before.submitWorkflow(workflow("w", task("a", "wait")));
     const other = await before.submitWorkflow(workflow("w", task("a", "wait")));
@@ -225,6 +230,9 @@ describe("6.2 on start", () => {
     const engine = await startEngine(t, { storage: sqlite(file) });
     await until(engine, run.instanceId, (view) => taskOf(view, "a").waitingFor?.includes("not registered") ?? false);
     await engine.terminateWorkflowInstance(other.instanceId, "not needed");
+    await engine.pauseWorkflowInstance(run.instanceId);
+    await until(engine, run.instanceId, ({ status }) => status === "Paused");
+    await engine.resumeWorkflowInstance(run.instanceId);
     engine.registerJobFunction("wait", () => "here");
     assert.deepEqual(await engine.awaitWorkflowInstance(run.instanceId), { a: "here" });
   });
@@ -263,10 +271,11 @@ describe("6.3 parameters", () => {
   });
 
   test("6.3 the function receives what the schema makes of them", async (t) => {
-    const when = defineJob("when", { input: z.object({ day: z.coerce.date(), n: z.number().default(7) }) }, ({ day, n }) => [
-      day.getUTCFullYear(),
-      n,
-    ]);
+    const when = defineJob(
+      "when",
+      { input: z.object({ day: z.coerce.date(), n: z.number().default(7) }) },
+      ({ day, n }) => [day.getUTCFullYear(), n],
+    );
     const engine = await startEngine(t, { jobs: [when] });
     const run = await engine.submitWorkflow(
       workflow("w", new TaskBuilder("t").withJobFunction(when, { day: new Date(Date.UTC(2031, 1, 1)) })),

@@ -18,7 +18,7 @@ type Row = Record<string, unknown>;
 function select(file: string, sql: string, ...values: string[]): Row[] {
   const db = new DatabaseSync(file, { readOnly: true });
   try {
-    return db.prepare(sql).all(...values) as Row[];
+    return db.prepare(sql).all(...values);
   } finally {
     db.close();
   }
@@ -58,7 +58,10 @@ describe("7.2 what the database holds can be read with plain SQL", () => {
     assert.equal(finished?.["tasks"], 3);
     assert.ok(Number(finished?.["ended_at"]) >= Number(finished?.["created_at"]));
 
-    const tasks = select(file, "SELECT name, type, attempt, status, retry_count, worker, error FROM task ORDER BY task, attempt");
+    const tasks = select(
+      file,
+      "SELECT name, type, attempt, status, retry_count, worker, error FROM task ORDER BY task, attempt",
+    );
     assert.deepEqual(
       tasks.map((row) => [row["name"], row["type"], row["attempt"], row["status"], row["retry_count"]]),
       [
@@ -165,7 +168,9 @@ describe("7.4 retention", () => {
     await gone.result();
     await stays.result();
     const counts = (): unknown =>
-      ["finished", "history", "task", "payload"].map((table) => select(file, `SELECT count(*) AS n FROM ${table}`)[0]?.["n"]);
+      ["finished", "history", "task", "payload"].map(
+        (table) => select(file, `SELECT count(*) AS n FROM ${table}`)[0]?.["n"],
+      );
     const before = counts() as number[];
     assert.equal(await engine.purgeWorkflowInstances({ instanceId: gone.instanceId }), 1);
     assert.deepEqual(

@@ -252,6 +252,26 @@ for (const [name, inner] of Object.entries(stores)) {
       assert.deepEqual(work.started.toSorted(), ["a", "b", "c", "d", "z"]);
     });
 
+    test("an instance that has nothing outstanding still answers, from memory", async (t) => {
+      const work = new HandJob();
+      const world = await World.start(t, { inner: inner(), jobs: [work.job] });
+      const { engine, store } = world;
+      const idle = await engine.submitWorkflow(chain("one", "a"), { instanceId: "idle" });
+      const busy = await engine.submitWorkflow(chain("one", "a"), { instanceId: "busy" });
+      await world.clock.advance(1000);
+      store.faultOf = () => "before";
+      (await work.call("a", { instanceId: "busy" })).finish(1);
+      await world.clock.advance(5000);
+      assert.equal(engine.health.status, "degraded");
+      const status = watch(busy.getStatus());
+      assert.equal((await idle.getStatus()).status, "Running");
+      await world.clock.settle();
+      assert.equal(status.state, "waiting");
+      store.faultOf = undefined;
+      await world.clock.advance(10_000);
+      assert.equal(status.value?.status, "Success");
+    });
+
     test("a stop does not wait for a store that never comes back", async (t) => {
       const work = new HandJob();
       const world = await World.start(t, { inner: inner(), jobs: [work.job] });
@@ -275,7 +295,9 @@ for (const [name, inner] of Object.entries(stores)) {
       const world = await World.start(t, { inner: inner(), jobs: [work.job], poolSize: 10 });
       const { engine, store } = world;
       const ids = Array.from({ length: 9 }, (_, place) => `i${place}`);
-      const runs = await Promise.all(ids.map((id) => engine.submitWorkflow(chain("two", "a", "b"), { instanceId: id })));
+      const runs = await Promise.all(
+        ids.map((id) => engine.submitWorkflow(chain("two", "a", "b"), { instanceId: id })),
+      );
       const calls = await Promise.all(ids.map((id) => work.call("a", { instanceId: id })));
       const results = runs.map((run) => watch(run.result()));
       store.poison("i4");
@@ -399,7 +421,8 @@ for (const [name, inner] of Object.entries(stores)) {
       const paused = watch(run.pause());
       call.finish(1);
       await world.clock.settle();
-      for (const watched of [submitted, paused, result]) assert.ok(hasCode(watched.error, "STORE_FENCED"), watched.state);
+      for (const watched of [submitted, paused, result])
+        assert.ok(hasCode(watched.error, "STORE_FENCED"), watched.state);
       assert.deepEqual(work.started, ["a"]);
       assert.deepEqual(heard, []);
       assert.equal(engine.health.status, "degraded");
@@ -453,7 +476,9 @@ for (const [name, inner] of Object.entries(stores)) {
       (await work.call("b", { instanceId: id })).finish(2);
       assert.deepEqual(await engine.awaitWorkflowInstance(id), { a: 1, b: 2 });
     }
-    const kept = await Promise.all(["x", "y", "z"].map((id) => world.disk.inner.loadHistory([world.store.ledger.key(id)])));
+    const kept = await Promise.all(
+      ["x", "y", "z"].map((id) => world.disk.inner.loadHistory([world.store.ledger.key(id)])),
+    );
     assert.deepEqual(
       kept.map((turns) => turns.length),
       [2, 4, 4],

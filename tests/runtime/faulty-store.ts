@@ -1,5 +1,5 @@
 import { EngineError } from "../../src/base/error.ts";
-import type { Batch, Store } from "../../src/stores/store.ts";
+import type { Batch, HistoryRow, Store } from "../../src/stores/store.ts";
 import { Ledger } from "./ledger.ts";
 
 /**
@@ -38,8 +38,11 @@ export class FaultyStore implements Store {
   readsFail = false;
   /** Called when a commit is sent, before anything happens to it. */
   onSend: ((batch: Batch) => void | Promise<void>) | undefined;
-  /** Every read waits for it. */
+  /** Changes what is read of histories. */
+  tamper: ((row: HistoryRow) => HistoryRow) | undefined;
+  /** Every read waits for these, before it looks and before it tells what it saw. */
   beforeRead: ((what: string) => Promise<void>) | undefined;
+  afterRead: ((what: string) => Promise<void>) | undefined;
   readonly #never = new Promise<never>(() => undefined);
   #isDead = false;
   #before: Gate | undefined;
@@ -98,16 +101,21 @@ export class FaultyStore implements Store {
     this.ledger.acknowledge(batch);
   }
 
-  claimShard: Store["claimShard"] = (shard, owner) => this.#read("claimShard", (store) => store.claimShard(shard, owner));
+  claimShard: Store["claimShard"] = (shard, owner) =>
+    this.#read("claimShard", (store) => store.claimShard(shard, owner));
   loadInstances: Store["loadInstances"] = (shard, page) =>
     this.#read("loadInstances", (store) => store.loadInstances(shard, page));
-  loadHistory: Store["loadHistory"] = (keys) => this.#read("loadHistory", (store) => store.loadHistory(keys));
+  loadHistory: Store["loadHistory"] = async (keys) => {
+    const rows = await this.#read("loadHistory", (store) => store.loadHistory(keys));
+    return rows.map((row) => this.tamper?.(row) ?? row);
+  };
   readHistory: Store["readHistory"] = (key, page) => this.#read("readHistory", (store) => store.readHistory(key, page));
   readTasks: Store["readTasks"] = (key) => this.#read("readTasks", (store) => store.readTasks(key));
   readPayloads: Store["readPayloads"] = (key, refs) =>
     this.#read("readPayloads", (store) => store.readPayloads(key, refs));
   findFinished: Store["findFinished"] = (id) => this.#read("findFinished", (store) => store.findFinished(id));
-  listInstances: Store["listInstances"] = (filter) => this.#read("listInstances", (store) => store.listInstances(filter));
+  listInstances: Store["listInstances"] = (filter) =>
+    this.#read("listInstances", (store) => store.listInstances(filter));
   finishedBefore: Store["finishedBefore"] = (filter) =>
     this.#read("finishedBefore", (store) => store.finishedBefore(filter));
   loadOutbox: Store["loadOutbox"] = (shard) => this.#read("loadOutbox", (store) => store.loadOutbox(shard));
@@ -125,6 +133,7 @@ export class FaultyStore implements Store {
     await this.beforeRead?.(what);
     if (this.readsFail) throw new EngineError("STORE_UNAVAILABLE", "the disk was pulled out");
     const result = await read(this.disk.inner);
+    await this.afterRead?.(what);
     await this.#alive();
     return result;
   }

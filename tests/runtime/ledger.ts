@@ -36,7 +36,10 @@ export class Ledger {
       this.#ids.set(key, id);
       this.#statuses.set(key, status);
       const turns = await store.loadHistory([key]);
-      this.#events.set(key, turns.flatMap(({ events }) => JSON.parse(events) as Event[]));
+      this.#events.set(
+        key,
+        turns.flatMap(({ events }) => JSON.parse(events) as Event[]),
+      );
     }
   }
 

@@ -1,7 +1,7 @@
 /** What becomes of instances when engines stop, crash and come back, and when time passes. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { hasCode } from "../../src/base/error.ts";
+import { EngineError, hasCode } from "../../src/base/error.ts";
 import { defineJob } from "../../src/authoring/job.ts";
 import { HandJob } from "./hand-job.ts";
 import { watch, World } from "./world.ts";
@@ -269,6 +269,20 @@ describe("a retry wait", () => {
   });
 });
 
+test("a wake-up is not lost when the machine's clock is set back just then", async (t) => {
+  const work = new HandJob();
+  const world = await World.start(t, { jobs: [work.job], idleMs: minuteMs });
+  const flaky = workflow("flaky", task("a").withRetryCount(1).withRetryPolicy({ initialMs: hourMs }));
+  await world.engine.submitWorkflow(flaky, { instanceId: "x" });
+  (await work.call("a")).fail(new Error("once"));
+  await world.clock.advance(10 * minuteMs);
+  world.store.beforeRead = async () => world.setClock(-5000);
+  await world.clock.advance(50 * minuteMs);
+  assert.equal(work.calls.length, 1, "it is not time yet, by the new clock");
+  await world.clock.advance(5000);
+  assert.equal(work.calls.length, 2);
+});
+
 describe("an instance's timeout", () => {
   test("keeps counting while it is paused", async (t) => {
     const work = new HandJob();
@@ -437,6 +451,67 @@ describe("an instance that makes no progress", () => {
     call.finish(1);
     await world.clock.advance(5 * hourMs);
     assert.deepEqual(world.engine.health.stuckInstances, []);
+  });
+});
+
+describe("an instance that cannot be brought back", () => {
+  test("because its history is broken, is parked at the start, and its neighbours run", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    for (const id of ["x", "y"]) await world.engine.submitWorkflow(chain("one", "a"), { instanceId: id });
+    await world.clock.advance(1000);
+    const key = world.disk.ledger.key("x");
+    world.kill();
+    await world.begin((store) => {
+      store.tamper = (row) => (row.instance === key && row.turn === 1 ? { ...row, turn: 2 } : row);
+    });
+    (await work.call("a", { instanceId: "y", after: 1 })).finish(1);
+    assert.deepEqual(await world.engine.awaitWorkflowInstance("y"), { a: 1 });
+    assert.equal(world.engine.health.parkedInstances, 1);
+    await assert.rejects(world.engine.awaitWorkflowInstance("x"), (error) => hasCode(error, "INSTANCE_PARKED"));
+    await assert.rejects(world.engine.resumeWorkflowInstance("x"), (error) => hasCode(error, "INSTANCE_PARKED"));
+    assert.equal(world.engine.health.parkedInstances, 1, "it is still broken");
+    world.store.tamper = undefined;
+    await world.engine.resumeWorkflowInstance("x");
+    (await work.call("a", { instanceId: "x", after: 1 })).finish(2);
+    assert.deepEqual(await world.engine.awaitWorkflowInstance("x"), { a: 2 });
+  });
+
+  test("because its definition is not to be had, is parked at the start, and its neighbours run", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    await world.engine.submitWorkflow(chain("lost", "a"), { instanceId: "x" });
+    await world.engine.submitWorkflow(chain("kept", "a", "b"), { instanceId: "y" });
+    await world.clock.settle();
+    world.kill();
+    let reads = 0;
+    await world.begin((store) => {
+      store.beforeRead = async (what) => {
+        if (what === "loadDefinition" && ++reads === 1) throw new EngineError("WORKFLOW_UNKNOWN", "it is gone");
+      };
+    });
+    await work.call("a", { instanceId: "y", after: 1 });
+    assert.equal(world.engine.health.parkedInstances, 1);
+    await world.engine.resumeWorkflowInstance("x");
+    await work.call("a", { instanceId: "x", after: 1 });
+  });
+});
+
+describe("a start that is refused", () => {
+  test("answers all who asked about it meanwhile, and leaves nothing in memory", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    const params = { big: "x".repeat(10_485_760) };
+    const submitted = watch(world.engine.submitWorkflow(chain("one", "a"), { instanceId: "x", params }));
+    const asked = [];
+    for (let tick = 0; tick < 20; tick++) {
+      asked.push(watch(world.engine.awaitWorkflowInstance("x")), watch(world.engine.getWorkflowInstanceStatus("x")));
+      await Promise.resolve();
+    }
+    await world.clock.settle();
+    assert.ok(hasCode(submitted.error, "CONTEXT_TOO_LARGE"));
+    for (const { error } of asked) assert.ok(hasCode(error, "INSTANCE_UNKNOWN"));
+    assert.equal(world.engine.health.unfinishedInstances, 0);
   });
 });
 

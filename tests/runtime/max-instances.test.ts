@@ -102,7 +102,10 @@ for (const [how, restart] of Object.entries({
       (await work.call("a", { instanceId: "i1" })).finish(1);
       (await work.call("a", { instanceId: "i2" })).finish(1);
       for (const id of ids) assert.deepEqual(await world.engine.awaitWorkflowInstance(id), { a: 1 });
-      assert.deepEqual(work.calls.map(({ ctx }) => ctx.instanceId), ["i0", "i0", "i1", "i2"]);
+      assert.deepEqual(
+        work.calls.map(({ ctx }) => ctx.instanceId),
+        ["i0", "i0", "i1", "i2"],
+      );
     });
 
     test("the maximum holds for new ones", async (t) => {
@@ -146,6 +149,22 @@ test("an engine starts although a waiting instance is parked, and others get its
   await world.engine.resumeWorkflowInstance("i1");
   (await work.call("a", { instanceId: "i1" })).finish(3);
   assert.deepEqual(await world.engine.awaitWorkflowInstance("i1"), { a: 3 });
+});
+
+test("one that is parked while it waits holds nobody up", async (t) => {
+  const work = new HandJob();
+  const world = await World.start(t, { jobs: [work.job] });
+  for (const id of ["i0", "i1", "i2"]) await world.engine.submitWorkflow(limited(1), { instanceId: id });
+  world.store.poison("i1");
+  await assert.rejects(world.engine.updateContext("i1", { y: 1 }), (error) => hasCode(error, "STORE_DATA"));
+  world.store.faultOf = undefined;
+  (await work.call("a", { instanceId: "i0" })).finish(1);
+  await work.call("a", { instanceId: "i2" });
+  await world.engine.resumeWorkflowInstance("i1");
+  await world.clock.settle();
+  assert.deepEqual(await statuses(world, ["i1", "i2"]), ["Ready", "Running"], "it waits again");
+  (await work.call("a", { instanceId: "i2" })).finish(2);
+  await work.call("a", { instanceId: "i1" });
 });
 
 test("a waiting instance that was not in memory is admitted when the store can be read again", async (t) => {

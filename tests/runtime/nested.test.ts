@@ -21,7 +21,10 @@ describe("a nested workflow", () => {
     const world = await World.start(t, { jobs: [work.job, patch] });
     const inner = workflow("inner", task("p", "patch"));
     const outer = workflow("outer", nested("n", inner), task("after").withDependency("n"));
-    await world.engine.submitWorkflow(outer, { instanceId: "x", params: { colour: "red", shape: "round", untouched: 1 } });
+    await world.engine.submitWorkflow(outer, {
+      instanceId: "x",
+      params: { colour: "red", shape: "round", untouched: 1 },
+    });
     const call = await work.call("after");
     assert.deepEqual(call.context, { colour: "blue", size: 3, untouched: 1 });
     assert.deepEqual(call.ctx.outputs, { n: { p: { colour: "red", shape: "round", untouched: 1 } } });
@@ -269,7 +272,71 @@ describe("a store that cannot be read for a while", () => {
   });
 });
 
+describe("an engine that is stopped while the store cannot be read", () => {
+  test("keeps the letters that it could not hand on", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    await world.engine.submitWorkflow(parent, { instanceId: "x" });
+    (await work.call("a")).finish("x".repeat(5000));
+    const last = await work.call("b");
+    await world.clock.advance(1000);
+    world.store.readsFail = true;
+    last.finish("y".repeat(5000));
+    await world.clock.advance(1000);
+    assert.equal(world.disk.ledger.status("x/n"), "Success");
+    await world.clock.until(world.engine.stop());
+    await world.begin();
+    (await work.call("after")).finish(3);
+    const outputs = await world.engine.awaitWorkflowInstance("x");
+    assert.deepEqual(outputs["n"], { a: "x".repeat(5000), b: "y".repeat(5000) });
+  });
+
+  test("starts a child that it could not start before", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    const submitted = world.engine.submitWorkflow(parent);
+    world.store.readsFail = true;
+    const { instanceId } = await submitted;
+    await world.clock.advance(1000);
+    await world.clock.until(world.engine.stop());
+    await world.begin();
+    for (const name of ["a", "b", "after"]) (await work.call(name)).finish(name);
+    assert.deepEqual(await world.engine.awaitWorkflowInstance(instanceId), { n: { a: "a", b: "b" }, after: "after" });
+    assert.deepEqual(work.started, ["a", "b", "after"]);
+  });
+});
+
 describe("when one of the family is parked", () => {
+  test("a letter that lay in its inbox just then is told again, and its number does not block those after it", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    await world.engine.submitWorkflow(parent, { instanceId: "x" });
+    (await work.call("a")).finish("x".repeat(5000));
+    const last = await work.call("b");
+    await world.clock.advance(1000);
+    const slow = Promise.withResolvers<void>();
+    world.store.beforeRead = (what) => (what === "readPayloads" ? slow.promise : Promise.resolve());
+    last.finish(2);
+    await world.clock.settle();
+    world.store.poison("x");
+    const gate = world.store.hold();
+    const updated = watch(world.engine.updateContext("x", { y: 1 }));
+    await gate.reached();
+    slow.resolve();
+    await world.clock.settle();
+    gate.open();
+    await world.clock.settle();
+    assert.ok(hasCode(updated.error, "STORE_DATA"));
+    world.store.faultOf = undefined;
+    await world.engine.resumeWorkflowInstance("x");
+    (await work.call("after")).finish(3);
+    assert.equal((await world.engine.awaitWorkflowInstance("x"))["after"], 3);
+    await world.clock.settle();
+    await world.clock.until(world.engine.stop());
+    assert.deepEqual(await world.disk.inner.loadOutbox(0), []);
+    await world.begin();
+  });
+
   test("a parent that was parked while its child ended hears of the end when it is resumed", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });

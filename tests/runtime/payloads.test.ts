@@ -81,7 +81,10 @@ describe("values by reference", () => {
       task("b").withDependency("second", { when: "6000" }),
       task("nor").withDependency("second", { when: "default" }),
     );
-    const run = await world.engine.submitWorkflow(deciding, { instanceId: "x", params: { big: letters(5 * kilobyte) } });
+    const run = await world.engine.submitWorkflow(deciding, {
+      instanceId: "x",
+      params: { big: letters(5 * kilobyte) },
+    });
     (await work.call("a")).finish(letters(6000));
     (await work.call("b")).finish(1);
     await run.result();

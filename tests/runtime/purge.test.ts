@@ -149,12 +149,30 @@ describe("a purge by hand", () => {
     assert.equal(await world.engine.purgeWorkflowInstances(which), 0);
   });
 
+  test("is not undone by a retry that had read the instance before", async (t) => {
+    const world = await World.start(t, { jobs: [done, fails] });
+    await assert.rejects((await world.engine.submitWorkflow(failure, { instanceId: "x" })).result());
+    const key = world.disk.ledger.key("x");
+    const slow = Promise.withResolvers<void>();
+    world.store.afterRead = (what) => (what === "loadHistory" ? slow.promise : Promise.resolve());
+    const retried = watch(world.engine.retryWorkflowInstance("x"));
+    await world.clock.settle();
+    const which = { status: "Failed", endedBefore: world.clock.now() + 1 } as const;
+    assert.equal(await world.engine.purgeWorkflowInstances(which), 1);
+    slow.resolve();
+    await world.clock.settle();
+    assert.ok(hasCode(retried.error, "INSTANCE_UNKNOWN"));
+    assert.deepEqual(await world.disk.inner.loadHistory([key]), []);
+  });
+
   test("and a look at the same instance, in any order of their steps, leave nothing behind", async (t) => {
     for (let lag = 0; lag < 24; lag++) {
       const world = await World.start(t, { jobs: [done, fails] });
       await assert.rejects((await world.engine.submitWorkflow(failure, { instanceId: "x" })).result());
       const key = world.disk.ledger.key("x");
-      const purged = watch(world.engine.purgeWorkflowInstances({ status: "Failed", endedBefore: world.clock.now() + 1 }));
+      const purged = watch(
+        world.engine.purgeWorkflowInstances({ status: "Failed", endedBefore: world.clock.now() + 1 }),
+      );
       for (let tick = 0; tick < lag; tick++) await Promise.resolve();
       const looked = watch(world.engine.getWorkflowInstanceStatus("x"));
       const retried = watch(world.engine.retryWorkflowInstance("x"));

@@ -21,11 +21,14 @@ function assertSettled(watched: Readonly<Record<string, Watched<unknown>>>, lag:
 
 function assertEmpty(world: World): void {
   const { unfinishedInstances, instancesInMemory, parkedInstances } = world.engine.health;
-  assert.deepEqual({ unfinishedInstances, instancesInMemory, parkedInstances }, {
-    unfinishedInstances: 0,
-    instancesInMemory: 0,
-    parkedInstances: 0,
-  });
+  assert.deepEqual(
+    { unfinishedInstances, instancesInMemory, parkedInstances },
+    {
+      unfinishedInstances: 0,
+      instancesInMemory: 0,
+      parkedInstances: 0,
+    },
+  );
 }
 
 describe("an end that is being written", () => {

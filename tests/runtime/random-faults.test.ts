@@ -18,7 +18,8 @@ import type { Fault } from "./faulty-store.ts";
 import { World } from "./world.ts";
 import { builder, chain, decision, nested, task, workflow } from "./workflows.ts";
 
-const seeds = process.env["SEED"] === undefined ? Array.from({ length: 30 }, (_, seed) => seed + 1) : [Number(process.env["SEED"])];
+const seeds =
+  process.env["SEED"] === undefined ? Array.from({ length: 30 }, (_, seed) => seed + 1) : [Number(process.env["SEED"])];
 
 const inner = chain("inner", "i1", "i2");
 
@@ -102,7 +103,8 @@ class Run {
     assert.equal(failed.length, Number(attempt) - 1, `${ctx.attemptId} runs, with ${failed.length} failures on record`);
     assert.equal(succeeded, false, `${ctx.attemptId} runs although the task has succeeded`);
     const parent = /^(.*)\/[mn]$/.exec(id)?.[1];
-    if (parent !== undefined) assert.ok(ledger.count(parent, "ChildStarted") > 0, `${id} runs before its parent says so`);
+    if (parent !== undefined)
+      assert.ok(ledger.count(parent, "ChildStarted") > 0, `${id} runs before its parent says so`);
   }
 
   #enterLife(): void {
@@ -251,7 +253,11 @@ async function playSeed(t: TestContext, seed: number, withCrashes: boolean): Pro
   assert.equal(run.failure, undefined);
   assert.ok(run.accepted.size > 0, "the workload was worth its name");
   const counts = [...run.runs.values()];
-  if (!withCrashes) assert.ok(counts.every((count) => count === 1), "every attempt ran once");
+  if (!withCrashes)
+    assert.ok(
+      counts.every((count) => count === 1),
+      "every attempt ran once",
+    );
   for (const id of run.accepted.keys()) await checkRecord(world, run, id);
   const { parkedInstances, unfinishedInstances } = world.engine.health;
   assert.deepEqual({ parkedInstances, unfinishedInstances }, { parkedInstances: 0, unfinishedInstances: 0 });
@@ -267,10 +273,13 @@ async function checkRecord(world: World, run: Run, id: string): Promise<void> {
     assert.equal(firstEvent, next);
     next += events.length;
   }
-  const succeeded = turns.flatMap(({ events }) => events).flatMap((event) => (event.type === "TaskSucceeded" ? [event] : []));
+  const succeeded = turns
+    .flatMap(({ events }) => events)
+    .flatMap((event) => (event.type === "TaskSucceeded" ? [event] : []));
   assert.equal(new Set(succeeded.map(({ task }) => task)).size, succeeded.length, `${id}: a task succeeded twice`);
   for (const { task, attempt } of succeeded) {
-    if (tasks[task]?.kind === "job") assert.ok(run.runs.has(`${id}:${generation}:${task}:${attempt}`), `${id}: ${task} never ran`);
+    if (tasks[task]?.kind === "job")
+      assert.ok(run.runs.has(`${id}:${generation}:${task}:${attempt}`), `${id}: ${task} never ran`);
   }
 }
 

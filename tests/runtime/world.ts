@@ -48,14 +48,20 @@ export class World {
     return this.#life.store;
   }
 
-  /** The next process. */
-  async begin(): Promise<void> {
+  /** The machine's clock is set forward or back; timers know nothing of it. */
+  setClock(skewMs: number): void {
+    if (this.#life !== undefined) this.#life.clock.skewMs = skewMs;
+  }
+
+  /** The next process. `prepare` may change the store before it is opened. */
+  async begin(prepare?: (store: FaultyStore) => void): Promise<void> {
     const { inner: _inner, jobs: _jobs, ...options } = this.#options;
     const clock = new MortalClock(this.clock);
     const store = new FaultyStore(this.disk);
     const { random, log: logger } = this;
     const engine = new Engine({ ...options, jobs: this.#jobs, storage: store, clock, random, logger });
     this.#life = { engine, store, clock };
+    prepare?.(store);
     await engine.start();
   }
 
@@ -102,13 +108,14 @@ interface Life {
 export class MortalClock implements Clock {
   readonly #clock: Clock;
   isDead = false;
+  skewMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   now(): number {
-    return this.#clock.now();
+    return this.#clock.now() + this.skewMs;
   }
 
   after(delayMs: number, callback: () => void): Timer {

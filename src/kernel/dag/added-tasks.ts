@@ -5,9 +5,8 @@ export class AddedTasks {
   /** The number of the first. */
   readonly #first: number;
   readonly #tasks: AddedTask[] = [];
-  readonly #byName = new Map<string, number>();
-  readonly #subTasks = new Map<number, number[]>();
-  readonly #siblingsAfter = new Map<number, number[]>();
+  /** Made with the first of them: most instances have none. */
+  #families: Families | undefined;
 
   constructor(first: number) {
     this.#first = first;
@@ -21,9 +20,11 @@ export class AddedTasks {
   add(definition: TaskDefinition, parent: number, dependsOn: readonly number[]): number {
     const task = this.#first + this.#tasks.length;
     this.#tasks.push({ definition, parent, dependsOn });
-    this.#byName.set(definition.name, task);
-    listOf(this.#subTasks, parent).push(task);
-    for (const sibling of dependsOn) listOf(this.#siblingsAfter, sibling).push(task);
+    this.#families ??= { byName: new Map(), subTasks: new Map(), siblingsAfter: new Map() };
+    const { byName, subTasks, siblingsAfter } = this.#families;
+    byName.set(definition.name, task);
+    listOf(subTasks, parent).push(task);
+    for (const sibling of dependsOn) listOf(siblingsAfter, sibling).push(task);
     return task;
   }
 
@@ -31,12 +32,12 @@ export class AddedTasks {
   remove(task: number): void {
     const added = this.#tasks[task - this.#first] as AddedTask;
     this.#tasks[task - this.#first] = { ...added, parent: undefined };
-    this.#byName.delete(added.definition.name);
-    this.#subTasks.delete(added.parent as number);
+    this.#families?.byName.delete(added.definition.name);
+    this.#families?.subTasks.delete(added.parent as number);
   }
 
   find(name: string): number | undefined {
-    return this.#byName.get(name);
+    return this.#families?.byName.get(name);
   }
 
   definition(task: number): TaskDefinition | undefined {
@@ -49,16 +50,24 @@ export class AddedTasks {
   }
 
   subTasksOf(task: number): readonly number[] {
-    return this.#subTasks.get(task) ?? [];
+    return this.#families?.subTasks.get(task) ?? none;
   }
 
   siblingsAfter(task: number): readonly number[] {
-    return this.#siblingsAfter.get(task) ?? [];
+    return this.#families?.siblingsAfter.get(task) ?? none;
   }
 
   siblingsBefore(task: number): readonly number[] {
-    return this.#tasks[task - this.#first]?.dependsOn ?? [];
+    return this.#tasks[task - this.#first]?.dependsOn ?? none;
   }
+}
+
+const none: readonly number[] = [];
+
+interface Families {
+  readonly byName: Map<string, number>;
+  readonly subTasks: Map<number, number[]>;
+  readonly siblingsAfter: Map<number, number[]>;
 }
 
 interface AddedTask {

@@ -72,9 +72,10 @@ function schedule(step: DagStep): void {
   }
   if (tasks.length === 0) return;
   step.emit({ type: "TasksScheduled", tasks });
-  const jobs = tasks.filter((task) => state.definition(task).kind === "job");
+  const isJob = (task: number): boolean => state.definition(task).kind === "job";
+  const jobs = tasks.every(isJob) ? tasks : tasks.filter(isJob);
   if (jobs.length > 0) step.command({ type: "RunTasks", tasks: jobs });
-  for (const task of tasks) if (state.definition(task).kind === "nested") startChild(step, task);
+  for (const task of tasks) if (!isJob(task)) startChild(step, task);
 }
 
 /** A child that failed before goes on where it stopped; otherwise a new one begins. */

@@ -21,6 +21,7 @@ import type { NodeSpec } from "./dag-spec.ts";
 import { defineTask, type Graph, type TaskDefinition } from "./graph.ts";
 import { ReadyQueue } from "./ready-queue.ts";
 import { RetryWaits } from "./retry-waits.ts";
+import { TaskSet } from "./task-set.ts";
 import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf, type TaskRecord } from "./task-state.ts";
 import { Waits } from "./waits.ts";
 
@@ -55,15 +56,13 @@ export class DagState {
   endedAt: number | undefined;
   updatedAt = 0;
   context: Context = Context.empty;
-  /** Context keys changed since the start: what a child gives back to its parent. */
-  readonly changedKeys = new Set<string>();
 
   /** Ready job and nested-workflow tasks. */
   readonly ready = new ReadyQueue();
   /** Unblocked, and waiting for their event: dead branches, disabled nodes, decisions. */
-  readonly toCancel = new Set<number>();
-  readonly toSkip = new Set<number>();
-  readonly toDecide = new Set<number>();
+  readonly toCancel = new TaskSet();
+  readonly toSkip = new TaskSet();
+  readonly toDecide = new TaskSet();
   readonly retryWaits = new RetryWaits();
   jobsInFlight = 0;
   childrenInFlight = 0;
@@ -72,7 +71,8 @@ export class DagState {
 
   readonly #phase: Phase[];
   readonly #records: (TaskRecord | undefined)[];
-  readonly #params = new Map<number, string>();
+  #params: Map<number, string> | undefined;
+  #changedKeys: Set<string> | undefined;
   readonly #added: AddedTasks;
   readonly #waits: Waits;
 
@@ -90,6 +90,11 @@ export class DagState {
 
   get size(): number {
     return this.#phase.length;
+  }
+
+  /** Context keys changed since the start: what a child gives back to its parent. */
+  get changedKeys(): ReadonlySet<string> {
+    return this.#changedKeys ?? new Set();
   }
 
   get inFlight(): number {
@@ -118,7 +123,7 @@ export class DagState {
   }
 
   params(task: number): string | undefined {
-    return this.#params.get(task) ?? this.definition(task).params;
+    return this.#params?.get(task) ?? this.definition(task).params;
   }
 
   /** The task of that name, if it is still part of the instance. */
@@ -259,8 +264,7 @@ export class DagState {
       case "TaskAdded":
         return this.#add(event.node, event.parent);
       case "TaskParamsUpdated":
-        this.#params.set(event.task, event.params);
-        return;
+        return this.#setParams(event.task, event.params);
       default:
         return unreachable(event, "an event's type");
     }
@@ -294,7 +298,16 @@ export class DagState {
   }
 
   #forgetQueues(): void {
-    for (const queue of [this.ready, this.toCancel, this.toSkip, this.toDecide, this.retryWaits]) queue.clear();
+    this.ready.clear();
+    this.toCancel.clear();
+    this.toSkip.clear();
+    this.toDecide.clear();
+    this.retryWaits.clear();
+  }
+
+  #setParams(task: number, params: string): void {
+    this.#params ??= new Map();
+    this.#params.set(task, params);
   }
 
   #reopen(event: InstanceReopened, at: number): void {
@@ -313,7 +326,7 @@ export class DagState {
     for (const task of event.reset) this.#reset(task);
     for (const task of event.anew ?? []) this.#recordOf(task).childId = undefined;
     for (const settled of event.settled ?? []) this.#settle(settled);
-    if (event.params !== undefined) this.#params.set(event.params.task, event.params.params);
+    if (event.params !== undefined) this.#setParams(event.params.task, event.params.params);
     this.#recount();
   }
 
@@ -333,7 +346,8 @@ export class DagState {
 
   #patchContext(patch: ContextPatch): void {
     this.context = this.context.patched(patch);
-    for (const key of Object.keys(patch)) this.changedKeys.add(key);
+    this.#changedKeys ??= new Set();
+    for (const key of Object.keys(patch)) this.#changedKeys.add(key);
   }
 
   #recordOf(task: number): TaskRecord {

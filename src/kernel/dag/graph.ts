@@ -108,6 +108,8 @@ export class Graph {
   }
 }
 
+const noEdges = new Int32Array(0);
+
 /** Edge numbers grouped by the task at one of their ends, in the definition's order. */
 class Adjacency {
   readonly #start: Int32Array;
@@ -125,7 +127,9 @@ class Adjacency {
   }
 
   /** None for a task that joined later. */
+  /** A view is dear to make, and many tasks have no edges at one end. */
   edgesOf(task: number): Int32Array {
+    if (this.#start[task] === this.#start[task + 1]) return noEdges;
     return this.#edges.subarray(this.#start[task] ?? this.#edges.length, this.#start[task + 1]);
   }
 }

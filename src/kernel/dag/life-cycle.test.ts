@@ -101,7 +101,7 @@ describe("a pause", () => {
     rig.succeed("a");
     assert.deepEqual([rig.status, rig.handedOut], ["Paused", []]);
     rig.resume();
-    assert.deepEqual([rig.status, rig.handedOut], ["Running", ["c", "b"]]);
+    assert.deepEqual([rig.status, rig.handedOut], ["Running", ["d", "b"]]);
     assert.equal(rig.machine.state.attempt(rig.task("b")), 1, "the attempt that was taken back is made now");
   });
 
@@ -222,7 +222,6 @@ describe("time", () => {
     assert.equal(rig.machine.nextWake(), 2000);
     rig.pass(1000).fail("a").pass(2000).fail("a");
     assert.equal(rig.machine.nextWake(), 8000);
-    rig.at = 5000;
     const late = DagRig.started("a", { ...options, timeoutSeconds: 0.5 }).fail("a");
     assert.equal(late.machine.nextWake(), 1500);
   });
@@ -266,7 +265,6 @@ describe("the end", () => {
   test("gives the parent what the child changed of the context, and only after success", () => {
     const rig = new DagRig(specOf("a>b")).start({ parent, context: { kept: "1", gone: "2" } });
     rig.succeed("a", { patch: { gone: null, made: "3" } });
-    rig.replayed().terminate();
     rig.succeed("b");
     assert.deepEqual(rig.commands, [
       { type: "TellParent", parent, status: "Success", patch: { gone: null, made: "3" } },

@@ -116,6 +116,7 @@ describe("after a failure that nobody may skip", () => {
     assert.equal(rig.machine.nextWake(), undefined);
     assert.deepEqual(rig.pass(5000).events, []);
     rig.fail("b");
+    assert.deepEqual(rig.commands, [], "what could be taken back was asked for by the first failure");
     assert.deepEqual([rig.status, rig.tasks], ["Failed", "a Failed, b Failed, c Canceled (instance-ended)"]);
     assert.equal(rig.machine.state.record(rig.task("c"))?.retryAt, undefined);
     assert.deepEqual(rig.retry().handedOut, ["a", "b", "c"]);

@@ -135,7 +135,8 @@ function fail(
   const { state, turn } = step;
   const { retryCount, retryPolicy } = state.definition(task);
   const { retriesUsed } = awaitedRecord(state, task);
-  const retries = retriesUsed < retryCount && !state.failing && isRetryable(retryPolicy, failure);
+  const wasFailing = state.failing;
+  const retries = retriesUsed < retryCount && !wasFailing && isRetryable(retryPolicy, failure);
   step.emit({
     type: "TaskFailed",
     task,
@@ -145,11 +146,11 @@ function fail(
     ...(timedOut && { timedOut }),
     ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.chance) }),
   });
-  if (state.isHardFailure(task)) followFailure(step, task);
+  if (state.isHardFailure(task)) followFailure(step, task, wasFailing);
 }
 
 /** A failure that nobody may skip: what depends on it is canceled, the workflow's policy decides about the rest. */
-function followFailure(step: DagStep, task: number): void {
+function followFailure(step: DagStep, task: number, wasFailing: boolean): void {
   const { state } = step;
   const canceled = descendants(state, [task], {
     edges: "live",
@@ -158,7 +159,7 @@ function followFailure(step: DagStep, task: number): void {
   if (canceled.length > 0) step.emit({ type: "TasksCanceled", tasks: canceled, cause: "upstream-failed" });
   const policy = state.graph.failurePolicy;
   if (policy === "abort-running") end(step, "Failed", failureReason(state, task));
-  else if (policy === "finish-running") withdrawScheduled(step);
+  else if (policy === "finish-running" && !wasFailing) withdrawScheduled(step);
 }
 
 function executionOf({ worker, startedAt }: Execution): Execution {

@@ -2,33 +2,36 @@ import { Heap } from "./heap.ts";
 
 /** Tasks that wait for their next attempt, by the time it is due. */
 export class RetryWaits {
-  readonly #heap = new Heap<Wait>(goesBefore);
-  readonly #dueAt = new Map<number, number>();
+  /** Both made with the first of them: most instances have none. */
+  #heap: Heap<Wait> | undefined;
+  #dueAt: Map<number, number> | undefined;
   #arrivals = 0;
 
   get tasks(): Iterable<number> {
-    return this.#dueAt.keys();
+    return this.#dueAt?.keys() ?? [];
   }
 
   add(task: number, dueAt: number): void {
+    this.#dueAt ??= new Map();
+    this.#heap ??= new Heap(goesBefore);
     this.#dueAt.set(task, dueAt);
     this.#heap.push({ task, dueAt, arrival: this.#arrivals++ });
   }
 
   delete(task: number): void {
-    this.#dueAt.delete(task);
+    this.#dueAt?.delete(task);
   }
 
   clear(): void {
-    this.#dueAt.clear();
-    this.#heap.clear();
+    this.#dueAt = undefined;
+    this.#heap = undefined;
   }
 
   /** When the first of them is due. */
   earliest(): number | undefined {
-    for (let wait = this.#heap.first; wait !== undefined; wait = this.#heap.first) {
-      if (this.#dueAt.get(wait.task) === wait.dueAt) return wait.dueAt;
-      this.#heap.pop();
+    for (let wait = this.#heap?.first; wait !== undefined; wait = this.#heap?.first) {
+      if (this.#dueAt?.get(wait.task) === wait.dueAt) return wait.dueAt;
+      this.#heap?.pop();
     }
     return undefined;
   }
@@ -37,8 +40,8 @@ export class RetryWaits {
   takeDue(at: number): number[] {
     const due: number[] = [];
     for (let earliest = this.earliest(); earliest !== undefined && earliest <= at; earliest = this.earliest()) {
-      const { task } = this.#heap.pop() as Wait;
-      this.#dueAt.delete(task);
+      const { task } = this.#heap?.pop() as Wait;
+      this.#dueAt?.delete(task);
       due.push(task);
     }
     return due;

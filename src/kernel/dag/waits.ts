@@ -28,7 +28,7 @@ export class Waits {
   readonly #liveIn: number[];
   readonly #edgeOff: boolean[];
   /** How many sub-tasks of a task are not complete. */
-  readonly #openSubTasks = new Map<number, number>();
+  #openSubTasks: Map<number, number> | undefined;
 
   constructor(graph: Graph, added: AddedTasks, owner: WaitsOwner) {
     this.#graph = graph;
@@ -61,7 +61,7 @@ export class Waits {
     const parent = this.#added.parentOf(task) as number;
     const waits = this.#countAddedWaits(task, parent);
     this.#waitingOn.push(waits);
-    this.#openSubTasks.set(parent, this.#openSubTasksOf(parent) + 1);
+    this.#countSubTasks(parent, 1);
     if (waits === 0) this.#owner.unblocked(task);
   }
 
@@ -113,11 +113,11 @@ export class Waits {
 
   /** From the last to the first, because a sub-task always comes after its parent. */
   #recountSubTasks(): void {
-    this.#openSubTasks.clear();
+    this.#openSubTasks = undefined;
     for (let task = this.#waitingOn.length - 1; task >= this.#graph.size; task--) {
       const parent = this.#added.parentOf(task);
       if (parent === undefined || this.isComplete(task)) continue;
-      this.#openSubTasks.set(parent, this.#openSubTasksOf(parent) + 1);
+      this.#countSubTasks(parent, 1);
     }
   }
 
@@ -128,7 +128,12 @@ export class Waits {
   }
 
   #openSubTasksOf(task: number): number {
-    return this.#openSubTasks.get(task) ?? 0;
+    return this.#openSubTasks?.get(task) ?? 0;
+  }
+
+  #countSubTasks(parent: number, change: number): void {
+    this.#openSubTasks ??= new Map();
+    this.#openSubTasks.set(parent, this.#openSubTasksOf(parent) + change);
   }
 
   /** The task is complete: what comes after it waits for it no more. */
@@ -142,7 +147,7 @@ export class Waits {
   /** Tells the parent, and gives it back. */
   #closeSubTask(task: number): number | undefined {
     const parent = this.#added.parentOf(task);
-    if (parent !== undefined) this.#openSubTasks.set(parent, this.#openSubTasksOf(parent) - 1);
+    if (parent !== undefined) this.#countSubTasks(parent, -1);
     return parent;
   }
 

@@ -58,8 +58,9 @@ export class SqliteStore implements Store {
 
   /** `:memory:` keeps everything in memory, until `close`. */
   constructor(options: { file: string }) {
-    if (options.file === "")
-      throw new EngineError("OPTION_INVALID", "The database needs a file name, and got an empty one.");
+    if (typeof options.file !== "string" || options.file === "") {
+      throw new EngineError("OPTION_INVALID", `The database needs a file name, got ${JSON.stringify(options.file)}.`);
+    }
     this.#file = options.file;
   }
 
