@@ -23,7 +23,14 @@ export type { Logger } from "./base/logger.ts";
 export type { Random } from "./base/random.ts";
 
 // Kernel
-export type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances, NodeSpec, OverflowPolicy } from "./kernel/dag/dag-spec.ts";
+export type {
+  DagSpec,
+  EdgeSpec,
+  FailurePolicy,
+  MaxInstances,
+  NodeSpec,
+  OverflowPolicy,
+} from "./kernel/dag/dag-spec.ts";
 export type { Event } from "./kernel/event.ts";
 export type { Failure } from "./kernel/failure.ts";
 export type { RetryPolicy } from "./kernel/retry.ts";

@@ -16,7 +16,10 @@ export const errorCodes = {
   PARAMS_INVALID: { retryable: false, meaning: "Parameters do not fit the job's input schema." },
   JOB_MISSING: { retryable: false, meaning: "A task names a job that is not registered." },
   JOB_DUPLICATE: { retryable: false, meaning: "A job of that name and signature is already registered." },
-  JOB_AMBIGUOUS: { retryable: false, meaning: "A job name stands for several signatures and the parameters do not choose one." },
+  JOB_AMBIGUOUS: {
+    retryable: false,
+    meaning: "A job name stands for several signatures and the parameters do not choose one.",
+  },
   JOB_INVALID: { retryable: false, meaning: "A job's registration is incomplete or out of range." },
   DOMAIN_UNKNOWN: { retryable: false, meaning: "No domain of that name is declared." },
   POOL_SIZE_INVALID: { retryable: false, meaning: "A pool size is not a whole number within its limits." },

@@ -31,13 +31,7 @@ export class Caretaker {
   #timer: Timer | undefined;
   #isStopped = false;
 
-  constructor(parts: {
-    region: Region;
-    store: Store;
-    clock: Clock;
-    logger: Logger;
-    options: CareOptions;
-  }) {
+  constructor(parts: { region: Region; store: Store; clock: Clock; logger: Logger; options: CareOptions }) {
     this.#region = parts.region;
     this.#store = parts.store;
     this.#clock = parts.clock;
@@ -82,7 +76,7 @@ export class Caretaker {
 
   /** Gives back how many were removed. One that somebody is about to reopen is left alone. */
   async purgeEnded(status: EndStatus, endedBefore: number): Promise<number> {
-    for (let purged = 0; ; ) {
+    for (let purged = 0; ;) {
       const found = await this.#store.finishedBefore({ status, endedBefore, limit: purgeChunk });
       const gone = found.length === 0 || this.#isStopped ? 0 : await this.#region.purge(found);
       if (gone === 0) return purged;

@@ -239,7 +239,7 @@ export class Engine {
         ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
       },
     });
-    return new WorkflowController(this, id, workflow, this.#region.peek(id));
+    return this.#controller(id, workflow, this.#region.peek(id));
   }
 
   /** The controller of an instance that was started before, by this engine or in an earlier run. `INSTANCE_UNKNOWN`. */
@@ -248,7 +248,11 @@ export class Engine {
     checkInstanceId(instanceId);
     const { machine, definition } = await this.#region.ask(instanceId, (_, actor) => actor);
     const { name, spec } = definition;
-    return new WorkflowController(this, instanceId, Workflow.fromJSON(spec, { name }), machine);
+    return this.#controller(instanceId, Workflow.fromJSON(spec, { name }), machine);
+  }
+
+  #controller(instanceId: string, definition: Workflow, machine: DagMachine | undefined): WorkflowController {
+    return new WorkflowController({ engine: this, region: this.#region, instanceId, definition, machine });
   }
 
   /** The outputs by task name, once it has ended. Throws `WorkflowFailed` or `WorkflowTerminated` otherwise. */
@@ -429,11 +433,6 @@ export class Engine {
       runningTasks: this.#dispatcher.runningCount,
       droppedReports: droppedReports + this.#dispatcher.lateReports,
     };
-  }
-
-  /** An instance's state, if it is in memory. */
-  peek(instanceId: string): DagMachine | undefined {
-    return this.#region.peek(instanceId);
   }
 
   async #ask<T>(instanceId: string, query: (machine: DagMachine) => T): Promise<T> {

@@ -8,16 +8,23 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DomainStatus } from "../dispatch/domain-pool.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
+import type { Outcome } from "../kernel/input.ts";
 import type { Reply } from "../runtime/message.ts";
 
 /** The pool in which tasks run: its size, its domains, and a way to run a single task that belongs to no workflow. */
-export class Executor implements TaskOwner {
+export class Executor {
   readonly #dispatcher: Dispatcher;
   readonly #registry: JobRegistry;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #refuseUnlessStarted: () => void;
   readonly #pending = new Map<string, Reply<unknown>>();
+  /** Nobody keeps a record of a start, and only instances withdraw their tasks. */
+  readonly #owner: TaskOwner = {
+    started: () => undefined,
+    ended: (run, outcome) => this.#ended(run, outcome),
+    withdrawn: () => undefined,
+  };
 
   /** Made by `Engine`. */
   constructor(parts: {
@@ -86,11 +93,7 @@ export class Executor implements TaskOwner {
     await done;
   }
 
-  started(): void {
-    // Nobody keeps a record of it.
-  }
-
-  ended(run: TaskRun, outcome: Parameters<TaskOwner["ended"]>[1]): void {
+  #ended(run: TaskRun, outcome: Outcome): void {
     const reply = this.#pending.get(run.attemptId);
     this.#pending.delete(run.attemptId);
     if (reply === undefined) return;
@@ -103,10 +106,6 @@ export class Executor implements TaskOwner {
     } else if (outcome.kind === "lost") {
       reply.reject(new EngineError("TASK_LOST", `task "${run.taskName}" was lost with its thread`));
     } else reply.reject(errorOf(outcome.failure));
-  }
-
-  withdrawn(): void {
-    // Only instances withdraw their tasks.
   }
 
   #runOf(task: Task): TaskRun {
@@ -126,7 +125,7 @@ export class Executor implements TaskOwner {
       timeoutMs: task.timeoutSeconds * 1000,
       interruptions: 0,
       inputs: () => ({ context: {}, outputs: {} }),
-      owner: this,
+      owner: this.#owner,
     };
   }
 

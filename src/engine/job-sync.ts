@@ -3,14 +3,21 @@ import type { Logger } from "../base/logger.ts";
 import type { Store } from "../stores/store.ts";
 
 /** Matches the jobs on record with the functions that are here, and says what changed. */
-export async function syncJobs(parts: { registry: JobRegistry; store: Store; logger: Logger; now: number }): Promise<void> {
+export async function syncJobs(parts: {
+  registry: JobRegistry;
+  store: Store;
+  logger: Logger;
+  now: number;
+}): Promise<void> {
   const { registry, store, logger, now } = parts;
   const { save, remove, changes } = registry.reconcile(await store.loadJobs(), now);
   if (save.length > 0) await store.saveJobs(save);
   if (remove.length > 0) await store.deleteJobs(remove);
   for (const { kind, name, id } of changes) {
-    if (kind === "missing") logger.warn({ job: name, id }, "a job on record has no function here; tasks that need it wait");
+    if (kind === "missing")
+      logger.warn({ job: name, id }, "a job on record has no function here; tasks that need it wait");
     else if (kind === "updated") logger.info({ job: name, id }, "a job's code has changed");
-    else if (kind === "replaced") logger.info({ job: name, id }, "a job's parameters have changed; the new signature replaces the old");
+    else if (kind === "replaced")
+      logger.info({ job: name, id }, "a job's parameters have changed; the new signature replaces the old");
   }
 }

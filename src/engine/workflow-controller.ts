@@ -1,5 +1,6 @@
 import type { Workflow } from "../authoring/workflow.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Region } from "../runtime/region.ts";
 import type { Engine } from "./engine.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { LiveWorkflow } from "./live-workflow.ts";
@@ -8,22 +9,31 @@ import { LiveWorkflow } from "./live-workflow.ts";
 export class WorkflowController {
   readonly instanceId: string;
   readonly #engine: Engine;
+  readonly #region: Region;
   readonly #definition: Workflow;
   #lastSeen: DagMachine | undefined;
   #live: LiveWorkflow | undefined;
 
-  /** Made by `Engine.submitWorkflow`. */
-  constructor(engine: Engine, instanceId: string, definition: Workflow, machine: DagMachine | undefined) {
-    this.instanceId = instanceId;
-    this.#engine = engine;
-    this.#definition = definition;
-    this.#lastSeen = machine;
+  /** Made by `Engine`. */
+  constructor(parts: {
+    engine: Engine;
+    region: Region;
+    instanceId: string;
+    definition: Workflow;
+    /** Its state, as far as it is in memory. */
+    machine: DagMachine | undefined;
+  }) {
+    this.instanceId = parts.instanceId;
+    this.#engine = parts.engine;
+    this.#region = parts.region;
+    this.#definition = parts.definition;
+    this.#lastSeen = parts.machine;
   }
 
   /** The workflow as it runs: statuses are current, changes are durable. */
   get workflow(): LiveWorkflow {
     return (this.#live ??= new LiveWorkflow(this.#definition, {
-      machine: () => (this.#lastSeen = this.#engine.peek(this.instanceId) ?? this.#lastSeen),
+      machine: () => (this.#lastSeen = this.#region.peek(this.instanceId) ?? this.#lastSeen),
       updateParams: (taskName, params) => this.#engine.updateTaskParams(this.instanceId, taskName, params),
       addSubTask: (task, parentName) => this.#engine.addSubTask(this.instanceId, task, parentName),
     }));

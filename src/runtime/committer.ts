@@ -127,7 +127,10 @@ export class Committer {
     this.#logger.warn({ shard: this.#shard, tries, error: messageOf(error) }, "a commit failed and is sent again");
     if (tries >= quickTries && !this.#failing) {
       this.#failing = true;
-      this.#logger.error({ shard: this.#shard, error: messageOf(error) }, "the store does not take writes; no new work is taken");
+      this.#logger.error(
+        { shard: this.#shard, error: messageOf(error) },
+        "the store does not take writes; no new work is taken",
+      );
       this.#onHealth(error);
     }
     const delayMs = Math.min(backoffMsFirst * 2 ** (tries - 1), backoffMsMax);

@@ -230,10 +230,6 @@ export class InstanceActor implements TaskOwner {
     return { type: command.type, attemptIds: this.#attemptIds(command.tasks) };
   }
 
-  attemptsInFlight(): string[] {
-    return this.#attemptIds(this.machine.jobsInFlight());
-  }
-
   #attemptIds(tasks: readonly number[]): string[] {
     const { address, state } = this.machine;
     return tasks.map((task) => attemptId(address, task, state.record(task)?.attempt ?? 0));

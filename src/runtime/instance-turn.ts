@@ -2,7 +2,16 @@ import type { EngineError } from "../base/error.ts";
 import type { Event } from "../kernel/event.ts";
 import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
 import type { Turn } from "../kernel/turn.ts";
-import type { Changes, DefinitionRow, FinishedRow, HistoryRow, InstanceRow, OutboxRow, PayloadRow, TaskRow } from "../stores/store.ts";
+import type {
+  Changes,
+  DefinitionRow,
+  FinishedRow,
+  HistoryRow,
+  InstanceRow,
+  OutboxRow,
+  PayloadRow,
+  TaskRow,
+} from "../stores/store.ts";
 import type { Commitment } from "./committer.ts";
 import type { Effect, InstanceActor } from "./instance-actor.ts";
 import type { Asked, Message, Origin, Told } from "./message.ts";
@@ -46,6 +55,15 @@ export class InstanceTurn implements Commitment {
 
   get dropped(): number {
     return this.#turn.dropped;
+  }
+
+  /** Of the texts it wants written, roughly. */
+  get bytes(): number {
+    let bytes = this.#history?.events.length ?? 0;
+    for (const { body } of this.#payloads) bytes += body.length;
+    for (const { body } of this.outbox) bytes += body.length;
+    for (const { spec } of this.definitions) bytes += spec.length;
+    return bytes;
   }
 
   /** It ended, or ended again, in this turn. */

@@ -131,13 +131,18 @@ export class MailRoom {
 
   #logStuck(letter: Letter): (error: unknown) => void {
     const { from, to } = letter;
-    return (error) => this.#shard.logger.error({ from, to, error: messageOf(error) }, "a letter could not be handed on");
+    return (error) =>
+      this.#shard.logger.error({ from, to, error: messageOf(error) }, "a letter could not be handed on");
   }
 
   async #undeliverable(letter: Letter, origin: Origin, error: unknown): Promise<void> {
     const { from, to, kind } = letter;
-    this.#shard.logger.warn({ from, to, kind, error: messageOf(error) }, "a letter between instances found no receiver");
-    const retried = letter.kind === "tell-child" && letter.order.type === "RetryWorkflow" ? letter.order.parent : undefined;
+    this.#shard.logger.warn(
+      { from, to, kind, error: messageOf(error) },
+      "a letter between instances found no receiver",
+    );
+    const retried =
+      letter.kind === "tell-child" && letter.order.type === "RetryWorkflow" ? letter.order.parent : undefined;
     await this.#answerForChild(retried, origin, error);
   }
 
@@ -146,7 +151,17 @@ export class MailRoom {
     if (parent === undefined) return await this.#done(origin);
     const { id: to, task, attempt, generation } = parent;
     const reason = messageOf(error);
-    await this.#done(origin, { kind: "tell-parent", from: 0, to, task, attempt, generation, status: "Failed", reason, outputs: {} });
+    await this.#done(origin, {
+      kind: "tell-parent",
+      from: 0,
+      to,
+      task,
+      attempt,
+      generation,
+      status: "Failed",
+      reason,
+      outputs: {},
+    });
   }
 
   /** In one commit: the letter is done with, and its answer is on its way. */
@@ -166,7 +181,10 @@ function isPassing(error: unknown): boolean {
   return hasCode(error, "ENGINE_STATE") || hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_UNAVAILABLE");
 }
 
-async function childEnded(letter: TellParent, read: (refs: readonly number[]) => Promise<string[]>): Promise<ChildEnded> {
+async function childEnded(
+  letter: TellParent,
+  read: (refs: readonly number[]) => Promise<string[]>,
+): Promise<ChildEnded> {
   const { task, attempt, generation, status, reason, outputs, patch } = letter;
   const report = { type: "ChildEnded", task, attempt, generation } as const;
   const texts = Object.entries(await readTexts(outputs, read));
@@ -189,6 +207,8 @@ async function readPatch(
   read: (refs: readonly number[]) => Promise<string[]>,
 ): Promise<Record<string, string | null>> {
   const removed = Object.keys(patch).filter((key) => patch[key] === null);
-  const set = Object.fromEntries(Object.entries(patch).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+  const set = Object.fromEntries(
+    Object.entries(patch).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
+  );
   return { ...(await readTexts(set, read)), ...Object.fromEntries(removed.map((key) => [key, null])) };
 }

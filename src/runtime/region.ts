@@ -12,10 +12,7 @@ import type { Letter } from "./outbox.ts";
 import { Shard, type ShardParts, type StartRequest } from "./shard.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 
-type RegionParts = Omit<
-  ShardParts,
-  "gates" | "shardOf" | "post" | "acknowledge" | "hasSubscribers" | "publish"
->;
+type RegionParts = Omit<ShardParts, "gates" | "shardOf" | "post" | "acknowledge" | "hasSubscribers" | "publish">;
 
 export interface RegionCounts {
   readonly unfinished: number;

@@ -20,19 +20,14 @@ import type { InstanceTurn } from "./instance-turn.ts";
 import { letterOf } from "./letter-of.ts";
 import { MailRoom, type MailShard } from "./mail-room.ts";
 import type { CommittedTurn, Message, Origin } from "./message.ts";
+import { Pump } from "./pump.ts";
 import { type Letter, Outbox, type StartChild } from "./outbox.ts";
 import { parkedError, Residents, unknownInstance } from "./residents.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
-/** How long a start may wait for company before it is written down; most tasks are over sooner. */
-const laterMs = 100;
-
 /** How long to wait before reading again from a store that is away. */
 const readAgainMs = 500;
-
-/** Turns that share one commit, at most. */
-const turnsPerCommitMax = 5000;
 
 /** What the shards of one member share. */
 export interface ShardParts {
@@ -77,8 +72,7 @@ export interface StartRequest {
  * Some of the instances, with one writer: this. Messages go in, turns are opened when the committer is free, and what
  * they cause is let out when they are durable.
  *
- * - H1 At most one commit is under way. While it is, messages gather in inboxes; so one turn and one commit carry more,
- *   the busier it is.
+ * - H1 At most one commit is under way (`Pump`), and an actor has at most one turn in it.
  * - H2 Effects, replies and answers leave in `#release`, after the commit, and nowhere else.
  * - H3 Every unfinished instance has an entry; an actor only while it has something to do or was used lately.
  */
@@ -95,11 +89,7 @@ export class Shard implements ActorHost, MailShard {
   readonly #mailRoom: MailRoom;
   readonly #wakes: WakeQueue<InstanceEntry>;
   #committer: Committer | undefined;
-  readonly #dirty: InstanceActor[] = [];
-  #later = new Set<InstanceActor>();
-  #isLaterArmed = false;
-  #pumping: Promise<void> | undefined;
-  #isPumpQueued = false;
+  readonly #pump: Pump;
   #isClosing = false;
   /** Why it does nothing more. */
   #closedBy: unknown;
@@ -112,6 +102,11 @@ export class Shard implements ActorHost, MailShard {
     this.logger = parts.logger;
     this.outbox = new Outbox(number);
     this.#mailRoom = new MailRoom(this);
+    this.#pump = new Pump({
+      clock: parts.clock,
+      commitTurns: () => this.#commitTurns(),
+      onLost: (error) => this.#lose(error),
+    });
     this.#wakes = new WakeQueue(parts.clock, (entry) => void this.#wake(entry));
     this.#residents = new Residents({
       shard: number,
@@ -195,7 +190,7 @@ export class Shard implements ActorHost, MailShard {
     this.#isClosing = true;
     this.#wakes.stop();
     await this.#mailRoom.settled();
-    await this.#flush();
+    await this.#pump.flush();
     this.#failAll((this.#closedBy ??= new EngineError("ENGINE_STATE", "the engine was stopped")));
     await this.#committer?.close({ ...noChanges(), outboxAcked: this.outbox.takeAcked() });
   }
@@ -203,15 +198,6 @@ export class Shard implements ActorHost, MailShard {
   /** Stops waiting for a store that does not come back. */
   giveUp(): void {
     this.#committer?.giveUp();
-  }
-
-  /** Everything told so far is durable when it resolves. */
-  async #flush(): Promise<void> {
-    this.#flushLater();
-    while (this.#dirty.length > 0 || this.#pumping !== undefined) {
-      await (this.#pumping ?? this.#pump());
-      this.#flushLater();
-    }
   }
 
   // What may be said to instances
@@ -269,7 +255,10 @@ export class Shard implements ActorHost, MailShard {
   #refuseExisting(id: string): void {
     const entry = this.#residents.get(id);
     if (entry === undefined) return;
-    throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${entry.status}`);
+    throw new EngineError(
+      "INSTANCE_EXISTS",
+      `an active instance with id "${id}" already exists; it is ${entry.status}`,
+    );
   }
 
   async startChild(
@@ -379,35 +368,12 @@ export class Shard implements ActorHost, MailShard {
 
   arrived(actor: InstanceActor, urgency: "now" | "later"): void {
     if (this.isClosed) return void this.#abandon(actor, this.#closedBy);
-    if (actor.isDirty) return;
-    if (urgency === "later") {
-      this.#later.add(actor);
-      this.#armLater();
-      return;
-    }
-    actor.isDirty = true;
-    this.#dirty.push(actor);
-    this.#queuePump();
+    this.#pump.arrived(actor, urgency);
   }
 
   failed(actor: InstanceActor, error: unknown): void {
     const entry = this.#residents.get(actor.id);
     if (entry?.actor === actor) void this.#park(entry, actor.row, error);
-  }
-
-  #armLater(): void {
-    if (this.#isLaterArmed) return;
-    this.#isLaterArmed = true;
-    this.#parts.clock.after(laterMs, () => {
-      this.#isLaterArmed = false;
-      this.#flushLater();
-    });
-  }
-
-  #flushLater(): void {
-    const later = this.#later;
-    this.#later = new Set();
-    for (const actor of later) if (!actor.isInboxEmpty) this.arrived(actor, "now");
   }
 
   async #wake(entry: InstanceEntry): Promise<void> {
@@ -420,33 +386,6 @@ export class Shard implements ActorHost, MailShard {
   }
 
   // Turns
-
-  #queuePump(): void {
-    if (this.#isPumpQueued || this.#pumping !== undefined || this.isClosed) return;
-    this.#isPumpQueued = true;
-    this.#parts.clock.soon(() => {
-      this.#isPumpQueued = false;
-      if (this.#pumping === undefined) void this.#pump();
-    });
-  }
-
-  /** It counts as under way before the first turn is opened: what a broken turn wants written has to wait like others. */
-  #pump(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#pumping = promise;
-    void this.#commitTurns()
-      .then(
-        () => this.#pumped(),
-        (error: unknown) => this.#lose(error),
-      )
-      .then(resolve);
-    return promise;
-  }
-
-  #pumped(): void {
-    this.#pumping = undefined;
-    if (this.#dirty.length > 0) this.#queuePump();
-  }
 
   async #commitTurns(): Promise<void> {
     const turns = this.#openTurns();
@@ -477,15 +416,15 @@ export class Shard implements ActorHost, MailShard {
   }
 
   #openTurns(): InstanceTurn[] {
-    const actors = this.#dirty.splice(0, turnsPerCommitMax);
     const now = this.#parts.clock.now();
     const turns: InstanceTurn[] = [];
-    for (const actor of actors) {
-      actor.isDirty = false;
+    this.#pump.drain((actor) => {
       actor.isBusy = true;
       const turn = this.#openTurn(actor, now);
-      if (turn !== undefined) turns.push(turn);
-    }
+      if (turn === undefined) return 0;
+      turns.push(turn);
+      return turn.bytes;
+    });
     return turns;
   }
 
@@ -515,10 +454,10 @@ export class Shard implements ActorHost, MailShard {
     if (letter !== undefined) outbox.push(this.outbox.address(this.shardOf(letter.to), letter));
   }
 
+  /** The actor counts as busy throughout: a subscriber that asks about it in between is answered after those who wait. */
   #release(turn: InstanceTurn): void {
     const { actor } = turn;
     turn.committed();
-    actor.isBusy = false;
     for (const row of turn.outbox) this.post(row, JSON.parse(row.body) as Letter);
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return turn.reply();
@@ -528,6 +467,7 @@ export class Shard implements ActorHost, MailShard {
     for (const effect of turn.effects) this.#carryOut(actor, effect);
     turn.reply();
     if (turn.hasEnded) for (const waiter of entry.waiters.splice(0)) waiter.resolve(actor);
+    actor.isBusy = false;
     this.#letGo(actor);
   }
 
@@ -577,14 +517,20 @@ export class Shard implements ActorHost, MailShard {
       await this.commit({ ...noChanges(), outbox: voided });
       for (const row of voided) this.post(row, letter);
     } catch (error) {
-      this.logger.error({ instanceId: to, error: messageOf(error) }, "the letters of a refused turn could not be voided");
+      this.logger.error(
+        { instanceId: to, error: messageOf(error) },
+        "the letters of a refused turn could not be voided",
+      );
     }
   }
 
   /** Takes an instance out of service, visibly; its last durable state is what `unpark` goes on from. */
   async #park(entry: InstanceEntry, row: InstanceRow | undefined, error: unknown): Promise<void> {
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    this.logger.error({ instanceId: entry.id, workflow: entry.workflow, reason }, "an instance was parked after an internal error");
+    this.logger.error(
+      { instanceId: entry.id, workflow: entry.workflow, reason },
+      "an instance was parked after an internal error",
+    );
     const origins = this.#evict(entry, reason);
     if (row === undefined) return;
     try {
@@ -593,7 +539,10 @@ export class Shard implements ActorHost, MailShard {
       changes.marks = this.#mailRoom.consumed(origins);
       await this.commit(changes);
     } catch (cause) {
-      this.logger.error({ instanceId: entry.id, error: messageOf(cause) }, "a parked instance could not be marked in the store");
+      this.logger.error(
+        { instanceId: entry.id, error: messageOf(cause) },
+        "a parked instance could not be marked in the store",
+      );
     }
   }
 
@@ -643,7 +592,10 @@ export class Shard implements ActorHost, MailShard {
       await this.commit({ ...noChanges(), outbox: rows });
       for (const row of rows) this.post(row, JSON.parse(row.body) as Letter);
     } catch (error) {
-      this.logger.error({ instanceId: actor.id, error: messageOf(error) }, "the children of an instance could not be asked");
+      this.logger.error(
+        { instanceId: actor.id, error: messageOf(error) },
+        "the children of an instance could not be asked",
+      );
     }
   }
 
@@ -659,13 +611,7 @@ export class Shard implements ActorHost, MailShard {
 
   /** A change of the shard's own; it waits until no other commit is under way. */
   async commit(changes: Changes): Promise<void> {
-    while (this.#pumping !== undefined) await this.#pumping;
-    const done = this.#openCommitter().commit([], changes);
-    this.#pumping = done.then(
-      () => this.#pumped(),
-      () => this.#pumped(),
-    );
-    await done;
+    await this.#pump.alone(async () => await this.#openCommitter().commit([], changes));
     for (const { source, number } of changes.marks) this.acknowledge(source, number);
   }
 
@@ -691,9 +637,9 @@ export class Shard implements ActorHost, MailShard {
   }
 
   #lose(error: unknown): void {
-    this.#pumping = undefined;
     this.#closedBy ??= error;
     this.#wakes.stop();
+    this.#pump.stop();
     this.#failAll(error);
     this.#parts.onFenced(this.number, error);
   }

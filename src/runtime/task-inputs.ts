@@ -12,7 +12,8 @@ export function predecessorOutputs(machine: DagMachine, task: number): Payloads 
   const outputs: [string, Payload][] = [];
   const collect = (from: number): void => {
     const output = state.record(from)?.output;
-    if (output !== undefined && state.phase(from) === Phase.success) outputs.push([state.definition(from).name, output]);
+    if (output !== undefined && state.phase(from) === Phase.success)
+      outputs.push([state.definition(from).name, output]);
   };
   const parent = state.parentOf(task);
   if (parent !== undefined) {
@@ -33,7 +34,8 @@ export function allOutputs(machine: DagMachine): Payloads {
   const outputs: [string, Payload][] = [];
   for (let task = 0; task < state.size; task++) {
     const output = state.record(task)?.output;
-    if (output !== undefined && state.phase(task) === Phase.success) outputs.push([state.definition(task).name, output]);
+    if (output !== undefined && state.phase(task) === Phase.success)
+      outputs.push([state.definition(task).name, output]);
   }
   return Object.fromEntries(outputs);
 }

@@ -61,6 +61,20 @@ describe("an end that is being written", () => {
     }
   });
 
+  test("and a subscriber that asks about it as soon as it hears of it", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    const run = await world.engine.submitWorkflow(chain("one", "a"), { instanceId: "x" });
+    const asked: Watched<unknown>[] = [];
+    world.engine.subscribe(() => void asked.push(watch(world.engine.getWorkflowInstanceStatus("x"))));
+    const result = watch(run.result());
+    (await work.call("a")).finish();
+    await world.clock.settle();
+    assertSettled({ result, ...Object.fromEntries(asked.entries()) }, 0);
+    assert.equal(result.state, "done");
+    assertEmpty(world);
+  });
+
   test("and a retry that comes in just then", async (t) => {
     for (const lag of lags) {
       const work = new HandJob();

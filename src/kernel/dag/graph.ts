@@ -126,11 +126,11 @@ class Adjacency {
     });
   }
 
-  /** None for a task that joined later. */
-  /** A view is dear to make, and many tasks have no edges at one end. */
+  /** None for a task that joined later. A view is dear to make, and many tasks have no edges at one end. */
   edgesOf(task: number): Int32Array {
-    if (this.#start[task] === this.#start[task + 1]) return noEdges;
-    return this.#edges.subarray(this.#start[task] ?? this.#edges.length, this.#start[task + 1]);
+    const start = this.#start[task];
+    const end = this.#start[task + 1];
+    return start === end || end === undefined ? noEdges : this.#edges.subarray(start, end);
   }
 }
 

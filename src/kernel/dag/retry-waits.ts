@@ -2,49 +2,49 @@ import { Heap } from "./heap.ts";
 
 /** Tasks that wait for their next attempt, by the time it is due. */
 export class RetryWaits {
-  /** Both made with the first of them: most instances have none. */
-  #heap: Heap<Wait> | undefined;
-  #dueAt: Map<number, number> | undefined;
+  /** Made with the first of them: most instances have none. */
+  #waits: { readonly heap: Heap<Wait>; readonly dueAt: Map<number, number> } | undefined;
   #arrivals = 0;
 
   get tasks(): Iterable<number> {
-    return this.#dueAt?.keys() ?? [];
+    return this.#waits?.dueAt.keys() ?? [];
   }
 
   add(task: number, dueAt: number): void {
-    this.#dueAt ??= new Map();
-    this.#heap ??= new Heap(goesBefore);
-    this.#dueAt.set(task, dueAt);
-    this.#heap.push({ task, dueAt, arrival: this.#arrivals++ });
+    this.#waits ??= { heap: new Heap(goesBefore), dueAt: new Map() };
+    this.#waits.dueAt.set(task, dueAt);
+    this.#waits.heap.push({ task, dueAt, arrival: this.#arrivals++ });
   }
 
   delete(task: number): void {
-    this.#dueAt?.delete(task);
+    this.#waits?.dueAt.delete(task);
   }
 
   clear(): void {
-    this.#dueAt = undefined;
-    this.#heap = undefined;
+    this.#waits = undefined;
   }
 
   /** When the first of them is due. */
   earliest(): number | undefined {
-    for (let wait = this.#heap?.first; wait !== undefined; wait = this.#heap?.first) {
-      if (this.#dueAt?.get(wait.task) === wait.dueAt) return wait.dueAt;
-      this.#heap?.pop();
-    }
-    return undefined;
+    return this.#first()?.dueAt;
   }
 
   /** Takes out those that are due, the longest due first. */
   takeDue(at: number): number[] {
     const due: number[] = [];
-    for (let earliest = this.earliest(); earliest !== undefined && earliest <= at; earliest = this.earliest()) {
-      const { task } = this.#heap?.pop() as Wait;
-      this.#dueAt?.delete(task);
-      due.push(task);
+    for (let wait = this.#first(); wait !== undefined && wait.dueAt <= at; wait = this.#first()) {
+      this.delete(wait.task);
+      due.push(wait.task);
     }
     return due;
+  }
+
+  /** Passes over those that were taken out meanwhile. */
+  #first(): Wait | undefined {
+    if (this.#waits === undefined) return undefined;
+    const { heap, dueAt } = this.#waits;
+    while (heap.first !== undefined && dueAt.get(heap.first.task) !== heap.first.dueAt) heap.pop();
+    return heap.first;
   }
 }
 

@@ -1,0 +1,135 @@
+import type { Clock } from "../base/clock.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+
+/** How long a start may wait for company before it is written down; most tasks are over sooner. */
+const laterMs = 100;
+
+/** What shares one commit, at most: it should take milliseconds, and fit into a database's packet. The last may pass it. */
+const turnsPerCommitMax = 5000;
+const bytesPerCommitMax = 4 * 1024 * 1024;
+
+/**
+ * Says when a shard opens turns: with everything at hand, as soon as no commit is under way. While one is, messages
+ * gather in inboxes; so one turn and one commit carry more, the busier it is.
+ */
+export class Pump {
+  readonly #clock: Clock;
+  readonly #commitTurns: () => Promise<void>;
+  readonly #onLost: (error: unknown) => void;
+  /** Actors with something in their inbox, in the order it came. */
+  readonly #dirty: InstanceActor[] = [];
+  /** Those with nothing but what can wait. */
+  #later = new Set<InstanceActor>();
+  #isLaterArmed = false;
+  #underWay: Promise<void> | undefined;
+  #isQueued = false;
+  #isStopped = false;
+
+  constructor(parts: {
+    clock: Clock;
+    /** Opens turns by `drain`, writes them and lets out what they caused. */
+    commitTurns: () => Promise<void>;
+    /** `commitTurns` failed for good. */
+    onLost: (error: unknown) => void;
+  }) {
+    this.#clock = parts.clock;
+    this.#commitTurns = parts.commitTurns;
+    this.#onLost = parts.onLost;
+  }
+
+  arrived(actor: InstanceActor, urgency: "now" | "later"): void {
+    if (actor.isDirty) return;
+    if (urgency === "later") {
+      this.#later.add(actor);
+      this.#armLater();
+      return;
+    }
+    actor.isDirty = true;
+    this.#dirty.push(actor);
+    this.#queue();
+  }
+
+  /** Takes actors in the order they came, until the commit is full: `open` says how many bytes each brings. */
+  drain(open: (actor: InstanceActor) => number): void {
+    let taken = 0;
+    let bytes = 0;
+    for (const actor of this.#dirty) {
+      if (taken === turnsPerCommitMax || bytes >= bytesPerCommitMax) break;
+      taken++;
+      actor.isDirty = false;
+      bytes += open(actor);
+    }
+    this.#dirty.splice(0, taken);
+  }
+
+  /** A commit of the shard's own: it waits until no other is under way. */
+  async alone<T>(commit: () => Promise<T>): Promise<T> {
+    while (this.#underWay !== undefined) await this.#underWay;
+    const done = commit();
+    this.#underWay = done.then(
+      () => this.#free(),
+      () => this.#free(),
+    );
+    return await done;
+  }
+
+  /** Everything told so far is durable when it resolves. */
+  async flush(): Promise<void> {
+    this.#flushLater();
+    while (this.#dirty.length > 0 || this.#underWay !== undefined) {
+      await (this.#underWay ?? this.#run());
+      this.#flushLater();
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#dirty.length = 0;
+    this.#later.clear();
+  }
+
+  #armLater(): void {
+    if (this.#isLaterArmed) return;
+    this.#isLaterArmed = true;
+    this.#clock.after(laterMs, () => {
+      this.#isLaterArmed = false;
+      this.#flushLater();
+    });
+  }
+
+  #flushLater(): void {
+    const later = this.#later;
+    this.#later = new Set();
+    for (const actor of later) if (!actor.isInboxEmpty) this.arrived(actor, "now");
+  }
+
+  #queue(): void {
+    if (this.#isQueued || this.#underWay !== undefined || this.#isStopped) return;
+    this.#isQueued = true;
+    this.#clock.soon(() => {
+      this.#isQueued = false;
+      if (this.#underWay === undefined && !this.#isStopped) void this.#run();
+    });
+  }
+
+  /** It counts as under way before the first turn is opened: what a broken turn wants written has to wait like others. */
+  #run(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#underWay = promise;
+    void this.#commitTurns()
+      .then(
+        () => this.#free(),
+        (error: unknown) => {
+          this.#underWay = undefined;
+          this.#onLost(error);
+        },
+      )
+      .then(resolve);
+    return promise;
+  }
+
+  #free(): void {
+    this.#underWay = undefined;
+    if (this.#dirty.length > 0) this.#queue();
+  }
+}
