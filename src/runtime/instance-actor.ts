@@ -53,6 +53,8 @@ export class InstanceActor implements TaskOwner {
   /** Definitions that its first turn brings along, in case the store has them not yet. */
   starting: readonly Definition[] = [];
   #inbox: Message[] = [];
+  /** Attempts that have started since the last turn and not ended. */
+  readonly #starts = new Map<InstanceTaskRun, Required<Execution>>();
   #lostWithProcess: Set<number> | undefined;
   #turns = 0;
   #events = 0;
@@ -72,6 +74,11 @@ export class InstanceActor implements TaskOwner {
 
   get isInboxEmpty(): boolean {
     return this.#inbox.length === 0;
+  }
+
+  /** Something happened that is not in its state yet. */
+  get hasNews(): boolean {
+    return !this.isInboxEmpty || this.#starts.size > 0;
   }
 
   /** Nothing is under way that would need it in memory. */
@@ -126,17 +133,17 @@ export class InstanceActor implements TaskOwner {
     return this.#lostWithProcess?.has(task) ?? false;
   }
 
-  tell(message: Message, urgency: "now" | "later" = "now"): void {
+  tell(message: Message): void {
     this.#inbox.push(message);
-    this.host.arrived(this, urgency);
+    this.host.arrived(this, "now");
   }
 
   // What the dispatcher reports
 
+  /** Nobody waits to hear of it, and the attempt's end says it too: most starts are never told by themselves. */
   started(run: InstanceTaskRun, execution: Required<Execution>): void {
-    const { task, attempt, generation } = run;
-    const urgency = run.confirmStart === undefined ? "later" : "now";
-    this.tell({ input: { type: "NodeStarted", task, attempt, generation, ...execution } }, urgency);
+    this.#starts.set(run, execution);
+    this.host.arrived(this, run.confirmStart === undefined ? "later" : "now");
   }
 
   /** Resolves when the start, told just before, is durable: a question is answered no sooner. */
@@ -147,6 +154,7 @@ export class InstanceActor implements TaskOwner {
   }
 
   ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution): void {
+    this.#starts.delete(run);
     const { task, attempt, generation } = run;
     this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome, ...execution } });
   }
@@ -184,6 +192,7 @@ export class InstanceActor implements TaskOwner {
     const inbox = this.#inbox;
     this.#inbox = [];
     open.messages = inbox;
+    if (this.#starts.size > 0) this.#tellStarts(turn);
     for (const message of inbox) {
       if ("query" in message) open.answer(message);
       else this.#take(message, open, turn, payloads);
@@ -193,6 +202,13 @@ export class InstanceActor implements TaskOwner {
     if (turn.events.length > 0) this.#turns++;
     this.#events += turn.events.length;
     return open;
+  }
+
+  #tellStarts(turn: Turn): void {
+    for (const [{ task, attempt, generation }, execution] of this.#starts) {
+      this.machine.handle({ type: "NodeStarted", task, attempt, generation, ...execution }, turn);
+    }
+    this.#starts.clear();
   }
 
   #take(message: Told, open: InstanceTurn, turn: Turn, payloads: PayloadRows): void {

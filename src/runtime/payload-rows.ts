@@ -21,10 +21,14 @@ export class PayloadRows {
   /** The message as the kernel is to see it. Most hold nothing large and come back as they are. */
   extract(input: Input): Input {
     switch (input.type) {
-      case "NodeCompleted":
-        return input.outcome.kind === "success" ? { ...input, outcome: this.#outcome(input.outcome) } : input;
-      case "StartWorkflow":
-        return { ...input, context: this.#patch(input.context) as Readonly<Record<string, Payload>> };
+      case "NodeCompleted": {
+        const outcome = input.outcome.kind === "success" ? this.#outcome(input.outcome) : input.outcome;
+        return outcome === input.outcome ? input : { ...input, outcome };
+      }
+      case "StartWorkflow": {
+        const context = this.#patch(input.context) as Readonly<Record<string, Payload>>;
+        return context === input.context ? input : { ...input, context };
+      }
       case "UpdateContext":
         return { ...input, patch: this.#patch(input.patch) };
       case "SucceedNode":

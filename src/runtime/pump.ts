@@ -57,6 +57,7 @@ export class Pump {
       if (taken === turnsPerCommitMax || bytes >= bytesPerCommitMax) break;
       taken++;
       actor.isDirty = false;
+      this.#later.delete(actor);
       bytes += open(actor);
     }
     this.#dirty.splice(0, taken);
@@ -100,7 +101,7 @@ export class Pump {
   #flushLater(): void {
     const later = this.#later;
     this.#later = new Set();
-    for (const actor of later) if (!actor.isInboxEmpty) this.arrived(actor, "now");
+    for (const actor of later) if (actor.hasNews) this.arrived(actor, "now");
   }
 
   #queue(): void {

@@ -307,7 +307,7 @@ export class Shard implements ActorHost, MailShard {
         answer.push(query(machine, actor));
       };
       // With nothing of it outstanding, what it is in memory is what it is in the store: no commit to wait for.
-      if (!actor.isInboxEmpty || actor.isBusy || this.isClosed) return actor.tell({ query: look, reply });
+      if (actor.hasNews || actor.isBusy || this.isClosed) return actor.tell({ query: look, reply });
       look(actor.machine);
       reply.resolve();
     });
