@@ -17,27 +17,30 @@ import type { Effect, InstanceActor } from "./instance-actor.ts";
 import type { Asked, Message, Origin, Told } from "./message.ts";
 import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
 
+/** Most turns have most of their lists empty; a list is made with its first item. */
+const none: readonly never[] = [];
+
 /**
  * A turn between its opening and its release: the rows it wants written, and what is let out once they are. A turn in
  * which nothing happened writes nothing, and its answers still wait for the commits before it.
  */
 export class InstanceTurn implements Commitment {
   readonly actor: InstanceActor;
-  readonly effects: Effect[] = [];
-  readonly origins: Origin[] = [];
-  readonly outbox: OutboxRow[] = [];
   /** Definitions that the store may not have yet. */
-  definitions: readonly DefinitionRow[] = [];
-  messages: readonly Message[] = [];
+  definitions: readonly DefinitionRow[] = none;
+  messages: readonly Message[] = none;
   readonly #turn: Turn;
   readonly #endedBefore: boolean;
-  readonly #replies: (() => void)[] = [];
+  #effects: Effect[] | undefined;
+  #origins: Origin[] | undefined;
+  #outbox: OutboxRow[] | undefined;
+  #replies: (() => void)[] | undefined;
   #history: HistoryRow | undefined;
   #instance: InstanceRow | undefined;
   #finished: FinishedRow | undefined;
   #reopened = false;
-  #tasks: readonly TaskRow[] = [];
-  #payloads: readonly PayloadRow[] = [];
+  #tasks: readonly TaskRow[] = none;
+  #payloads: readonly PayloadRow[] = none;
 
   constructor(actor: InstanceActor, turn: Turn, statusBefore: InstanceStatus) {
     this.actor = actor;
@@ -51,6 +54,21 @@ export class InstanceTurn implements Commitment {
 
   get at(): number {
     return this.#turn.at;
+  }
+
+  /** What its messages want done. */
+  get effects(): readonly Effect[] {
+    return this.#effects ?? none;
+  }
+
+  /** Letters that it has read. */
+  get origins(): readonly Origin[] {
+    return this.#origins ?? none;
+  }
+
+  /** Letters that it has written. */
+  get outbox(): readonly OutboxRow[] {
+    return this.#outbox ?? none;
   }
 
   get dropped(): number {
@@ -76,27 +94,35 @@ export class InstanceTurn implements Commitment {
   }
 
   after(effect: Effect): void {
-    this.effects.push(effect);
+    (this.#effects ??= []).push(effect);
+  }
+
+  send(letter: OutboxRow): void {
+    (this.#outbox ??= []).push(letter);
   }
 
   done({ reply, origin }: Told): void {
-    if (reply !== undefined) this.#replies.push(() => reply.resolve());
-    if (origin !== undefined) this.origins.push(origin);
+    if (reply !== undefined) this.#tell(() => reply.resolve());
+    if (origin !== undefined) (this.#origins ??= []).push(origin);
   }
 
   /** A child's start that is refused is not done with: its parent has yet to be told. */
   refused({ input, reply, origin }: Told, error: EngineError): void {
-    if (reply !== undefined) this.#replies.push(() => reply.reject(error));
-    if (origin !== undefined && input.type !== "StartWorkflow") this.origins.push(origin);
+    if (reply !== undefined) this.#tell(() => reply.reject(error));
+    if (origin !== undefined && input.type !== "StartWorkflow") (this.#origins ??= []).push(origin);
   }
 
   answer({ query, reply }: Asked): void {
     try {
       query(this.actor.machine);
-      this.#replies.push(() => reply.resolve());
+      this.#tell(() => reply.resolve());
     } catch (error) {
-      this.#replies.push(() => reply.reject(error));
+      this.#tell(() => reply.reject(error));
     }
+  }
+
+  #tell(reply: () => void): void {
+    (this.#replies ??= []).push(reply);
   }
 
   close(turn: number, firstEvent: number, payloads: readonly PayloadRow[]): void {
@@ -138,7 +164,7 @@ export class InstanceTurn implements Commitment {
   }
 
   reply(): void {
-    for (const reply of this.#replies) reply();
+    for (const reply of this.#replies ?? none) reply();
   }
 
   /** It will never be durable. */

@@ -439,7 +439,10 @@ export class Shard implements ActorHost, MailShard {
       if (actor.starting.length > 0) {
         turn.definitions = actor.starting.flatMap((each) => this.#parts.definitions.unstored(each, now) ?? []);
       }
-      for (const effect of turn.effects) this.#address(actor, effect, turn.outbox);
+      for (const effect of turn.effects) {
+        const row = this.#address(actor, effect);
+        if (row !== undefined) turn.send(row);
+      }
       this.droppedReports += turn.dropped;
       return turn;
     } catch (error) {
@@ -449,9 +452,9 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** What goes to other instances is written with the turn that caused it. */
-  #address(actor: InstanceActor, effect: Effect, outbox: OutboxRow[]): void {
+  #address(actor: InstanceActor, effect: Effect): OutboxRow | undefined {
     const letter = letterOf(actor, effect);
-    if (letter !== undefined) outbox.push(this.outbox.address(this.shardOf(letter.to), letter));
+    return letter && this.outbox.address(this.shardOf(letter.to), letter);
   }
 
   /** The actor counts as busy throughout: a subscriber that asks about it in between is answered after those who wait. */
@@ -585,8 +588,7 @@ export class Shard implements ActorHost, MailShard {
 
   /** Letters that came while it was parked were dropped. Starting a child that is there makes it tell its end again. */
   async #askChildren(actor: InstanceActor): Promise<void> {
-    const rows: OutboxRow[] = [];
-    for (const start of startsOfChildren(actor.machine)) this.#address(actor, start, rows);
+    const rows = startsOfChildren(actor.machine).flatMap((start) => this.#address(actor, start) ?? []);
     if (rows.length === 0) return;
     try {
       await this.commit({ ...noChanges(), outbox: rows });
