@@ -8,7 +8,7 @@ import { paramsText } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { assert } from "../base/assert.ts";
-import { EngineError, messageOf } from "../base/error.ts";
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
@@ -379,14 +379,26 @@ export class Engine {
     await this.#tell(instanceId, (machine) => ({ type: "AddSubTask", parent: numberOf(machine, parentName), node }));
   }
 
-  /** Removes ended instances and everything about them; gives back how many. `INSTANCE_STATE` for one that has not ended. */
+  /** Removes ended instances and everything about them, all lives of an id; gives back how many. `INSTANCE_STATE` for one that has not ended. */
   async purgeWorkflowInstances(
     which: { instanceId: string } | { status: EndStatus; endedBefore: number },
   ): Promise<number> {
     this.#refuseUnlessUp();
     checkPurge(which);
     if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
-    const { instanceId } = which;
+    await this.#purgeNewest(which.instanceId);
+    for (let purged = 1; ; purged++) {
+      try {
+        await this.#purgeNewest(which.instanceId);
+      } catch (error) {
+        if (hasCode(error, "INSTANCE_UNKNOWN")) return purged;
+        throw error;
+      }
+    }
+  }
+
+  /** An id that was used again has several lives. */
+  async #purgeNewest(instanceId: string): Promise<void> {
     for (;;) {
       const { key, status } = await this.#ask(instanceId, ({ address, state }) => ({
         key: address.key,
@@ -399,7 +411,7 @@ export class Engine {
         );
       }
       // Somebody else may be looking at it, or reopening it.
-      if ((await this.#region.purge([{ key, id: instanceId }])) > 0) return 1;
+      if ((await this.#region.purge([{ key, id: instanceId }])) > 0) return;
     }
   }
 

@@ -2,7 +2,6 @@ import { paramsFromText } from "../authoring/job-params.ts";
 import type { Task } from "../authoring/task.ts";
 import type { Workflow } from "../authoring/workflow.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import { statusOf } from "../kernel/dag/task-state.ts";
 import type { TaskStatus } from "../kernel/status.ts";
 import { taskNumbers } from "./instance-view.ts";
@@ -35,14 +34,16 @@ export class LiveWorkflow {
     for (const { id, name, jobName, params } of this.#definition.tasks.values()) {
       tasks.set(id, this.#liveTask({ id, name, jobName, params }));
     }
-    for (const { name, jobName, nodeId } of this.#addedTasks()) {
-      tasks.set(String(nodeId), this.#liveTask({ id: String(nodeId), name, jobName, params: undefined }));
+    for (const { id, name, jobName } of this.#addedTasks()) {
+      tasks.set(id, this.#liveTask({ id, name, jobName, params: undefined }));
     }
     return tasks;
   }
 
+  /** For each task's id the ids it waits for; a sub-task waits for its parent. */
   get dependencies(): ReadonlyMap<string, readonly string[]> {
-    return this.#definition.dependencies;
+    const added = this.#addedTasks().map(({ id, waitsFor }): [string, readonly string[]] => [id, waitsFor]);
+    return new Map([...this.#definition.dependencies, ...added]);
   }
 
   task(name: string): LiveTask | undefined {
@@ -58,18 +59,33 @@ export class LiveWorkflow {
     return this.#source.addSubTask(task, parentName);
   }
 
-  #addedTasks(): TaskDefinition[] {
+  #addedTasks(): AddedTask[] {
     const machine = this.#source.machine();
     if (machine === undefined) return [];
-    const { graph } = machine.state;
-    return taskNumbers(machine)
-      .filter((task) => task >= graph.size)
-      .map((task) => machine.state.definition(task));
+    const { state } = machine;
+    const idOf = (task: number): string => {
+      const { name, nodeId } = state.definition(task);
+      return this.#definition.task(name)?.id ?? String(nodeId);
+    };
+    return taskNumbers(machine).flatMap((task): AddedTask[] => {
+      const parent = state.parentOf(task);
+      if (parent === undefined) return [];
+      const { name, jobName } = state.definition(task);
+      return [{ id: idOf(task), name, jobName, waitsFor: [parent, ...state.siblingsBefore(task)].map(idOf) }];
+    });
   }
 
   #liveTask(task: { id: string; name: string; jobName: string | undefined; params: unknown }): LiveTask {
     return new LiveTask(this.#source, task);
   }
+}
+
+/** A sub-task that joined while the instance ran. */
+interface AddedTask {
+  readonly id: string;
+  readonly name: string;
+  readonly jobName: string | undefined;
+  readonly waitsFor: readonly string[];
 }
 
 export class LiveTask {

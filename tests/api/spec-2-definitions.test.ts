@@ -291,6 +291,7 @@ describe("2.5 controller.workflow, the live one", () => {
     const { gate, run } = await startedRun(t);
     await run.workflow.addSubTask(task("extra", "echo", "more").build(), "first");
     assert.equal(live(run, "extra").status, "Pending");
+    assert.deepEqual(run.workflow.dependencies.get(live(run, "extra").id), [live(run, "first").id]);
     await assert.rejects(
       run.workflow.addSubTask(task("other", "echo").build(), "frist"),
       says("TASK_UNKNOWN", '"frist"', run.instanceId, 'did you mean "first"'),

@@ -141,6 +141,15 @@ describe("a purge by hand", () => {
     assert.equal((await world.engine.getWorkflowInstanceStatus("x")).status, "Running");
   });
 
+  test("by id takes every life of it", async (t) => {
+    const world = await World.start(t, { jobs: [done] });
+    for (let life = 1; life <= 3; life++) {
+      await (await world.engine.submitWorkflow(success, { instanceId: "x", reuse: true })).result();
+    }
+    assert.equal(await world.engine.purgeWorkflowInstances({ instanceId: "x" }), 3);
+    assert.deepEqual(await world.engine.listWorkflowInstances(), []);
+  });
+
   test("by status and time says how many", async (t) => {
     const world = await World.start(t, { jobs: [done] });
     for (const id of ["x", "y"]) await (await world.engine.submitWorkflow(success, { instanceId: id })).result();

@@ -96,11 +96,11 @@ function request(step: DagStep, input: UserRequest): void {
     case "RetryWorkflow":
       return retryWorkflow(step, input.parent);
     case "RerunWorkflow":
-      return reopen(step, rerun(step.state, input.task, input.params));
+      return reopen(step, rerun(step, input.task, input.params));
     case "SucceedNode":
-      return reopen(step, settle(step.state, { status: "Success", task: input.task, output: input.output }));
+      return reopen(step, settle(step, { status: "Success", task: input.task, output: input.output }));
     case "SkipNode":
-      return reopen(step, settle(step.state, { status: "Skipped", task: input.task, output: undefined }));
+      return reopen(step, settle(step, { status: "Skipped", task: input.task, output: undefined }));
     case "UpdateContext":
       return updateContext(step, input.patch);
     case "UpdateParams":

@@ -29,6 +29,11 @@ export class DagStep {
     return { id, key, generation: this.state.generation };
   }
 
+  /** The task, as messages call it. */
+  nameOf(task: number): string {
+    return `task "${this.state.definition(task).name}" of instance "${this.identity.id}"`;
+  }
+
   /** It happened: written down, and the state follows at once. */
   emit(event: Event): void {
     this.turn.events.push(event);

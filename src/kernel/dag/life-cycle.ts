@@ -77,9 +77,9 @@ export function terminate(step: DagStep, reason: string): void {
 
 export function retryWorkflow(step: DagStep, parent: ParentAddress | undefined): void {
   const { status } = step.state;
-  if (parent === undefined) return reopen(step, retry(step.state));
+  if (parent === undefined) return reopen(step, retry(step));
   if (status === "Success" || !hasEnded(status)) return followParent(step, parent);
-  reopen(step, { ...retry(step.state), parent });
+  reopen(step, { ...retry(step), parent });
 }
 
 /**

@@ -50,9 +50,9 @@ describe("a retry", () => {
   test("is refused while it runs, and after success", () => {
     const rig = DagRig.started("a");
     const refusal = (): string => rig.refusal({ type: "RetryWorkflow" }).message;
-    assert.equal(refusal(), `cannot retry an instance of workflow "w" that is Running: it has not ended`);
+    assert.equal(refusal(), `cannot retry instance "i": it is Running, and only what has ended is reopened`);
     rig.succeed("a");
-    assert.equal(refusal(), `cannot retry an instance of workflow "w" that is Success: nothing failed`);
+    assert.equal(refusal(), `cannot retry instance "i": it is Success, and nothing failed`);
   });
 });
 
@@ -86,7 +86,7 @@ describe("a re-run", () => {
     rig.succeed("z");
     assert.deepEqual(rig.refusal({ type: "RerunWorkflow", task: 2 }), {
       code: "TASK_STATE",
-      message: `cannot re-run from task "s" of workflow "w": it is no longer part of the instance`,
+      message: `cannot re-run from task "s" of instance "i": it is no longer part of the instance`,
     });
   });
 
@@ -120,7 +120,7 @@ describe("a re-run", () => {
     rig.decide("d", true).succeed("x");
     assert.deepEqual(rig.refusal({ type: "RerunWorkflow", task: rig.task("y") }), {
       code: "TASK_STATE",
-      message: `cannot re-run from task "y" of workflow "w": it is on a branch that was not taken; re-run the decision`,
+      message: `cannot re-run from task "y" of instance "i": it is on a branch that was not taken; re-run the decision`,
     });
   });
 });
@@ -152,7 +152,7 @@ describe("a failed node that a user sets right", () => {
     for (const output of [{}, { output: `"c"` }, { output: { ref: 1, bytes: 9 } }]) {
       const { code, message } = rig.refusal({ type: "SucceedNode", task: 0, ...output });
       assert.equal(code, "DECISION_INVALID");
-      assert.match(message, /^task "d" of workflow "w" cannot be marked as succeeded: /);
+      assert.match(message, /^task "d" of instance "i" cannot be marked as succeeded: /);
     }
     assert.deepEqual(rig.tell({ type: "SkipNode", task: 0 }).handedOut, ["x", "y"]);
   });
@@ -166,15 +166,12 @@ describe("a failed node that a user sets right", () => {
 
   test("is refused while it runs, where nothing failed, and with too large an output", () => {
     const rig = DagRig.started("a>b", { failurePolicy: "continue" });
-    assert.match(
-      rig.refusal({ type: "SucceedNode", task: 0 }).message,
-      /cannot mark a task as succeeded in an instance/,
-    );
-    assert.match(rig.refusal({ type: "SkipNode", task: 0 }).message, /cannot skip a task of an instance/);
+    assert.match(rig.refusal({ type: "SucceedNode", task: 0 }).message, /cannot mark a task as succeeded in instance/);
+    assert.match(rig.refusal({ type: "SkipNode", task: 0 }).message, /cannot skip a task of instance/);
     rig.fail("a");
     assert.deepEqual(rig.refusal({ type: "SkipNode", task: 1 }), {
       code: "TASK_STATE",
-      message: `task "b" of workflow "w" is Canceled; only a failed task that was not skipped can be marked as succeeded or skipped`,
+      message: `task "b" of instance "i" is Canceled; only a failed task that was not skipped can be marked as succeeded or skipped`,
     });
     const output = { ref: 1, bytes: payloadBytesMax + 1 };
     assert.equal(rig.refusal({ type: "SucceedNode", task: 0, output }).code, "OUTPUT_TOO_LARGE");

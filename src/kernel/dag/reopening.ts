@@ -4,6 +4,7 @@ import type { Payload } from "../payload.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
 import type { DagState } from "./dag-state.ts";
+import type { DagStep } from "./dag-step.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { Phase, statusOf } from "./task-state.ts";
@@ -12,9 +13,10 @@ import { Phase, statusOf } from "./task-state.ts";
 export type Reopening = Omit<InstanceReopened, "type" | "generation" | "deadline">;
 
 /** Failed nodes that were not skippable, stopped ones and those canceled for any cause but their branch run again. */
-export function retry(state: DagState): Reopening {
-  refuseUnlessEnded(state, "retry");
-  if (state.status === "Success") throw refusal(state, "retry", "nothing failed");
+export function retry(step: DagStep): Reopening {
+  const { state } = step;
+  refuseUnlessEnded(step, "retry");
+  if (state.status === "Success") throw refusal(step, "retry", "nothing failed");
   return { reset: tasksWhere(state, (task) => state.isHardFailure(task) || wasCutOff(state, task)) };
 }
 
@@ -22,9 +24,10 @@ export function retry(state: DagState): Reopening {
  * The node and all that comes after it run again, whatever they were, and with them what a retry would run. Sub-tasks of
  * what runs again are gone: their parents will generate their own.
  */
-export function rerun(state: DagState, task: number, params: string | undefined): Reopening {
-  refuseUnlessEnded(state, "re-run");
-  refuseDeadBranch(state, task);
+export function rerun(step: DagStep, task: number, params: string | undefined): Reopening {
+  const { state } = step;
+  refuseUnlessEnded(step, "re-run");
+  refuseDeadBranch(step, task);
   const again = new Set([task, ...descendants(state, [task], { edges: "all" })]);
   const removed = new Set([...again].filter((other) => again.has(state.parentOf(other) ?? -1)));
   const reset = tasksWhere(
@@ -48,21 +51,22 @@ export interface Settlement {
 }
 
 /** A failed node is as the user says; what the failure kept from running runs, unless another failure keeps it. */
-export function settle(state: DagState, settlement: Settlement): Reopening {
+export function settle(step: DagStep, settlement: Settlement): Reopening {
+  const { state } = step;
   const { task, status, output } = settlement;
-  refuseUnlessEnded(state, status === "Success" ? "mark a task as succeeded in" : "skip a task of");
+  refuseUnlessEnded(step, status === "Success" ? "mark a task as succeeded in" : "skip a task of");
   if (!state.isHardFailure(task)) {
     throw new EngineError(
       "TASK_STATE",
-      `${nameOf(state, task)} is ${statusOf(state.phase(task))}; only a failed task that was not skipped can be marked as succeeded or skipped`,
+      `${step.nameOf(task)} is ${statusOf(state.phase(task))}; only a failed task that was not skipped can be marked as succeeded or skipped`,
     );
   }
-  if (output !== undefined) refuseLargeOutput(output, `the output of ${nameOf(state, task)}`);
+  if (output !== undefined) refuseLargeOutput(output, `the output of ${step.nameOf(task)}`);
   const settled: SettledByUser = {
     task,
     status,
     ...(output !== undefined && { output }),
-    ...(status === "Success" && choice(state, task, output)),
+    ...(status === "Success" && choice(step, task, output)),
   };
   const failures = tasksWhere(state, (other) => other !== task && state.isHardFailure(other));
   const blocked = new Set(descendants(state, failures, { edges: "live" }));
@@ -70,14 +74,15 @@ export function settle(state: DagState, settlement: Settlement): Reopening {
 }
 
 /** The result that a user gives to a decision chooses among its edges, as one of its own would have. */
-function choice(state: DagState, task: number, output: Payload | undefined): { edgesOff?: readonly number[] } {
+function choice(step: DagStep, task: number, output: Payload | undefined): { edgesOff?: readonly number[] } {
+  const { state } = step;
   if (state.definition(task).kind !== "decision") return {};
   const value: unknown = typeof output === "string" ? JSON.parse(output) : output;
   const chosen = edgesNotTaken(value, decisionEdges(state.graph, task));
   if ("failure" in chosen) {
     throw new EngineError(
       "DECISION_INVALID",
-      `${nameOf(state, task)} cannot be marked as succeeded: ${chosen.failure.message}`,
+      `${step.nameOf(task)} cannot be marked as succeeded: ${chosen.failure.message}`,
     );
   }
   return { edgesOff: chosen.off };
@@ -95,27 +100,21 @@ function tasksWhere(state: DagState, holds: (task: number) => boolean): number[]
 }
 
 /** Run again, it would only be canceled again. */
-function refuseDeadBranch(state: DagState, task: number): void {
-  const phase = state.phase(task);
+function refuseDeadBranch(step: DagStep, task: number): void {
+  const phase = step.state.phase(task);
   if (phase !== Phase.canceledBranch && phase !== Phase.removed) return;
   const because =
     phase === Phase.removed
       ? "is no longer part of the instance"
       : "is on a branch that was not taken; re-run the decision";
-  throw new EngineError("TASK_STATE", `cannot re-run from ${nameOf(state, task)}: it ${because}`);
+  throw new EngineError("TASK_STATE", `cannot re-run from ${step.nameOf(task)}: it ${because}`);
 }
 
-function refuseUnlessEnded(state: DagState, operation: string): void {
-  if (!hasEnded(state.status)) throw refusal(state, operation, "it has not ended");
+function refuseUnlessEnded(step: DagStep, operation: string): void {
+  if (!hasEnded(step.state.status)) throw refusal(step, operation, "only what has ended is reopened");
 }
 
-function refusal(state: DagState, operation: string, because: string): EngineError {
-  return new EngineError(
-    "INSTANCE_STATE",
-    `cannot ${operation} an instance of workflow "${state.workflow}" that is ${state.status}: ${because}`,
-  );
-}
-
-function nameOf(state: DagState, task: number): string {
-  return `task "${state.definition(task).name}" of workflow "${state.workflow}"`;
+function refusal({ state, identity }: DagStep, operation: string, because: string): EngineError {
+  const message = `cannot ${operation} instance "${identity.id}": it is ${state.status}, and ${because}`;
+  return new EngineError("INSTANCE_STATE", message);
 }

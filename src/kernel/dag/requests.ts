@@ -23,7 +23,7 @@ export function updateParams(step: DagStep, task: number, params: string): void 
   if (status !== "Pending") {
     throw new EngineError(
       "TASK_STATE",
-      `cannot update the parameters of ${nameOf(step, task)}: it is ${status}, not Pending`,
+      `cannot update the parameters of ${step.nameOf(task)}: it is ${status}, not Pending`,
     );
   }
   step.emit({ type: "TaskParamsUpdated", task, params });
@@ -36,15 +36,11 @@ export function addSubTask(step: DagStep, parent: number, node: NodeSpec): void 
   if (isFinished(phase) && (!state.isPassed(parent) || state.isComplete(parent))) {
     throw new EngineError(
       "TASK_STATE",
-      `cannot add a sub-task to ${nameOf(step, parent)}: it is ${statusOf(phase)} and what comes after it may have started`,
+      `cannot add a sub-task to ${step.nameOf(parent)}: it is ${statusOf(phase)} and what comes after it may have started`,
     );
   }
   for (const admitted of admitSubTasks(state, parent, [node], identity.limits.subTasksMax)) {
     step.emit({ type: "TaskAdded", parent, node: admitted });
   }
   advance(step);
-}
-
-function nameOf({ state, identity }: DagStep, task: number): string {
-  return `task "${state.definition(task).name}" of instance "${identity.id}"`;
 }
