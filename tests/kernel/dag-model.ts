@@ -29,6 +29,8 @@ export interface ModelTask {
   /** Handed out, and not yet back. */
   isOut: boolean;
   hasStarted: boolean;
+  /** Lost while it ran, after another task had failed. */
+  isToFinish: boolean;
   retryAt: number | undefined;
   attempt: number;
   /** The attempt has neither succeeded nor failed. */
@@ -183,6 +185,12 @@ export class DagModel {
     task.hasStarted = false;
   }
 
+  /** Lost with its process: what ran when another task failed is still to finish. */
+  lose(task: ModelTask): void {
+    task.isToFinish = task.hasStarted && this.isFailing && !this.isPausing && this.status === "Running";
+    this.back(task);
+  }
+
   end(task: ModelTask, ending: Ending): void {
     this.back(task);
     task.ending = ending;
@@ -221,7 +229,8 @@ export class DagModel {
   /** Checks that these, and no others, may be handed out now. */
   handOut(tasks: readonly ModelTask[]): void {
     const candidates = this.candidates;
-    const mayStart = this.status === "Running" && !this.isPausing && !this.isFailing;
+    if (this.isFailing) return this.#handOutAgain(tasks);
+    const mayStart = this.status === "Running" && !this.isPausing;
     const decisions = candidates.filter(({ kind }) => kind === "decision");
     const others = candidates.filter(({ kind }) => kind !== "decision");
     const used = this.out.filter(({ kind }) => kind !== "decision").length;
@@ -239,6 +248,18 @@ export class DagModel {
       task.attempt++;
       task.isAttemptOpen = true;
       task.losses = 0;
+    }
+  }
+
+  /** After a failure only what was lost while it ran. */
+  #handOutAgain(tasks: readonly ModelTask[]): void {
+    assert.deepEqual(
+      tasks,
+      this.candidates.filter(({ isToFinish }) => isToFinish),
+    );
+    for (const task of tasks) {
+      task.isOut = true;
+      task.isToFinish = false;
     }
   }
 
@@ -341,6 +362,7 @@ function newTask(node: NodeSpec, parent: ModelTask | undefined, after: readonly 
     ending: undefined,
     isOut: false,
     hasStarted: false,
+    isToFinish: false,
     retryAt: undefined,
     attempt: 0,
     isAttemptOpen: false,

@@ -76,7 +76,7 @@ function endJob(run: DagRun, task: ModelTask, how: number): void {
   }
   if (dice < 15) {
     if (++task.losses > limits.interruptionsMax) model.fail(task, { at: run.at, isRetryable: false, ending: "Failed" });
-    else model.back(task);
+    else model.lose(task);
     return run.tell({ ...report, outcome: { kind: "lost" } });
   }
   const failure = failureOf(dice !== 19);

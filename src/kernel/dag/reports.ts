@@ -116,11 +116,22 @@ function choose(step: DagStep, task: number, result: unknown): void {
   step.emit({ type: "DecisionMade", task, result: text, edgesOff: choice.off });
 }
 
+/** After a failure nothing new starts, but what was running finishes, if need be in another process. */
+function finishLost(step: DagStep, task: number): void {
+  const { state } = step;
+  if (!state.failing || state.pausing || state.status !== "Running") return;
+  step.emit({ type: "TasksScheduled", tasks: [task] });
+  step.command({ type: "RunTasks", tasks: [task] });
+}
+
 function lose(step: DagStep, task: number, execution: Execution): void {
   const { state, identity } = step;
   const lost = awaitedRecord(state, task).interruptions + 1;
   if (lost <= identity.limits.interruptionsMax) {
-    return step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+    const wasRunning = state.phase(task) === Phase.running;
+    step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+    if (wasRunning) finishLost(step, task);
+    return;
   }
   const message = `worker lost: the attempt was lost with its process ${lost} times`;
   fail(step, task, { type: "TASK_LOST", message, retryable: false }, { execution });
