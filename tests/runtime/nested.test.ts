@@ -101,10 +101,7 @@ describe("a nested workflow", () => {
       const run = await world.engine.submitWorkflow(parent, { instanceId: "x", reuse: true });
       for (const name of ["a", "b", "after"]) (await work.call(name, { after: life })).finish(`${name}${life}`);
       assert.deepEqual(await run.result(), { n: { a: `a${life}`, b: `b${life}` }, after: `after${life}` });
-      if (life === 1) {
-        assert.equal(await world.engine.purgeWorkflowInstances({ instanceId: "x" }), 1);
-        assert.equal(await world.engine.purgeWorkflowInstances({ instanceId: "x" }), 1);
-      }
+      if (life === 1) assert.equal(await world.engine.purgeWorkflowInstances({ instanceId: "x" }), 2);
     }
   });
 
