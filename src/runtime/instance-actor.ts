@@ -116,13 +116,14 @@ export class InstanceActor implements TaskOwner {
     const { state } = this.machine;
     for (const task of this.machine.decisionsInFlight()) this.decideLater(task, state.attempt(task));
     for (const task of this.machine.jobsInFlight()) {
-      if (!wasClean && state.phase(task) === Phase.running) {
-        const { generation } = state;
-        const attempt = state.record(task)?.attempt ?? 0;
+      const { generation } = state;
+      const attempt = state.attempt(task);
+      const isRunning = state.phase(task) === Phase.running;
+      if (isRunning && !wasClean) {
         (this.#lostWithProcess ??= new Set()).add(task);
         this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome: { kind: "lost" } } });
-      } else if (state.phase(task) === Phase.running ? !state.failing : state.pausing || state.failing) {
-        this.tell({ input: { type: "NodesWithdrawn", runs: [{ task, attempt: state.attempt(task) }] } });
+      } else if (isRunning ? !state.failing : state.pausing || state.failing) {
+        this.tell({ input: { type: "NodesWithdrawn", runs: [{ task, attempt }] } });
       } else runs.push(new InstanceTaskRun(this, task, !wasClean));
     }
     return runs;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
+import type { Clock } from "../base/clock.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import { WakeQueue } from "./wake-queue.ts";
 
@@ -20,6 +21,24 @@ class Dormitory {
 }
 
 describe("the wake queue", () => {
+  test("is a minute late at most when the clock went on without its timers, as in a suspended machine", async () => {
+    const timers = new TestClock();
+    let suspendedMs = 0;
+    const clock: Clock = {
+      now: () => timers.now() + suspendedMs,
+      after: (delayMs, callback) => timers.after(delayMs, callback),
+      soon: (callback) => timers.soon(callback),
+    };
+    const woken: string[] = [];
+    const queue = new WakeQueue<Sleeper>(clock, ({ name }) => void woken.push(name));
+    queue.set({ name: "a" }, clock.now() + 7_200_000);
+    await timers.advance(3_600_000);
+    assert.deepEqual(woken, []);
+    suspendedMs = 10_000_000;
+    await timers.advance(60_000);
+    assert.deepEqual(woken, ["a"]);
+  });
+
   test("wakes each when its time has come, the earliest first", async () => {
     const { queue, clock, woken, start } = new Dormitory();
     queue.set({ name: "b" }, start + 200);

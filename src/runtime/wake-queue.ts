@@ -4,6 +4,12 @@ import type { Clock, Timer } from "../base/clock.ts";
 const firesPerTickMax = 500;
 
 /**
+ * Timers do not count the time that a machine is suspended, nor a clock that is set forward. Looking again this often,
+ * no wake-up is later than that.
+ */
+const lookAgainMs = 60_000;
+
+/**
  * The next wake-up of every unfinished instance, in memory or not. One clock timer serves them all. A heap whose
  * entries know their place, so that a wake-up can be moved or taken out.
  */
@@ -54,7 +60,9 @@ export class WakeQueue<Sleeper extends object> {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#timerAt = at;
-    if (at !== Infinity) this.#timer = this.#clock.after(Math.max(0, at - this.#clock.now()), () => this.#fire());
+    if (at === Infinity) return;
+    const delayMs = Math.min(Math.max(0, at - this.#clock.now()), lookAgainMs);
+    this.#timer = this.#clock.after(delayMs, () => this.#fire());
   }
 
   #fire(): void {

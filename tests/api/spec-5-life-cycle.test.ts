@@ -126,6 +126,20 @@ describe("5.1 Engine", () => {
     assert.ok(ended.endedAt !== undefined && ended.endedAt >= (view.startedAt ?? 0));
   });
 
+  test("5.1 a controller can be had again after a restart", async (t) => {
+    const storage = memoryStore();
+    const wait = defineJob("wait", (_params: undefined, ctx) => aborted(ctx.signal));
+    const first = await startEngine(t, { jobs: [wait], storage });
+    const { instanceId } = await first.submitWorkflow(workflow("w", task("a", "wait")));
+    await first.stop();
+    const goOn = defineJob("wait", () => "went on");
+    const second = await startEngine(t, { jobs: [goOn], storage });
+    const run = await second.getWorkflowController(instanceId);
+    assert.deepEqual(await run.result(), { a: "went on" });
+    assert.equal(run.workflow.task("a")?.status, "Success");
+    await assert.rejects(second.getWorkflowController("nobody"), says("INSTANCE_UNKNOWN", "nobody"));
+  });
+
   test("5.1 listWorkflowInstances: newest first, filtered, paged", async (t) => {
     const { engine, gate, id } = await gated(t);
     for (const name of ["x", "y", "x"]) {
