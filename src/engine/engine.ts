@@ -20,7 +20,7 @@ import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import { Definitions } from "../runtime/definitions.ts";
 import { Expressions } from "../runtime/expression.ts";
 import { Region } from "../runtime/region.ts";
-import { parseTexts, readTexts } from "../runtime/task-inputs.ts";
+import { parseTexts, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
 import { subTaskNode } from "../worker/sub-task-node.ts";
@@ -263,7 +263,9 @@ export class Engine {
     const { status, reason } = actor.machine.state;
     if (status === "Failed") throw new WorkflowFailed(instanceId, reason, failedTasks(actor.machine));
     if (status === "Terminated") throw new WorkflowTerminated(instanceId, reason);
-    return parseTexts(await readTexts(actor.outputs(), (refs) => this.#options.storage.readPayloads(actor.key, refs)));
+    const outputs = actor.outputs();
+    const read = (refs: readonly number[]): Promise<string[]> => this.#options.storage.readPayloads(actor.key, refs);
+    return parseTexts(textsAtHand(outputs) ?? (await readTexts(outputs, read)));
   }
 
   /** `INSTANCE_UNKNOWN`. */

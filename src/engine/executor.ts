@@ -77,11 +77,11 @@ export class Executor {
         `task "${task.name}" has no job function: only such a task can run by itself`,
       );
     }
-    const { promise, ...reply } = Promise.withResolvers<unknown>();
+    const reply = Promise.withResolvers<unknown>();
     const run = this.#runOf(task);
     this.#dispatcher.submit(run);
     this.#pending.set(run.attemptId, reply);
-    return await promise;
+    return await reply.promise;
   }
 
   /** Aborts what runs and empties the queue; durable tasks come back at the next start. `EXECUTOR_SHUT_DOWN` twice. */

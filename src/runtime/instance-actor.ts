@@ -149,9 +149,9 @@ export class InstanceActor implements TaskOwner {
 
   /** Resolves when the start, told just before, is durable: a question is answered no sooner. */
   confirmStart(): Promise<void> {
-    const { promise, ...reply } = Promise.withResolvers<void>();
+    const reply = Promise.withResolvers<void>();
     this.tell({ query: () => undefined, reply });
-    return promise;
+    return reply.promise;
   }
 
   ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution): void {

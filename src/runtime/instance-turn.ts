@@ -17,7 +17,7 @@ import type { Effect, InstanceActor } from "./instance-actor.ts";
 import type { Asked, Message, Origin, Told } from "./message.ts";
 import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
 
-/** Most turns have most of their lists empty; a list is made with its first item. */
+/** Most turns have most of their lists empty, and one item in the others; a list is made with its first item. */
 const none: readonly never[] = [];
 
 /**
@@ -94,7 +94,8 @@ export class InstanceTurn implements Commitment {
   }
 
   after(effect: Effect): void {
-    (this.#effects ??= []).push(effect);
+    if (this.#effects === undefined) this.#effects = [effect];
+    else this.#effects.push(effect);
   }
 
   send(letter: OutboxRow): void {
@@ -122,7 +123,8 @@ export class InstanceTurn implements Commitment {
   }
 
   #tell(reply: () => void): void {
-    (this.#replies ??= []).push(reply);
+    if (this.#replies === undefined) this.#replies = [reply];
+    else this.#replies.push(reply);
   }
 
   close(turn: number, firstEvent: number, payloads: readonly PayloadRow[]): void {

@@ -203,8 +203,11 @@ export class Shard implements ActorHost, MailShard {
   // What may be said to instances
 
   /** Durable when it resolves. */
-  async start(request: StartRequest): Promise<void> {
-    if (!request.isGivenId) return this.#enter(request, 1);
+  start(request: StartRequest): Promise<void> {
+    return request.isGivenId ? this.#startAs(request) : this.#enter(request, 1);
+  }
+
+  async #startAs(request: StartRequest): Promise<void> {
     const { committed } = await this.#enterAs(request);
     await committed;
   }
@@ -228,10 +231,10 @@ export class Shard implements ActorHost, MailShard {
     actor.starting = request.definitions;
     entry.actor = actor;
     this.#residents.add(entry);
-    const { promise, ...reply } = Promise.withResolvers<void>();
+    const reply = Promise.withResolvers<void>();
     const start: StartWorkflow = { type: "StartWorkflow", workflow, version, generation, admission, ...input };
     actor.tell(origin === undefined ? { input: start, reply } : { input: start, reply, origin });
-    return promise;
+    return reply.promise;
   }
 
   async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
@@ -293,13 +296,13 @@ export class Shard implements ActorHost, MailShard {
 
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
   async tell(id: string, input: (machine: DagMachine) => Input): Promise<void> {
-    const { promise, ...reply } = Promise.withResolvers<void>();
+    const reply = Promise.withResolvers<void>();
     await this.#withActor(id, (actor) => actor.tell({ input: input(actor.machine), reply }));
-    return promise;
+    return reply.promise;
   }
 
   async ask<T>(id: string, query: (machine: DagMachine, actor: InstanceActor) => T): Promise<T> {
-    const { promise, ...reply } = Promise.withResolvers<void>();
+    const reply = Promise.withResolvers<void>();
     const answer: T[] = [];
     await this.#withActor(id, (actor) => {
       const look = (machine: DagMachine): void => {
@@ -311,7 +314,7 @@ export class Shard implements ActorHost, MailShard {
       look(actor.machine);
       reply.resolve();
     });
-    await promise;
+    await reply.promise;
     return answer[0] as T;
   }
 
@@ -343,17 +346,19 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** The actor as it is at its end. */
-  async awaitEnd(id: string): Promise<InstanceActor> {
-    if (this.isClosed) throw this.#closedBy;
+  awaitEnd(id: string): Promise<InstanceActor> {
     const entry = this.#residents.get(id);
-    if (entry?.parked !== undefined) throw parkedError(entry);
-    if (entry === undefined || entry.actor?.hasEnded) {
-      const actor = await this.ask(id, (_, ended) => ended);
-      return actor.hasEnded ? actor : await this.awaitEnd(id);
-    }
-    const { promise, ...waiter } = Promise.withResolvers<InstanceActor>();
+    const isUnderWay = entry !== undefined && entry.parked === undefined && !entry.actor?.hasEnded;
+    if (!isUnderWay || this.isClosed) return this.#findEnd(id);
+    const waiter = Promise.withResolvers<InstanceActor>();
     entry.waiters.push(waiter);
-    return promise;
+    return waiter.promise;
+  }
+
+  async #findEnd(id: string): Promise<InstanceActor> {
+    if (this.isClosed) throw this.#closedBy;
+    const actor = await this.ask(id, (_, ended) => ended);
+    return actor.hasEnded ? actor : await this.awaitEnd(id);
   }
 
   peek(id: string): DagMachine | undefined {
