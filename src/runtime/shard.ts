@@ -9,8 +9,8 @@ import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Input, StartWorkflow } from "../kernel/input.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import { firstKey } from "../stores/instance-key.ts";
-import { type Changes, type InstanceRow, noChanges, type OutboxRow, type Store } from "../stores/store.ts";
-import { endFor, startsOfChildren } from "./children.ts";
+import { type Changes, noChanges, type OutboxRow, type Store } from "../stores/store.ts";
+import { endFor } from "./children.ts";
 import { Committer, type Rejected } from "./committer.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import type { Expressions } from "./expression.ts";
@@ -20,9 +20,10 @@ import type { InstanceTurn } from "./instance-turn.ts";
 import { letterOf } from "./letter-of.ts";
 import { MailRoom, type MailShard } from "./mail-room.ts";
 import type { CommittedTurn, Message, Origin } from "./message.ts";
+import { Parking } from "./parking.ts";
 import { Pump } from "./pump.ts";
 import { type Letter, Outbox, type StartChild } from "./outbox.ts";
-import { parkedError, Residents, unknownInstance } from "./residents.ts";
+import { Residents, unknownInstance } from "./residents.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
@@ -87,6 +88,7 @@ export class Shard implements ActorHost, MailShard {
   readonly #parts: ShardParts;
   readonly #residents: Residents;
   readonly #mailRoom: MailRoom;
+  readonly #parking: Parking;
   readonly #wakes: WakeQueue<InstanceEntry>;
   #committer: Committer | undefined;
   readonly #pump: Pump;
@@ -113,7 +115,19 @@ export class Shard implements ActorHost, MailShard {
       store: parts.store,
       definitions: parts.definitions,
       host: this,
-      onBroken: (entry, row, error) => void this.#park(entry, row, error),
+      onBroken: (entry, row, error) => void this.#parking.park(entry, row, error),
+    });
+    this.#parking = new Parking({
+      logger: parts.logger,
+      dispatcher: parts.dispatcher,
+      gates: parts.gates,
+      residents: this.#residents,
+      wakes: this.#wakes,
+      commit: (changes) => this.commit(changes),
+      consumed: (origins) => this.#mailRoom.consumed(origins),
+      dismiss: (entry, error) => this.#dismiss(entry, error),
+      withActor: (id, use) => this.#withActor(id, use),
+      send: (actor, effects) => this.#send(actor, effects),
     });
   }
 
@@ -378,7 +392,7 @@ export class Shard implements ActorHost, MailShard {
 
   failed(actor: InstanceActor, error: unknown): void {
     const entry = this.#residents.get(actor.id);
-    if (entry?.actor === actor) void this.#park(entry, actor.row, error);
+    if (entry?.actor === actor) void this.#parking.park(entry, actor.row, error);
   }
 
   async #wake(entry: InstanceEntry): Promise<void> {
@@ -451,7 +465,7 @@ export class Shard implements ActorHost, MailShard {
       this.droppedReports += turn.dropped;
       return turn;
     } catch (error) {
-      void this.#park(entry, actor.row, error);
+      void this.#parking.park(entry, actor.row, error);
       return undefined;
     }
   }
@@ -511,7 +525,7 @@ export class Shard implements ActorHost, MailShard {
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return;
     if (turn.outbox.length > 0) void this.#voidLetters(turn.outbox, actor);
-    if (actor.row !== undefined) return void this.#park(entry, actor.row, error);
+    if (actor.row !== undefined) return void this.#parking.park(entry, actor.row, error);
     this.#residents.delete(actor.id);
     this.#dismiss(entry, error);
     this.#parts.gates.left(entry.workflow, entry.id);
@@ -532,78 +546,21 @@ export class Shard implements ActorHost, MailShard {
     }
   }
 
-  /** Takes an instance out of service, visibly; its last durable state is what `unpark` goes on from. */
-  async #park(entry: InstanceEntry, row: InstanceRow | undefined, error: unknown): Promise<void> {
-    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    this.logger.error(
-      { instanceId: entry.id, workflow: entry.workflow, reason },
-      "an instance was parked after an internal error",
-    );
-    const origins = this.#evict(entry, reason);
-    if (row === undefined) return;
-    try {
-      const changes = noChanges();
-      changes.instances.push({ ...row, parked: reason });
-      changes.marks = this.#mailRoom.consumed(origins);
-      await this.commit(changes);
-    } catch (cause) {
-      this.logger.error(
-        { instanceId: entry.id, error: messageOf(cause) },
-        "a parked instance could not be marked in the store",
-      );
-    }
-  }
-
-  /** Gives back which letters it will not read. */
-  #evict(entry: InstanceEntry, reason: string): Origin[] {
-    const { actor } = entry;
-    const { dispatcher } = this.#parts;
-    entry.parked = reason;
-    this.#wakes.set(entry, undefined);
-    const unread = this.#dismiss(entry, parkedError(entry));
-    entry.actor = undefined;
-    const runs = [...dispatcher.listWaiting(), ...dispatcher.listRunning()].map(({ run }) => run);
-    dispatcher.abort(runs.filter(({ owner }) => owner === actor).map(({ attemptId }) => attemptId));
-    return unread.flatMap((message) => ("origin" in message ? message.origin : []));
+  /** Letters of an instance that no turn of it caused. */
+  async #send(actor: InstanceActor, effects: readonly Effect[]): Promise<void> {
+    const rows = effects.flatMap((effect) => this.#address(actor, effect) ?? []);
+    if (rows.length === 0) return;
+    await this.commit({ ...noChanges(), outbox: rows });
+    for (const row of rows) this.post(row, JSON.parse(row.body) as Letter);
   }
 
   isParked(id: string): boolean {
-    return this.#residents.get(id)?.parked !== undefined;
+    return this.#parking.isParked(id);
   }
 
   /** Puts a parked instance back into service. */
-  async unpark(id: string): Promise<void> {
-    const entry = this.#residents.get(id);
-    if (entry?.parked === undefined) return;
-    const changes = noChanges();
-    changes.instances.push({ ...(await this.#residents.row(entry)), parked: null });
-    await this.commit(changes);
-    // Another call may have been quicker.
-    if (entry.parked === undefined) return;
-    entry.parked = undefined;
-    await this.#withActor(id, (actor) => {
-      this.#wakes.set(entry, actor.machine.nextWake());
-      for (const run of actor.resumeTasks(false)) this.#parts.dispatcher.enqueue(run);
-      // Nobody gave it a place while it was parked.
-      const { maxInstances } = actor.definition.spec;
-      if (actor.machine.status === "Ready") this.#parts.gates.rejoin(entry.workflow, id, maxInstances);
-      void this.#askChildren(actor);
-    });
-  }
-
-  /** Letters that came while it was parked were dropped. Starting a child that is there makes it tell its end again. */
-  async #askChildren(actor: InstanceActor): Promise<void> {
-    const rows = startsOfChildren(actor.machine).flatMap((start) => this.#address(actor, start) ?? []);
-    if (rows.length === 0) return;
-    try {
-      await this.commit({ ...noChanges(), outbox: rows });
-      for (const row of rows) this.post(row, JSON.parse(row.body) as Letter);
-    } catch (error) {
-      this.logger.error(
-        { instanceId: actor.id, error: messageOf(error) },
-        "the children of an instance could not be asked",
-      );
-    }
+  unpark(id: string): Promise<void> {
+    return this.#parking.unpark(id);
   }
 
   /** Removes every trace of ended instances, but for those that are being used. Gives back how many. */
