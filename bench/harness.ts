@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import { silentLogger } from "../src/base/logger.ts";
 import { Engine } from "../src/index.ts";
-import type { EngineOptions, Logger, Workflow } from "../src/index.ts";
+import type { EngineOptions, Workflow } from "../src/index.ts";
 import { sqlite } from "../src/sqlite.ts";
 import type { BareTimes } from "./ceiling.ts";
 import { CeilingProcess } from "./child.ts";
@@ -21,9 +22,6 @@ export interface Comparison<T> extends RecordingCounts {
   readonly engine: T[];
   readonly bare: BareTimes[];
 }
-
-const silent = (): void => undefined;
-export const silentLogger: Logger = { debug: silent, info: silent, warn: silent, error: silent };
 
 export async function onEngine<T>(options: EngineOptions, work: Work<T>): Promise<T> {
   const engine = new Engine({ logger: silentLogger, ...options });

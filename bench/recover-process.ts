@@ -1,7 +1,7 @@
 import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../src/index.ts";
 import type { Store } from "../src/index.ts";
 import { sqlite } from "../src/sqlite.ts";
-import { silentLogger } from "./harness.ts";
+import { silentLogger } from "../src/base/logger.ts";
 import { RecordingStore, saveRecording } from "./recording-store.ts";
 
 /** What the recovering process sends. */

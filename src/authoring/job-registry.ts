@@ -5,7 +5,7 @@ import type { Job } from "./job.ts";
 import { describeJob, type JobDescription, type JobMetadata } from "./job-metadata.ts";
 import { paramsFromText, validateParamsNow } from "./job-params.ts";
 import { reconcileJobs, type Reconciliation } from "./job-reconcile.ts";
-import { shown } from "./setting-check.ts";
+import { shown } from "../base/shown.ts";
 
 /** How a task says which job it runs. A node's fields, or the kernel's `TaskDefinition`, fit as they are. */
 export interface JobReference {

@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import { shown } from "./setting-check.ts";
+import { shown } from "../base/shown.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { Task } from "./task.ts";
 

@@ -4,7 +4,7 @@ import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec, NodeId, NodeSpec, NodeType } from "../kernel/dag/dag-spec.ts";
 import { taskNames } from "../kernel/dag/task-names.ts";
 import { copyAsJson } from "./json-text.ts";
-import { shown } from "./setting-check.ts";
+import { shown } from "../base/shown.ts";
 import { type Dependency, Task } from "./task.ts";
 import type { NumberedTask, WorkflowParts } from "./workflow.ts";
 

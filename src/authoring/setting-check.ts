@@ -1,14 +1,5 @@
+import { shown } from "../base/shown.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
-
-/** A value as error messages show it: text in quotes, anything large by its kind. */
-export function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}…` : value);
-  if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "function") return "a function";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object" && value !== null) return "an object";
-  return String(value);
-}
 
 /** The longest timeout: far above any use, far below where adding it to a time would lose precision. */
 const timeoutSecondsMax = 2 ** 31;

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { NodeType } from "../kernel/dag/dag-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import type { Job } from "./job.ts";
-import { SettingCheck, shown } from "./setting-check.ts";
+import { SettingCheck } from "./setting-check.ts";
+import { shown } from "../base/shown.ts";
 import { type Dependency, paramsText, Task, type TaskNode } from "./task.ts";
 import type { Workflow } from "./workflow.ts";
 

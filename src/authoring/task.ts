@@ -6,7 +6,7 @@ import type { TaskStatus } from "../kernel/status.ts";
 import type { Job } from "./job.ts";
 import { paramsFromText, validateParamsNow } from "./job-params.ts";
 import { toJsonText } from "./json-text.ts";
-import { shown } from "./setting-check.ts";
+import { shown } from "../base/shown.ts";
 import type { Workflow } from "./workflow.ts";
 
 /** A node without its number, which only a workflow can give. */

@@ -5,7 +5,7 @@ import { didYouMean } from "./closest-name.ts";
 import { DagEdges } from "./dag-edges.ts";
 import { copyAsJson } from "./json-text.ts";
 import { loadWorkflow } from "./load-workflow.ts";
-import { shown } from "./setting-check.ts";
+import { shown } from "../base/shown.ts";
 import type { Task } from "./task.ts";
 import { workflowVersion } from "./workflow-version.ts";
 

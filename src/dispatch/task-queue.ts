@@ -1,5 +1,5 @@
+import { Heap } from "../base/heap.ts";
 import type { Attempt, AttemptState } from "./attempt.ts";
-import { AttemptHeap } from "./attempt-heap.ts";
 
 /** Every so many picks one goes to whoever waited longest, … */
 const agingEvery = 4;
@@ -17,7 +17,7 @@ const sweepSlack = 64;
  */
 export class TaskQueue {
   readonly #agingMs: number;
-  readonly #heap = new AttemptHeap();
+  readonly #heap = new Heap<Attempt>(goesBefore);
   #line: Attempt[] = [];
   #lineHead = 0;
   #size = 0;
@@ -86,4 +86,11 @@ export class TaskQueue {
 
 function isQueued(attempt: Attempt): boolean {
   return attempt.state === "queued";
+}
+
+/** Lower rank, then more successors, then first come. */
+function goesBefore({ run: a, arrival }: Attempt, { run: b, arrival: other }: Attempt): boolean {
+  if (a.rank !== b.rank) return a.rank < b.rank;
+  if (a.successors !== b.successors) return a.successors > b.successors;
+  return arrival < other;
 }

@@ -1,4 +1,5 @@
-import { SettingCheck, shown } from "../authoring/setting-check.ts";
+import { SettingCheck } from "../authoring/setting-check.ts";
+import { shown } from "../base/shown.ts";
 import { EngineError } from "../base/error.ts";
 import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
 import type { InstanceFilter } from "../stores/store.ts";

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { defineJob, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
 import { didYouMean } from "../authoring/closest-name.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
-import { shown } from "../authoring/setting-check.ts";
+import { shown } from "../base/shown.ts";
 import type { Task } from "../authoring/task.ts";
 import { paramsText } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";

@@ -1,5 +1,5 @@
 import type { JobRegistry } from "../authoring/job-registry.ts";
-import { shown } from "../authoring/setting-check.ts";
+import { shown } from "../base/shown.ts";
 import { Task } from "../authoring/task.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, type ErrorCode, errorCodes } from "../base/error.ts";

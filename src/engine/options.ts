@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { didYouMean } from "../authoring/closest-name.ts";
 import type { Job } from "../authoring/job.ts";
-import { shown } from "../authoring/setting-check.ts";
+import { shown } from "../base/shown.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";

@@ -28,8 +28,6 @@ export type Input =
   /** Some wake-up of the instance may be due: retries, its deadline. */
   | { readonly type: "TimerDue" };
 
-export type InputType = Input["type"];
-
 export interface TaskAttempt {
   readonly task: number;
   readonly attempt: number;

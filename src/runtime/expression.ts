@@ -3,7 +3,7 @@ import { Environment, EvaluationError, ParseError, TypeError as CelTypeError } f
 import type { ParseResult } from "@marcbachmann/cel-js";
 import { UnsignedInt } from "@marcbachmann/cel-js/evaluator";
 import { EngineError } from "../base/error.ts";
-import { show } from "../kernel/dag/check.ts";
+import { shown } from "../base/shown.ts";
 
 /** What an expression sees. JSON values. */
 export interface ExpressionScope {
@@ -67,7 +67,7 @@ export class Expressions {
     if (expression.length > lengthMax) {
       throw new EngineError(
         "DECISION_INVALID",
-        `the expression ${show(expression)} has more than ${lengthMax} characters`,
+        `the expression ${shown(expression)} has more than ${lengthMax} characters`,
       );
     }
     try {
@@ -199,7 +199,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function invalid(expression: string, what: string, cause: unknown): EngineError {
   return new EngineError(
     "DECISION_INVALID",
-    `the expression ${show(expression)} ${what}: ${reason(expression, cause)}`,
+    `the expression ${shown(expression)} ${what}: ${reason(expression, cause)}`,
     {
       cause,
     },

@@ -1,3 +1,4 @@
+import { shown } from "../../base/shown.ts";
 import { EngineError } from "../../base/error.ts";
 import type { DagSpec, EdgeSpec, NodeId, NodeSpec } from "./dag-spec.ts";
 import { taskNames } from "./task-names.ts";
@@ -42,16 +43,6 @@ export function neverFree(nodeCount: number, arcs: readonly Arc[]): Set<number> 
   return left;
 }
 
-const shownLengthMax = 100;
-
-/** A value as messages have it: short, whatever it is. */
-export function show(value: unknown): string {
-  if (isText(value))
-    return JSON.stringify(value.length > shownLengthMax ? `${value.slice(0, shownLengthMax)}…` : value);
-  if (Array.isArray(value)) return "a list";
-  return isObject(value) ? "an object" : String(value);
-}
-
 interface Rule {
   readonly holds: (value: unknown) => boolean;
   readonly must: string;
@@ -91,7 +82,7 @@ function numberFrom(min: number, max = Number.MAX_VALUE): Rule {
 }
 
 function oneOf(...words: readonly (string | number)[]): Rule {
-  return { holds: (value) => words.some((word) => word === value), must: `be one of ${words.map(show).join(", ")}` };
+  return { holds: (value) => words.some((word) => word === value), must: `be one of ${words.map(shown).join(", ")}` };
 }
 
 function orNull(rule: Rule): Rule {
@@ -139,14 +130,14 @@ const edgeRules: Rules = { property: orNull(text), enable: orNull(flag) };
 
 /** Returns what messages call the workflow. */
 function checkWorkflow(spec: unknown): string {
-  if (!isObject(spec)) throw invalid("the workflow", `must be an object, got ${show(spec)}`);
-  const workflow = isText(spec["name"]) ? `workflow ${show(spec["name"])}` : "the workflow";
+  if (!isObject(spec)) throw invalid("the workflow", `must be an object, got ${shown(spec)}`);
+  const workflow = isText(spec["name"]) ? `workflow ${shown(spec["name"])}` : "the workflow";
   checkFields(workflow, spec, workflowRules);
   if (isObject(spec["maxInstances"])) {
     requireFields(`${workflow}, maxInstances`, spec["maxInstances"], maxInstancesRules);
   }
 
-  if (!Array.isArray(spec["nodes"])) throw invalid(workflow, `nodes must be a list, got ${show(spec["nodes"])}`);
+  if (!Array.isArray(spec["nodes"])) throw invalid(workflow, `nodes must be a list, got ${shown(spec["nodes"])}`);
   if (spec["nodes"].length === 0) throw new EngineError("WORKFLOW_EMPTY", `${workflow} has no tasks`);
   return workflow;
 }
@@ -160,7 +151,7 @@ function checkNodes(workflow: string, nodes: readonly NodeSpec[]): Map<NodeId, n
     // JSON tells 1 from "1"; a path or a task's name does not.
     const idText = String(node.nodeId);
     if (idTexts.has(idText))
-      throw invalid(workflow, `nodes[${place}] has the nodeId of another node: ${show(node.nodeId)}`);
+      throw invalid(workflow, `nodes[${place}] has the nodeId of another node: ${shown(node.nodeId)}`);
     idTexts.add(idText);
     places.set(node.nodeId, place);
   }
@@ -169,11 +160,11 @@ function checkNodes(workflow: string, nodes: readonly NodeSpec[]): Map<NodeId, n
 
 function checkNode(workflow: string, place: number, node: unknown): void {
   const where = `${workflow}, nodes[${place}]`;
-  if (!isObject(node)) throw invalid(where, `must be an object, got ${show(node)}`);
+  if (!isObject(node)) throw invalid(where, `must be an object, got ${shown(node)}`);
   requireFields(where, node, { nodeId: id });
   checkFields(where, node, { nodeName: orNull(name) });
 
-  const task = `${workflow}, task ${show(node["nodeName"] ?? node["nodeId"])}`;
+  const task = `${workflow}, task ${shown(node["nodeName"] ?? node["nodeId"])}`;
   checkFields(task, node, nodeRules);
   if (isObject(node["retryPolicy"])) checkFields(`${task}, retryPolicy`, node["retryPolicy"], retryPolicyRules);
   if (node["nodeType"] === 3 && (node["workflowName"] ?? node["jobId"] ?? null) === null) {
@@ -183,7 +174,7 @@ function checkNode(workflow: string, place: number, node: unknown): void {
 
 function checkEdges(workflow: string, spec: DagSpec, places: ReadonlyMap<NodeId, number>): Arc[] {
   const edges: unknown = spec.edges ?? [];
-  if (!Array.isArray(edges)) throw invalid(workflow, `edges must be a list, got ${show(edges)}`);
+  if (!Array.isArray(edges)) throw invalid(workflow, `edges must be a list, got ${shown(edges)}`);
   return edges.map((edge: unknown, place): Arc => {
     checkEdge(workflow, place, edge);
     const from = placeOf(edge.from, edge, workflow, places);
@@ -191,7 +182,7 @@ function checkEdges(workflow: string, spec: DagSpec, places: ReadonlyMap<NodeId,
     if (from === to) {
       throw new EngineError(
         "DEPENDENCY_SELF",
-        `${workflow}: task ${show(taskNames(spec.nodes)[to])} depends on itself`,
+        `${workflow}: task ${shown(taskNames(spec.nodes)[to])} depends on itself`,
       );
     }
     return { from, to };
@@ -200,15 +191,15 @@ function checkEdges(workflow: string, spec: DagSpec, places: ReadonlyMap<NodeId,
 
 function checkEdge(workflow: string, place: number, edge: unknown): asserts edge is EdgeSpec {
   const where = `${workflow}, edges[${place}]`;
-  if (!isObject(edge)) throw invalid(where, `must be an object, got ${show(edge)}`);
+  if (!isObject(edge)) throw invalid(where, `must be an object, got ${shown(edge)}`);
   requireFields(where, edge, { from: id, to: id });
-  checkFields(`${workflow}, edge ${show(edge["from"])} → ${show(edge["to"])}`, edge, edgeRules);
+  checkFields(`${workflow}, edge ${shown(edge["from"])} → ${shown(edge["to"])}`, edge, edgeRules);
 }
 
 function placeOf(nodeId: NodeId, edge: EdgeSpec, workflow: string, places: ReadonlyMap<NodeId, number>): number {
   const place = places.get(nodeId);
   if (place !== undefined) return place;
-  throw invalid(workflow, `edge ${show(edge.from)} → ${show(edge.to)}: there is no node ${show(nodeId)}`);
+  throw invalid(workflow, `edge ${shown(edge.from)} → ${shown(edge.to)}: there is no node ${shown(nodeId)}`);
 }
 
 function checkOrder(workflow: string, nodes: readonly NodeSpec[], arcs: readonly Arc[]): void {
@@ -261,7 +252,7 @@ function checkFields(where: string, value: Readonly<Record<string, unknown>>, ru
   for (const [field, rule] of Object.entries(rules)) {
     const found = value[field];
     if (found === undefined || (found === null && rule.orNull === true) || rule.holds(found)) continue;
-    throw invalid(where, `${field} must ${rule.must}, got ${show(found)}`);
+    throw invalid(where, `${field} must ${rule.must}, got ${shown(found)}`);
   }
 }
 

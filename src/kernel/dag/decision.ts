@@ -1,5 +1,5 @@
 import type { Failure } from "../failure.ts";
-import { show } from "./check.ts";
+import { shown } from "../../base/shown.ts";
 import type { Graph } from "./graph.ts";
 
 /** An edge out of a decision, by its number in the definition. */
@@ -22,7 +22,7 @@ export function edgesNotTaken(
   edges: readonly DecisionEdge[],
 ): { readonly off: number[] } | { readonly failure: Failure } {
   if (!isResult(value)) {
-    return fail(`a decision gives true or false, a number or a text; this one gave ${show(value)}`);
+    return fail(`a decision gives true or false, a number or a text; this one gave ${shown(value)}`);
   }
   if (edges.length === 0) return { off: [] };
 
@@ -74,8 +74,8 @@ function isResult(value: unknown): value is Result {
 }
 
 function noEdge(value: Result, properties: readonly string[]): string {
-  const present = properties.map(show).join(", ");
-  return `the decision gave ${show(value)}, which takes none of its edges (${present}), and none of them is "default"`;
+  const present = properties.map(shown).join(", ");
+  return `the decision gave ${shown(value)}, which takes none of its edges (${present}), and none of them is "default"`;
 }
 
 function fail(message: string): { readonly failure: Failure } {

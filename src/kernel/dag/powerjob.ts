@@ -1,6 +1,7 @@
 import { EngineError } from "../../base/error.ts";
 import { nodeCodes } from "../powerjob-codes.ts";
-import { neverFree, show } from "./check.ts";
+import { shown } from "../../base/shown.ts";
+import { neverFree } from "./check.ts";
 import type { DagSpec, EdgeSpec, NodeId, NodeSpec } from "./dag-spec.ts";
 
 /**
@@ -55,7 +56,7 @@ export function valid(spec: DagSpec): boolean {
 export function convert(spec: DagSpec): DagModel {
   const nodes = new Map<NodeId, Linking>();
   for (const node of spec.nodes) {
-    if (nodes.has(node.nodeId)) throw invalid(spec, `two nodes have the nodeId ${show(node.nodeId)}`);
+    if (nodes.has(node.nodeId)) throw invalid(spec, `two nodes have the nodeId ${shown(node.nodeId)}`);
     nodes.set(node.nodeId, {
       nodeId: node.nodeId,
       spec: node,
@@ -68,7 +69,7 @@ export function convert(spec: DagSpec): DagModel {
   const end = (nodeId: NodeId, edge: EdgeSpec): Linking => {
     const node = nodes.get(nodeId);
     if (node !== undefined) return node;
-    throw invalid(spec, `edge ${show(edge.from)} → ${show(edge.to)}: there is no node ${show(nodeId)}`);
+    throw invalid(spec, `edge ${shown(edge.from)} → ${shown(edge.to)}: there is no node ${shown(nodeId)}`);
   };
   for (const edge of edgesOf(spec)) {
     end(edge.from, edge).outEdges.push(edge);
@@ -115,7 +116,7 @@ export function listReadyNodes(spec: DagSpec): NodeSpec[] {
  */
 export function decide(spec: DagSpec, nodeId: NodeId, result: boolean): void {
   const node = spec.nodes.find((candidate) => candidate.nodeId === nodeId);
-  if (node === undefined) throw new EngineError("TASK_UNKNOWN", `${title(spec)} has no node ${show(nodeId)}`);
+  if (node === undefined) throw new EngineError("TASK_UNKNOWN", `${title(spec)} has no node ${shown(nodeId)}`);
   node.status = succeeded;
   node.result = String(result);
 
@@ -209,7 +210,7 @@ function distinct<T>(items: readonly T[]): T[] {
 }
 
 function title(spec: DagSpec): string {
-  return spec.name === undefined ? "the workflow" : `workflow ${show(spec.name)}`;
+  return spec.name === undefined ? "the workflow" : `workflow ${shown(spec.name)}`;
 }
 
 function invalid(spec: DagSpec, what: string): EngineError {

@@ -1,4 +1,4 @@
-import { Heap } from "./heap.ts";
+import { Heap } from "../../base/heap.ts";
 
 /**
  * Tasks that could run now, best first: lower rank (the sub-task rule), then more successors, then first come. What is in

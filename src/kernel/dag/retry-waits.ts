@@ -1,4 +1,4 @@
-import { Heap } from "./heap.ts";
+import { Heap } from "../../base/heap.ts";
 
 /** Tasks that wait for their next attempt, by the time it is due. */
 export class RetryWaits {

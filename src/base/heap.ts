@@ -1,10 +1,14 @@
 /** A binary heap: whoever goes before all others comes out first. */
 export class Heap<T> {
-  readonly #items: T[] = [];
+  #items: T[] = [];
   readonly #goesBefore: (a: T, b: T) => boolean;
 
   constructor(goesBefore: (a: T, b: T) => boolean) {
     this.#goesBefore = goesBefore;
+  }
+
+  get length(): number {
+    return this.#items.length;
   }
 
   get first(): T | undefined {
@@ -27,7 +31,7 @@ export class Heap<T> {
   pop(): T | undefined {
     const first = this.#items[0];
     const last = this.#items.pop();
-    if (this.#items.length > 0) this.#sink(last as T);
+    if (this.#items.length > 0) this.#sink(last as T, 0);
     return first;
   }
 
@@ -35,10 +39,17 @@ export class Heap<T> {
     this.#items.length = 0;
   }
 
-  #sink(item: T): void {
+  /** Drops the rest. */
+  keep(wanted: (item: T) => boolean): void {
+    this.#items = this.#items.filter(wanted);
+    for (let place = (this.#items.length >> 1) - 1; place >= 0; place--) this.#sink(this.#items[place] as T, place);
+  }
+
+  /** Puts the item at the place or below it, where it belongs. */
+  #sink(item: T, from: number): void {
     const items = this.#items;
-    let place = 0;
-    for (let left = 1; left < items.length; left = 2 * place + 1) {
+    let place = from;
+    for (let left = 2 * from + 1; left < items.length; left = 2 * place + 1) {
       const right = left + 1;
       const better = right < items.length && this.#goesBefore(items[right] as T, items[left] as T) ? right : left;
       if (!this.#goesBefore(items[better] as T, item)) break;
