@@ -26,7 +26,7 @@ export function runBare(file: string, recording: Recording): BareTimes {
   const start = performance.now();
   const db = openFile(file);
   const statements = prepareStatements(db);
-  statements.claimShard.run(recording.shard, "the bare ceiling");
+  for (const shard of recording.shards) statements.claimShard.run(shard, "the bare ceiling");
   const open = performance.now() - start;
 
   const reads = recording.reads.map((call) => bind(statements, call));
@@ -58,8 +58,13 @@ function timeCommits({ begin, commit }: Statements, commits: readonly (readonly 
 }
 
 /** A commit whose fence did not hold would have written its rows all the same here; so a wrong replay is found out. */
-function checkLanded(statements: Statements, { shard, commits }: Recording): void {
-  const expected = Number(commits.at(-1)?.[0]?.[1][0]);
-  const batch = Number(statements.readShard.get(shard)?.["batch"]);
-  if (batch !== expected) throw new Error(`the shard has batch ${batch} after the bare commits, not ${expected}`);
+function checkLanded(statements: Statements, { commits }: Recording): void {
+  const expected = new Map<number, number>();
+  for (const [name, [number, , , shard]] of commits.flat()) {
+    if (name === "fence") expected.set(Number(shard), Number(number));
+  }
+  for (const [shard, number] of expected) {
+    const batch = Number(statements.readShard.get(shard)?.["batch"]);
+    if (batch !== number) throw new Error(`shard ${shard} has batch ${batch} after the bare commits, not ${number}`);
+  }
 }

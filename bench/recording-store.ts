@@ -11,7 +11,7 @@ export type Call = readonly [statement: keyof Statements, values: readonly SQLIn
 
 /** What an engine asked of the driver: the reads of its opening, and each commit as its statements in their order. */
 export interface Recording {
-  readonly shard: number;
+  readonly shards: ReadonlySet<number>;
   readonly reads: readonly Call[];
   readonly commits: readonly (readonly Call[])[];
 }
@@ -21,12 +21,12 @@ export interface Recording {
  * those. Only for runs that are not timed.
  */
 export class RecordingStore extends SqliteStore {
-  shard = 0;
+  readonly shards = new Set<number>();
   readonly reads: Call[] = [];
   readonly commits: Call[][] = [];
 
   override async commit(batch: Batch): Promise<void> {
-    this.shard = batch.shard;
+    for (const { shard } of batch.fences) this.shards.add(shard);
     this.commits.push(callsOf(batch));
     await super.commit(batch);
   }
@@ -43,17 +43,19 @@ export class RecordingStore extends SqliteStore {
 }
 
 /** Recordings travel by file: who is timed keeps none of their objects in memory. */
-export function saveRecording(file: string, { shard, reads, commits }: Recording): void {
-  writeFileSync(file, serialize({ shard, reads, commits }));
+export function saveRecording(file: string, { shards, reads, commits }: Recording): void {
+  writeFileSync(file, serialize({ shards, reads, commits }));
 }
 
 export function loadRecording(file: string): Recording {
   return deserialize(readFileSync(file)) as Recording;
 }
 
-function callsOf({ number, lastKey, clean, shard, epoch, changes }: Batch): Call[] {
-  const calls: Call[] = [["fence", [number, lastKey, clean ? 1 : 0, shard, epoch]]];
-  writeChanges(takingDown(calls), shard, changes);
+function callsOf({ fences, changes }: Batch): Call[] {
+  const calls = fences.map(({ number, lastKey, clean, shard, epoch }): Call => {
+    return ["fence", [number, lastKey, clean ? 1 : 0, shard, epoch]];
+  });
+  writeChanges(takingDown(calls), changes);
   return calls;
 }
 

@@ -23,7 +23,10 @@ export { TestClock } from "./testing/test-clock.ts";
  * await second.start();
  * await clock.until(second.awaitWorkflowInstance(run.instanceId));
  * ```
+ *
+ * Engines that run at the same time, as the members of one cluster, need a connection each: the first has the store
+ * itself, the others one of its `connect()`.
  */
-export function memoryStore(): Store {
+export function memoryStore(): Store & { connect(): Store } {
   return new MemoryStore();
 }

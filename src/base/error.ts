@@ -42,6 +42,12 @@ export const errorCodes = {
   TASK_LOST: { retryable: false, meaning: "An attempt was lost with its process more often than allowed." },
   WORKFLOW_FAILED: { retryable: false, meaning: "The awaited instance ended in Failed." },
   WORKFLOW_TERMINATED: { retryable: false, meaning: "The awaited instance was terminated." },
+  SHARD_MOVED: { retryable: true, meaning: "The instance's shard is on its way to another member." },
+  CALL_UNANSWERED: { retryable: true, meaning: "No member answered; whether the request was carried out is unknown." },
+  MEMBER_LOST: {
+    retryable: true,
+    meaning: "This member was silent for too long, and others have taken over its work.",
+  },
   STORE_UNAVAILABLE: { retryable: true, meaning: "The store does not answer, or did not say whether it wrote." },
   STORE_FENCED: { retryable: true, meaning: "Another owner has taken over the shard." },
   STORE_DATA: { retryable: false, meaning: "The store refuses the data itself." },

@@ -1,6 +1,7 @@
 import type { Timer } from "../base/clock.ts";
 import { Abort } from "./abort.ts";
 import type { TaskRun } from "./task-run.ts";
+import type { Worker } from "./worker.ts";
 
 /** Lost this often already, a run is suspected of killing its process. */
 const interruptionsOfSuspect = 2;
@@ -11,19 +12,27 @@ const interruptionsOfSuspect = 2;
  */
 export type Care = "plain" | "careful" | "suspect" | "last";
 
-/** `parked` waits for its job to be registered and takes no part in the order; `over` may be reported on no more. */
+/**
+ * `parked` waits for a worker that has its job and a slot, and takes no part in the order; `over` may be reported on no
+ * more.
+ */
 export type AttemptState = "queued" | "parked" | "running" | "over";
 
 /** A run inside the dispatcher, from enqueue to its one report. */
 export class Attempt {
-  readonly run: TaskRun;
+  /** Another one if the instance was loaded anew while it ran. */
+  run: TaskRun;
   /** Place in the order of arrival. */
   readonly arrival: number;
   readonly queuedAt: number;
   readonly care: Care;
   readonly abort = new Abort();
   state: AttemptState = "queued";
+  /** Since it is running. */
+  worker: Worker | undefined;
   startedAt = 0;
+  /** It was running already when it came here, and cannot be started here again. */
+  isAdopted = false;
   /** The time from which the timeout counts; absent until the job itself runs. */
   jobStartedAt: number | undefined;
   timer: Timer | undefined;
@@ -40,8 +49,8 @@ export class Attempt {
   }
 }
 
-function careOf({ interruptions, isLastChance, confirmStart }: TaskRun): Care {
+function careOf({ interruptions, isLastChance, isCautious }: TaskRun): Care {
   if (isLastChance) return "last";
   if (interruptions >= interruptionsOfSuspect) return "suspect";
-  return interruptions > 0 || confirmStart !== undefined ? "careful" : "plain";
+  return interruptions > 0 || isCautious ? "careful" : "plain";
 }

@@ -23,6 +23,10 @@ export class HandClock implements Clock {
     return this.#now;
   }
 
+  monotonic(): number {
+    return this.#now;
+  }
+
   after(delayMs: number, callback: () => void): Timer {
     const timer = { at: this.#now + delayMs, callback };
     this.#timers.add(timer);
@@ -89,11 +93,16 @@ export interface Call {
 
 /** Its jobs end when the test says so, or as `answer` says. */
 export class HandWorker implements Worker {
-  readonly address = "hand";
+  readonly address: string = "hand";
+  readonly isRemote: boolean = false;
   readonly missing = new Set<string>();
   readonly calls: Call[] = [];
   answer: ((run: TaskRun) => Outcome | Promise<Outcome>) | undefined;
   stopped = false;
+
+  get freeSlots(): number {
+    return Infinity;
+  }
 
   hasJob(id: string): boolean {
     return !this.missing.has(id);
@@ -159,7 +168,9 @@ export function makeRun(owner: TaskOwner, attemptId: string, given: Partial<Task
     instanceId: "instance",
     workflowName: "nightly",
     taskName: attemptId,
+    task: 0,
     attempt: 1,
+    generation: 1,
     job: "job",
     params: "{}",
     domain: "default",
@@ -167,6 +178,8 @@ export function makeRun(owner: TaskOwner, attemptId: string, given: Partial<Task
     successors: 0,
     timeoutMs: 30_000,
     interruptions: 0,
+    isCautious: false,
+    confirmStart: () => Promise.resolve(),
     inputs: () => noInputs,
     owner,
     ...given,

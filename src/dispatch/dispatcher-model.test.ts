@@ -97,7 +97,7 @@ class Model {
       rank: one.rank,
       timeoutMs: timeoutsMs[one.timeout]!,
       interruptions: one.interruptions,
-      ...(one.misbehave === "start refused" ? { confirmStart: refuse } : {}),
+      ...(one.misbehave === "start refused" ? { isCautious: true, confirmStart: refuse } : {}),
     });
     this.rig.dispatcher.enqueue(run);
     this.rig.dispatcher.enqueue(run);

@@ -239,7 +239,7 @@ describe("taking back", () => {
       confirmed = true;
       return Promise.resolve();
     };
-    await rig.enqueue("a", rig.run("b", { confirmStart }));
+    await rig.enqueue("a", rig.run("b", { isCautious: true, confirmStart }));
     assert.deepEqual([rig.worker.started, rig.running, confirmed], [[], [], false]);
   });
 });
@@ -267,11 +267,10 @@ describe("suspects", () => {
 
   test("do not meet those that may have killed the process too", async () => {
     const rig = new Rig();
-    const confirmStart = (): Promise<void> => Promise.resolve();
     await rig.enqueue(
       rig.run("s", twice),
       rig.run("once", { interruptions: 1 }),
-      rig.run("cautious", { confirmStart }),
+      rig.run("cautious", { isCautious: true }),
       "a",
     );
     assert.deepEqual(rig.running, ["once", "cautious", "a"]);
@@ -315,10 +314,12 @@ describe("suspects", () => {
 });
 
 describe("a start that is to be confirmed", () => {
+  const isCautious = true;
+
   test("holds its slot, and the job waits for it; the timeout does not count yet", async () => {
     const rig = new Rig({ poolSize: 1 });
     const { promise, resolve } = Promise.withResolvers<void>();
-    await rig.enqueue(rig.run("a", { confirmStart: () => promise, timeoutMs: 1000 }), "b");
+    await rig.enqueue(rig.run("a", { isCautious, confirmStart: () => promise, timeoutMs: 1000 }), "b");
     await rig.clock.advance(5000);
     assert.deepEqual([rig.running, rig.worker.started, rig.owner.heard], [["a"], [], ["a started"]]);
     resolve();
@@ -332,7 +333,10 @@ describe("a start that is to be confirmed", () => {
 
   test("and is not, frees the slot and runs nothing", async () => {
     const rig = new Rig({ poolSize: 1 });
-    await rig.enqueue(rig.run("a", { confirmStart: () => Promise.reject(new Error("store is away")) }), "b");
+    await rig.enqueue(
+      rig.run("a", { isCautious, confirmStart: () => Promise.reject(new Error("store is away")) }),
+      "b",
+    );
     assert.deepEqual([rig.running, rig.worker.started, rig.owner.ends], [["b"], ["b"], []]);
     assert.match(rig.log.lines[0]?.message ?? "", /start was not confirmed/);
   });
@@ -341,7 +345,7 @@ describe("a start that is to be confirmed", () => {
     test(`runs nothing if it was aborted before the answer, which then ${way}`, async () => {
       const rig = new Rig({ poolSize: 1 });
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      await rig.enqueue(rig.run("a", { confirmStart: () => promise }), "b");
+      await rig.enqueue(rig.run("a", { isCautious, confirmStart: () => promise }), "b");
       rig.dispatcher.abort(["a"]);
       if (way === "resolves") resolve();
       else reject(new Error("too late"));

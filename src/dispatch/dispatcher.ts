@@ -1,76 +1,92 @@
-import type { Clock, Timer } from "../base/clock.ts";
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Outcome } from "../kernel/input.ts";
-import { Attempt, type Care } from "./attempt.ts";
+import { Attempt } from "./attempt.ts";
 import type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
 import { DomainPools } from "./domain-pools.ts";
+import { Isolation } from "./isolation.ts";
 import { ParkedAttempts } from "./parked-attempts.ts";
 import type { TaskRun } from "./task-run.ts";
 import { UnsettledJobs } from "./unsettled-jobs.ts";
-import type { Worker } from "./worker.ts";
+import { type Answer, type ConnectedWorker, isConnected, type Worker } from "./worker.ts";
+import { WorkerRing } from "./worker-ring.ts";
 
 export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
 
 /**
- * Hands attempts to the worker, as many at a time as there are slots, in the order of domains, ranks and arrival.
+ * Hands attempts to workers, as many at a time as there are slots, in the order of domains, ranks and arrival.
  *
  * What stays true:
- * - I1 The slots in use are exactly the attempts in state `running`: one set of ids per domain, entered in `#start` and
+ * - I1 The slots in use are exactly the attempts in state `running`: one set of ids per domain, entered in `#occupy` and
  *   left in `#release`, nowhere else. Every way an attempt can end goes through `#release`, before anybody is told.
  * - I2 An attempt is in `#attempts` from enqueue until it is `over`, and is over once: what the worker says afterwards
  *   is counted and dropped. So its owner hears of one end at most, and of none after an abort.
- * - I3 No attempt starts while its domain or the whole pool is full. After shrinking more may run than fit; they are
- *   left alone, and nothing starts until they fit.
- * - I4 At most one suspect runs at a time. It starts among no careful runs but those that have been running for a
- *   while, and no careful run starts beside it; so one of them that kills its process does not do it at the expense of the
- *   other. One on its last chance starts among no young runs at all, and has its own first moments to itself.
+ * - I3 No attempt starts while its domain or the whole pool is full. After shrinking more may run than fit, and so after
+ *   adopting; they are left alone, and nothing starts until they fit.
+ * - I4 No suspect starts beside another, nor where it could do harm (`Isolation`).
  * - I5 Nothing starts inside a caller's `enqueue`: what is enqueued together is put in order before the first starts.
  * - I6 The timeout counts from the job's own start, not from the wait for a slot or for `confirmStart`.
+ * - I7 No job is called while `mayStart` says no, and none goes to a remote worker before its start is durable.
+ * - I8 Only an attempt that was meant for a remote worker goes back to the queue once its owner has heard of its start:
+ *   whoever takes its instance over looks for it on remote workers, and would not look there for one of the embedded
+ *   worker's.
  */
 export class Dispatcher {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #worker: Worker;
+  readonly #embedded: Worker | undefined;
+  readonly #workers: WorkerRing;
   readonly #pools: DomainPools;
+  readonly #isolation: Isolation;
+  readonly #mayStart: () => boolean;
+  readonly #onDemand: ((domain: string) => void) | undefined;
   readonly #queueMax: number;
   readonly #graceMs: number;
 
   readonly #attempts = new Map<string, Attempt>();
   readonly #running = new Set<Attempt>();
-  readonly #parked = new ParkedAttempts();
+  /** Of those that run. */
+  readonly #remote = new Set<Attempt>();
+  readonly #parked: ParkedAttempts;
   readonly #unsettled = new UnsettledJobs();
-  #suspect: Attempt | undefined;
-  #youthTimer: Timer | undefined;
   #arrivals = 0;
   #lateReports = 0;
   #paused = false;
   #shutDown = false;
   #pumpQueued = false;
+  /** A parked attempt may have found its worker. */
+  #recallDue = false;
   #turnBeganAt: number | undefined;
 
   /** POOL_SIZE_INVALID, OPTION_INVALID. */
   constructor(options: DispatcherOptions) {
+    const { agingMs, sharedDomains: isShared = false } = options;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#worker = options.worker;
+    this.#embedded = options.worker;
+    this.#workers = new WorkerRing(options.worker);
+    this.#mayStart = options.mayStart ?? always;
+    this.#onDemand = options.onDemand;
     this.#queueMax = options.queueMax ?? 10_000;
     this.#graceMs = options.graceMs ?? 5000;
+    this.#parked = new ParkedAttempts(agingMs);
     this.#pools = new DomainPools({
-      poolSize: options.poolSize ?? 10,
+      ...(options.worker === undefined ? {} : { poolSize: options.poolSize ?? 10 }),
       poolSizeMax: options.poolSizeMax ?? defaultPoolSizeMax(options.cores ?? 1),
       domains: options.domains ?? {},
-      ...(options.agingMs === undefined ? {} : { agingMs: options.agingMs }),
+      isShared,
+      ...(agingMs === undefined ? {} : { agingMs }),
     });
+    const [clock, pools, running] = [this.#clock, this.#pools, this.#running];
+    this.#isolation = new Isolation({ clock, pools, running, wake: () => this.#wake() });
   }
 
   /** The engine's own way in: never refused. An attempt that is here already is not taken twice. */
   enqueue(run: TaskRun): void {
     if (this.#shutDown || this.#attempts.has(run.attemptId)) return;
-    const attempt = new Attempt(run, this.#arrivals++, this.#clock.now());
-    this.#attempts.set(run.attemptId, attempt);
-    this.#pools.of(run.domain).put(attempt);
-    this.#wake();
+    this.#put(new Attempt(run, this.#arrivals++, this.#clock.now()));
   }
 
   /** EXECUTOR_SHUT_DOWN, DOMAIN_UNKNOWN, QUEUE_FULL. */
@@ -89,7 +105,7 @@ export class Dispatcher {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
       if (attempt === undefined || attempt.state === "running") continue;
-      this.#drop(attempt);
+      this.#leave(attempt);
       this.#tell(attempt, () => attempt.run.owner.withdrawn(attempt.run));
     }
   }
@@ -99,9 +115,17 @@ export class Dispatcher {
     this.#abort(attemptIds, "the task was told to stop");
   }
 
-  /** POOL_SIZE_INVALID. */
+  /** Those that wait leave without a word; those that run stay. */
+  drop(which: (run: TaskRun) => boolean): void {
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.state !== "running" && which(attempt.run)) this.#leave(attempt);
+    }
+  }
+
+  /** Of the embedded worker's part of the pool. POOL_SIZE_INVALID. */
   setPoolSize(size: number): void {
     this.#pools.resize(size);
+    this.#recallDue = true;
     this.#wake();
   }
 
@@ -121,10 +145,22 @@ export class Dispatcher {
     return this.#pools.has(domain);
   }
 
-  /** The worker may know other jobs than before. */
+  /** How much of a shared domain may run here. Lowering it kills nothing. DOMAIN_UNKNOWN. */
+  setQuota(domain: string, quota: number): void {
+    this.#pools.setQuota(domain, quota);
+    this.#wake();
+  }
+
+  /** What a shared domain could use here. Those that no worker could take are not counted among the waiting. */
+  demand(domain: string): DomainDemand {
+    const { slots, waiting } = this.#pools.of(domain);
+    return { running: slots.size, waiting };
+  }
+
+  /** Workers may know other jobs than before, or have other slots. */
   jobsChanged(): void {
-    const known = this.#parked.takeKnown((job) => this.#worker.hasJob(job));
-    for (const attempt of known) this.#pools.of(attempt.run.domain).put(attempt);
+    this.#pools.connected(this.#workers.slots);
+    this.#recallDue = true;
     this.#wake();
   }
 
@@ -138,20 +174,106 @@ export class Dispatcher {
     this.#wake();
   }
 
+  /** `mayStart` may say something else than before. */
+  leaseChanged(): void {
+    this.#wake();
+  }
+
+  // Workers from outside
+
+  /** From now on attempts go to it too. */
+  connect(worker: ConnectedWorker): void {
+    if (this.#shutDown) return;
+    this.#workers.add(worker);
+    this.jobsChanged();
+  }
+
+  /** It is not there any more, and what it ran is lost with it. */
+  disconnect(worker: ConnectedWorker): void {
+    this.#workers.remove(worker);
+    for (const attempt of this.#remote) {
+      if (attempt.worker !== worker) continue;
+      if (attempt.jobStartedAt === undefined) this.#requeue(attempt, "the worker is gone");
+      else this.#end(attempt, { kind: "lost" });
+    }
+    this.jobsChanged();
+  }
+
   /**
-   * Empties the queue and tells what runs to stop; owners hear nothing. Resolves when the jobs have settled, or after a
-   * grace. EXECUTOR_SHUT_DOWN the second time.
+   * An attempt that already runs on a worker which has just connected: takes its slot, even above the size, and is
+   * followed like one that was started here; only that, if the worker gives it up in good order, its owner hears of it as
+   * withdrawn. One that waits here runs after all. False if it runs here on another worker, or this one has gone by now.
+   */
+  adopt(run: TaskRun, worker: ConnectedWorker, outcome: Promise<Answer>, startedAt: number): boolean {
+    if (!this.#workers.has(worker)) return false;
+    const before = this.#attempts.get(run.attemptId);
+    if (before?.state === "running") return before.worker === worker && this.rebind(run);
+    if (before !== undefined) this.#leave(before);
+    const attempt = new Attempt(run, this.#arrivals++, this.#clock.now());
+    attempt.state = "running";
+    attempt.isAdopted = true;
+    this.#attempts.set(run.attemptId, attempt);
+    this.#occupy(attempt, worker, startedAt);
+    attempt.jobStartedAt = startedAt;
+    worker.follow(run.attemptId, attempt.abort);
+    this.#await(attempt, outcome);
+    this.#armTimeout(attempt);
+    return true;
+  }
+
+  /** If the attempt runs here, it is this run that its owner hears of from now on: the instance was loaded anew. */
+  rebind(run: TaskRun): boolean {
+    const attempt = this.#attempts.get(run.attemptId);
+    if (attempt?.state !== "running") return false;
+    assert(attempt.run.domain === run.domain, "an attempt stays in its domain");
+    attempt.run = run;
+    return true;
+  }
+
+  /**
+   * Another member has these now: they leave without a word, and what runs on a remote worker runs on. What runs on the
+   * embedded worker can be nowhere else, and stays.
+   */
+  letGo(attemptIds: Iterable<string>): void {
+    for (const id of attemptIds) {
+      const attempt = this.#attempts.get(id);
+      if (attempt === undefined) continue;
+      if (attempt.state !== "running") this.#leave(attempt);
+      else if (this.#remote.has(attempt)) this.#letGo(attempt);
+    }
+  }
+
+  /**
+   * The lease has lapsed. What runs on the embedded worker is told to stop, and its owner that it is lost. What runs on
+   * remote workers leaves without a word: they are sent away, and will announce it elsewhere. What waits goes on waiting.
+   */
+  interruptAll(): void {
+    for (const attempt of this.#running) {
+      if (!this.#remote.has(attempt)) this.#interrupt(attempt);
+      else if (attempt.jobStartedAt === undefined) this.#requeue(attempt, "the lease has lapsed");
+      else this.#letGo(attempt);
+    }
+    void this.#sendAway();
+  }
+
+  /**
+   * Empties the queue and tells what runs to stop; owners hear nothing. Remote workers are sent away with what they run.
+   * Resolves when the jobs have settled, or after a grace. EXECUTOR_SHUT_DOWN the second time.
    */
   async shutdown(): Promise<void> {
     if (this.#shutDown) throw new EngineError("EXECUTOR_SHUT_DOWN", "the executor has been shut down already");
     this.#shutDown = true;
-    this.#youthTimer?.cancel();
+    this.#isolation.stop();
+    for (const attempt of this.#remote) this.#letGo(attempt);
     this.#abort([...this.#attempts.keys()], "the executor is shutting down");
+    await this.#sendAway();
     await this.#unsettled.settled(this.#clock, this.#graceMs);
     const tasks = this.#unsettled.abandoned().map(({ run }) => run.taskName);
     if (tasks.length > 0) this.#logger.warn({ tasks }, "tasks that ignored the signal to stop are left behind");
-    await this.#worker.stop();
+    await this.#embedded?.stop();
   }
+
+  // What there is to see
 
   /** DOMAIN_UNKNOWN. */
   domainStatus(domain: string): DomainStatus {
@@ -175,7 +297,11 @@ export class Dispatcher {
   }
 
   listRunning(): RunningRun[] {
-    return [...this.#running].map(({ run, startedAt }) => ({ run, startedAt, worker: this.#worker.address }));
+    return [...this.#running].map((attempt) => ({ run: attempt.run, ...executionOf(attempt) }));
+  }
+
+  isRunning(attemptId: string): boolean {
+    return this.#attempts.get(attemptId)?.state === "running";
   }
 
   /** Why it does not run; undefined if it runs, or is not here. */
@@ -188,6 +314,12 @@ export class Dispatcher {
     return this.#shutDown;
   }
 
+  /** Jobs may run in processes that outlive this one. */
+  get hasRemoteWorkers(): boolean {
+    return this.#workers.connected.length > 0;
+  }
+
+  /** The embedded worker's part and the slots of the workers that are connected. */
   get poolSize(): number {
     return this.#pools.size;
   }
@@ -210,21 +342,30 @@ export class Dispatcher {
     return this.#unsettled.abandoned().length;
   }
 
+  // Starting
+
   #wake(): void {
     if (this.#pumpQueued || this.#paused || this.#shutDown) return;
     this.#pumpQueued = true;
     queueMicrotask(this.#pump);
   }
 
-  /** Starts what may start. Jobs that end at once could keep it busy for ever, so it leaves the event loop its share. */
   readonly #pump = (): void => {
     this.#pumpQueued = false;
-    while (!this.#paused && !this.#shutDown && this.#running.size < this.#pools.size) {
+    if (this.#recallDue) this.#recall();
+    this.#startAll();
+    if (this.#onDemand !== undefined) this.#tellDemand(this.#onDemand);
+  };
+
+  /** Starts what may start. Jobs that end at once could keep it busy for ever, so it leaves the event loop its share. */
+  #startAll(): void {
+    while (!this.#paused && !this.#shutDown && this.#running.size < this.#pools.size && this.#mayStart()) {
       const now = this.#clock.now();
       if (this.#turnBeganAt !== undefined && now - this.#turnBeganAt > loopShareMs) return;
-      const attempt = this.#pools.take(now, (care) => this.#mayStart(care, now));
-      if (attempt === undefined) return this.#awaitAge();
-      if (!this.#worker.hasJob(attempt.run.job)) {
+      const attempt = this.#pools.take(now, (care) => this.#isolation.allows(care, now));
+      if (attempt === undefined) return this.#isolation.awaitAge();
+      const worker = this.#workers.choose(attempt.run.job, this.#embeddedSlots);
+      if (worker === undefined) {
         this.#park(attempt);
         continue;
       }
@@ -232,9 +373,9 @@ export class Dispatcher {
         this.#turnBeganAt = now;
         this.#clock.soon(this.#endTurn);
       }
-      this.#start(attempt, now);
+      this.#start(attempt, worker, now);
     }
-  };
+  }
 
   /** Most jobs have ended by now. Only those that have not are worth a timer. */
   readonly #endTurn = (): void => {
@@ -243,77 +384,85 @@ export class Dispatcher {
     this.#wake();
   };
 
-  #mayStart(care: Care, now: number): boolean {
-    if (care === "plain") return !this.#isQuiet(now);
-    if (this.#suspect !== undefined) return false;
-    if (care === "careful") return true;
-    const young = this.#young(now);
-    return care === "last" ? young.length === 0 : !young.some((attempt) => attempt.care === "careful");
+  /** Those of the embedded worker that are free: of the pool it has its own part and no more. */
+  get #embeddedSlots(): number {
+    return this.#pools.ownSize - (this.#running.size - this.#remote.size);
   }
 
-  /** One on its last chance has just started; or is next, and waits for those that run to be no longer young. */
-  #isQuiet(now: number): boolean {
-    if (this.#suspect !== undefined) return this.#suspect.care === "last" && this.#isYoung(this.#suspect, now);
-    return this.#pools.hasNext("last") && !this.#pools.hasNext("careful") && !this.#pools.hasNext("suspect");
-  }
-
-  #young(now: number): Attempt[] {
-    return [...this.#running].filter((attempt) => this.#isYoung(attempt, now));
-  }
-
-  #isYoung({ jobStartedAt }: Attempt, now: number): boolean {
-    return jobStartedAt === undefined || now - jobStartedAt < youthMs;
-  }
-
-  /** What waits for others to grow older is looked at again in a while. */
-  #awaitAge(): void {
-    if (this.#youthTimer !== undefined || this.#running.size === 0) return;
-    const isWaiting = this.#suspect?.care === "last" || this.#pools.hasNext("suspect") || this.#pools.hasNext("last");
-    if (!isWaiting) return;
-    this.#youthTimer = this.#clock.after(youthMs / 4, () => {
-      this.#youthTimer = undefined;
-      this.#wake();
-    });
+  #put(attempt: Attempt): void {
+    this.#attempts.set(attempt.run.attemptId, attempt);
+    this.#pools.of(attempt.run.domain).put(attempt);
+    this.#wake();
   }
 
   #park(attempt: Attempt): void {
-    if (!this.#parked.add(attempt)) return;
     const { job, taskName } = attempt.run;
+    if (!this.#parked.add(attempt) || this.#workers.knows(job)) return;
     this.#logger.warn({ job, taskName }, "tasks wait for a job that is not registered on any worker");
   }
 
-  #start(attempt: Attempt, now: number): void {
-    const { run } = attempt;
-    this.#pools.of(run.domain).slots.add(run.attemptId);
-    this.#running.add(attempt);
-    if (attempt.isSuspect) this.#suspect = attempt;
-    attempt.startedAt = now;
-    this.#tell(attempt, () => run.owner.started(run, { worker: this.#worker.address, startedAt: now }));
-    if (attempt.state !== "running") return;
-    if (run.confirmStart === undefined) this.#execute(attempt);
-    else void this.#executeConfirmed(attempt);
-  }
-
-  /** A start that cannot be confirmed is told to nobody: whoever refused it knows. */
-  async #executeConfirmed(attempt: Attempt): Promise<void> {
-    try {
-      await attempt.run.confirmStart?.();
-    } catch (error) {
-      if (attempt.state !== "running") return;
-      this.#release(attempt);
-      this.#logger.warn({ attemptId: attempt.run.attemptId, error }, "a start was not confirmed; the task did not run");
-      return;
+  #recall(): void {
+    this.#recallDue = false;
+    const slotsFor = (job: string): number => this.#workers.slotsFor(job, this.#embeddedSlots);
+    for (const attempt of this.#parked.recall(this.#clock.now(), slotsFor)) {
+      this.#pools.of(attempt.run.domain).put(attempt);
     }
-    this.#execute(attempt);
-    this.#armTimeout(attempt);
   }
 
-  #execute(attempt: Attempt): void {
+  #tellDemand(onDemand: (domain: string) => void): void {
+    for (const pool of this.#pools.all) if (pool.declared && pool.beganToWait()) onDemand(pool.name);
+  }
+
+  #start(attempt: Attempt, worker: Worker, now: number): void {
+    const { run } = attempt;
+    this.#occupy(attempt, worker, now);
+    this.#tell(attempt, () => run.owner.started(run, executionOf(attempt)));
     if (attempt.state !== "running") return;
-    attempt.jobStartedAt = attempt.run.confirmStart === undefined ? attempt.startedAt : this.#clock.now();
+    if (run.isCautious || worker.isRemote) void this.#executeConfirmed(attempt);
+    else this.#execute(attempt, now);
+  }
+
+  #occupy(attempt: Attempt, worker: Worker, startedAt: number): void {
+    const { attemptId, domain } = attempt.run;
+    this.#pools.of(domain).slots.add(attemptId);
+    this.#running.add(attempt);
+    this.#isolation.started(attempt);
+    attempt.worker = worker;
+    attempt.startedAt = startedAt;
+    if (!isConnected(worker)) return;
+    this.#remote.add(attempt);
+    worker.reserve(attemptId);
+  }
+
+  async #executeConfirmed(attempt: Attempt): Promise<void> {
+    if (!(await this.#isConfirmed(attempt)) || attempt.state !== "running") return;
+    if (this.#mayStart()) {
+      this.#execute(attempt, this.#clock.now());
+      this.#armTimeout(attempt);
+    } else if (this.#remote.has(attempt)) this.#requeue(attempt, "the lease has lapsed");
+    else this.#interrupt(attempt);
+  }
+
+  /** A start that cannot be confirmed is told to nobody: whoever refused it knows. But an owner that has come since does not. */
+  async #isConfirmed(attempt: Attempt): Promise<boolean> {
+    const { run } = attempt;
+    try {
+      await run.confirmStart();
+      return true;
+    } catch (error) {
+      if (attempt.state !== "running") return false;
+      if (attempt.run !== run) return this.#isConfirmed(attempt);
+      this.#release(attempt);
+      this.#logger.warn({ attemptId: run.attemptId, error }, "a start was not confirmed; the task did not run");
+      return false;
+    }
+  }
+
+  #execute(attempt: Attempt, now: number): void {
+    attempt.jobStartedAt = now;
     let outcome: Outcome;
     try {
-      const answer = this.#worker.execute(attempt.run, attempt.abort);
+      const answer = (attempt.worker as Worker).execute(attempt.run, attempt.abort);
       if ("then" in answer) {
         this.#await(attempt, answer);
         return;
@@ -325,23 +474,50 @@ export class Dispatcher {
     this.#end(attempt, outcome);
   }
 
-  #await(attempt: Attempt, outcome: Promise<Outcome>): void {
-    this.#unsettled.add(attempt);
-    const settle = (settled: Outcome): void => {
-      this.#unsettled.delete(attempt);
-      this.#end(attempt, settled);
+  // Ending
+
+  #await(attempt: Attempt, answer: Promise<Answer>): void {
+    const worker = attempt.worker as Worker;
+    const remote = isConnected(worker) ? worker : undefined;
+    if (remote === undefined) this.#unsettled.add(attempt);
+    const settle = (settled: Answer): void => {
+      if (remote === undefined) this.#unsettled.delete(attempt);
+      if (settled.kind === "refused") this.#refused(attempt, settled.why);
+      else this.#end(attempt, settled, remote);
     };
-    Promise.resolve(outcome).then(settle, (error: unknown) => settle(workerFailed(error)));
+    Promise.resolve(answer).then(settle, (error: unknown) => settle(workerFailed(error)));
   }
 
-  #end(attempt: Attempt, outcome: Outcome): void {
+  /** `from` is the remote worker whose result it is: it keeps it until it is durable, or nobody wants it. */
+  #end(attempt: Attempt, outcome: Outcome, from?: ConnectedWorker): void {
+    const { run } = attempt;
+    const { attemptId } = run;
     if (attempt.state !== "running") {
       this.#lateReports++;
+      from?.acknowledge(attemptId);
       return;
     }
     this.#release(attempt);
-    const { run, startedAt } = attempt;
-    this.#tell(attempt, () => run.owner.ended(run, outcome, { worker: this.#worker.address, startedAt }));
+    const execution = executionOf(attempt);
+    if (from === undefined) this.#tell(attempt, () => run.owner.ended(run, outcome, execution));
+    else this.#tell(attempt, () => run.owner.ended(run, outcome, execution, () => from.acknowledge(attemptId)));
+  }
+
+  /** What was granted here waits again. What was not is taken back from its owner's point of view. */
+  #refused(attempt: Attempt, why: string): void {
+    if (attempt.state !== "running") return;
+    if (!attempt.isAdopted) return this.#requeue(attempt, why);
+    this.#letGo(attempt);
+    this.#tell(attempt, () => attempt.run.owner.withdrawn(attempt.run));
+  }
+
+  /** Of an attempt that was to run on a remote worker: it waits again, in its old place. */
+  #requeue(attempt: Attempt, why: string): void {
+    const { run, arrival, queuedAt, worker } = attempt;
+    const { attemptId } = run;
+    this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
+    this.#letGo(attempt);
+    this.#put(new Attempt(run, arrival, queuedAt));
   }
 
   #armTimeout(attempt: Attempt): void {
@@ -362,11 +538,19 @@ export class Dispatcher {
     attempt.abort.abort(error);
   }
 
+  /** Of an attempt on the embedded worker: this member may not run it any more. */
+  #interrupt(attempt: Attempt): void {
+    const { taskName } = attempt.run;
+    this.#end(attempt, { kind: "lost" });
+    const message = `task "${taskName}" is stopped: this member's lease has lapsed, so it may be run elsewhere`;
+    attempt.abort.abort(new EngineError("MEMBER_LOST", message));
+  }
+
   #abort(attemptIds: Iterable<string>, why: string): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
       if (attempt === undefined) continue;
-      if (attempt.state !== "running") this.#drop(attempt);
+      if (attempt.state !== "running") this.#leave(attempt);
       else {
         this.#release(attempt);
         attempt.abort.abort(new DOMException(why, "AbortError"));
@@ -375,10 +559,16 @@ export class Dispatcher {
   }
 
   /** Of an attempt that waits. */
-  #drop(attempt: Attempt): void {
+  #leave(attempt: Attempt): void {
     this.#attempts.delete(attempt.run.attemptId);
     if (attempt.state === "parked") this.#parked.remove(attempt);
     else this.#pools.of(attempt.run.domain).remove(attempt);
+  }
+
+  /** Of an attempt on a remote worker: nothing is said to anybody. */
+  #letGo(attempt: Attempt): void {
+    this.#release(attempt);
+    this.#forget(attempt);
   }
 
   /** Of an attempt that runs. */
@@ -389,8 +579,23 @@ export class Dispatcher {
     this.#attempts.delete(attemptId);
     this.#running.delete(attempt);
     this.#pools.of(domain).slots.delete(attemptId);
-    if (this.#suspect === attempt) this.#suspect = undefined;
+    this.#isolation.ended(attempt);
+    // Where there are several workers, a slot is that of one of them: it is free for whoever waits for this one.
+    if (this.#workers.connected.length > 0) this.#recallDue = true;
+    if (this.#remote.delete(attempt) && attempt.jobStartedAt === undefined) this.#forget(attempt);
     this.#wake();
+  }
+
+  #forget({ worker, run }: Attempt): void {
+    if (worker !== undefined && isConnected(worker)) worker.forget(run.attemptId);
+  }
+
+  /** All workers from outside connect elsewhere. */
+  async #sendAway(): Promise<void> {
+    const workers = [...this.#workers.connected];
+    for (const worker of workers) this.#workers.remove(worker);
+    this.jobsChanged();
+    await Promise.all(workers.map((worker) => worker.stop()));
   }
 
   /** An owner that throws is a bug of its own; it must not cost a slot or stop its neighbours. */
@@ -403,26 +608,32 @@ export class Dispatcher {
   }
 
   #reasonToWait({ state, run, care }: Attempt): string {
-    if (state === "parked" || !this.#worker.hasJob(run.job)) return `job ${run.job} is not registered on any worker`;
+    const { suspect } = this.#isolation;
     const pool = this.#pools.of(run.domain);
+    if (!this.#workers.knows(run.job)) return `job ${run.job} is not registered on any worker`;
     if (!this.#pools.has(run.domain)) return `domain ${run.domain} is not declared`;
     if (pool.size === 0) return `domain ${run.domain} has no slots: the other domains take the whole pool`;
     if (this.#paused) return "the engine has stopped taking work";
-    if (care !== "plain" && this.#suspect !== undefined) {
-      return `it was lost ${run.interruptions} times and waits for ${this.#suspect.run.taskName}, which was lost too`;
+    if (!this.#mayStart()) return "this member's lease has lapsed";
+    if (state === "parked") return `a free slot on a worker that has job ${run.job}`;
+    if (care !== "plain" && suspect !== undefined) {
+      return `it was lost ${run.interruptions} times and waits for ${suspect.run.taskName}, which was lost too`;
     }
-    if (pool.slots.size < pool.size && (care !== "plain" || this.#isQuiet(this.#clock.now()))) {
+    if (!pool.isFull && (care !== "plain" || this.#isolation.isQuiet(this.#clock.now()))) {
       return "tasks that were lost with their process run alone for a moment";
     }
     return `a free slot in domain ${run.domain}`;
   }
 }
 
-/** A run this old has shown that it does not kill its process as soon as it starts. */
-const youthMs = 2000;
-
 /** Starting jobs that end at once, the dispatcher hands the event loop back after this long. */
 const loopShareMs = 5;
+
+const always = (): boolean => true;
+
+function executionOf({ worker, startedAt }: Attempt): { worker: string; startedAt: number } {
+  return { worker: worker?.address ?? "", startedAt };
+}
 
 /** What goes wrong in a job, a worker answers as an outcome; one that throws is broken itself. */
 function workerFailed(error: unknown): Outcome {
@@ -437,12 +648,20 @@ export function defaultPoolSizeMax(cores: number): number {
 export interface DispatcherOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly worker: Worker;
+  /** The embedded worker. Without it, jobs run on those that connect. */
+  readonly worker?: Worker;
+  /** Slots of the embedded worker. */
   readonly poolSize?: number;
   /** The ceiling of `setPoolSize`. Default: the greater of 10 and twice the cores. */
   readonly poolSizeMax?: number;
   readonly cores?: number;
   readonly domains?: Readonly<Record<string, DomainOptions>>;
+  /** Declared domains have as many slots here as `setQuota` says, none to begin with; their sizes are for all members. */
+  readonly sharedDomains?: boolean;
+  /** Somebody has begun to wait in a shared domain whose quota is used up. */
+  readonly onDemand?: (domain: string) => void;
+  /** The lease: asked before every start, and again before the job is called if that took a while. */
+  readonly mayStart?: () => boolean;
   /** Of `submit` only. */
   readonly queueMax?: number;
   /** How long a task waits before it may overtake its betters. */
@@ -461,4 +680,9 @@ export interface RunningRun {
   readonly run: TaskRun;
   readonly startedAt: number;
   readonly worker: string;
+}
+
+export interface DomainDemand {
+  readonly running: number;
+  readonly waiting: number;
 }

@@ -2,7 +2,10 @@ import type { Attempt, Care } from "./attempt.ts";
 import { TaskQueue } from "./task-queue.ts";
 
 export interface DomainOptions {
-  /** Slots of the global pool that are kept for this domain; it never uses more. */
+  /**
+   * It never uses more slots than these. Standing alone, a dispatcher keeps that many of its pool for the domain; in a
+   * cluster it is what all members together may use.
+   */
   readonly size: number;
   /** Higher goes first. Default 0. */
   readonly priority?: number;
@@ -27,11 +30,14 @@ export class DomainPool {
   readonly name: string;
   priority = 0;
   size = 0;
+  /** How many may run here. Below the size where other members have a part of it. */
+  quota = 0;
   /** A run may come back from the store with a domain that is declared no more. It waits, in a pool without slots. */
   declared = false;
   /** Attempt ids, never a counter: what runs can be compared with it. */
   readonly slots = new Set<string>();
   readonly #queues: Readonly<Record<Care, TaskQueue>>;
+  #isShort = false;
 
   constructor(name: string, agingMs: number) {
     this.name = name;
@@ -40,8 +46,26 @@ export class DomainPool {
   }
 
   overview(): DomainOverview {
-    const waiting = order.reduce((sum, care) => sum + this.#queues[care].size, 0);
-    return { domain: this.name, priority: this.priority, size: this.size, running: this.slots.size, waiting };
+    const { name: domain, priority, size, waiting } = this;
+    return { domain, priority, size, running: this.slots.size, waiting };
+  }
+
+  get waiting(): number {
+    return order.reduce((sum, care) => sum + this.#queues[care].size, 0);
+  }
+
+  get isFull(): boolean {
+    return this.slots.size >= this.quota;
+  }
+
+  /**
+   * Whether somebody has begun to wait for want of a quota. True once: the next time it is asked after it was false in
+   * between.
+   */
+  beganToWait(): boolean {
+    const wasShort = this.#isShort;
+    this.#isShort = this.isFull && this.waiting > 0;
+    return this.#isShort && !wasShort;
   }
 
   put(attempt: Attempt): void {
@@ -54,7 +78,7 @@ export class DomainPool {
 
   /** Somebody of that care waits, and has a slot to start in. */
   hasNext(care: Care): boolean {
-    return this.#queues[care].size > 0 && this.slots.size < this.size;
+    return this.#queues[care].size > 0 && this.slots.size < this.quota;
   }
 
   /** Next in order, if there is a slot for it and it may start. */

@@ -1,35 +1,61 @@
 import type { Attempt } from "./attempt.ts";
+import { TaskQueue } from "./task-queue.ts";
 
-/** Attempts whose job no worker knows. They hold no slot and take no part in the order until one does. */
+/**
+ * Attempts whose job no worker knows, or none that has a slot. They hold no slot and take no part in the order until one
+ * does; so they are in nobody's way, however many they are.
+ *
+ * Those of one job, domain and care wait in their own order. When some slots become free, as many of each such line are
+ * put back as could start, and no more: which of them does is decided where all are put in order.
+ */
 export class ParkedAttempts {
-  readonly #byJob = new Map<string, Set<Attempt>>();
+  readonly #agingMs: number | undefined;
+  readonly #byJob = new Map<string, Map<string, TaskQueue>>();
+
+  constructor(agingMs: number | undefined) {
+    this.#agingMs = agingMs;
+  }
 
   /** Whether it is the first to wait for its job. */
   add(attempt: Attempt): boolean {
-    attempt.state = "parked";
     const { job } = attempt.run;
-    const others = this.#byJob.get(job);
-    if (others === undefined) this.#byJob.set(job, new Set([attempt]));
-    else others.add(attempt);
-    return others === undefined;
+    let lines = this.#byJob.get(job);
+    const isFirst = lines === undefined;
+    if (lines === undefined) this.#byJob.set(job, (lines = new Map<string, TaskQueue>()));
+    const name = lineOf(attempt);
+    let line = lines.get(name);
+    if (line === undefined) lines.set(name, (line = new TaskQueue(this.#agingMs, "parked")));
+    line.put(attempt);
+    return isFirst;
   }
 
   remove(attempt: Attempt): void {
     const { job } = attempt.run;
-    const waiting = this.#byJob.get(job);
-    waiting?.delete(attempt);
-    if (waiting?.size === 0) this.#byJob.delete(job);
-    attempt.state = "over";
+    const lines = this.#byJob.get(job);
+    const name = lineOf(attempt);
+    const line = lines?.get(name);
+    if (lines === undefined || line === undefined) return;
+    line.remove(attempt, "over");
+    if (line.size === 0) lines.delete(name);
+    if (lines.size === 0) this.#byJob.delete(job);
   }
 
-  /** Takes out all whose job is known by now. */
-  takeKnown(isKnown: (job: string) => boolean): Attempt[] {
-    const known: Attempt[] = [];
-    for (const [job, attempts] of this.#byJob) {
-      if (!isKnown(job)) continue;
-      this.#byJob.delete(job);
-      for (const attempt of attempts) known.push(attempt);
+  /** Takes out as many of each line as there are free slots for its job. */
+  recall(now: number, freeFor: (job: string) => number): Attempt[] {
+    const recalled: Attempt[] = [];
+    for (const [job, lines] of this.#byJob) {
+      const free = freeFor(job);
+      if (free <= 0) continue;
+      for (const [name, line] of lines) {
+        for (let left = free; left > 0 && line.size > 0; left--) recalled.push(line.take(now) as Attempt);
+        if (line.size === 0) lines.delete(name);
+      }
+      if (lines.size === 0) this.#byJob.delete(job);
     }
-    return known;
+    return recalled;
   }
+}
+
+function lineOf({ care, run }: Attempt): string {
+  return `${care} ${run.domain}`;
 }

@@ -8,23 +8,28 @@ export const defaultAgingMs = 10_000;
 /** Entries that have left are swept once they outnumber those that wait by more than this. */
 const sweepSlack = 64;
 
+type WaitingState = Extract<AttemptState, "queued" | "parked">;
+
 /**
  * The waiting attempts of one domain, in order: lower rank, then more successors, then first come first served; but
  * nobody starves (see `agingEvery`).
  *
  * Each attempt stands in a heap (by that order) and in a line (by arrival). It leaves one of them at once and the
- * other lazily: an entry whose attempt is no longer `queued` is passed over.
+ * other lazily: an entry whose attempt is in another state than those that wait here is passed over. So an attempt may
+ * move between two queues only if their states differ.
  */
 export class TaskQueue {
   readonly #agingMs: number;
+  readonly #state: WaitingState;
   readonly #heap = new Heap<Attempt>(goesBefore);
   #line: Attempt[] = [];
   #lineHead = 0;
   #size = 0;
   #picks = 0;
 
-  constructor(agingMs: number = defaultAgingMs) {
+  constructor(agingMs: number = defaultAgingMs, state: WaitingState = "queued") {
     this.#agingMs = agingMs;
+    this.#state = state;
   }
 
   get size(): number {
@@ -32,7 +37,7 @@ export class TaskQueue {
   }
 
   put(attempt: Attempt): void {
-    attempt.state = "queued";
+    attempt.state = this.#state;
     this.#size++;
     this.#line.push(attempt);
     this.#heap.push(attempt);
@@ -47,8 +52,8 @@ export class TaskQueue {
     return attempt;
   }
 
-  /** Only for an attempt that is queued here. */
-  remove(attempt: Attempt, state: Exclude<AttemptState, "queued">): void {
+  /** Only for an attempt that waits here. */
+  remove(attempt: Attempt, state: Exclude<AttemptState, WaitingState>): void {
     attempt.state = state;
     this.#size--;
     if (this.#size === 0) this.#clear();
@@ -58,13 +63,13 @@ export class TaskQueue {
   #best(): Attempt | undefined {
     for (;;) {
       const best = this.#heap.pop();
-      if (best === undefined || isQueued(best)) return best;
+      if (best === undefined || best.state === this.#state) return best;
     }
   }
 
   #aged(now: number): Attempt | undefined {
     let oldest = this.#line[this.#lineHead];
-    while (oldest !== undefined && !isQueued(oldest)) oldest = this.#line[++this.#lineHead];
+    while (oldest !== undefined && oldest.state !== this.#state) oldest = this.#line[++this.#lineHead];
     return oldest !== undefined && now - oldest.queuedAt >= this.#agingMs ? oldest : undefined;
   }
 
@@ -76,16 +81,18 @@ export class TaskQueue {
 
   #sweep(): void {
     const entriesMax = 2 * this.#size + sweepSlack;
-    if (this.#heap.length > entriesMax) this.#heap.keep(isQueued);
+    if (this.#heap.length > entriesMax) this.#heap.keep(this.#once());
     if (this.#line.length > entriesMax) {
-      this.#line = this.#line.slice(this.#lineHead).filter(isQueued);
+      this.#line = this.#line.slice(this.#lineHead).filter(this.#once());
       this.#lineHead = 0;
     }
   }
-}
 
-function isQueued(attempt: Attempt): boolean {
-  return attempt.state === "queued";
+  /** Who waits here, each once: whoever left lazily and came back has two entries. */
+  #once(): (attempt: Attempt) => boolean {
+    const seen = new Set<Attempt>();
+    return (attempt) => attempt.state === this.#state && !seen.has(attempt) && seen.add(attempt).has(attempt);
+  }
 }
 
 /** Lower rank, then more successors, then first come. */

@@ -8,7 +8,11 @@ export interface TaskRun {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly taskName: string;
+  /** The task's number in its instance. */
+  readonly task: number;
   readonly attempt: number;
+  /** Of the instance. */
+  readonly generation: number;
   /** The job's registered id. */
   readonly job: string;
   /** JSON text. */
@@ -23,11 +27,14 @@ export interface TaskRun {
   readonly interruptions: number;
   /** Lost with its process once more, it fails: so it gets its first moments to itself. */
   readonly isLastChance?: boolean;
+  /** Its start is to be durable before the job runs, wherever that is, so that a job that kills its process is counted. */
+  readonly isCautious: boolean;
   /**
-   * Await this before the job runs: its start is made durable first, so that a job that kills its process is counted.
-   * The owner has heard of the start by then. If it rejects, the job does not run and nothing more is told.
+   * Resolves when the start, of which the owner has just heard, is durable. Awaited before the job of a cautious run is
+   * called, and before any run goes to a remote worker, so that whoever takes the instance over knows where to look. If
+   * it rejects, the job does not run and nothing more is told.
    */
-  readonly confirmStart?: () => Promise<void>;
+  confirmStart(): Promise<void>;
   /** The instance's committed context and the outputs of what the task waited for, as the attempt starts. */
   readonly inputs: () => TaskInputs | Promise<TaskInputs>;
   readonly owner: TaskOwner;
@@ -39,11 +46,15 @@ export interface TaskInputs {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
-/** Whoever is told how a run goes on. Told at most once of each; nothing is told after an abort. */
+/** Whoever is told how a run goes on. Told at most once of an end; nothing is told after an abort. */
 export interface TaskOwner {
+  /** Told again if the worker did not take it and it starts on another: what counts is that it has started. */
   started(run: TaskRun, execution: Required<Execution>): void;
-  /** Payloads in the outcome are plain JSON text, whatever their size. */
-  ended(run: TaskRun, outcome: Outcome, execution: Execution): void;
-  /** Taken back by `withdraw` before it started. */
+  /**
+   * Payloads in the outcome are plain JSON text, whatever their size. `acknowledge` comes with the result of a remote
+   * worker, which keeps it until it is called: when the outcome is durable, or is not wanted any more.
+   */
+  ended(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void;
+  /** Taken back by `withdraw` before it started; or adopted, and then stopped in good order by its worker. */
   withdrawn(run: TaskRun): void;
 }

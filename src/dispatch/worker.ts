@@ -2,16 +2,52 @@ import type { TaskRun } from "./task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 
-/** Runs attempts, one call each. Slots, timeouts and order are the dispatcher's. */
+/**
+ * Runs attempts, one call each. Slots, timeouts and order are the dispatcher's.
+ *
+ * The embedded worker is called, and a remote one is written to, but both are this interface: what is a call here is a
+ * message there (`WorkerSession`). `execute` is a grant, the abort signal an order to stop, the answer a result or a
+ * refusal.
+ */
 export interface Worker {
   /** Who ran it, as history tells it. */
   readonly address: string;
+  /** It has a process of its own, which outlives this one. Every remote worker is a `ConnectedWorker`. */
+  readonly isRemote: boolean;
+  /** How many attempts it would take now. The embedded worker takes any number: the pool's size is its limit. */
+  readonly freeSlots: number;
   hasJob(id: string): boolean;
   /**
    * Whatever goes wrong in the job is an outcome. A job that ends at once is answered at once, without a promise.
    * After an abort the answer is not used, but it should come soon.
    */
-  execute(run: TaskRun, abort: Abort): Outcome | Promise<Outcome>;
-  /** Gives back what it holds: threads are ended, whatever they do. */
+  execute(run: TaskRun, abort: Abort): Outcome | Promise<Answer>;
+  /** Gives back what it holds: threads are ended, whatever they do; a remote worker is told to connect elsewhere. */
   stop(): Promise<void>;
+}
+
+export type Answer = Outcome | Refused;
+
+/** The worker did not take the attempt: it goes back to the queue, and nothing is counted against it. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly why: string;
+}
+
+/** A worker that has come to the dispatcher from outside and may leave it again. */
+export interface ConnectedWorker extends Worker {
+  readonly isRemote: true;
+  readonly slots: number;
+  /** Keeps a slot for an attempt whose start is being made durable; `execute` or `forget` follows. */
+  reserve(attemptId: string): void;
+  /** The attempt, which it runs already, is wanted here: this is what stops it from now on. */
+  follow(attemptId: string, abort: Abort): void;
+  /** Nobody here has to do with the attempt any more. If it runs, it runs on. */
+  forget(attemptId: string): void;
+  /** The attempt's result is durable: it need not be sent again. */
+  acknowledge(attemptId: string): void;
+}
+
+export function isConnected(worker: Worker): worker is ConnectedWorker {
+  return worker.isRemote;
 }

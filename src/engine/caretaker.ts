@@ -7,6 +7,10 @@ import type { Store } from "../stores/store.ts";
 
 const minuteMs = 60_000;
 
+/** For this long the same request is recognised when it comes again. */
+const requestKeptMs = 24 * 60 * minuteMs;
+const forgetEveryMs = 60 * minuteMs;
+
 /** How many ended instances are removed at a time: short commits, so that work goes on between them. */
 const purgeChunk = 500;
 
@@ -30,6 +34,7 @@ export class Caretaker {
   readonly #options: CareOptions;
   #timer: Timer | undefined;
   #isStopped = false;
+  #forgotAt = 0;
 
   constructor(parts: { region: Region; store: Store; clock: Clock; logger: Logger; options: CareOptions }) {
     this.#region = parts.region;
@@ -52,6 +57,7 @@ export class Caretaker {
     try {
       this.#sweep();
       await this.#purge();
+      await this.#forgetRequests();
     } catch (error) {
       this.#logger.warn({ error: messageOf(error) }, "a care round did not finish; the next will try again");
     }
@@ -70,15 +76,32 @@ export class Caretaker {
   async #purge(): Promise<void> {
     for (const status of endStatuses) {
       const keepMs = this.#options.retentionMs[status];
-      if (keepMs > 0) await this.purgeEnded(status, this.#clock.now() - keepMs);
+      if (keepMs === 0) continue;
+      await this.#purgeEnded(status, this.#clock.now() - keepMs, (found) => this.#region.purgeOwn(found));
     }
   }
 
-  /** Gives back how many were removed. One that somebody is about to reopen is left alone. */
-  async purgeEnded(status: EndStatus, endedBefore: number): Promise<number> {
+  async #forgetRequests(): Promise<void> {
+    const now = this.#clock.now();
+    if (now - this.#forgotAt < forgetEveryMs) return;
+    this.#forgotAt = now;
+    await this.#region.forgetRequests(now - requestKeptMs);
+  }
+
+  /** Wherever they live. Gives back how many were removed. */
+  purgeEnded(status: EndStatus, endedBefore: number): Promise<number> {
+    return this.#purgeEnded(status, endedBefore, (found) => this.#region.purge(found));
+  }
+
+  /** One that somebody is about to reopen is left alone. */
+  async #purgeEnded(
+    status: EndStatus,
+    endedBefore: number,
+    purge: (found: readonly { key: number; id: string }[]) => Promise<number>,
+  ): Promise<number> {
     for (let purged = 0; ;) {
       const found = await this.#store.finishedBefore({ status, endedBefore, limit: purgeChunk });
-      const gone = found.length === 0 || this.#isStopped ? 0 : await this.#region.purge(found);
+      const gone = found.length === 0 || this.#isStopped ? 0 : await purge(found);
       if (gone === 0) return purged;
       purged += gone;
     }

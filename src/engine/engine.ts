@@ -1,24 +1,23 @@
 import { hostname } from "node:os";
 import { defineJob, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
-import { didYouMean } from "../authoring/closest-name.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { shown } from "../base/shown.ts";
 import type { Task } from "../authoring/task.ts";
-import { paramsText } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import type { MemberEvent } from "../cluster/member-event.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
 import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Event } from "../kernel/event.ts";
-import type { Input } from "../kernel/input.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import { Definitions } from "../runtime/definitions.ts";
 import { Expressions } from "../runtime/expression.ts";
+import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { Region } from "../runtime/region.ts";
 import { parseTexts, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
@@ -35,13 +34,16 @@ import {
   checkReason,
   checkSubmitOptions,
 } from "./argument-check.ts";
-import { type Breakpoint, viewBreakpoint } from "./breakpoint.ts";
+import type { Breakpoint } from "./breakpoint.ts";
 import { Caretaker } from "./caretaker.ts";
+import { ClusterMember, type MemberView } from "./cluster-member.ts";
 import { Executor } from "./executor.ts";
 import { changeOf, type InstanceChange } from "./instance-change.ts";
-import { failedTasks, type InstanceView, taskNumbers, viewInstance } from "./instance-view.ts";
+import type { InstanceView } from "./instance-view.ts";
 import { syncJobs } from "./job-sync.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
+import { inputOf, type Order } from "./order.ts";
+import { type Answers, answerOf, type Question } from "./question.ts";
 import { jsonTexts, startContext, Submission } from "./submission.ts";
 import { WorkflowController } from "./workflow-controller.ts";
 import { WorkflowFailed, WorkflowTerminated } from "./workflow-ended.ts";
@@ -97,6 +99,7 @@ const stopRefusals: Readonly<Record<Exclude<Stage, "up">, string>> = {
 /** Where the parts are joined: a store, a pool of workers, and the instances between them. */
 export class Engine {
   readonly executor: Executor;
+  readonly #ownAddress = `${hostname()}:${process.pid}`;
   readonly #options: ResolvedOptions;
   readonly #registry = new JobRegistry();
   readonly #dispatcher: Dispatcher;
@@ -104,37 +107,65 @@ export class Engine {
   readonly #region: Region;
   readonly #submission: Submission;
   readonly #caretaker: Caretaker;
+  readonly #member: ClusterMember | undefined;
   #stage: Stage = "new";
   #problem: unknown;
 
   /** `OPTION_INVALID`, `POOL_SIZE_INVALID`, `JOB_DUPLICATE`. */
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
-    const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions } = this.#options;
-    for (const job of this.#options.jobs) this.#registry.register(job);
-    const address = `${hostname()}:${process.pid}`;
-    const jobs = { get: (id: string) => this.#registry.find(id)?.job };
-    const threads = new ThreadWorker({ clock, logger });
-    const worker = new EmbeddedWorker({
-      jobs,
-      logger,
-      threads,
-      address,
-      maxSubTasks,
-      admitSubTasks: (subTasks, parentName) => this.#admitSubTasks(subTasks, parentName),
-    });
-    const { poolSize, poolSizeMax, domains, stopGraceMs: graceMs } = this.#options;
-    this.#dispatcher = new Dispatcher({ clock, logger, worker, poolSize, poolSizeMax, domains, graceMs });
+    const { storage: store, clock, random, logger, cluster, domains, jobs, workflows } = this.#options;
+    for (const job of jobs) this.#registry.register(job);
+    this.#dispatcher = this.#makeDispatcher();
+    const dispatcher = this.#dispatcher;
+    this.#member =
+      cluster && new ClusterMember({ options: cluster, store, clock, random, logger, dispatcher, domains });
     this.executor = new Executor({
-      dispatcher: this.#dispatcher,
+      dispatcher,
       registry: this.#registry,
       clock,
       random,
       refuseUnlessStarted: () => this.#refuseIfNew(),
+      ...(this.#member !== undefined && { shared: this.#member }),
     });
     const expressions = new Expressions();
     this.#definitions = new Definitions(store);
-    this.#region = new Region(1, {
+    this.#region = this.#makeRegion(expressions);
+    this.#member?.attach(this.#region);
+    this.#submission = new Submission({
+      definitions: this.#definitions,
+      registry: this.#registry,
+      expressions,
+      hasDomain: (domain) => dispatcher.hasDomain(domain),
+      workflows,
+    });
+    this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
+  }
+
+  #makeDispatcher(): Dispatcher {
+    const { clock, logger, maxSubTasks, poolSize, poolSizeMax, domains, stopGraceMs, cluster } = this.#options;
+    const worker = new EmbeddedWorker({
+      jobs: { get: (id) => this.#registry.find(id)?.job },
+      logger,
+      threads: new ThreadWorker({ clock, logger }),
+      address: () => this.#address(),
+      maxSubTasks,
+      admitSubTasks: (subTasks, parentName) => this.#admitSubTasks(subTasks, parentName),
+    });
+    const shared = cluster !== undefined && {
+      sharedDomains: true,
+      mayStart: (): boolean => this.#member?.isLeaseValid() ?? false,
+      onDemand: (domain: string): void => this.#member?.wantsSlots(domain),
+    };
+    return new Dispatcher({ clock, logger, worker, poolSize, poolSizeMax, domains, graceMs: stopGraceMs, ...shared });
+  }
+
+  #makeRegion(expressions: Expressions): Region {
+    const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions, cluster } = this.#options;
+    return new Region({
+      shardCount: cluster?.shards ?? 1,
+      laneCount: 1,
+      ...(this.#member !== undefined && { cluster: this.#member }),
       store,
       clock,
       random,
@@ -143,25 +174,25 @@ export class Engine {
       definitions: this.#definitions,
       expressions,
       limits: { subTasksMax: maxSubTasks, interruptionsMax: maxInterruptions },
-      owner: address,
+      owner: () => this.#address(),
       resolveJob: (definition, params) => this.#resolveJob(definition, params),
-      onHealth: (_shard, problem) => this.#onHealth(problem),
-      onFenced: (_shard, error) => this.#onFenced(error),
+      inputOf: (order, machine) => {
+        const fullFor = (workflow: string): number | undefined => this.#region.fullFor(workflow);
+        return inputOf(order as Order, machine, { registry: this.#registry, fullFor });
+      },
+      answer: (question, actor) => {
+        const waitingFor = ({ machine }: InstanceActor, task: number): string | undefined =>
+          this.#waitingFor(machine, task);
+        return answerOf(question as Question, actor, { now: () => clock.now(), waitingFor });
+      },
+      onHealth: (problem) => this.#onHealth(problem),
+      onFenced: (shard, error) => this.#onFenced(shard, error),
     });
-    this.#submission = new Submission({
-      definitions: this.#definitions,
-      registry: this.#registry,
-      expressions,
-      hasDomain: (domain) => this.#dispatcher.hasDomain(domain),
-      workflows: this.#options.workflows,
-    });
-    this.#caretaker = new Caretaker({
-      region: this.#region,
-      store,
-      clock,
-      logger,
-      options: this.#options,
-    });
+  }
+
+  /** As whom it owns shards and runs jobs. */
+  #address(): string {
+    return this.#member?.id ?? this.#ownAddress;
   }
 
   /** Unfinished instances of an earlier run go on by themselves. `ENGINE_STATE`, and the store's own errors. */
@@ -177,8 +208,9 @@ export class Engine {
       throw error;
     }
     try {
+      await this.#settleShardCount();
       await syncJobs({ registry: this.#registry, store, logger, now: clock.now() });
-      await this.#region.open();
+      await (this.#member ?? this.#region).open();
     } catch (error) {
       // As long as nothing runs, the next start finds everything as this one did.
       this.#stage = this.#dispatcher.waitingCount + this.#dispatcher.runningCount === 0 ? "new" : "stopped";
@@ -199,11 +231,19 @@ export class Engine {
     if (!this.#dispatcher.isShutDown) await this.executor.shutdown();
     try {
       if (this.#problem !== undefined) this.#region.giveUp();
-      await this.#region.close();
+      await (this.#member ?? this.#region).close();
     } finally {
       this.#stage = "stopped";
       await this.#options.storage.close();
     }
+  }
+
+  async #settleShardCount(): Promise<void> {
+    const wanted = this.#options.cluster?.shards ?? 1;
+    const settled = await this.#options.storage.settleShardCount(wanted);
+    if (settled === wanted) return;
+    const way = this.#options.cluster === undefined ? "it belongs to a cluster" : `set cluster.shards to ${settled}`;
+    throw new EngineError("OPTION_INVALID", `the store was made with ${settled} shards, not ${wanted}: ${way}`);
   }
 
   /** Returns the job's id: its name and a hash of its parameters. `JOB_DUPLICATE`, `JOB_INVALID`. */
@@ -246,9 +286,9 @@ export class Engine {
   async getWorkflowController(instanceId: string): Promise<WorkflowController> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
-    const { machine, definition } = await this.#region.ask(instanceId, (_, actor) => actor);
-    const { name, spec } = definition;
-    return this.#controller(instanceId, Workflow.fromJSON(spec, { name }), machine);
+    const { workflow, version } = await this.#ask(instanceId, "identity");
+    const { name, spec } = await this.#definitions.load(workflow, version);
+    return this.#controller(instanceId, Workflow.fromJSON(spec, { name }), this.#region.peek(instanceId));
   }
 
   #controller(instanceId: string, definition: Workflow, machine: DagMachine | undefined): WorkflowController {
@@ -259,27 +299,22 @@ export class Engine {
   async awaitWorkflowInstance(instanceId: string): Promise<Record<string, unknown>> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
-    const actor = await this.#region.awaitEnd(instanceId);
-    const { status, reason } = actor.machine.state;
-    if (status === "Failed") throw new WorkflowFailed(instanceId, reason, failedTasks(actor.machine));
+    const end = (await this.#region.awaitEnd(instanceId, "end" satisfies Question)) as Answers["end"];
+    const { key, status, reason, outputs } = end;
+    if (status === "Failed") throw new WorkflowFailed(instanceId, reason, end.failedTasks);
     if (status === "Terminated") throw new WorkflowTerminated(instanceId, reason);
-    const outputs = actor.outputs();
-    const read = (refs: readonly number[]): Promise<string[]> => this.#options.storage.readPayloads(actor.key, refs);
+    const read = (refs: readonly number[]): Promise<string[]> => this.#options.storage.readPayloads(key, refs);
     return parseTexts(textsAtHand(outputs) ?? (await readTexts(outputs, read)));
   }
 
   /** `INSTANCE_UNKNOWN`. */
   getWorkflowInstanceStatus(instanceId: string): Promise<InstanceView> {
-    return this.#ask(instanceId, (machine) => viewInstance(machine, (task) => this.#waitingFor(machine, task)));
+    return this.#ask(instanceId, "status");
   }
 
   /** Where an instance stands, readable at any time: completed and running tasks, the DAG, the context. */
   async getWorkflowInstanceBreakpoint(instanceId: string): Promise<Breakpoint> {
-    const { view, context, key } = await this.#ask(instanceId, (machine) => ({
-      view: viewBreakpoint(machine, this.#options.clock.now()),
-      context: Object.fromEntries(machine.state.context.entries),
-      key: machine.address.key,
-    }));
+    const { key, context, ...view } = await this.#ask(instanceId, "breakpoint");
     const texts = await readTexts(context, (refs) => this.#options.storage.readPayloads(key, refs));
     return { ...view, context: parseTexts(texts) };
   }
@@ -289,7 +324,7 @@ export class Engine {
     instanceId: string,
     page: { afterTurn?: number; limit?: number } = {},
   ): Promise<HistoryEntry[]> {
-    const key = await this.#ask(instanceId, (machine) => machine.address.key);
+    const { key } = await this.#ask(instanceId, "identity");
     checkPage(page);
     const { afterTurn = -1, limit = 1000 } = page;
     const rows = await this.#options.storage.readHistory(key, { afterTurn, limit });
@@ -310,67 +345,52 @@ export class Engine {
 
   /** `INSTANCE_STATE`, like all operations that the instance's state does not allow. */
   pauseWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#tell(instanceId, () => ({ type: "PauseWorkflow" }));
+    return this.#tell(instanceId, { type: "pause" });
   }
 
   /** Also brings a parked instance back into service. */
-  async resumeWorkflowInstance(instanceId: string): Promise<void> {
-    this.#refuseUnlessUp();
-    checkInstanceId(instanceId);
-    if (this.#region.isParked(instanceId)) return await this.#region.unpark(instanceId);
-    await this.#tell(instanceId, () => ({ type: "ResumeWorkflow" }));
+  resumeWorkflowInstance(instanceId: string): Promise<void> {
+    return this.#tell(instanceId, { type: "resume" }, { unparks: true });
   }
 
-  terminateWorkflowInstance(instanceId: string, reason = "terminated by user"): Promise<void> {
-    return this.#tell(instanceId, () => {
-      checkReason(reason);
-      return { type: "CancelWorkflow", reason };
-    });
+  async terminateWorkflowInstance(instanceId: string, reason = "terminated by user"): Promise<void> {
+    checkReason(reason);
+    await this.#tell(instanceId, { type: "terminate", reason });
   }
 
   /** Failed, stopped and canceled tasks of an ended instance run again; successful ones stay. */
   retryWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#reopen(instanceId, () => ({ type: "RetryWorkflow" }));
+    return this.#tell(instanceId, { type: "retry" });
   }
 
   /** The task and all that comes after it run again, with other parameters if given. */
-  rerunWorkflowInstance(instanceId: string, taskName: string, options: { params?: unknown } = {}): Promise<void> {
-    return this.#reopen(instanceId, (machine) => {
-      const task = numberOf(machine, taskName);
-      if (options.params === undefined) return { type: "RerunWorkflow", task };
-      return { type: "RerunWorkflow", task, params: this.#paramsText(machine, task, options.params) };
-    });
+  async rerunWorkflowInstance(instanceId: string, taskName: string, options: { params?: unknown } = {}): Promise<void> {
+    const params = options.params === undefined ? {} : { params: textOfParams(taskName, options.params) };
+    await this.#tell(instanceId, { type: "rerun", task: taskName, ...params });
   }
 
   /** A failed task counts as succeeded, with the given output; the instance goes on by itself. */
-  succeedTask(instanceId: string, taskName: string, output?: unknown): Promise<void> {
-    return this.#reopen(instanceId, (machine) => {
-      const text = toJsonText(output, `the output for task "${taskName}"`);
-      return { type: "SucceedNode", task: numberOf(machine, taskName), ...(text !== undefined && { output: text }) };
-    });
+  async succeedTask(instanceId: string, taskName: string, output?: unknown): Promise<void> {
+    const text = toJsonText(output, `the output for task "${taskName}"`);
+    await this.#tell(instanceId, { type: "succeed", task: taskName, ...(text !== undefined && { output: text }) });
   }
 
   /** A failed task counts as skipped; the instance goes on by itself. */
   skipTask(instanceId: string, taskName: string): Promise<void> {
-    return this.#reopen(instanceId, (machine) => ({ type: "SkipNode", task: numberOf(machine, taskName) }));
+    return this.#tell(instanceId, { type: "skip", task: taskName });
   }
 
   /** Top-level keys overwrite, null removes. `CONTEXT_TOO_LARGE`. */
-  updateContext(instanceId: string, patch: Readonly<Record<string, unknown>>): Promise<void> {
-    return this.#tell(instanceId, () => {
-      checkPatch(patch);
-      const removed = Object.keys(patch).filter((key) => patch[key] === null);
-      const texts = jsonTexts(patch, "the context");
-      return { type: "UpdateContext", patch: { ...texts, ...Object.fromEntries(removed.map((key) => [key, null])) } };
-    });
+  async updateContext(instanceId: string, patch: Readonly<Record<string, unknown>>): Promise<void> {
+    checkPatch(patch);
+    const removed = Object.keys(patch).filter((key) => patch[key] === null);
+    const texts = { ...jsonTexts(patch, "the context"), ...Object.fromEntries(removed.map((key) => [key, null])) };
+    await this.#tell(instanceId, { type: "update-context", patch: texts });
   }
 
   /** Only while the task is `Pending`: `TASK_STATE`. */
-  updateTaskParams(instanceId: string, taskName: string, params: unknown): Promise<void> {
-    return this.#tell(instanceId, (machine) => {
-      const task = numberOf(machine, taskName);
-      return { type: "UpdateParams", task, params: this.#paramsText(machine, task, params) };
-    });
+  async updateTaskParams(instanceId: string, taskName: string, params: unknown): Promise<void> {
+    await this.#tell(instanceId, { type: "update-params", task: taskName, params: textOfParams(taskName, params) });
   }
 
   /** A task joins a running instance: it waits for its parent, and what comes after the parent waits for it. */
@@ -378,7 +398,7 @@ export class Engine {
     this.#refuseUnlessUp();
     const [node] = await this.#admitSubTasks([subTaskNode(task, parentName)], parentName);
     assert(node !== undefined, "a sub-task that is admitted is given back");
-    await this.#tell(instanceId, (machine) => ({ type: "AddSubTask", parent: numberOf(machine, parentName), node }));
+    await this.#tell(instanceId, { type: "add-sub-task", parent: parentName, node });
   }
 
   /** Removes ended instances and everything about them, all lives of an id; gives back how many. `INSTANCE_STATE` for one that has not ended. */
@@ -402,10 +422,7 @@ export class Engine {
   /** An id that was used again has several lives. */
   async #purgeNewest(instanceId: string): Promise<void> {
     for (;;) {
-      const { key, status } = await this.#ask(instanceId, ({ address, state }) => ({
-        key: address.key,
-        status: state.status,
-      }));
+      const { key, status } = await this.#ask(instanceId, "identity");
       if (!hasEnded(status)) {
         throw new EngineError(
           "INSTANCE_STATE",
@@ -433,6 +450,17 @@ export class Engine {
     });
   }
 
+  /** All members of the cluster, as this one sees them. Empty where there is none. */
+  members(): MemberView[] {
+    return this.#member?.members() ?? [];
+  }
+
+  /** Calls back when members come, go, are silent or take over. Gives back how to stop it. */
+  onMemberEvent(listener: (event: MemberEvent) => void): () => void {
+    checkListener(listener);
+    return this.#member?.onEvent(listener) ?? (() => undefined);
+  }
+
   get health(): Health {
     const { unfinished, inMemory, parked, droppedReports, stuck } = this.#region.counts;
     const isUp = this.#stage === "up";
@@ -449,30 +477,17 @@ export class Engine {
     };
   }
 
-  async #ask<T>(instanceId: string, query: (machine: DagMachine) => T): Promise<T> {
+  async #ask<Q extends Question>(instanceId: string, question: Q): Promise<Answers[Q]> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
-    return await this.#region.ask(instanceId, query);
+    return (await this.#region.ask(instanceId, question)) as Answers[Q];
   }
 
-  async #tell(instanceId: string, input: (machine: DagMachine) => Input): Promise<void> {
+  async #tell(instanceId: string, order: Order, options?: { unparks: boolean }): Promise<void> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
     if (this.#problem !== undefined) throw this.#unavailable();
-    await this.#region.tell(instanceId, input);
-  }
-
-  /** A workflow's maximum of concurrent instances holds for reopened ones too. */
-  async #reopen(instanceId: string, input: (machine: DagMachine) => Input): Promise<void> {
-    await this.#tell(instanceId, (machine) => {
-      const { workflow, status } = machine.state;
-      const running = hasEnded(status) ? this.#region.fullFor(workflow) : undefined;
-      if (running === undefined) return input(machine);
-      throw new EngineError(
-        "INSTANCE_STATE",
-        `cannot reopen instance "${instanceId}": ${running} instances of workflow "${workflow}" run, which is its maximum`,
-      );
-    });
+    await this.#region.tell(instanceId, order, options);
   }
 
   /** What sub-tasks nest is durable before an instance refers to it. */
@@ -480,17 +495,6 @@ export class Engine {
     const { nodes, definitions } = await this.#submission.admit(subTasks, parentName);
     await this.#region.saveDefinitions(definitions);
     return nodes;
-  }
-
-  /** Empty where the task is to have none. */
-  #paramsText(machine: DagMachine, task: number, params: unknown): string {
-    const definition = machine.state.definition(task);
-    const { name: taskName, kind } = definition;
-    if (kind !== "job")
-      throw new EngineError("TASK_INVALID", `task ${shown(taskName)} runs no job, so it has no params to update`);
-    const text = toJsonText(params, `params for task ${shown(taskName)}`);
-    const { job } = this.#registry.resolve({ ...definition, params: text });
-    return paramsText({ taskName, job, params }) ?? "";
   }
 
   /** A job that is not here keeps its name: the task waits for it, visibly. */
@@ -533,7 +537,8 @@ export class Engine {
     if (this.#stage === "stopping") this.#region.giveUp();
   }
 
-  #onFenced(error: unknown): void {
+  #onFenced(shard: number, error: unknown): void {
+    if (this.#member !== undefined) return this.#member.lostShard(shard);
     this.#problem = error;
     this.#dispatcher.pauseDispatch();
     this.#options.logger.error(
@@ -552,10 +557,7 @@ export class Engine {
   }
 }
 
-function numberOf(machine: DagMachine, taskName: string): number {
-  const task = machine.state.find(taskName);
-  if (task !== undefined) return task;
-  const names = taskNumbers(machine).map((number) => machine.state.definition(number).name);
-  const hint = didYouMean(taskName, names);
-  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task ${shown(taskName)}${hint}`);
+/** Empty for none. */
+function textOfParams(taskName: string, params: unknown): string {
+  return toJsonText(params, `params for task ${shown(taskName)}`) ?? "";
 }

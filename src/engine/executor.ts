@@ -10,6 +10,12 @@ import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Reply } from "../runtime/message.ts";
+import type { DomainRow } from "../stores/store.ts";
+
+/** Domains whose size is a limit over all members. */
+export interface SharedDomains {
+  setDomain(domain: DomainRow): Promise<void>;
+}
 
 /** The pool in which tasks run: its size, its domains, and a way to run a single task that belongs to no workflow. */
 export class Executor {
@@ -18,6 +24,7 @@ export class Executor {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #refuseUnlessStarted: () => void;
+  readonly #shared: SharedDomains | undefined;
   readonly #pending = new Map<string, Reply<unknown>>();
   /** Nobody keeps a record of a start, and only instances withdraw their tasks. */
   readonly #owner: TaskOwner = {
@@ -34,12 +41,15 @@ export class Executor {
     random: Random;
     /** `ENGINE_STATE` before the engine is started. */
     refuseUnlessStarted: () => void;
+    /** In a cluster. */
+    shared?: SharedDomains;
   }) {
     this.#dispatcher = parts.dispatcher;
     this.#registry = parts.registry;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#refuseUnlessStarted = parts.refuseUnlessStarted;
+    this.#shared = parts.shared;
   }
 
   get poolSize(): number {
@@ -51,9 +61,14 @@ export class Executor {
     this.#dispatcher.setPoolSize(size);
   }
 
-  /** `DOMAIN_UNKNOWN`, `POOL_SIZE_INVALID`. */
-  setDomainPoolSize(domain: string, size: number): void {
+  /**
+   * `DOMAIN_UNKNOWN`, `POOL_SIZE_INVALID`. In a cluster the size is a limit over all members, and set when the promise
+   * resolves.
+   */
+  setDomainPoolSize(domain: string, size: number): void | Promise<void> {
     this.#dispatcher.setDomainPoolSize(domain, size);
+    const priority = this.#dispatcher.listDomains().find((each) => each.domain === domain)?.priority ?? 0;
+    return this.#shared?.setDomain({ name: domain, size, priority });
   }
 
   /** `DOMAIN_UNKNOWN`. */
@@ -116,7 +131,9 @@ export class Executor {
       instanceId: id,
       workflowName: "",
       taskName: task.name,
+      task: 0,
       attempt: 1,
+      generation: 1,
       job: this.#jobOf(task, node.nodeParams),
       params: node.nodeParams ?? "",
       domain: task.domain ?? "default",
@@ -124,6 +141,8 @@ export class Executor {
       successors: 0,
       timeoutMs: task.timeoutSeconds * 1000,
       interruptions: 0,
+      isCautious: false,
+      confirmStart: () => Promise.resolve(),
       inputs: () => ({ context: {}, outputs: {} }),
       owner: this.#owner,
     };

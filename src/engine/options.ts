@@ -12,6 +12,7 @@ import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import { defaultLimits } from "../kernel/machine.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import type { Store } from "../stores/store.ts";
+import { type ClusterOptions, type ResolvedClusterOptions, resolveClusterOptions } from "./cluster-options.ts";
 import { stderrLogger } from "./stderr-logger.ts";
 import { systemClock } from "./system-clock.ts";
 import { SystemRandom } from "./system-random.ts";
@@ -38,8 +39,10 @@ export interface EngineOptions {
   readonly stuckMs?: number;
   /** How long ended instances are kept, by status; 0 means for ever. Default 7 days. */
   readonly retentionMs?: Partial<Readonly<Record<EndStatus, number>>>;
-  /** How long `stop()` waits for jobs to settle after they got the signal. Default 5 seconds. */
+  /** How long `stop()` waits for jobs to settle after they got the signal. Default 5 seconds, in a cluster 3. */
   readonly stopGraceMs?: number;
+  /** Makes the engine one of several on the same store. */
+  readonly cluster?: ClusterOptions;
   /** Default: warnings and errors, as JSON lines on standard error. */
   readonly logger?: Logger;
   /** For tests: who owns time and chance. */
@@ -47,8 +50,9 @@ export interface EngineOptions {
   readonly random?: Random;
 }
 
-export type ResolvedOptions = Required<Omit<EngineOptions, "retentionMs">> & {
+export type ResolvedOptions = Required<Omit<EngineOptions, "retentionMs" | "cluster">> & {
   readonly retentionMs: Readonly<Record<EndStatus, number>>;
+  readonly cluster: ResolvedClusterOptions | undefined;
 };
 
 const minuteMs = 60_000;
@@ -58,7 +62,7 @@ const sevenDaysMs = 7 * 24 * 60 * minuteMs;
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   checkNames(options);
   // A setting that is there but undefined is not given.
-  const { retentionMs, ...given } = Object.fromEntries(
+  const { retentionMs, cluster, ...given } = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as unknown as EngineOptions;
   const resolved: ResolvedOptions = {
@@ -71,11 +75,12 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     maxInterruptions: defaultLimits.interruptionsMax,
     idleMs: 30 * minuteMs,
     stuckMs: 60 * minuteMs,
-    stopGraceMs: 5000,
+    stopGraceMs: cluster === undefined ? 5000 : 3000,
     logger: stderrLogger,
     clock: systemClock,
     random: new SystemRandom(),
     ...given,
+    cluster: cluster && resolveClusterOptions(cluster),
     retentionMs: { Success: sevenDaysMs, Failed: sevenDaysMs, Terminated: sevenDaysMs, ...retentionMs },
   };
   checkOptions(resolved);
@@ -95,6 +100,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   stuckMs: true,
   retentionMs: true,
   stopGraceMs: true,
+  cluster: true,
   logger: true,
   clock: true,
   random: true,
@@ -115,6 +121,9 @@ function checkNames(options: unknown): void {
 function checkOptions(options: ResolvedOptions): void {
   if (typeof options.storage?.commit !== "function") {
     throw invalid("storage", 'must be a store, such as sqlite("./heddle.db") from "heddle/sqlite"');
+  }
+  if (options.cluster !== undefined && !options.storage.isShared) {
+    throw invalid("cluster", "needs a store that several members can open; an embedded one belongs to one process");
   }
   checkParts(options);
   for (const name of ["maxSubTasks", "maxInterruptions"] as const) {

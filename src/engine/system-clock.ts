@@ -6,6 +6,7 @@ const delayMsMax = 2 ** 31 - 1;
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   soon: (callback) => void setImmediate(callback),
   after: (delayMs, callback) => new SystemTimer(delayMs, callback),
 };

@@ -8,8 +8,8 @@ import type { EndStatus } from "./status.ts";
 /** What may be said to an instance. Each is consumed in a turn, in order of arrival. */
 export type Input =
   | StartWorkflow
-  /** A place became free for an instance that waited above its workflow's maximum. */
-  | { readonly type: "AdmitWorkflow" }
+  /** A place became free for an instance that waited above its workflow's maximum; or none ever will. */
+  | { readonly type: "AdmitWorkflow"; readonly refusal?: Refusal }
   | { readonly type: "PauseWorkflow" }
   | { readonly type: "ResumeWorkflow" }
   | { readonly type: "CancelWorkflow"; readonly reason: string }
@@ -43,7 +43,13 @@ export interface StartWorkflow {
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
   /** Above the workflow's maximum: wait, or end at once with this reason. */
-  readonly admission: "run" | "queue" | { readonly refuse: "skip" | "fail"; readonly reason: string };
+  readonly admission: "run" | "queue" | Refusal;
+}
+
+/** Above the workflow's maximum: the instance ends at once, as skipped or as failed. */
+export interface Refusal {
+  readonly refuse: "skip" | "fail";
+  readonly reason: string;
 }
 
 /** From the parent when its nested node is retried, which gives the new attempt to report to; otherwise from a user. */

@@ -1,14 +1,17 @@
 import type { Clock } from "../base/clock.ts";
 import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import { type Changes, noChanges, type ShardClaim, type Store } from "../stores/store.ts";
+import { type Batch, type Changes, Fenced, noChanges, type Store } from "../stores/store.ts";
+import type { Pen } from "./pen.ts";
 
 /** Something that wants to be durable together with others: an instance's turn, or a change of the shard's own. */
 export interface Commitment {
+  /** Of the shard it belongs to. */
+  readonly pen: Pen;
   addTo(changes: Changes): void;
 }
 
-/** A commitment that the store will never take, and what it said. */
+/** A commitment that was not written and never will be, and why: the store refuses it, or its shard is lost. */
 export interface Rejected<C> {
   readonly commitment: C;
   readonly error: unknown;
@@ -19,38 +22,31 @@ const backoffMsFirst = 50;
 const backoffMsMax = 5000;
 
 /**
- * The only one who waits for the store. Many commitments share one commit; an unclear answer is answered by the same
- * commit again, under the same number, for as long as it takes; a refusal of the data is narrowed down to the one
- * commitment that causes it.
+ * The only one who waits for the store. Commitments of several shards share one commit; an unclear answer is answered
+ * by the same commit again, under the same numbers, for as long as it takes; a shard that turns out to be lost is left
+ * out of the next try; a refusal of the data is narrowed down to the one commitment that causes it.
+ *
+ * Leaving a shard out is safe: if the commit had landed, the numbers of the others say so.
  */
 export class Committer {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #shard: number;
-  readonly #epoch: number;
   readonly #onHealth: (problem: unknown) => void;
-  #number: number;
+  #batches = 0;
   #failing = false;
   #givenUp = false;
-  lastKey: number;
 
   constructor(options: {
     store: Store;
     clock: Clock;
     logger: Logger;
-    shard: number;
-    claim: ShardClaim;
     /** Told the problem once the quick tries are used up, and undefined when the store is back. */
     onHealth: (problem: unknown) => void;
   }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#shard = options.shard;
-    this.#epoch = options.claim.epoch;
-    this.#number = options.claim.batch;
-    this.lastKey = options.claim.lastKey;
     this.#onHealth = options.onHealth;
   }
 
@@ -59,78 +55,83 @@ export class Committer {
     this.#givenUp = true;
   }
 
-  /**
-   * Durable when it resolves, but for those it gives back. `STORE_FENCED`: the shard is lost, nothing was written.
-   * `STORE_UNAVAILABLE` only after `giveUp`.
-   */
-  async commit<C extends Commitment>(commitments: readonly C[], changes: Changes): Promise<Rejected<C>[]> {
-    for (const commitment of commitments) commitment.addTo(changes);
+  /** Durable when it resolves, but for those it gives back. `STORE_UNAVAILABLE` only after `giveUp`. */
+  async commit<C extends Commitment>(commitments: readonly C[]): Promise<Rejected<C>[]> {
     try {
-      await this.#send(changes, false);
+      await this.#send(commitments, false);
       return [];
     } catch (error) {
-      if (!hasCode(error, "STORE_DATA") || commitments.length === 0) throw error;
-      const rejected = await this.#narrow(commitments, error);
-      const { outboxAcked, marks } = changes;
-      if (outboxAcked.length + marks.length > 0) await this.#send({ ...noChanges(), outboxAcked, marks }, false);
-      return rejected;
+      if (error instanceof Fenced) return await this.#leaveOut(commitments, error);
+      if (hasCode(error, "STORE_DATA")) return await this.#narrow(commitments, error);
+      throw error;
     }
   }
 
-  /** The owner's last word. */
-  async close(changes: Changes): Promise<void> {
-    await this.#send(changes, true);
+  /** The owner's last word: it gives the shard up. */
+  async release(commitment: Commitment): Promise<void> {
+    await this.#send([commitment], true);
+  }
+
+  async #leaveOut<C extends Commitment>(commitments: readonly C[], error: Fenced): Promise<Rejected<C>[]> {
+    const isLost = ({ pen }: C): boolean => error.shards.includes(pen.shard);
+    const rejected = commitments.filter(isLost).map((commitment) => ({ commitment, error }));
+    const kept = commitments.filter((commitment) => !isLost(commitment));
+    return kept.length === 0 ? rejected : [...rejected, ...(await this.commit(kept))];
   }
 
   /** One of these is to blame, or the only one is. Each half is tried by itself. */
   async #narrow<C extends Commitment>(commitments: readonly C[], error: unknown): Promise<Rejected<C>[]> {
     if (commitments.length === 1) return commitments.map((commitment) => ({ commitment, error }));
     const middle = Math.ceil(commitments.length / 2);
-    const first = await this.commit(commitments.slice(0, middle), noChanges());
-    const second = await this.commit(commitments.slice(middle), noChanges());
+    const first = await this.commit(commitments.slice(0, middle));
+    const second = await this.commit(commitments.slice(middle));
     return [...first, ...second];
   }
 
-  async #send(changes: Changes, clean: boolean): Promise<void> {
-    const batch = {
-      shard: this.#shard,
-      epoch: this.#epoch,
-      number: this.#number + 1,
-      lastKey: this.lastKey,
-      clean,
-      changes,
-    };
+  async #send(commitments: readonly Commitment[], clean: boolean): Promise<void> {
+    const pens = this.#pensOf(commitments);
+    const changes = noChanges();
+    for (const commitment of commitments) commitment.addTo(changes);
+    const batch: Batch = { fences: pens.map((pen) => pen.fence(clean)), changes };
     for (let tries = 1; ; tries++) {
       try {
         await this.#store.commit(batch);
         break;
       } catch (error) {
-        if (hasCode(error, "STORE_DATA")) this.#answered();
-        if (hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA")) throw error;
-        if (this.#givenUp) throw error;
+        const isAnswer = hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA");
+        if (isAnswer) this.#answered();
+        if (isAnswer || this.#givenUp) throw error;
         await this.#backOff(tries, error);
       }
     }
-    this.#number = batch.number;
+    for (const pen of pens) pen.number++;
     this.#answered();
+  }
+
+  #pensOf(commitments: readonly Commitment[]): Pen[] {
+    const batch = ++this.#batches;
+    const pens: Pen[] = [];
+    for (const { pen } of commitments) {
+      if (pen.seenIn === batch) continue;
+      pen.seenIn = batch;
+      pens.push(pen);
+    }
+    return pens;
   }
 
   /** Whatever it said, the store is there. */
   #answered(): void {
     if (!this.#failing) return;
     this.#failing = false;
-    this.#logger.info({ shard: this.#shard }, "the store is back; what was kept in memory is written");
+    this.#logger.info({}, "the store is back; what was kept in memory is written");
     this.#onHealth(undefined);
   }
 
   async #backOff(tries: number, error: unknown): Promise<void> {
-    this.#logger.warn({ shard: this.#shard, tries, error: messageOf(error) }, "a commit failed and is sent again");
+    this.#logger.warn({ tries, error: messageOf(error) }, "a commit failed and is sent again");
     if (tries >= quickTries && !this.#failing) {
       this.#failing = true;
-      this.#logger.error(
-        { shard: this.#shard, error: messageOf(error) },
-        "the store does not take writes; no new work is taken",
-      );
+      this.#logger.error({ error: messageOf(error) }, "the store does not take writes; no new work is taken");
       this.#onHealth(error);
     }
     const delayMs = Math.min(backoffMsFirst * 2 ** (tries - 1), backoffMsMax);

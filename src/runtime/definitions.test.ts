@@ -5,6 +5,7 @@ import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import { type DefinitionRow, noChanges } from "../stores/store.ts";
 import { Definitions } from "./definitions.ts";
+import { Pen } from "./pen.ts";
 
 const spec: DagSpec = { nodes: [{ nodeId: 1, nodeName: "a", jobName: "work" }], edges: [] };
 
@@ -24,9 +25,10 @@ describe("definitions", () => {
   });
 
   async function save(row: DefinitionRow): Promise<void> {
-    const { epoch, batch } = await store.claimShard(0, "me");
-    const changes = { ...noChanges(), definitions: [row] };
-    await store.commit({ shard: 0, epoch, number: batch + 1, lastKey: 0, clean: false, changes });
+    const claim = await store.claimShard(0, "me");
+    assert.ok(claim);
+    const fences = [new Pen(0, claim).fence(false)];
+    await store.commit({ fences, changes: { ...noChanges(), definitions: [row] } });
   }
 
   function row(name: string, version: string): DefinitionRow {

@@ -8,7 +8,7 @@ import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import { Phase } from "../kernel/dag/task-state.ts";
 import type { Event, Execution } from "../kernel/event.ts";
-import type { DecisionEvaluated, Outcome } from "../kernel/input.ts";
+import type { DecisionEvaluated, Input, Outcome } from "../kernel/input.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { Turn } from "../kernel/turn.ts";
@@ -17,12 +17,13 @@ import type { Definition } from "./definitions.ts";
 import type { Expressions } from "./expression.ts";
 import { InstanceTaskRun } from "./instance-task-run.ts";
 import { InstanceTurn } from "./instance-turn.ts";
+import type { LaneShard } from "./lane.ts";
 import type { Message, Told } from "./message.ts";
 import { PayloadRows } from "./payload-rows.ts";
 import { allOutputs, type Payloads, parseTexts, predecessorOutputs, readTexts, textsAtHand } from "./task-inputs.ts";
 
 /** What an actor needs of the shard it lives in. */
-export interface ActorHost {
+export interface ActorHost extends LaneShard {
   readonly limits: MachineLimits;
   readonly expressions: Expressions;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
@@ -106,27 +107,31 @@ export class InstanceActor implements TaskOwner {
   }
 
   /**
-   * Hands the dispatcher again what was with it when the earlier life ended. After an unclean end, an attempt whose
-   * start is on record was lost with its process; any other may have been, so it starts cautiously. After a clean end
-   * a recorded start is taken back, or the next crash would count it. Where nothing new is to start, because the
-   * instance pauses or fails, what had not started is taken back too.
+   * Hands the dispatcher again what was with it when the earlier life ended. An attempt whose start is on record is
+   * where `find` says it is. After an unclean end any other may have been lost with its process too, so it starts
+   * cautiously. An attempt that was stopped in good order is taken back, or the next crash would count it. Where nothing
+   * new is to start, because the instance pauses or fails, what had not started is taken back too.
    */
-  resumeTasks(wasClean: boolean): TaskRun[] {
+  resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
     const runs: TaskRun[] = [];
     const { state } = this.machine;
     for (const task of this.machine.decisionsInFlight()) this.decideLater(task, state.attempt(task));
     for (const task of this.machine.jobsInFlight()) {
-      const { generation } = state;
-      const attempt = state.attempt(task);
+      const run = new InstanceTaskRun(this, task, !wasClean);
       const isRunning = state.phase(task) === Phase.running;
-      if (isRunning && !wasClean) {
-        (this.#lostWithProcess ??= new Set()).add(task);
-        this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome: { kind: "lost" } } });
-      } else if (isRunning ? !state.failing : state.pausing || state.failing) {
-        this.tell({ input: { type: "NodesWithdrawn", runs: [{ task, attempt }] } });
-      } else runs.push(new InstanceTaskRun(this, task, !wasClean));
+      const place = isRunning ? find(run, state.record(task)?.worker ?? "") : "stopped";
+      if (place === "here" || place === "elsewhere") continue;
+      if (place === "lost") this.lost(run);
+      else if (isRunning ? !state.failing : state.pausing || state.failing) this.withdrawn(run);
+      else runs.push(run);
     }
     return runs;
+  }
+
+  /** With the process that ran it. */
+  lost({ task, attempt, generation }: InstanceTaskRun): void {
+    (this.#lostWithProcess ??= new Set()).add(task);
+    this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome: { kind: "lost" } } });
   }
 
   /** In the life before this one. A thread that dies takes nobody along, so such a loss is another matter. */
@@ -144,7 +149,7 @@ export class InstanceActor implements TaskOwner {
   /** Nobody waits to hear of it, and the attempt's end says it too: most starts are never told by themselves. */
   started(run: InstanceTaskRun, execution: Required<Execution>): void {
     this.#starts.set(run, execution);
-    this.host.arrived(this, run.confirmStart === undefined ? "later" : "now");
+    this.host.arrived(this, run.isCautious ? "now" : "later");
   }
 
   /** Resolves when the start, told just before, is durable: a question is answered no sooner. */
@@ -154,10 +159,13 @@ export class InstanceActor implements TaskOwner {
     return reply.promise;
   }
 
-  ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution): void {
+  /** A remote worker keeps the result until it is acknowledged: when it is durable. */
+  ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
     this.#starts.delete(run);
     const { task, attempt, generation } = run;
-    this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome, ...execution } });
+    const input: Input = { type: "NodeCompleted", task, attempt, generation, outcome, ...execution };
+    if (acknowledge === undefined) this.tell({ input });
+    else this.tell({ input, reply: { resolve: acknowledge, reject: () => undefined } });
   }
 
   withdrawn({ task, attempt }: InstanceTaskRun): void {
@@ -315,6 +323,12 @@ export class InstanceActor implements TaskOwner {
     return this.#inbox.splice(0);
   }
 }
+
+/**
+ * Where an attempt is whose start is on record: with this member's dispatcher, with another member that will report it,
+ * stopped in good order, or lost.
+ */
+export type FindAttempt = (run: InstanceTaskRun, worker: string) => "here" | "elsewhere" | "stopped" | "lost";
 
 /** A command as it waits for its cause to be durable. */
 export type Effect =

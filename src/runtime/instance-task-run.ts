@@ -17,17 +17,17 @@ export class InstanceTaskRun implements TaskRun {
   readonly timeoutMs: number;
   readonly interruptions: number;
   readonly isLastChance: boolean;
-  readonly confirmStart?: () => Promise<void>;
+  readonly isCautious: boolean;
   readonly owner: TaskOwner;
   readonly task: number;
-  readonly #actor: InstanceActor;
+  readonly actor: InstanceActor;
 
   constructor(actor: InstanceActor, task: number, cautious: boolean) {
     const { machine } = actor;
     const { state } = machine;
     const definition = state.definition(task);
     const record = state.record(task);
-    this.#actor = actor;
+    this.actor = actor;
     this.owner = actor;
     this.task = task;
     this.attempt = record?.attempt ?? 0;
@@ -44,15 +44,19 @@ export class InstanceTaskRun implements TaskRun {
     this.interruptions = record?.interruptions ?? 0;
     const wasLost = cautious || actor.wasLostWithProcess(task);
     this.isLastChance = wasLost && this.interruptions > 0 && this.interruptions >= actor.host.limits.interruptionsMax;
-    if (cautious || this.interruptions > 0) this.confirmStart = () => actor.confirmStart();
+    this.isCautious = cautious || this.interruptions > 0;
   }
 
   /** Read when the attempt starts: a user may change them until then. */
   get params(): string {
-    return this.#actor.paramsOf(this.task);
+    return this.actor.paramsOf(this.task);
+  }
+
+  confirmStart(): Promise<void> {
+    return this.actor.confirmStart();
   }
 
   inputs(): TaskInputs | Promise<TaskInputs> {
-    return this.#actor.inputsOf(this.task);
+    return this.actor.inputsOf(this.task);
   }
 }

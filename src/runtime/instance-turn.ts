@@ -15,6 +15,7 @@ import type {
 import type { Commitment } from "./committer.ts";
 import type { Effect, InstanceActor } from "./instance-actor.ts";
 import type { Asked, Message, Origin, Told } from "./message.ts";
+import type { Pen } from "./pen.ts";
 import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
 
 /** Most turns have most of their lists empty, and one item in the others; a list is made with its first item. */
@@ -34,6 +35,7 @@ export class InstanceTurn implements Commitment {
   #effects: Effect[] | undefined;
   #origins: Origin[] | undefined;
   #outbox: OutboxRow[] | undefined;
+  #keys: string[] | undefined;
   #replies: (() => void)[] | undefined;
   #history: HistoryRow | undefined;
   #instance: InstanceRow | undefined;
@@ -46,6 +48,10 @@ export class InstanceTurn implements Commitment {
     this.actor = actor;
     this.#turn = turn;
     this.#endedBefore = hasEnded(statusBefore);
+  }
+
+  get pen(): Pen {
+    return this.actor.host.pen;
   }
 
   get events(): readonly Event[] {
@@ -102,8 +108,9 @@ export class InstanceTurn implements Commitment {
     (this.#outbox ??= []).push(letter);
   }
 
-  done({ reply, origin }: Told): void {
+  done({ reply, origin, key }: Told): void {
     if (reply !== undefined) this.#tell(() => reply.resolve());
+    if (key !== undefined) (this.#keys ??= []).push(key);
     if (origin !== undefined) (this.#origins ??= []).push(origin);
   }
 
@@ -157,6 +164,9 @@ export class InstanceTurn implements Commitment {
     for (const task of this.#tasks) changes.tasks.push(task);
     for (const payload of this.#payloads) changes.payloads.push(payload);
     for (const letter of this.outbox) changes.outbox.push(letter);
+    for (const each of this.#keys ?? none) {
+      changes.requests.push({ shard: this.pen.shard, key: each, at: this.at, refusal: null });
+    }
   }
 
   /** The turn is durable: the actor is what its rows say. */

@@ -4,9 +4,11 @@ import type { ParentAddress } from "../kernel/address.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
 import type { ChildEnded } from "../kernel/input.ts";
 import { utf8Length } from "../base/utf8.ts";
-import { type Changes, type MarkRow, noChanges, type OutboxRow } from "../stores/store.ts";
+import type { MarkRow, OutboxRow } from "../stores/store.ts";
 import type { Message, Origin } from "./message.ts";
-import { InboundMark, type Letter, type Outbox, type StartChild, type TellParent } from "./outbox.ts";
+import { InboundMark } from "./inbound-mark.ts";
+import type { OwnRows } from "./lane.ts";
+import type { Admit, EnterGate, LeaveGate, Letter, Outbox, StartChild, TellParent } from "./outbox.ts";
 import { readTexts } from "./task-inputs.ts";
 
 /** What the mail room needs of its shard. */
@@ -28,10 +30,11 @@ export interface MailShard {
   tellInstance(id: string, message: Message): Promise<void>;
   /** If the instance is the parent's own child, what it has to tell about its end. */
   childOf(parent: ParentAddress, id: string): Promise<{ end: Letter | undefined } | undefined>;
+  /** What the gate of a workflow has to say to that. */
+  answerForGate(letter: EnterGate | LeaveGate): Promise<Admit[]>;
   /** A commit of the shard's own, when it is its turn. */
-  commit(changes: Changes): Promise<void>;
-  post(row: OutboxRow, letter: Letter): void;
-  acknowledge(source: number, number: number): void;
+  commit(rows: OwnRows): Promise<void>;
+  post(row: OutboxRow): void;
 }
 
 /**
@@ -57,10 +60,16 @@ export class MailRoom {
     return mark;
   }
 
-  receive(row: OutboxRow, letter: Letter): void {
-    this.#handingOn = this.#handingOn
-      .then(() => this.#handOn({ source: row.source, number: row.number }, letter))
-      .catch(this.#logStuck(letter));
+  /** False if a letter that was sent before is missing: it has to be looked for in the store. */
+  receive(row: OutboxRow): boolean {
+    const inbound = this.markOf(row.source);
+    for (const { source, number, body } of inbound.received(row)) {
+      const letter = JSON.parse(body) as Letter;
+      this.#handingOn = this.#handingOn
+        .then(() => this.#handOn({ source, number }, letter))
+        .catch(this.#logStuck(letter));
+    }
+    return !inbound.hasGap;
   }
 
   /** All that came in has been handed on. */
@@ -80,8 +89,6 @@ export class MailRoom {
 
   async #handOn(origin: Origin, letter: Letter): Promise<void> {
     if (this.#shard.isClosed) return;
-    const mark = this.markOf(origin.source);
-    if (!mark.isNew(origin.number)) return this.#shard.acknowledge(origin.source, mark.mark);
     const read = (refs: readonly number[]): Promise<string[]> => this.#shard.readPayloads(letter.from, refs);
     try {
       if (letter.kind === "start-child") {
@@ -90,6 +97,12 @@ export class MailRoom {
         await this.#shard.tellInstance(letter.to, { input: letter.order, origin });
       } else if (letter.kind === "void") {
         await this.#done(origin);
+      } else if (letter.kind === "enter-gate" || letter.kind === "leave-gate") {
+        await this.#done(origin, ...(await this.#shard.answerForGate(letter)));
+      } else if (letter.kind === "admit") {
+        const { refusal } = letter;
+        const input = { type: "AdmitWorkflow", ...(refusal !== undefined && { refusal }) } as const;
+        await this.#shard.tellInstance(letter.to, { input, origin });
       } else await this.#shard.tellInstance(letter.to, { input: await childEnded(letter, read), origin });
     } catch (error) {
       if (isPassing(error)) throw error;
@@ -104,7 +117,7 @@ export class MailRoom {
       committed.catch((error: unknown) => this.#refuse(letter, origin, error)).catch(this.#logStuck(letter));
     } catch (error) {
       const known = hasCode(error, "INSTANCE_EXISTS") ? await this.#shard.childOf(letter.parent, letter.to) : undefined;
-      if (known !== undefined) return await this.#done(origin, known.end);
+      if (known !== undefined) return await this.#done(origin, ...(known.end === undefined ? [] : [known.end]));
       if (isPassing(error)) throw error;
       await this.#answerForChild(letter.parent, origin, error);
     }
@@ -164,21 +177,22 @@ export class MailRoom {
     });
   }
 
-  /** In one commit: the letter is done with, and its answer is on its way. */
-  async #done(origin: Origin, answer?: Letter): Promise<void> {
-    const changes = noChanges();
-    changes.marks.push(...this.consumed([origin]));
-    if (answer === undefined) return await this.#shard.commit(changes);
-    const row = this.#shard.outbox.address(this.#shard.shardOf(answer.to), answer);
-    changes.outbox.push(row);
-    await this.#shard.commit(changes);
-    this.#shard.post(row, answer);
+  /** In one commit: the letter is done with, and what it is answered with is on its way. */
+  async #done(origin: Origin, ...answers: Letter[]): Promise<void> {
+    const outbox: OutboxRow[] = [];
+    await this.#shard.commit(() => {
+      for (const answer of answers) outbox.push(this.#shard.outbox.address(this.#shard.shardOf(answer.to), answer));
+      return { marks: this.consumed([origin]), outbox };
+    });
+    for (const row of outbox) this.#shard.post(row);
   }
 }
 
-/** It says nothing about the letter: the letter comes again at the next start. */
+const passing = ["ENGINE_STATE", "SHARD_MOVED", "MEMBER_LOST", "STORE_FENCED", "STORE_UNAVAILABLE"] as const;
+
+/** It says nothing about the letter: the letter comes again to whoever opens the shard next. */
 function isPassing(error: unknown): boolean {
-  return hasCode(error, "ENGINE_STATE") || hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_UNAVAILABLE");
+  return passing.some((code) => hasCode(error, code));
 }
 
 async function childEnded(

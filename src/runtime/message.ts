@@ -17,6 +17,8 @@ export interface Told {
   readonly reply?: Reply<void>;
   /** From another instance: which of its shard's messages this is. */
   readonly origin?: Origin;
+  /** The same request may come again; written down with what it led to, it is then recognised. */
+  readonly key?: string;
 }
 
 export interface Origin {

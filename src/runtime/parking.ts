@@ -1,24 +1,27 @@
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import { type Changes, type InstanceRow, type MarkRow, noChanges } from "../stores/store.ts";
+import type { InstanceRow, MarkRow } from "../stores/store.ts";
+import type { AttachedAttempts } from "./attached-attempts.ts";
 import { startsOfChildren } from "./children.ts";
 import type { Effect, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
+import type { OwnRows } from "./lane.ts";
 import type { Message, Origin } from "./message.ts";
 import { parkedError, type Residents } from "./residents.ts";
 import type { WakeQueue } from "./wake-queue.ts";
-import type { WorkflowGates } from "./workflow-gate.ts";
 
 /** What parking needs of its shard. */
 export interface ParkingShard {
   readonly logger: Logger;
   readonly dispatcher: Dispatcher;
-  readonly gates: WorkflowGates;
+  readonly attached: AttachedAttempts;
+  /** One that waited for a place, and may have been passed over, waits again. */
+  readonly rejoinGate: (actor: InstanceActor) => Promise<void>;
   readonly residents: Residents;
   readonly wakes: WakeQueue<InstanceEntry>;
   /** A commit of the shard's own, when it is its turn. */
-  readonly commit: (changes: Changes) => Promise<void>;
+  readonly commit: (rows: OwnRows) => Promise<void>;
   /** Letters that will not be read count as read. */
   readonly consumed: (origins: readonly Origin[]) => MarkRow[];
   /** Nobody waits for it any longer; gives back what it had not read. */
@@ -49,10 +52,8 @@ export class Parking {
     const origins = this.#evict(entry, reason);
     if (row === undefined) return;
     try {
-      const changes = noChanges();
-      changes.instances.push({ ...row, parked: reason });
-      changes.marks = this.#shard.consumed(origins);
-      await this.#shard.commit(changes);
+      const instances = [{ ...row, parked: reason }];
+      await this.#shard.commit(() => ({ instances, marks: this.#shard.consumed(origins) }));
     } catch (cause) {
       logger.error({ instanceId, error: messageOf(cause) }, "a parked instance could not be marked in the store");
     }
@@ -67,9 +68,7 @@ export class Parking {
     const { residents, commit, withActor } = this.#shard;
     const entry = residents.get(id);
     if (entry?.parked === undefined) return;
-    const changes = noChanges();
-    changes.instances.push({ ...(await residents.row(entry)), parked: null });
-    await commit(changes);
+    await commit({ instances: [{ ...(await residents.row(entry)), parked: null }] });
     // Another call may have been quicker.
     if (entry.parked === undefined) return;
     entry.parked = undefined;
@@ -79,33 +78,35 @@ export class Parking {
   /** Gives back which letters it will not read. */
   #evict(entry: InstanceEntry, reason: string): Origin[] {
     const { actor } = entry;
-    const { dispatcher, wakes, dismiss } = this.#shard;
+    const { dispatcher, attached, wakes, dismiss } = this.#shard;
     entry.parked = reason;
     wakes.set(entry, undefined);
     const unread = dismiss(entry, parkedError(entry));
     entry.actor = undefined;
+    if (actor !== undefined) attached.forget(actor);
     const runs = [...dispatcher.listWaiting(), ...dispatcher.listRunning()].map(({ run }) => run);
     dispatcher.abort(runs.filter(({ owner }) => owner === actor).map(({ attemptId }) => attemptId));
     return unread.flatMap((message) => ("origin" in message ? message.origin : []));
   }
 
   #goOn(entry: InstanceEntry, actor: InstanceActor): void {
-    const { dispatcher, gates, wakes } = this.#shard;
+    const { dispatcher, wakes } = this.#shard;
     wakes.set(entry, actor.machine.nextWake());
-    for (const run of actor.resumeTasks(false)) dispatcher.enqueue(run);
-    // Nobody gave it a place while it was parked.
-    const { maxInstances } = actor.definition.spec;
-    if (actor.machine.status === "Ready") gates.rejoin(entry.workflow, entry.id, maxInstances);
-    void this.#askChildren(actor);
+    for (const run of actor.resumeTasks(false, () => "lost")) dispatcher.enqueue(run);
+    void this.#askOthers(actor);
   }
 
-  /** Letters that came while it was parked were dropped. Starting a child that is there makes it tell its end again. */
-  async #askChildren(actor: InstanceActor): Promise<void> {
+  /**
+   * Letters that came while it was parked were dropped. Starting a child that is there makes it tell its end again; and
+   * nobody gave it a place.
+   */
+  async #askOthers(actor: InstanceActor): Promise<void> {
     try {
+      if (actor.machine.status === "Ready") await this.#shard.rejoinGate(actor);
       await this.#shard.send(actor, startsOfChildren(actor.machine));
     } catch (error) {
       const fields = { instanceId: actor.id, error: messageOf(error) };
-      this.#shard.logger.error(fields, "the children of an instance could not be asked");
+      this.#shard.logger.error(fields, "an instance that is back in service could not ask what it has missed");
     }
   }
 }

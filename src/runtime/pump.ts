@@ -9,21 +9,20 @@ const turnsPerCommitMax = 5000;
 const bytesPerCommitMax = 4 * 1024 * 1024;
 
 /**
- * Says when a shard opens turns: with everything at hand, as soon as no commit is under way. While one is, messages
- * gather in inboxes; so one turn and one commit carry more, the busier it is.
+ * Says when turns are opened: with everything at hand, as soon as no commit is under way. While one is, messages gather
+ * in inboxes; so one turn and one commit carry more, the busier it is.
  */
 export class Pump {
   readonly #clock: Clock;
   readonly #commitTurns: () => Promise<void>;
   readonly #onLost: (error: unknown) => void;
   /** Actors with something in their inbox, in the order it came. */
-  readonly #dirty: InstanceActor[] = [];
+  #dirty: InstanceActor[] = [];
   /** Those with nothing but what can wait. */
   #later = new Set<InstanceActor>();
   #isLaterArmed = false;
   #underWay: Promise<void> | undefined;
   #isQueued = false;
-  #isStopped = false;
 
   constructor(parts: {
     clock: Clock;
@@ -63,7 +62,7 @@ export class Pump {
     this.#dirty.splice(0, taken);
   }
 
-  /** A commit of the shard's own: it waits until no other is under way. */
+  /** A commit that is no turn's: it waits until no other is under way. */
   async alone<T>(commit: () => Promise<T>): Promise<T> {
     while (this.#underWay !== undefined) await this.#underWay;
     const done = commit();
@@ -74,19 +73,19 @@ export class Pump {
     return await done;
   }
 
-  /** Everything told so far is durable when it resolves. */
-  async flush(): Promise<void> {
+  /** Everything told so far to those it concerns is durable when it resolves. */
+  async flush(concerns: (actor: InstanceActor) => boolean): Promise<void> {
     this.#flushLater();
-    while (this.#dirty.length > 0 || this.#underWay !== undefined) {
+    while (this.#underWay !== undefined || this.#dirty.some(concerns)) {
       await (this.#underWay ?? this.#run());
       this.#flushLater();
     }
   }
 
-  stop(): void {
-    this.#isStopped = true;
-    this.#dirty.length = 0;
-    this.#later.clear();
+  /** These have no further turn. */
+  forget(which: (actor: InstanceActor) => boolean): void {
+    this.#dirty = this.#dirty.filter((actor) => !which(actor));
+    for (const actor of this.#later) if (which(actor)) this.#later.delete(actor);
   }
 
   #armLater(): void {
@@ -105,11 +104,11 @@ export class Pump {
   }
 
   #queue(): void {
-    if (this.#isQueued || this.#underWay !== undefined || this.#isStopped) return;
+    if (this.#isQueued || this.#underWay !== undefined) return;
     this.#isQueued = true;
     this.#clock.soon(() => {
       this.#isQueued = false;
-      if (this.#underWay === undefined && !this.#isStopped) void this.#run();
+      if (this.#underWay === undefined) void this.#run();
     });
   }
 

@@ -1,18 +1,61 @@
-import { messageOf } from "../base/error.ts";
+import { assert, unreachable } from "../base/assert.ts";
+import { EngineError, type ErrorCode, hasCode, messageOf } from "../base/error.ts";
+import type { HandledCall } from "../cluster/courier.ts";
+import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Input } from "../kernel/input.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
-import { noChanges, type OutboxRow } from "../stores/store.ts";
+import type { DomainRow, OutboxRow, ShardClaim } from "../stores/store.ts";
+import type { Holders } from "./attached-attempts.ts";
+import type { Call, Hint, StartCall } from "./call.ts";
 import type { Definition } from "./definitions.ts";
+import { nobodyElse } from "./holdings.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
+import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
-import type { Letter } from "./outbox.ts";
 import { Shard, type ShardParts, type StartRequest } from "./shard.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 
-type RegionParts = Omit<ShardParts, "gates" | "shardOf" | "post" | "acknowledge" | "hasSubscribers" | "publish">;
+/** How long an owner holds a question for an instance's end before it says "not yet". */
+const awaitHoldMs = 10_000;
+
+/** How long to wait before reading again from a store that is away. */
+const loadAgainMs = 500;
+
+export interface RegionParts extends Omit<
+  ShardParts,
+  "gates" | "sharesInstances" | "shardOf" | "post" | "hasSubscribers" | "publish" | "onLost" | "holders"
+> {
+  /** How many commits may be under way at a time. */
+  readonly laneCount: number;
+  /** As whom shards are claimed. */
+  owner(): string;
+  /** What a user's order says to an instance. `EngineError` if it makes no sense there. */
+  inputOf(order: unknown, machine: DagMachine): Input;
+  answer(question: unknown, actor: InstanceActor): unknown;
+  /** Why nothing can be written, or undefined when it can again. */
+  onHealth(problem: unknown): void;
+  /** Another owner has a shard. */
+  onFenced(shard: number, error: unknown): void;
+  /** Absent where one member owns every shard. */
+  readonly cluster?: RegionCluster;
+}
+
+/** The other members, as far as a region needs them. */
+export interface RegionCluster {
+  readonly holders: Holders;
+  /** As long as it holds, nobody else can own what this member owns. */
+  isLeaseValid(): boolean;
+  /** Brings a call to the shard's owner, wherever that is, and gives its answer. */
+  call(shard: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown>;
+  /** To the shard's owner, if it is known; it may get lost. */
+  hintOwner(shard: number, hint: Hint): void;
+  /** To the allocator of a domain that is placed on the shard. */
+  reportSlots(shard: Shard, report: SlotReport): Promise<SlotGrant>;
+  resizeDomain(shard: Shard, domain: DomainRow): Promise<void>;
+}
 
 export interface RegionCounts {
   readonly unfinished: number;
@@ -25,26 +68,42 @@ export interface RegionCounts {
 
 export type TurnListener = (turn: CommittedTurn) => void;
 
-/** Where any instance is found: an id belongs to a shard, a shard to its owner. Here one member owns them all. */
+/**
+ * Where any instance is found: an id belongs to a shard, a shard to its owner. One member alone owns all shards; in a
+ * cluster a call goes to the owner wherever that is, is repeated while the shard moves, and carried out once.
+ */
 export class Region {
-  readonly #shards: readonly Shard[];
   readonly #parts: RegionParts;
+  readonly #shardParts: ShardParts;
+  readonly #lanes: readonly Lane[];
+  /** Those that are open here. */
+  readonly #shards: (Shard | undefined)[];
   readonly #gates: WorkflowGates;
   readonly #listeners = new Set<TurnListener>();
+  readonly #problems = new Map<number, unknown>();
+  /** How often everything was lost. What was being opened then is lost too. */
+  #losses = 0;
 
-  constructor(shardCount: number, parts: RegionParts) {
+  constructor(parts: RegionParts) {
     this.#parts = parts;
+    const { shardCount, laneCount } = parts;
+    this.#shards = Array.from({ length: shardCount }, () => undefined);
+    this.#lanes = Array.from({ length: Math.min(laneCount, shardCount) }, (_, lane) => {
+      return new Lane({ ...parts, onHealth: (problem) => this.#onHealth(lane, problem) });
+    });
     this.#gates = new WorkflowGates({
       unfinished: (workflow) => this.#unfinished(workflow),
       admit: (workflow, id) => void this.#admit(workflow, id),
     });
     const listeners = this.#listeners;
-    const shared: ShardParts = {
+    this.#shardParts = {
       ...parts,
       gates: this.#gates,
-      shardOf: (id) => this.#shardNumber(id),
-      post: (row, letter) => this.#post(row, letter),
-      acknowledge: (source, target, number) => this.#shards[source]?.outbox.acknowledged(target, number),
+      sharesInstances: parts.cluster !== undefined,
+      holders: parts.cluster?.holders ?? nobodyElse,
+      shardOf: (id) => this.shardOf(id),
+      post: (row) => this.#post(row),
+      onLost: (shard, error) => this.#onLost(shard, error),
       get hasSubscribers() {
         return listeners.size > 0;
       },
@@ -52,60 +111,148 @@ export class Region {
         for (const listener of listeners) listener(turn);
       },
     };
-    this.#shards = Array.from({ length: shardCount }, (_, number) => new Shard(number, shared));
   }
 
-  /** Takes over every shard; what was unfinished goes on by itself. */
+  // Shards
+
+  /** Takes every shard; what was unfinished goes on by itself. For one member alone. */
   async open(): Promise<void> {
-    const resumes = [];
-    for (const shard of this.#shards) resumes.push(await shard.open());
-    const letters: OutboxRow[] = [];
-    for (const shard of this.#shards) {
-      const marks = new Map(this.#shards.map((target) => [target.number, target.markOf(shard.number)]));
-      letters.push(...(await shard.reopenOutbox(marks)));
+    const shards: Shard[] = [];
+    for (let number = 0; number < this.#shards.length; number++) {
+      const claim = await this.#parts.store.claimShard(number, this.#parts.owner());
+      if (claim === undefined) {
+        throw new EngineError("STORE_LOCKED", `shard ${number} belongs to a member of a cluster that is running`);
+      }
+      const shard = this.#make(number, claim);
+      await shard.load();
+      shards.push(shard);
     }
-    // Only now, when every shard knows which numbers its letters had: a letter that is read may lead to others.
-    for (const resume of resumes) resume();
-    for (const row of letters) this.#post(row, JSON.parse(row.body) as Letter);
+    for (const shard of shards) this.#shards[shard.number] = shard;
+    for (const shard of shards) shard.resume();
+    await this.#fetchLetters(shards);
     await this.#restoreGates();
   }
 
-  async close(): Promise<void> {
-    for (const shard of this.#shards) await shard.close();
+  /** Claims a shard and brings back what was unfinished. `taken`: a living member owns it. */
+  async openShard(number: number): Promise<"open" | "taken"> {
+    const owner = this.#parts.owner();
+    const losses = this.#losses;
+    const isOver = (): boolean => owner !== this.#parts.owner() || losses !== this.#losses;
+    let first: ShardClaim | undefined;
+    for (;;) {
+      try {
+        // Another try has another claim: what the last one may still write must not take up its numbers.
+        const claim = await this.#parts.store.claimShard(number, owner);
+        if (claim === undefined) return "taken";
+        first ??= claim;
+        const { clean, previousOwner } = first;
+        await this.#openClaimed(number, { ...claim, clean, previousOwner }, isOver);
+        return "open";
+      } catch (error) {
+        if (!hasCode(error, "STORE_UNAVAILABLE") || first === undefined || isOver()) throw error;
+        await new Promise<void>((resolve) => this.#parts.clock.after(loadAgainMs, resolve));
+      }
+    }
   }
 
-  giveUp(): void {
-    for (const shard of this.#shards) shard.giveUp();
+  async #openClaimed(number: number, claim: ShardClaim, isOver: () => boolean): Promise<void> {
+    const shard = this.#make(number, claim);
+    try {
+      await shard.load();
+      if (isOver()) throw shardMoved(number);
+    } catch (error) {
+      shard.lose(error);
+      throw error;
+    }
+    this.#shards[number] = shard;
+    shard.resume();
+    void this.fetchLetters([number]);
   }
+
+  /** Gives a shard up in good order. Attempts that run go on, and are reported to whoever owns it next. */
+  async releaseShard(number: number): Promise<void> {
+    const shard = this.#shards[number];
+    this.#shards[number] = undefined;
+    await shard?.close(shardMoved(number));
+  }
+
+  /** This member is no longer who it was: whatever it owned is another's. */
+  loseAll(error: unknown): void {
+    this.#losses++;
+    for (const shard of this.#open()) shard.lose(error);
+  }
+
+  async close(): Promise<void> {
+    for (const shard of this.#open()) {
+      await shard.close(new EngineError("ENGINE_STATE", "the engine was stopped"));
+    }
+  }
+
+  /** Stops waiting for a store that does not come back. */
+  giveUp(): void {
+    for (const lane of this.#lanes) lane.giveUp();
+  }
+
+  /** Of a shard that is open here. */
+  epochOf(number: number): number | undefined {
+    return this.#shards[number]?.pen.epoch;
+  }
+
+  shardOf(id: string): number {
+    return this.#shards.length === 1 ? 0 : fnv1a(id) % this.#shards.length;
+  }
+
+  /** Looks for letters that did not come by themselves. */
+  async fetchLetters(numbers: readonly number[]): Promise<void> {
+    try {
+      await this.#fetchLetters(numbers.flatMap((number) => this.#shards[number] ?? []));
+    } catch (error) {
+      this.#parts.logger.debug({ error: messageOf(error) }, "letters could not be read; the next look will find them");
+    }
+  }
+
+  /** Attempts that others hold, of shards that are open here: those that are lost by now run again. */
+  sweepAttached(): void {
+    for (const shard of this.#open()) shard.attached.sweep();
+  }
+
+  // What may be asked of instances
 
   start(request: StartRequest): Promise<void> {
-    return this.#shardOf(request.id).start(request);
+    if (this.#parts.cluster === undefined) return this.#mustHave(this.shardOf(request.id)).start(request);
+    return this.#startAnywhere(request);
+  }
+
+  async #startAnywhere({ id, isGivenId, reuse, definition, definitions, input }: StartRequest): Promise<void> {
+    await this.saveDefinitions(definitions);
+    const { name: workflow, version } = definition;
+    await this.#call(id, { type: "Start", id, isGivenId, reuse, workflow, version, input });
   }
 
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
-  tell(id: string, input: (machine: DagMachine) => Input): Promise<void> {
-    return this.#shardOf(id).tell(id, input);
+  async tell(id: string, order: unknown, options: { unparks?: boolean } = {}): Promise<void> {
+    await this.#call(id, { type: "Tell", id, order, ...options });
   }
 
-  ask<T>(id: string, query: (machine: DagMachine, actor: InstanceActor) => T): Promise<T> {
-    return this.#shardOf(id).ask(id, query);
+  async ask(id: string, question: unknown): Promise<unknown> {
+    return await this.#call(id, { type: "Ask", id, question });
   }
 
-  awaitEnd(id: string): Promise<InstanceActor> {
-    return this.#shardOf(id).awaitEnd(id);
-  }
-
-  isParked(id: string): boolean {
-    return this.#shardOf(id).isParked(id);
-  }
-
-  unpark(id: string): Promise<void> {
-    return this.#shardOf(id).unpark(id);
+  /** The answer to the question, once the instance has ended. */
+  async awaitEnd(id: string, question: unknown): Promise<unknown> {
+    if (this.#parts.cluster === undefined) {
+      return this.#parts.answer(question, await this.#mustHave(this.shardOf(id)).awaitEnd(id));
+    }
+    for (;;) {
+      const call: Call = { type: "AwaitEnd", id, question };
+      const answer = await this.#call(id, call, { timeoutMs: Infinity });
+      if ((answer as EndAnswer).hasEnded) return (answer as EndAnswer).answer;
+    }
   }
 
   /** Its state in memory, if it is there. */
   peek(id: string): DagMachine | undefined {
-    return this.#shardOf(id).peek(id);
+    return this.#shards[this.shardOf(id)]?.peek(id);
   }
 
   /** How many run, when one more that a user reopens would pass its workflow's maximum. */
@@ -118,12 +265,21 @@ export class Region {
     const now = this.#parts.clock.now();
     const rows = definitions.flatMap((definition) => this.#parts.definitions.unstored(definition, now) ?? []);
     if (rows.length === 0) return;
-    await this.#shards[0]?.commit({ ...noChanges(), definitions: [...new Set(rows)] });
+    await this.#parts.store.saveDefinitions([...new Set(rows)]);
     for (const { name, version } of rows) this.#parts.definitions.stored(name, version);
   }
 
-  /** Of ended instances. Gives back how many are gone. */
+  /** Of ended instances, wherever they live. Gives back how many are gone. */
   async purge(instances: readonly { key: number; id: string }[]): Promise<number> {
+    let gone = 0;
+    for (const [number, group] of Map.groupBy(instances, ({ key }) => shardOfKey(key))) {
+      gone += (await this.#callShard(number, { type: "Purge", instances: group })) as number;
+    }
+    return gone;
+  }
+
+  /** Of ended instances, those that live here. */
+  async purgeOwn(instances: readonly { key: number; id: string }[]): Promise<number> {
     let gone = 0;
     for (const [number, group] of Map.groupBy(instances, ({ key }) => shardOfKey(key))) {
       gone += (await this.#shards[number]?.purge(group)) ?? 0;
@@ -137,12 +293,18 @@ export class Region {
   }
 
   sweep(options: { idleBefore: number; stuckBefore: number }): InstanceEntry[] {
-    return this.#shards.flatMap((shard) => shard.sweep(options));
+    return this.#open().flatMap((shard) => shard.sweep(options));
+  }
+
+  /** Keys of requests that nobody repeats any more. */
+  async forgetRequests(before: number): Promise<void> {
+    if (this.#parts.cluster === undefined) return;
+    for (const shard of this.#open()) await shard.commit({ requestsForgotten: [{ shard: shard.number, before }] });
   }
 
   get counts(): RegionCounts {
     const counts = { unfinished: 0, inMemory: 0, parked: 0, droppedReports: 0, stuck: new Array<string>() };
-    for (const shard of this.#shards) {
+    for (const shard of this.#open()) {
       counts.droppedReports += shard.droppedReports;
       for (const entry of shard.entries) {
         if (!hasEnded(entry.status)) counts.unfinished++;
@@ -154,20 +316,200 @@ export class Region {
     return counts;
   }
 
-  #shardOf(id: string): Shard {
-    return this.#shards[this.#shardNumber(id)] as Shard;
+  // Calls
+
+  #call(id: string, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
+    return this.#callShard(this.shardOf(id), call, options);
   }
 
-  #shardNumber(id: string): number {
-    return this.#shards.length === 1 ? 0 : fnv1a(id) % this.#shards.length;
+  #callShard(number: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
+    const { cluster } = this.#parts;
+    if (cluster !== undefined) return cluster.call(number, call, options);
+    return this.#carryOut(this.#mustHave(number), call, { key: undefined, isFirst: true });
   }
 
-  #post(row: OutboxRow, letter: Letter): void {
-    this.#shards[row.target]?.receive(row, letter);
+  /**
+   * Carries out what another member, or this one, asks of a shard that is open here. `SHARD_MOVED` if it is not, or if
+   * what is in memory may be out of date, because the lease is not valid: the caller asks again, and what was written
+   * is then recognised.
+   */
+  async handle(number: number, { key, isFirst, body }: HandledCall): Promise<unknown> {
+    const shard = this.#shards[number];
+    if (shard === undefined) throw shardMoved(number);
+    const call = body as Call;
+    try {
+      const answer = await this.#carryOutOnce(shard, call, { key, isFirst });
+      if (this.#isLeaseValid()) return answer;
+    } catch (error) {
+      // A repetition that cannot look whether it was carried out before must not say that it was not.
+      const isUnknown = isLoss(error) || (!isFirst && hasCode(error, "STORE_UNAVAILABLE"));
+      if (this.#isLeaseValid() && !isUnknown) throw error;
+    }
+    throw shardMoved(number);
+  }
+
+  /** A repetition that comes while the call is being carried out, by whatever way, waits for the same end. */
+  #carryOutOnce(shard: Shard, call: Call, received: { key: string; isFirst: boolean }): Promise<unknown> {
+    const { key } = received;
+    let done = shard.callsUnderWay.get(key);
+    if (done === undefined) {
+      done = this.#carryOut(shard, call, received).finally(() => shard.callsUnderWay.delete(key));
+      shard.callsUnderWay.set(key, done);
+    }
+    return done;
+  }
+
+  async #carryOut(
+    shard: Shard,
+    call: Call,
+    { key, isFirst }: { key: string | undefined; isFirst: boolean },
+  ): Promise<unknown> {
+    switch (call.type) {
+      case "Start":
+        return await this.#startHere(shard, call, { key, isFirst });
+      case "Tell":
+        return await this.#once(shard, { key, isFirst }, () => this.#tellHere(shard, call, key));
+      case "Ask":
+        return await shard.ask(call.id, (_, actor) => this.#parts.answer(call.question, actor));
+      case "AwaitEnd":
+        return await this.#awaitHere(shard, call);
+      case "Purge":
+        return await shard.purge(call.instances);
+      case "Report":
+        return await shard.reported(call.attemptId, call.id, call.input);
+      case "Hold":
+        return shard.held(call.holder, call.attemptIds);
+      case "ReportSlots":
+        return await this.#parts.cluster?.reportSlots(shard, call.report);
+      case "ResizeDomain":
+        return await this.#once(shard, { key, isFirst }, () => this.#resizeHere(shard, call.domain, key));
+      default:
+        return unreachable(call, "a call to a shard");
+    }
+  }
+
+  async #startHere(
+    shard: Shard,
+    call: StartCall,
+    { key, isFirst }: { key: string | undefined; isFirst: boolean },
+  ): Promise<void> {
+    const { id, isGivenId, reuse, workflow, version, input } = call;
+    const start = async (requestKey?: string): Promise<void> => {
+      const definition = await this.#parts.definitions.load(workflow, version);
+      const request = { id, isGivenId, reuse, definition, definitions: [], input };
+      await shard.start(requestKey === undefined ? request : { ...request, requestKey });
+    };
+    if (isGivenId) await this.#once(shard, { key, isFirst }, () => start(key));
+    // A made-up id is as good as a key.
+    else if (isFirst || !(await shard.hasInstance(id))) await start();
+  }
+
+  #tellHere(shard: Shard, call: Extract<Call, { type: "Tell" }>, key: string | undefined): Promise<void> {
+    if (call.unparks && shard.isParked(call.id)) return shard.unpark(call.id);
+    return shard.tell(call.id, (machine) => this.#parts.inputOf(call.order, machine), key);
+  }
+
+  async #resizeHere(shard: Shard, domain: DomainRow, key: string | undefined): Promise<void> {
+    await this.#parts.cluster?.resizeDomain(shard, domain);
+    if (key !== undefined) await this.#remember(shard, key, null);
+  }
+
+  /**
+   * A call may come again long after it was dealt with, through another letter box or another owner. The work itself
+   * writes down that it was done; that it was refused is written down here, or a copy could be carried out after all.
+   * Of a call that never left this member there are no copies: it is carried out in order with those before and after it.
+   */
+  #once(
+    shard: Shard,
+    { key, isFirst }: { key: string | undefined; isFirst: boolean },
+    work: () => Promise<void>,
+  ): Promise<void> {
+    return key === undefined || isFirst ? work() : this.#unlessDone(shard, key, work);
+  }
+
+  async #unlessDone(shard: Shard, key: string, work: () => Promise<void>): Promise<void> {
+    const before = await this.#parts.store.findRequest(shard.number, key);
+    if (before?.refusal === null) return;
+    if (before !== undefined) throw rebuiltRefusal(before.refusal);
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof EngineError && !error.retryable) {
+        const { code, message } = error;
+        await this.#remember(shard, key, JSON.stringify({ code, message }));
+      }
+      throw error;
+    }
+  }
+
+  async #remember(shard: Shard, key: string, refusal: string | null): Promise<void> {
+    await shard.commit({ requests: [{ shard: shard.number, key, at: this.#parts.clock.now(), refusal }] });
+  }
+
+  async #awaitHere(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
+    const end = shard.awaitEnd(id).then((actor) => ({ hasEnded: true, answer: this.#parts.answer(question, actor) }));
+    const { promise: notYet, resolve } = Promise.withResolvers<EndAnswer>();
+    const timer = this.#parts.clock.after(awaitHoldMs, () => resolve({ hasEnded: false }));
+    try {
+      return await Promise.race([end, notYet]);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #isLeaseValid(): boolean {
+    return this.#parts.cluster?.isLeaseValid() ?? true;
+  }
+
+  #mustHave(number: number): Shard {
+    const shard = this.#shards[number];
+    if (shard === undefined) throw new EngineError("ENGINE_STATE", "the engine is not running");
+    return shard;
+  }
+
+  #make(number: number, claim: ShardClaim): Shard {
+    const lane = this.#lanes[number % this.#lanes.length];
+    assert(lane !== undefined, "every shard has a lane");
+    return new Shard(number, { claim, lane, parts: this.#shardParts });
+  }
+
+  #open(): Shard[] {
+    return this.#shards.filter((shard) => shard !== undefined);
+  }
+
+  #onLost(shard: Shard, error: unknown): void {
+    if (this.#shards[shard.number] !== shard) return;
+    // One member alone that has lost its data refuses everything from now on, and says why.
+    if (this.#parts.cluster !== undefined) this.#shards[shard.number] = undefined;
+    this.#parts.onFenced(shard.number, error);
+  }
+
+  #onHealth(lane: number, problem: unknown): void {
+    if (problem === undefined) this.#problems.delete(lane);
+    else this.#problems.set(lane, problem);
+    this.#parts.onHealth(this.#problems.values().next().value);
+  }
+
+  #post(row: OutboxRow): void {
+    const target = this.#shards[row.target];
+    if (target === undefined) this.#parts.cluster?.hintOwner(row.target, { type: "Letter", row });
+    else this.receive(row);
+  }
+
+  /** A letter for an instance of a shard that may be open here. */
+  receive(row: OutboxRow): void {
+    const shard = this.#shards[row.target];
+    if (shard !== undefined && !shard.receive(row)) void this.fetchLetters([row.target]);
+  }
+
+  async #fetchLetters(shards: readonly Shard[]): Promise<void> {
+    if (shards.length === 0) return;
+    const rows = await this.#parts.store.loadLetters(shards.map(({ number }) => number));
+    for (const row of rows) this.#shards[row.target]?.receive(row);
   }
 
   *#unfinished(workflow: string): Iterable<UnfinishedInstance> {
-    for (const shard of this.#shards) {
+    for (const shard of this.#open()) {
       for (const { id, workflow: of, status, parked } of shard.entries) {
         const isWaiting = status === "Ready";
         if (of === workflow && !(isWaiting && parked !== undefined)) yield { id, isWaiting };
@@ -177,13 +519,14 @@ export class Region {
 
   async #restoreGates(): Promise<void> {
     const waiting = new Map<string, string>();
-    for (const shard of this.#shards) {
+    for (const shard of this.#open()) {
       for (const { workflow, status, id, parked } of shard.entries) {
         if (status === "Ready" && parked === undefined) waiting.set(workflow, id);
       }
     }
     for (const [workflow, id] of waiting) {
-      const limit = await this.ask(id, (_, actor) => actor.definition.spec.maxInstances);
+      const shard = this.#mustHave(this.shardOf(id));
+      const limit = await shard.ask(id, (_, actor) => actor.definition.spec.maxInstances);
       this.#gates.restore(workflow, limit);
     }
   }
@@ -191,12 +534,31 @@ export class Region {
   /** One that cannot take its place leaves it to the next. */
   async #admit(workflow: string, id: string): Promise<void> {
     try {
-      await this.#shardOf(id).tellInstance(id, { input: { type: "AdmitWorkflow" } });
+      await this.#mustHave(this.shardOf(id)).tellInstance(id, { input: { type: "AdmitWorkflow" } });
     } catch (error) {
       this.#gates.left(workflow, id);
       this.#parts.logger.error({ instanceId: id, error: messageOf(error) }, "a waiting instance could not be admitted");
     }
   }
+}
+
+interface EndAnswer {
+  readonly hasEnded: boolean;
+  readonly answer?: unknown;
+}
+
+function shardMoved(shard: number): EngineError {
+  return new EngineError("SHARD_MOVED", `shard ${shard} is on its way to another member; repeat the request`);
+}
+
+function rebuiltRefusal(refusal: string): EngineError {
+  const { code, message } = JSON.parse(refusal) as { code: ErrorCode; message: string };
+  return new EngineError(code, message);
+}
+
+/** The shard went away under the call, so what became of it is unknown. */
+function isLoss(error: unknown): boolean {
+  return hasCode(error, "STORE_FENCED") || hasCode(error, "MEMBER_LOST") || hasCode(error, "SHARD_MOVED");
 }
 
 /** A fixed hash: which shard an id belongs to must never change. */

@@ -16,6 +16,8 @@ export class Residents {
   readonly #host: ActorHost;
   readonly #onBroken: (entry: InstanceEntry, row: InstanceRow | undefined, error: unknown) => void;
   readonly #entries = new Map<string, InstanceEntry>();
+  /** Those who look for an id in the store while it is not here. */
+  readonly #searches = new Map<string, Set<Search>>();
   #purges = 0;
 
   constructor(options: {
@@ -43,6 +45,21 @@ export class Residents {
 
   add(entry: InstanceEntry): void {
     this.#entries.set(entry.id, entry);
+    for (const search of this.#searches.get(entry.id) ?? []) search.hasCome = true;
+  }
+
+  /** What was read about an id in the store; `outdated` if an instance of that id was here meanwhile, and may be gone. */
+  async searchFor<T>(id: string, read: () => Promise<T>): Promise<{ found: T } | "outdated"> {
+    const search = { hasCome: false };
+    const searches = this.#searches.get(id) ?? new Set();
+    this.#searches.set(id, searches.add(search));
+    try {
+      const found = await read();
+      return search.hasCome ? "outdated" : { found };
+    } finally {
+      searches.delete(search);
+      if (searches.size === 0) this.#searches.delete(id);
+    }
   }
 
   delete(id: string): void {
@@ -162,6 +179,10 @@ export class Residents {
     entry.actor = actor;
     return actor;
   }
+}
+
+interface Search {
+  hasCome: boolean;
 }
 
 export function unknownInstance(id: string): EngineError {

@@ -3,27 +3,31 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import type { ParentAddress } from "../kernel/address.ts";
+import type { TaskRun } from "../dispatch/task-run.ts";
+import { attemptId, type ParentAddress } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Input, StartWorkflow } from "../kernel/input.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
-import { firstKey } from "../stores/instance-key.ts";
-import { type Changes, noChanges, type OutboxRow, type Store } from "../stores/store.ts";
+import type { InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
+import { AttachedAttempts, type Holders } from "./attached-attempts.ts";
 import { endFor } from "./children.ts";
-import { Committer, type Rejected } from "./committer.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import type { Expressions } from "./expression.ts";
 import { type ActorHost, type Effect, InstanceActor } from "./instance-actor.ts";
 import { InstanceEntry } from "./instance-entry.ts";
+import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
+import type { Lane, OwnRows } from "./lane.ts";
 import { letterOf } from "./letter-of.ts";
 import { MailRoom, type MailShard } from "./mail-room.ts";
-import type { CommittedTurn, Message, Origin } from "./message.ts";
+import type { CommittedTurn, Message, Origin, Told } from "./message.ts";
+import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type StartChild } from "./outbox.ts";
 import { Parking } from "./parking.ts";
-import { Pump } from "./pump.ts";
-import { type Letter, Outbox, type StartChild } from "./outbox.ts";
+import { Pen } from "./pen.ts";
 import { Residents, unknownInstance } from "./residents.ts";
+import { gateAddress, SharedGates } from "./shared-gates.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
@@ -40,20 +44,21 @@ export interface ShardParts {
   readonly definitions: Definitions;
   readonly expressions: Expressions;
   readonly gates: WorkflowGates;
+  readonly shardCount: number;
+  /** Instances of one workflow may be with other members: its gate is asked by letter. */
+  readonly sharesInstances: boolean;
   readonly limits: MachineLimits;
-  readonly owner: string;
+  /** What is known of attempts that other members hold. */
+  readonly holders: Holders;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   /** Where an instance of that id lives. */
   shardOf(instanceId: string): number;
-  post(row: OutboxRow, letter: Letter): void;
-  /** A shard has taken in durably what another sent it, up to the number. */
-  acknowledge(source: number, target: number, number: number): void;
+  post(row: OutboxRow): void;
   readonly hasSubscribers: boolean;
   /** Subscribers hear of committed changes only. */
   publish(turn: CommittedTurn): void;
-  onHealth(shard: number, problem: unknown): void;
-  /** Another owner has the shard now. */
-  onFenced(shard: number, error: unknown): void;
+  /** Another owner has the shard now, or nothing can be written any more. */
+  onLost(shard: Shard, error: unknown): void;
 }
 
 export interface StartRequest {
@@ -67,49 +72,66 @@ export interface StartRequest {
   readonly definitions: readonly Definition[];
   readonly input: Omit<StartWorkflow, "type" | "workflow" | "version" | "generation" | "admission">;
   readonly origin?: Origin;
+  /** The same request may come again. */
+  readonly requestKey?: string;
 }
 
 /**
  * Some of the instances, with one writer: this. Messages go in, turns are opened when the committer is free, and what
  * they cause is let out when they are durable.
  *
- * - H1 At most one commit is under way (`Pump`), and an actor has at most one turn in it.
- * - H2 Effects, replies and answers leave in `#release`, after the commit, and nowhere else.
+ * - H1 At most one commit is under way (`Lane`), and an actor has at most one turn in it.
+ * - H2 Effects, replies and answers leave in `release`, after the commit, and nowhere else.
  * - H3 Every unfinished instance has an entry; an actor only while it has something to do or was used lately.
+ * - H4 An object of this class is good for one claim: a shard that is lost or released is never opened again, but made
+ *   anew.
  */
 export class Shard implements ActorHost, MailShard {
   readonly number: number;
+  readonly pen: Pen;
   readonly limits: MachineLimits;
   readonly expressions: Expressions;
   readonly logger: Logger;
   readonly outbox: Outbox;
+  readonly attached: AttachedAttempts;
+  /** On the monotonic clock. Everything that an earlier owner did was in the store by then. */
+  readonly claimedAt: number;
+  /** By their keys. */
+  readonly callsUnderWay = new Map<string, Promise<unknown>>();
   /** Reports that came too late to matter. */
   droppedReports = 0;
   readonly #parts: ShardParts;
+  readonly #lane: Lane;
+  readonly #claim: ShardClaim;
   readonly #residents: Residents;
   readonly #mailRoom: MailRoom;
   readonly #parking: Parking;
+  readonly #sharedGates: SharedGates;
   readonly #wakes: WakeQueue<InstanceEntry>;
-  #committer: Committer | undefined;
-  readonly #pump: Pump;
+  #restored: { rows: readonly InstanceRow[]; actors: readonly InstanceActor[] } = { rows: [], actors: [] };
+  /** It takes leave: what runs goes on, nothing new starts. */
   #isClosing = false;
   /** Why it does nothing more. */
   #closedBy: unknown;
+  /** It was given up in good order, so what still runs for it is another's. */
+  #isReleased = false;
 
-  constructor(number: number, parts: ShardParts) {
+  constructor(number: number, options: { claim: ShardClaim; lane: Lane; parts: ShardParts }) {
+    const { claim, lane, parts } = options;
     this.number = number;
+    this.#claim = claim;
+    this.#lane = lane;
+    this.pen = new Pen(number, claim);
+    this.claimedAt = parts.clock.monotonic();
     this.#parts = parts;
     this.limits = parts.limits;
     this.expressions = parts.expressions;
     this.logger = parts.logger;
     this.outbox = new Outbox(number);
+    this.#sharedGates = new SharedGates({ ...parts, shard: number });
     this.#mailRoom = new MailRoom(this);
-    this.#pump = new Pump({
-      clock: parts.clock,
-      commitTurns: () => this.#commitTurns(),
-      onLost: (error) => this.#lose(error),
-    });
     this.#wakes = new WakeQueue(parts.clock, (entry) => void this.#wake(entry));
+    this.attached = new AttachedAttempts(parts.clock, parts.holders, claim);
     this.#residents = new Residents({
       shard: number,
       store: parts.store,
@@ -120,15 +142,17 @@ export class Shard implements ActorHost, MailShard {
     this.#parking = new Parking({
       logger: parts.logger,
       dispatcher: parts.dispatcher,
-      gates: parts.gates,
+      attached: this.attached,
+      rejoinGate: (actor) => this.rejoinGate(actor),
       residents: this.#residents,
       wakes: this.#wakes,
-      commit: (changes) => this.commit(changes),
+      commit: (rows) => this.commit(rows),
       consumed: (origins) => this.#mailRoom.consumed(origins),
       dismiss: (entry, error) => this.#dismiss(entry, error),
       withActor: (id, use) => this.#withActor(id, use),
       send: (actor, effects) => this.#send(actor, effects),
     });
+    lane.enter(this);
   }
 
   resolveJob(definition: TaskDefinition, params: string | undefined): string {
@@ -155,12 +179,8 @@ export class Shard implements ActorHost, MailShard {
     return this.#parts.shardOf(instanceId);
   }
 
-  post(row: OutboxRow, letter: Letter): void {
-    this.#parts.post(row, letter);
-  }
-
-  acknowledge(source: number, number: number): void {
-    this.#parts.acknowledge(source, this.number, number);
+  post(row: OutboxRow): void {
+    this.#parts.post(row);
   }
 
   get isClosed(): boolean {
@@ -173,45 +193,59 @@ export class Shard implements ActorHost, MailShard {
 
   // Opening and closing
 
-  /** Takes the shard over and brings back what was unfinished. Nothing runs before the result is called. */
-  async open(): Promise<() => void> {
-    const { store, clock, logger, owner, dispatcher } = this.#parts;
-    const claim = await store.claimShard(this.number, owner);
-    const onHealth = (problem: unknown): void => this.#parts.onHealth(this.number, problem);
-    this.#committer = new Committer({ store, clock, logger, shard: this.number, claim, onHealth });
+  /** Brings back what was unfinished. Nothing runs before `resume`. */
+  async load(): Promise<void> {
+    const { store } = this.#parts;
     this.#mailRoom.restore(await store.loadMarks(this.number));
+    this.outbox.restore(await store.loadSent(this.number));
     const rows = (await this.#residents.loadEntries()).filter(({ parked }) => parked === null);
-    const actors = await this.#residents.restoreAll(rows.filter(({ active }) => active));
-    return () => {
-      for (const row of rows) this.#wakes.set(this.#residents.get(row.id) as InstanceEntry, row.wake ?? undefined);
-      for (const actor of actors) for (const run of actor.resumeTasks(claim.clean)) dispatcher.enqueue(run);
-    };
+    this.#restored = { rows, actors: await this.#residents.restoreAll(rows.filter(({ active }) => active)) };
   }
 
-  /** Letters that an earlier life wrote and may not have delivered; `marks` says how far each target has come. */
-  async reopenOutbox(marks: ReadonlyMap<number, number>): Promise<OutboxRow[]> {
-    const rows = await this.#parts.store.loadOutbox(this.number);
-    this.outbox.restore(rows, marks);
-    return rows;
+  resume(): void {
+    const { rows, actors } = this.#restored;
+    this.#restored = { rows: [], actors: [] };
+    for (const row of rows) this.#wakes.set(this.#residents.get(row.id) as InstanceEntry, row.wake ?? undefined);
+    for (const actor of actors) {
+      const runs = actor.resumeTasks(this.#claim.clean, (run, worker) => this.#find(run, worker));
+      for (const run of runs) this.#parts.dispatcher.enqueue(run);
+    }
   }
 
-  markOf(source: number): number {
-    return this.#mailRoom.markOf(source).mark;
+  /** Where an attempt is that was running when the shard was opened. */
+  #find(run: InstanceTaskRun, worker: string): "here" | "elsewhere" | "stopped" | "lost" {
+    const { dispatcher, holders } = this.#parts;
+    if (dispatcher.rebind(run)) {
+      holders.reclaim(run.attemptId);
+      return "here";
+    }
+    this.attached.add(run, worker);
+    return this.attached.judge(run.attemptId);
   }
 
-  /** Writes what is still to be written, and that nothing runs any more. */
-  async close(): Promise<void> {
+  /** Writes what is still to be written, and gives the shard up. Attempts that run go on. */
+  async close(error: EngineError): Promise<void> {
+    const { dispatcher, holders } = this.#parts;
     this.#isClosing = true;
     this.#wakes.stop();
+    dispatcher.drop((run) => this.#isMine(run));
     await this.#mailRoom.settled();
-    await this.#pump.flush();
-    this.#failAll((this.#closedBy ??= new EngineError("ENGINE_STATE", "the engine was stopped")));
-    await this.#committer?.close({ ...noChanges(), outboxAcked: this.outbox.takeAcked() });
+    await this.#lane.flush(this);
+    if (this.isClosed) throw this.#closedBy;
+    this.#closedBy = error;
+    this.#isReleased = true;
+    const running = dispatcher.listRunning().filter(({ run }) => this.#isMine(run));
+    holders.keep(
+      this.number,
+      running.map(({ run }) => run.attemptId),
+    );
+    this.#failAll(error);
+    this.#lane.leave(this);
+    await this.#lane.release(this);
   }
 
-  /** Stops waiting for a store that does not come back. */
-  giveUp(): void {
-    this.#committer?.giveUp();
+  #isMine({ owner }: TaskRun): boolean {
+    return owner instanceof InstanceActor && owner.host === this;
   }
 
   // What may be said to instances
@@ -226,20 +260,34 @@ export class Shard implements ActorHost, MailShard {
     await committed;
   }
 
+  /** Durably there, whatever its state. */
+  async hasInstance(id: string): Promise<boolean> {
+    try {
+      return await this.ask(id, () => true);
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN")) return false;
+      if (hasCode(error, "INSTANCE_PARKED")) return true;
+      throw error;
+    }
+  }
+
   /** Of an id that somebody chose: it may be taken. */
   async #enterAs(request: StartRequest): Promise<{ committed: Promise<void> }> {
-    const generation = await this.#nextGeneration(request);
-    // Asked again right here: another start of the same id may have come in while this one waited.
-    this.#refuseExisting(request.id);
-    return { committed: this.#enter(request, generation) };
+    for (;;) {
+      const generation = await this.#nextGeneration(request);
+      // Looked at again right here: another start of the same id may have come in while this one waited.
+      if (this.#residents.get(request.id) === undefined) return { committed: this.#enter(request, generation) };
+    }
   }
 
   #enter(request: StartRequest, generation: number): Promise<void> {
-    const { id, definition, input, origin } = request;
+    this.#refuseIfClosed();
+    const { id, definition, input, origin, requestKey } = request;
     const { name: workflow, version } = definition;
-    const committer = this.#openCommitter();
-    const key = (committer.lastKey = Math.max(committer.lastKey, firstKey(this.number) - 1) + 1);
-    const admission = this.#parts.gates.enter(workflow, id, definition.spec.maxInstances);
+    const key = this.pen.newKey();
+    const isGateShared = this.#sharedLimit(definition) !== undefined;
+    const { maxInstances } = definition.spec;
+    const admission = isGateShared ? "queue" : this.#parts.gates.enter(workflow, id, maxInstances);
     const entry = new InstanceEntry({ id, key, workflow, status: "Ready", at: this.#parts.clock.now() });
     const actor = new InstanceActor(this, definition, id, key);
     actor.starting = request.definitions;
@@ -247,35 +295,40 @@ export class Shard implements ActorHost, MailShard {
     this.#residents.add(entry);
     const reply = Promise.withResolvers<void>();
     const start: StartWorkflow = { type: "StartWorkflow", workflow, version, generation, admission, ...input };
-    actor.tell(origin === undefined ? { input: start, reply } : { input: start, reply, origin });
+    if (origin !== undefined) actor.tell({ input: start, reply, origin });
+    else actor.tell(requestKey === undefined ? { input: start, reply } : { input: start, reply, key: requestKey });
     return reply.promise;
   }
 
   async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
-    await this.#refuseActive(id);
-    const finished = await this.#parts.store.findFinished(id);
-    if (finished !== undefined && !reuse) {
-      throw new EngineError(
-        "INSTANCE_EXISTS",
-        `an instance with id "${id}" exists and is ${finished.status}; pass "reuse: true" to start a new one under the same id`,
-      );
+    for (;;) {
+      await this.#refuseActive(id);
+      const search = await this.#residents.searchFor(id, () => this.#parts.store.findFinished(id));
+      if (search === "outdated") continue;
+      const { found } = search;
+      if (found !== undefined && !reuse) {
+        throw new EngineError(
+          "INSTANCE_EXISTS",
+          `an instance with id "${id}" exists and is ${found.status}; pass "reuse: true" to start a new one under the same id`,
+        );
+      }
+      return (found?.generation ?? 0) + 1;
     }
-    return (finished?.generation ?? 0) + 1;
   }
 
-  /** One that has ended may still be on its way out of memory, with its last turn being written. */
+  /**
+   * Only what is durable is a reason to refuse: a start that is being written may yet come to nothing, and an instance
+   * that has ended may still be on its way out of memory.
+   */
   async #refuseActive(id: string): Promise<void> {
-    while (this.#residents.get(id)?.actor?.hasEnded) await this.ask(id, () => undefined);
-    this.#refuseExisting(id);
-  }
-
-  #refuseExisting(id: string): void {
-    const entry = this.#residents.get(id);
-    if (entry === undefined) return;
-    throw new EngineError(
-      "INSTANCE_EXISTS",
-      `an active instance with id "${id}" already exists; it is ${entry.status}`,
-    );
+    for (let entry = this.#residents.get(id); entry !== undefined; entry = this.#residents.get(id)) {
+      const { actor, status } = entry;
+      const isDurable = actor === undefined || !(actor.hasNews || actor.isBusy);
+      if (isDurable && !actor?.hasEnded) {
+        throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${status}`);
+      }
+      await this.hasInstance(id);
+    }
   }
 
   async startChild(
@@ -309,9 +362,12 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
-  async tell(id: string, input: (machine: DagMachine) => Input): Promise<void> {
+  async tell(id: string, input: (machine: DagMachine) => Input, key?: string): Promise<void> {
     const reply = Promise.withResolvers<void>();
-    await this.#withActor(id, (actor) => actor.tell({ input: input(actor.machine), reply }));
+    await this.#withActor(id, (actor) => {
+      const told = { input: input(actor.machine), reply };
+      actor.tell(key === undefined ? told : { ...told, key });
+    });
     return reply.promise;
   }
 
@@ -379,18 +435,32 @@ export class Shard implements ActorHost, MailShard {
     return this.#residents.get(id)?.actor?.machine;
   }
 
-  receive(row: OutboxRow, letter: Letter): void {
-    if (!this.isClosed) this.#mailRoom.receive(row, letter);
+  /** False if a letter that was sent before is missing. */
+  receive(row: OutboxRow): boolean {
+    return this.isClosed || this.#mailRoom.receive(row);
+  }
+
+  /** Another member tells how an attempt of an instance here has ended. Durable when it resolves, or not wanted. */
+  async reported(attemptId: string, instanceId: string, input: Input): Promise<void> {
+    if (!this.attached.delete(attemptId)) return void this.droppedReports++;
+    await this.tell(instanceId, () => input);
+  }
+
+  /** Another member tells which attempts of instances here it holds; gives back those that are not wanted. */
+  held(holder: string, attemptIds: readonly string[]): string[] {
+    return attemptIds.filter((id) => !this.attached.heard(id, holder));
   }
 
   // Actors
 
   arrived(actor: InstanceActor, urgency: "now" | "later"): void {
     if (this.isClosed) return void this.#abandon(actor, this.#closedBy);
-    this.#pump.arrived(actor, urgency);
+    this.#lane.arrived(actor, urgency);
   }
 
   failed(actor: InstanceActor, error: unknown): void {
+    // A store that is away while the shard moves says nothing about the instance.
+    if (this.#isClosing) return;
     const entry = this.#residents.get(actor.id);
     if (entry?.actor === actor) void this.#parking.park(entry, actor.row, error);
   }
@@ -406,48 +476,11 @@ export class Shard implements ActorHost, MailShard {
 
   // Turns
 
-  async #commitTurns(): Promise<void> {
-    const turns = this.#openTurns();
-    const changes = noChanges();
-    changes.marks = this.#mailRoom.consumed(turns.flatMap((turn) => turn.origins));
-    if (changes.marks.length === 0 && turns.every((turn) => turn.events.length === 0)) {
-      for (const turn of turns) this.#release(turn);
-      return;
-    }
-    changes.outboxAcked = this.outbox.takeAcked();
-    const rejected = await this.#commit(turns, changes);
-    const errors = new Map(rejected.map(({ commitment, error }) => [commitment, error]));
-    for (const turn of turns) {
-      if (errors.has(turn)) this.#reject(turn, errors.get(turn));
-      else this.#release(turn);
-    }
-    for (const { source, number } of changes.marks) this.acknowledge(source, number);
+  consumed(origins: readonly Origin[]): MarkRow[] {
+    return this.#mailRoom.consumed(origins);
   }
 
-  /** Whoever waits for one of the turns is told if the shard is lost with it. */
-  async #commit(turns: readonly InstanceTurn[], changes: Changes): Promise<Rejected<InstanceTurn>[]> {
-    try {
-      return await this.#openCommitter().commit(turns, changes);
-    } catch (error) {
-      for (const turn of turns) turn.fail(error);
-      throw error;
-    }
-  }
-
-  #openTurns(): InstanceTurn[] {
-    const now = this.#parts.clock.now();
-    const turns: InstanceTurn[] = [];
-    this.#pump.drain((actor) => {
-      actor.isBusy = true;
-      const turn = this.#openTurn(actor, now);
-      if (turn === undefined) return 0;
-      turns.push(turn);
-      return turn.bytes;
-    });
-    return turns;
-  }
-
-  #openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined {
+  openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined {
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) {
       this.#abandon(actor, unknownInstance(actor.id));
@@ -462,6 +495,8 @@ export class Shard implements ActorHost, MailShard {
         const row = this.#address(actor, effect);
         if (row !== undefined) turn.send(row);
       }
+      const gateLetter = this.#gateLetter(turn);
+      if (gateLetter !== undefined) turn.send(this.outbox.address(this.shardOf(gateLetter.to), gateLetter));
       this.droppedReports += turn.dropped;
       return turn;
     } catch (error) {
@@ -476,11 +511,49 @@ export class Shard implements ActorHost, MailShard {
     return letter && this.outbox.address(this.shardOf(letter.to), letter);
   }
 
+  /** Undefined unless the workflow has a maximum that its instances share with those of other members. */
+  #sharedLimit({ spec: { maxInstances } }: Definition): MaxInstances | undefined {
+    return this.#parts.sharesInstances && maxInstances !== undefined && maxInstances.max > 0 ? maxInstances : undefined;
+  }
+
+  /** What the turn has to say to its workflow's gate. */
+  #gateLetter(turn: InstanceTurn): EnterGate | LeaveGate | undefined {
+    const limit = this.#sharedLimit(turn.actor.definition);
+    if (limit === undefined || turn.events.length === 0) return undefined;
+    if (turn.hasEnded) return { kind: "leave-gate", ...this.#gateOf(turn.actor) };
+    if (turn.wasReopened) return { kind: "enter-gate", ...this.#gateOf(turn.actor), limit, isReopened: true };
+    if (turn.events[0]?.type !== "InstanceCreated") return undefined;
+    return { kind: "enter-gate", ...this.#gateOf(turn.actor), limit, isReopened: false };
+  }
+
+  #gateOf({ key: from, id: instanceId, definition: { name: workflow } }: InstanceActor): Omit<LeaveGate, "kind"> {
+    return { from, to: gateAddress(workflow), workflow, instanceId };
+  }
+
+  /** An instance that waits, and may have missed the gate's answer, asks again. */
+  async rejoinGate(actor: InstanceActor): Promise<void> {
+    const { definition, id } = actor;
+    const limit = this.#sharedLimit(definition);
+    if (limit === undefined) return this.#parts.gates.rejoin(definition.name, id, definition.spec.maxInstances);
+    const letter: EnterGate = { kind: "enter-gate", ...this.#gateOf(actor), limit, isReopened: false };
+    const outbox: OutboxRow[] = [];
+    await this.commit(() => {
+      outbox.push(this.outbox.address(this.shardOf(letter.to), letter));
+      return { outbox };
+    });
+    for (const row of outbox) this.post(row);
+  }
+
+  /** What the gate of a workflow, which is on this shard, has to say to that. */
+  answerForGate(letter: EnterGate | LeaveGate): Promise<Admit[]> {
+    return this.#patiently(() => this.#sharedGates.read(letter));
+  }
+
   /** The actor counts as busy throughout: a subscriber that asks about it in between is answered after those who wait. */
-  #release(turn: InstanceTurn): void {
+  release(turn: InstanceTurn): void {
     const { actor } = turn;
     turn.committed();
-    for (const row of turn.outbox) this.post(row, JSON.parse(row.body) as Letter);
+    for (const row of turn.outbox) this.post(row);
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return turn.reply();
     if (turn.events.length > 0) this.#follow(entry, turn);
@@ -512,14 +585,18 @@ export class Shard implements ActorHost, MailShard {
 
   #carryOut(actor: InstanceActor, effect: Effect): void {
     const { dispatcher } = this.#parts;
-    if (effect.type === "RunTasks") for (const task of effect.tasks) dispatcher.enqueue(actor.run(task));
-    else if (effect.type === "WithdrawTasks") dispatcher.withdraw(effect.attemptIds);
-    else if (effect.type === "AbortTasks") dispatcher.abort(effect.attemptIds);
-    else if (effect.type === "EvaluateDecision") actor.decideLater(effect.task, effect.attempt);
+    if (effect.type === "RunTasks") {
+      // Whoever opens the shard next finds them scheduled.
+      if (!this.#isClosing) for (const task of effect.tasks) dispatcher.enqueue(actor.run(task));
+    } else if (effect.type === "WithdrawTasks") dispatcher.withdraw(effect.attemptIds);
+    else if (effect.type === "AbortTasks") {
+      dispatcher.abort(effect.attemptIds);
+      this.attached.abort(effect.attemptIds);
+    } else if (effect.type === "EvaluateDecision") actor.decideLater(effect.task, effect.attempt);
   }
 
   /** The store will never take the turn: its instance is parked, or stays what it was: ended, or nothing at all. */
-  #reject(turn: InstanceTurn, error: unknown): void {
+  reject(turn: InstanceTurn, error: unknown): void {
     const { actor } = turn;
     turn.fail(error);
     const entry = this.#residents.get(actor.id);
@@ -536,8 +613,8 @@ export class Shard implements ActorHost, MailShard {
     const letter: Letter = { kind: "void", from, to };
     const voided = rows.map((row) => ({ ...row, body: JSON.stringify(letter) }));
     try {
-      await this.commit({ ...noChanges(), outbox: voided });
-      for (const row of voided) this.post(row, letter);
+      await this.commit({ outbox: voided });
+      for (const row of voided) this.post(row);
     } catch (error) {
       this.logger.error(
         { instanceId: to, error: messageOf(error) },
@@ -548,10 +625,13 @@ export class Shard implements ActorHost, MailShard {
 
   /** Letters of an instance that no turn of it caused. */
   async #send(actor: InstanceActor, effects: readonly Effect[]): Promise<void> {
-    const rows = effects.flatMap((effect) => this.#address(actor, effect) ?? []);
-    if (rows.length === 0) return;
-    await this.commit({ ...noChanges(), outbox: rows });
-    for (const row of rows) this.post(row, JSON.parse(row.body) as Letter);
+    if (effects.length === 0) return;
+    const outbox: OutboxRow[] = [];
+    await this.commit(() => {
+      outbox.push(...effects.flatMap((effect) => this.#address(actor, effect) ?? []));
+      return { outbox };
+    });
+    for (const row of outbox) this.post(row);
   }
 
   isParked(id: string): boolean {
@@ -565,18 +645,17 @@ export class Shard implements ActorHost, MailShard {
 
   /** Removes every trace of ended instances, but for those that are being used. Gives back how many. */
   async purge(instances: readonly { key: number; id: string }[]): Promise<number> {
-    const changes = noChanges();
-    for (const { key, id } of instances) if (this.#residents.get(id)?.key !== key) changes.purged.push(key);
-    if (changes.purged.length === 0) return 0;
-    await this.commit(changes);
+    const purged = instances.filter(({ key, id }) => this.#residents.get(id)?.key !== key).map(({ key }) => key);
+    if (purged.length === 0) return 0;
+    await this.commit({ purged });
     for (const entry of this.#residents.forget(instances)) this.#dismiss(entry, unknownInstance(entry.id));
-    return changes.purged.length;
+    return purged.length;
   }
 
-  /** A change of the shard's own; it waits until no other commit is under way. */
-  async commit(changes: Changes): Promise<void> {
-    await this.#pump.alone(async () => await this.#openCommitter().commit([], changes));
-    for (const { source, number } of changes.marks) this.acknowledge(source, number);
+  /** Rows of the shard's own; they wait until no other commit is under way. */
+  async commit(rows: OwnRows): Promise<void> {
+    this.#refuseIfClosed();
+    await this.#lane.commit(this, rows);
   }
 
   // Care
@@ -594,18 +673,19 @@ export class Shard implements ActorHost, MailShard {
     return stuck;
   }
 
-  #openCommitter(): Committer {
+  #refuseIfClosed(): void {
     if (this.isClosed) throw this.#closedBy;
-    if (this.#committer === undefined) throw new EngineError("ENGINE_STATE", "the engine is not running");
-    return this.#committer;
   }
 
-  #lose(error: unknown): void {
-    this.#closedBy ??= error;
+  lose(error: unknown): void {
+    if (this.isClosed) return;
+    this.#closedBy = error;
+    this.#isClosing = true;
     this.#wakes.stop();
-    this.#pump.stop();
+    this.#lane.leave(this);
+    this.#parts.dispatcher.drop((run) => this.#isMine(run));
     this.#failAll(error);
-    this.#parts.onFenced(this.number, error);
+    this.#parts.onLost(this, error);
   }
 
   #failAll(error: unknown): void {
@@ -621,7 +701,18 @@ export class Shard implements ActorHost, MailShard {
   /** It will have no further turn. Gives back what it had not read. */
   #abandon(actor: InstanceActor, error: unknown): Message[] {
     const unread = actor.abandonInbox();
-    for (const { reply } of unread) reply?.reject(error);
+    for (const message of unread) {
+      if (!(this.#isReleased && "input" in message && this.#passOn(actor, message))) message.reply?.reject(error);
+    }
     return unread;
+  }
+
+  /** What an attempt that was running here when the shard moved has come to. False for anything else. */
+  #passOn({ id, machine: { address } }: InstanceActor, { input, reply }: Told): boolean {
+    if (input.type !== "NodeCompleted") return false;
+    const { task, attempt, generation } = input;
+    const run = { attemptId: attemptId({ ...address, generation }, task, attempt), instanceId: id };
+    this.#parts.holders.report(run, input, () => reply?.resolve());
+    return true;
   }
 }

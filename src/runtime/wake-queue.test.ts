@@ -26,6 +26,7 @@ describe("the wake queue", () => {
     let suspendedMs = 0;
     const clock: Clock = {
       now: () => timers.now() + suspendedMs,
+      monotonic: () => timers.monotonic(),
       after: (delayMs, callback) => timers.after(delayMs, callback),
       soon: (callback) => timers.soon(callback),
     };

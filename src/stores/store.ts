@@ -1,3 +1,4 @@
+import { EngineError } from "../base/error.ts";
 import type { InstanceStatus, EndStatus, TaskStatus } from "../kernel/status.ts";
 
 /**
@@ -11,16 +12,39 @@ import type { InstanceStatus, EndStatus, TaskStatus } from "../kernel/status.ts"
  * `open` may also give `STORE_LOCKED`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_CORRUPT` and `STORE_NEWER`.
  */
 export interface Store {
+  /** Several members may have it open at once. An embedded store belongs to one process. */
+  readonly isShared: boolean;
+
   /** Takes ownership where the store is embedded, and brings the schema up to date. */
   open(): Promise<void>;
   close(): Promise<void>;
 
-  /** Makes the caller the shard's only writer: raises its epoch, so that commits under an older one are refused. */
-  claimShard(shard: number, owner: string): Promise<ShardClaim>;
+  /** How many shards there are. The first call says so for ever; later ones are told what it said. */
+  settleShardCount(count: number): Promise<number>;
+
+  /** From now on the member is among the living, with a first beat of 0. Joining twice changes nothing. */
+  join(member: { readonly id: string; readonly address: string }): Promise<void>;
+  /**
+   * A sign of life: the member's beat goes up by one, if it is still among the living. The answer is the cluster right
+   * after that; a member that does not find itself in it was taken for dead.
+   */
+  beat(member: string): Promise<ClusterView>;
+  /**
+   * Takes a member out of the living, with its letter box (`letterBoxOf`): itself when it leaves, or, with `ifBeat`,
+   * another one that has not moved on from that beat. False if it has, or was gone already. An id that is gone never
+   * comes back: who starts again has another one.
+   */
+  removeMember(member: string, ifBeat?: number): Promise<boolean>;
 
   /**
-   * All of it or nothing. The fence comes first: it holds only if the shard's epoch is the batch's and its number is one
-   * below the batch's. Durable when the promise resolves.
+   * Makes the caller the shard's only writer: raises its epoch, so that commits under an older one are refused.
+   * Undefined, and nothing is changed, while a living member other than the caller owns it and has not released it.
+   */
+  claimShard(shard: number, owner: string): Promise<ShardClaim | undefined>;
+
+  /**
+   * All of it or nothing. The fences come first: each holds only if the shard's epoch is the fence's and its number is
+   * one below the fence's. Durable when the promise resolves. `STORE_FENCED` names all shards that were lost (`Fenced`).
    */
   commit(batch: Batch): Promise<void>;
 
@@ -45,10 +69,30 @@ export interface Store {
     limit: number;
   }): Promise<{ key: number; id: string }[]>;
 
-  loadOutbox(shard: number): Promise<OutboxRow[]>;
+  /** Letters to these shards that were not read yet, ordered by target, source and number. */
+  loadLetters(targets: readonly number[]): Promise<OutboxRow[]>;
   /** How far this shard has taken in what each other shard sent it. */
   loadMarks(shard: number): Promise<MarkRow[]>;
+  /** The number of the last letter that this shard ever sent, for each target it sent one to. */
+  loadSent(source: number): Promise<{ target: number; number: number }[]>;
 
+  /** What came of the request with that key in this shard; undefined if it never came, or is forgotten. */
+  findRequest(shard: number, key: string): Promise<RequestRow | undefined>;
+
+  /** Puts a message into a letter box, outside of any commit: for members that do not hear each other. */
+  post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void>;
+  /** What lies in these boxes, in the order it was put there. */
+  readMail(boxes: readonly string[], limit: number): Promise<MailRow[]>;
+  deleteMail(ids: readonly number[]): Promise<void>;
+  /** Of any box: what nobody fetched since. */
+  deleteMailBefore(at: number): Promise<void>;
+
+  loadDomains(): Promise<DomainRow[]>;
+  /** Inserts or replaces by name. */
+  saveDomain(domain: DomainRow): Promise<void>;
+
+  /** Outside of any commit; kept as they are if present. */
+  saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void>;
   loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined>;
   /** The one saved last under that name. */
   latestDefinition(name: string): Promise<DefinitionRow | undefined>;
@@ -65,18 +109,60 @@ export interface ShardClaim {
   readonly batch: number;
   /** The highest instance key ever given out in this shard; 0 for none. */
   readonly lastKey: number;
-  /** The previous owner stopped in good order: nothing was running when it left. True for a new shard. */
+  /**
+   * The previous owner released it in good order: every start of an attempt is on record, and nothing else runs. True
+   * for a new shard.
+   */
   readonly clean: boolean;
+  /** Empty for a new shard. */
+  readonly previousOwner: string;
 }
 
+/** What several shards of one owner write together. */
 export interface Batch {
+  /** One for each shard that the changes are of. */
+  readonly fences: readonly Fence[];
+  readonly changes: Changes;
+}
+
+export interface Fence {
   readonly shard: number;
   readonly epoch: number;
   readonly number: number;
   readonly lastKey: number;
-  /** This is the owner's last word: nothing runs any more. */
+  /** This is the owner's last word: it gives the shard up, and anybody may claim it. */
   readonly clean: boolean;
-  readonly changes: Changes;
+}
+
+/** `STORE_FENCED`: these shards have another owner; nothing of the batch was written, unless it had landed before. */
+export class Fenced extends EngineError {
+  readonly shards: readonly number[];
+
+  constructor(shards: readonly number[], message: string) {
+    super("STORE_FENCED", message);
+    this.shards = shards;
+  }
+}
+
+export interface ClusterView {
+  /** By id. */
+  readonly members: readonly MemberRow[];
+  /** Those that were ever claimed, by number. */
+  readonly shards: readonly ShardRow[];
+}
+
+export interface MemberRow {
+  readonly id: string;
+  readonly address: string;
+  readonly beat: number;
+}
+
+export interface ShardRow {
+  readonly shard: number;
+  readonly epoch: number;
+  readonly owner: string;
+  /** Its owner has given it up. */
+  readonly released: boolean;
 }
 
 /** Row changes by table. Applied in the order of the fields here. At most one change per key and table. */
@@ -97,10 +183,12 @@ export interface Changes {
   tasks: TaskRow[];
   payloads: PayloadRow[];
   outbox: OutboxRow[];
-  /** Delivered: rows for that target up to and including the number go. */
-  outboxAcked: { target: number; number: number }[];
-  /** Insert or replace by source. */
+  /** Insert or replace by shard and source; letters to the shard from that source up to the number go. */
   marks: MarkRow[];
+  /** Written once: one that is there already is `STORE_DATA`. */
+  requests: RequestRow[];
+  /** Requests of the shard from before that time are forgotten. */
+  requestsForgotten: { shard: number; before: number }[];
 }
 
 export interface InstanceRow {
@@ -181,6 +269,28 @@ export interface MarkRow {
   readonly number: number;
 }
 
+/** A request that carries a key was dealt with: the same key again is answered without doing it again. */
+export interface RequestRow {
+  readonly shard: number;
+  readonly key: string;
+  readonly at: number;
+  /** JSON text: why it was refused; null if it was carried out. */
+  readonly refusal: string | null;
+}
+
+export interface MailRow {
+  readonly id: number;
+  readonly box: string;
+  readonly body: string;
+}
+
+/** A limit that all members share. */
+export interface DomainRow {
+  readonly name: string;
+  readonly size: number;
+  readonly priority: number;
+}
+
 export interface DefinitionRow {
   readonly name: string;
   readonly version: string;
@@ -238,7 +348,8 @@ export function noChanges(): Changes {
     tasks: [],
     payloads: [],
     outbox: [],
-    outboxAcked: [],
     marks: [],
+    requests: [],
+    requestsForgotten: [],
   };
 }

@@ -38,6 +38,10 @@ export class TestClock implements Clock {
     return this.#now;
   }
 
+  monotonic(): number {
+    return this.#now;
+  }
+
   after(delayMs: number, callback: () => void): Timer {
     const timer: TestTimer = { at: this.#now + Math.max(0, delayMs), order: this.#started++, callback };
     const later = this.#timers.findIndex((other) => isBefore(timer, other));

@@ -20,16 +20,22 @@ export interface EmbeddedWorkerOptions {
   readonly logger: Logger;
   /** For jobs with isolation `thread`; without it they fail. */
   readonly threads?: ThreadWorker;
-  readonly address?: string;
+  /** A function where it may change: a member that joins anew has a new id. */
+  readonly address?: string | (() => string);
   /** How many sub-tasks one attempt may generate. */
   readonly maxSubTasks?: number;
   /** Without it, sub-tasks are passed on as they were generated. */
   readonly admitSubTasks?: AdmitSubTasks;
 }
 
-/** The worker inside the engine's own process: jobs run on its event loop, or in threads beside it. */
+/**
+ * The worker inside the engine's own process: jobs run on its event loop, or in threads beside it. A remote worker has one
+ * of these inside, and is spoken to in messages where this one is called.
+ */
 export class EmbeddedWorker implements Worker {
-  readonly address: string;
+  readonly isRemote = false;
+  readonly freeSlots = Infinity;
+  readonly #address: () => string;
   readonly #jobs: JobLookup;
   readonly #logger: Logger;
   readonly #threads: ThreadWorker | undefined;
@@ -37,12 +43,17 @@ export class EmbeddedWorker implements Worker {
   readonly #admit: AdmitSubTasks | undefined;
 
   constructor(options: EmbeddedWorkerOptions) {
-    this.address = options.address ?? "embedded";
+    const { address = "embedded" } = options;
+    this.#address = typeof address === "string" ? () => address : address;
     this.#jobs = options.jobs;
     this.#logger = options.logger;
     this.#threads = options.threads;
     this.#subTasksMax = options.maxSubTasks ?? 1000;
     this.#admit = options.admitSubTasks;
+  }
+
+  get address(): string {
+    return this.#address();
   }
 
   hasJob(id: string): boolean {

@@ -20,6 +20,7 @@ import type { ThreadWorkerOptions } from "./thread-worker.ts";
 /** Threads are real, so their time is too; nothing here waits for it to pass but what is under test. */
 const clock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after: (delayMs, callback) => {
     const timer = setTimeout(callback, delayMs);
     return { cancel: () => clearTimeout(timer) };

@@ -130,17 +130,20 @@ describe("a database file that is", () => {
   test("from a newer version", async (t) => {
     const file = temporaryFile(t);
     const id = await unfinishedInstance(t, file);
-    setVersion(file, 99);
+    const version = setVersion(file, 99);
     const engine = newEngine({ storage: sqlite(file), jobs: [echo] });
     await refusesToStart(engine, "STORE_NEWER", file, "99", "newer");
-    setVersion(file, 1);
+    setVersion(file, version);
     await startsNow(t, engine, id);
   });
 
-  function setVersion(file: string, version: number): void {
+  /** Gives back which one it was. */
+  function setVersion(file: string, version: number): number {
     const db = new DatabaseSync(file);
+    const before = db.prepare("PRAGMA user_version").get()?.["user_version"];
     db.exec(`PRAGMA user_version = ${version}`);
     db.close();
+    return Number(before);
   }
 
   test("a folder, or below a file", async (t) => {

@@ -137,7 +137,7 @@ describe("4.1 domains", () => {
     for (const size of [0, -1, 1.5]) {
       assert.throws(() => executor.setDomainPoolSize("a", size), says("POOL_SIZE_INVALID", '"a"', String(size)));
     }
-    executor.setDomainPoolSize("a", 6);
+    await executor.setDomainPoolSize("a", 6);
     assert.deepEqual(executor.getDomainPoolStatus("a"), { running: 0, size: 6 });
     assert.deepEqual(executor.getDomainPoolStatus("default"), { running: 0, size: 0 });
     assert.throws(() => executor.getDomainPoolStatus("c"), says("DOMAIN_UNKNOWN", '"c"'));
@@ -147,9 +147,9 @@ describe("4.1 domains", () => {
     const { engine, holding } = await holdingEngine(t, { domains: { a: { size: 2 } } });
     const all = hold(engine, 6, "a");
     await eventually(() => holding.running === 2);
-    engine.executor.setDomainPoolSize("a", 4);
+    await engine.executor.setDomainPoolSize("a", 4);
     await eventually(() => holding.running === 4);
-    engine.executor.setDomainPoolSize("a", 1);
+    await engine.executor.setDomainPoolSize("a", 1);
     assert.equal(holding.running, 4);
     holding.gate.open();
     await Promise.all(all);

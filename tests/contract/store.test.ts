@@ -7,13 +7,20 @@ import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { claimSuite } from "./store/claim.ts";
 import { commitSuite } from "./store/commit.ts";
 import { definitionsSuite } from "./store/definitions.ts";
+import { domainsSuite } from "./store/domains.ts";
+import { fencesSuite } from "./store/fences.ts";
 import { historySuite } from "./store/history.ts";
 import { instancesSuite } from "./store/instances.ts";
 import { jobsSuite } from "./store/jobs.ts";
+import { leasesSuite } from "./store/leases.ts";
+import { lettersSuite } from "./store/letters.ts";
 import { listingSuite } from "./store/listing.ts";
-import { outboxSuite } from "./store/outbox.ts";
+import { mailSuite } from "./store/mail.ts";
+import { membersSuite } from "./store/members.ts";
 import { payloadsSuite } from "./store/payloads.ts";
 import { purgeSuite } from "./store/purge.ts";
+import { requestsSuite } from "./store/requests.ts";
+import { shardCountSuite } from "./store/shard-count.ts";
 import type { MakeStore, StoreSuite } from "./store/subject.ts";
 import { tasksSuite } from "./store/tasks.ts";
 import { textSuite } from "./store/text.ts";
@@ -32,7 +39,12 @@ const stores: Record<string, MakeStore> = {
       await store.open();
       return store;
     };
-    return { store, reopen };
+    const connect = async () => {
+      const other = store.connect();
+      await other.open();
+      return other;
+    };
+    return { store, reopen, connect };
   },
 
   async "SqliteStore on a file"() {
@@ -46,25 +58,32 @@ const stores: Record<string, MakeStore> = {
       await again.open();
       return again;
     };
-    return { store, reopen };
+    return { store, reopen, connect: undefined };
   },
 
   async "SqliteStore in memory"() {
     const store = new SqliteStore({ file: ":memory:" });
     await store.open();
-    return { store, reopen: undefined };
+    return { store, reopen: undefined, connect: undefined };
   },
 };
 
 const suites: StoreSuite[] = [
+  shardCountSuite,
+  membersSuite,
   claimSuite,
+  leasesSuite,
   commitSuite,
+  fencesSuite,
   historySuite,
   instancesSuite,
   listingSuite,
   tasksSuite,
   payloadsSuite,
-  outboxSuite,
+  lettersSuite,
+  requestsSuite,
+  mailSuite,
+  domainsSuite,
   definitionsSuite,
   jobsSuite,
   purgeSuite,

@@ -1,10 +1,10 @@
 import { EngineError } from "../../src/base/error.ts";
-import type { Batch, HistoryRow, Store } from "../../src/stores/store.ts";
+import { type Batch, Fenced, type HistoryRow, type Store } from "../../src/stores/store.ts";
 import { Ledger } from "./ledger.ts";
 
 /**
  * How a commit goes wrong: it is not written and fails; it is written and fails all the same; the store refuses the data;
- * somebody else owns the shard.
+ * somebody else owns its shards.
  */
 export type Fault = "before" | "after" | "data" | "fenced";
 
@@ -34,7 +34,7 @@ export class FaultyStore implements Store {
   readonly faults: Fault[] = [];
   /** For commits that `faults` says nothing about. */
   faultOf: ((batch: Batch) => Fault | undefined) | undefined;
-  /** Reads fail as unavailable. */
+  /** Reads fail as unavailable, and so does what is written outside of commits. */
   readsFail = false;
   /** Called when a commit is sent, before anything happens to it. */
   onSend: ((batch: Batch) => void | Promise<void>) | undefined;
@@ -50,6 +50,10 @@ export class FaultyStore implements Store {
 
   constructor(disk: Disk) {
     this.disk = disk;
+  }
+
+  get isShared(): boolean {
+    return this.disk.inner.isShared;
   }
 
   get ledger(): Ledger {
@@ -93,7 +97,7 @@ export class FaultyStore implements Store {
     const fault = this.faults.shift() ?? this.faultOf?.(batch);
     if (fault === "before") throw new EngineError("STORE_UNAVAILABLE", "the disk was pulled out");
     if (fault === "data") throw new EngineError("STORE_DATA", "the store does not like these bytes");
-    if (fault === "fenced") throw new EngineError("STORE_FENCED", "somebody else owns the shard");
+    if (fault === "fenced") throw new Fenced(shardsOf(batch), "somebody else owns the shard");
     await this.disk.inner.commit(batch);
     await this.#after?.pass();
     await this.#alive();
@@ -101,6 +105,12 @@ export class FaultyStore implements Store {
     this.ledger.acknowledge(batch);
   }
 
+  settleShardCount: Store["settleShardCount"] = (count) =>
+    this.#read("settleShardCount", (store) => store.settleShardCount(count));
+  join: Store["join"] = (member) => this.#read("join", (store) => store.join(member));
+  beat: Store["beat"] = (member) => this.#read("beat", (store) => store.beat(member));
+  removeMember: Store["removeMember"] = (member, ifBeat) =>
+    this.#read("removeMember", (store) => store.removeMember(member, ifBeat));
   claimShard: Store["claimShard"] = (shard, owner) =>
     this.#read("claimShard", (store) => store.claimShard(shard, owner));
   loadInstances: Store["loadInstances"] = (shard, page) =>
@@ -118,8 +128,20 @@ export class FaultyStore implements Store {
     this.#read("listInstances", (store) => store.listInstances(filter));
   finishedBefore: Store["finishedBefore"] = (filter) =>
     this.#read("finishedBefore", (store) => store.finishedBefore(filter));
-  loadOutbox: Store["loadOutbox"] = (shard) => this.#read("loadOutbox", (store) => store.loadOutbox(shard));
+  loadLetters: Store["loadLetters"] = (targets) => this.#read("loadLetters", (store) => store.loadLetters(targets));
   loadMarks: Store["loadMarks"] = (shard) => this.#read("loadMarks", (store) => store.loadMarks(shard));
+  loadSent: Store["loadSent"] = (source) => this.#read("loadSent", (store) => store.loadSent(source));
+  findRequest: Store["findRequest"] = (shard, key) =>
+    this.#read("findRequest", (store) => store.findRequest(shard, key));
+  post: Store["post"] = (mail) => this.#read("post", (store) => store.post(mail));
+  readMail: Store["readMail"] = (boxes, limit) => this.#read("readMail", (store) => store.readMail(boxes, limit));
+  deleteMail: Store["deleteMail"] = (ids) => this.#read("deleteMail", (store) => store.deleteMail(ids));
+  deleteMailBefore: Store["deleteMailBefore"] = (at) =>
+    this.#read("deleteMailBefore", (store) => store.deleteMailBefore(at));
+  loadDomains: Store["loadDomains"] = () => this.#read("loadDomains", (store) => store.loadDomains());
+  saveDomain: Store["saveDomain"] = (domain) => this.#read("saveDomain", (store) => store.saveDomain(domain));
+  saveDefinitions: Store["saveDefinitions"] = (definitions) =>
+    this.#read("saveDefinitions", (store) => store.saveDefinitions(definitions));
   loadDefinition: Store["loadDefinition"] = (name, version) =>
     this.#read("loadDefinition", (store) => store.loadDefinition(name, version));
   latestDefinition: Store["latestDefinition"] = (name) =>
@@ -141,6 +163,10 @@ export class FaultyStore implements Store {
   async #alive(): Promise<void> {
     if (this.#isDead) await this.#never;
   }
+}
+
+function shardsOf({ fences }: Batch): number[] {
+  return fences.map(({ shard }) => shard);
 }
 
 /** Lets nobody pass until it is opened; then everybody. */

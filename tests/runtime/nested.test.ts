@@ -137,7 +137,7 @@ describe("a nested workflow", () => {
     assert.ok(world.store.sent.length < 20, `${world.store.sent.length} commits`);
     await world.clock.settle();
     await world.restart();
-    assert.deepEqual(await world.disk.inner.loadOutbox(0), [], "letters that were read are gone");
+    assert.deepEqual(await world.disk.inner.loadLetters([0]), [], "letters that were read are gone");
   });
 });
 
@@ -148,7 +148,7 @@ describe("a crash", () => {
     const gate = world.store.hold("after");
     watch(world.engine.submitWorkflow(parent, { instanceId: "x" }));
     await gate.reached();
-    assert.equal((await world.disk.inner.loadOutbox(0)).length, 1);
+    assert.equal((await world.disk.inner.loadLetters([0])).length, 1);
     await world.crash();
     (await work.call("a")).finish(1);
     (await work.call("b")).finish(2);
@@ -157,7 +157,7 @@ describe("a crash", () => {
     assert.deepEqual(work.started, ["a", "b", "after"]);
   });
 
-  test("between a child's start and the acknowledgement: it is not started twice", async (t) => {
+  test("after a child's start: it is not started twice", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     await world.engine.submitWorkflow(parent, { instanceId: "x" });
@@ -330,7 +330,7 @@ describe("when one of the family is parked", () => {
     assert.equal((await world.engine.awaitWorkflowInstance("x"))["after"], 3);
     await world.clock.settle();
     await world.clock.until(world.engine.stop());
-    assert.deepEqual(await world.disk.inner.loadOutbox(0), []);
+    assert.deepEqual(await world.disk.inner.loadLetters([0]), []);
     await world.begin();
   });
 
@@ -353,7 +353,7 @@ describe("when one of the family is parked", () => {
     assert.deepEqual(await world.engine.awaitWorkflowInstance("x"), { n: { a: 1, b: 2 }, after: 3 });
     await world.clock.settle();
     await world.restart();
-    assert.deepEqual(await world.disk.inner.loadOutbox(0), []);
+    assert.deepEqual(await world.disk.inner.loadLetters([0]), []);
   });
 
   test("a parent that is parked by the very letter hears of the end when it is resumed", async (t) => {
@@ -404,7 +404,7 @@ describe("when one of the family is parked", () => {
     assert.deepEqual(await world.engine.awaitWorkflowInstance("good"), { n: { a: 1, b: 2 }, after: 3 });
     await world.clock.settle();
     await world.restart();
-    assert.deepEqual(await world.disk.inner.loadOutbox(0), [], "every letter was acknowledged");
+    assert.deepEqual(await world.disk.inner.loadLetters([0]), [], "every letter was read");
     assert.deepEqual(work.started, ["a", "b", "after"]);
   });
 

@@ -4,6 +4,8 @@ import { JobRegistry } from "../../src/authoring/job-registry.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { Submission } from "../../src/engine/submission.ts";
+import type { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
+import type { Input } from "../../src/kernel/input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
 import { Expressions } from "../../src/runtime/expression.ts";
@@ -13,22 +15,29 @@ import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
 import { LogBook, MortalClock } from "./world.ts";
 
+export interface RigOptions {
+  readonly shardCount: number;
+  readonly laneCount: number;
+  readonly jobs: readonly Job[];
+}
+
+/** With no network between, an order is the message itself, and a question is whatever looks at the state. */
+export type RigQuestion<T> = (machine: DagMachine) => T;
+
 /** One region of several shards after the other on the same disk, without an engine around it. */
 export class RegionRig {
   readonly clock = new TestClock();
   readonly log = new LogBook();
   readonly disk = new Disk(memoryStore());
-  readonly shardCount: number;
-  readonly #jobs: readonly Job[];
+  readonly #options: RigOptions;
   #life: Life | undefined;
 
-  private constructor(shardCount: number, jobs: readonly Job[]) {
-    this.shardCount = shardCount;
-    this.#jobs = jobs;
+  private constructor(options: RigOptions) {
+    this.#options = options;
   }
 
-  static async start(t: TestContext, shardCount: number, jobs: readonly Job[]): Promise<RegionRig> {
-    const rig = new RegionRig(shardCount, jobs);
+  static async start(t: TestContext, options: RigOptions): Promise<RegionRig> {
+    const rig = new RegionRig(options);
     t.after(() => rig.#life?.clock.die());
     await rig.begin();
     return rig;
@@ -47,12 +56,15 @@ export class RegionRig {
     const store = new FaultyStore(this.disk);
     const { log: logger } = this;
     const registry = new JobRegistry();
-    for (const job of this.#jobs) registry.register(job);
+    for (const job of this.#options.jobs) registry.register(job);
     const worker = new EmbeddedWorker({ jobs: { get: (id) => registry.get(id)?.job }, logger });
     const dispatcher = new Dispatcher({ clock, logger, worker, poolSize: 64, poolSizeMax: 64 });
     const definitions = new Definitions(store);
     const expressions = new Expressions();
-    const region = new Region(this.shardCount, {
+    const { shardCount, laneCount } = this.#options;
+    const region = new Region({
+      shardCount,
+      laneCount,
       store,
       clock,
       random: new SeededRandom(1),
@@ -61,7 +73,9 @@ export class RegionRig {
       definitions,
       expressions,
       limits: defaultLimits,
-      owner: "rig",
+      owner: () => "rig",
+      inputOf: (order) => order as Input,
+      answer: (question, actor) => (question as RigQuestion<unknown>)(actor.machine),
       resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => logger.error({ shard }, "fenced"),
@@ -98,8 +112,17 @@ export class RegionRig {
     });
   }
 
+  async tell(id: string, input: Input): Promise<void> {
+    await this.region.tell(id, input);
+  }
+
+  async ask<T>(id: string, question: RigQuestion<T>): Promise<T> {
+    return (await this.region.ask(id, question)) as T;
+  }
+
   async end(id: string): Promise<string> {
-    return (await this.region.awaitEnd(id)).machine.status;
+    const status: RigQuestion<string> = (machine) => machine.status;
+    return (await this.region.awaitEnd(id, status)) as string;
   }
 
   get #alive(): Life {

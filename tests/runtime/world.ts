@@ -118,6 +118,10 @@ export class MortalClock implements Clock {
     return this.#clock.now() + this.skewMs;
   }
 
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
   after(delayMs: number, callback: () => void): Timer {
     return this.#clock.after(delayMs, () => this.#ifAlive(callback));
   }

@@ -10,11 +10,12 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   base: [],
   kernel: ["base"],
   stores: ["base", "kernel"],
+  cluster: ["base", "stores"],
   authoring: ["base", "kernel"],
-  dispatch: ["base", "kernel", "authoring"],
-  worker: ["base", "kernel", "authoring", "dispatch"],
-  runtime: ["base", "kernel", "stores", "authoring", "dispatch"],
-  engine: ["base", "kernel", "stores", "authoring", "dispatch", "worker", "runtime"],
+  dispatch: ["base", "kernel", "cluster", "authoring"],
+  worker: ["base", "kernel", "cluster", "authoring", "dispatch"],
+  runtime: ["base", "kernel", "stores", "cluster", "authoring", "dispatch"],
+  engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "runtime"],
   testing: ["base"],
 };
 

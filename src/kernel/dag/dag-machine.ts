@@ -65,7 +65,7 @@ export class DagMachine implements Machine {
     }
     switch (input.type) {
       case "AdmitWorkflow":
-        return admit(step);
+        return admit(step, input.refusal);
       case "NodeStarted":
         return started(step, input);
       case "NodeCompleted":

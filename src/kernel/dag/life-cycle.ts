@@ -1,7 +1,7 @@
 import { EngineError } from "../../base/error.ts";
 import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
-import type { StartWorkflow } from "../input.ts";
+import type { Refusal, StartWorkflow } from "../input.ts";
 import type { Payload } from "../payload.ts";
 import { refuseLargeContext } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
@@ -41,13 +41,16 @@ export function start(step: DagStep, input: StartWorkflow): void {
     ...(parent && { parent }),
   });
   if (admission === "run") admit(step);
-  else if (admission !== "queue") {
-    end(step, admission.refuse === "fail" ? "Failed" : "Terminated", admission.reason);
-  }
+  else if (admission !== "queue") refuse(step, admission);
 }
 
-export function admit(step: DagStep): void {
+function refuse(step: DagStep, { refuse: policy, reason }: Refusal): void {
+  end(step, policy === "fail" ? "Failed" : "Terminated", reason);
+}
+
+export function admit(step: DagStep, refusal?: Refusal): void {
   if (step.state.status !== "Ready") return step.drop();
+  if (refusal !== undefined) return refuse(step, refusal);
   step.emit({ type: "InstanceStarted", ...newDeadline(step) });
   advance(step);
 }

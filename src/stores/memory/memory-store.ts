@@ -1,28 +1,38 @@
 import { setImmediate } from "node:timers/promises";
 import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
+import { isNextBatch } from "../fence-check.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
+import { letterBoxOf } from "../letter-box.ts";
 import type {
   Batch,
+  ClusterView,
   DefinitionRow,
+  DomainRow,
   FinishedRow,
   HistoryRow,
   InstanceFilter,
   InstanceRow,
   InstanceSummary,
   JobRow,
+  MailRow,
   MarkRow,
   OutboxRow,
+  RequestRow,
   ShardClaim,
   Store,
   TaskRow,
 } from "../store.ts";
 import { listInstances } from "./list-instances.ts";
-import { definitionKey, Tables } from "./tables.ts";
+import { definitionKey, requestKey, Tables } from "./tables.ts";
 
-/** For tests. What was committed outlives `close`, so that an engine can be restarted on the same object. */
+/**
+ * For tests. What was committed outlives `close`, so that an engine can be restarted on the same object. The object is
+ * one connection; the other members of a cluster have each their own, by `connect`.
+ */
 export class MemoryStore implements Store {
-  readonly #tables = new Tables();
+  readonly isShared: boolean = true;
+  #tables = new Tables();
   readonly #delay: () => Promise<void>;
   #commits: Promise<void> = Promise.resolve();
   #isOpen = false;
@@ -30,6 +40,13 @@ export class MemoryStore implements Store {
   /** A commit takes as long as `delay`, one event-loop turn by default: an engine runs ahead of it as of a real one. */
   constructor(options: { delay?: () => Promise<void> } = {}) {
     this.#delay = options.delay ?? setImmediate;
+  }
+
+  /** Another connection to the same tables, closed as yet. Its commits take as long, and do not wait for those of this one. */
+  connect(): MemoryStore {
+    const other = new MemoryStore({ delay: this.#delay });
+    other.#tables = this.#tables;
+    return other;
   }
 
   async open(): Promise<void> {
@@ -42,12 +59,43 @@ export class MemoryStore implements Store {
     this.#isOpen = false;
   }
 
-  async claimShard(shard: number, _owner: string): Promise<ShardClaim> {
-    const { shards } = this.#read();
-    const before = shards.get(shard) ?? { epoch: 0, batch: 0, lastKey: 0, clean: true };
-    const claimed = { ...before, epoch: before.epoch + 1 };
-    shards.set(shard, { ...claimed, clean: false });
-    return claimed;
+  async settleShardCount(count: number): Promise<number> {
+    return (this.#read().shardCount ??= count);
+  }
+
+  async join({ id, address }: { readonly id: string; readonly address: string }): Promise<void> {
+    const { members } = this.#read();
+    if (!members.has(id)) members.set(id, { id, address, beat: 0 });
+  }
+
+  async beat(member: string): Promise<ClusterView> {
+    const { members, shards } = this.#read();
+    const row = members.get(member);
+    if (row) members.set(member, { ...row, beat: row.beat + 1 });
+    const rows = [...shards].map(([shard, { epoch, owner, clean }]) => ({ shard, epoch, owner, released: clean }));
+    return {
+      members: copies([...members.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
+      shards: rows.sort((a, b) => a.shard - b.shard),
+    };
+  }
+
+  async removeMember(member: string, ifBeat?: number): Promise<boolean> {
+    const { members, mail } = this.#read();
+    const row = members.get(member);
+    if (row === undefined || row.beat !== (ifBeat ?? row.beat)) return false;
+    members.delete(member);
+    for (const { id, box } of mail.values()) if (box === letterBoxOf(member)) mail.delete(id);
+    return true;
+  }
+
+  async claimShard(shard: number, owner: string): Promise<ShardClaim | undefined> {
+    const { shards, members } = this.#read();
+    const before = shards.get(shard) ?? { epoch: 0, owner: "", batch: 0, lastKey: 0, clean: true };
+    if (before.owner !== owner && !before.clean && members.has(before.owner)) return undefined;
+    const { batch, lastKey, clean } = before;
+    const epoch = before.epoch + 1;
+    shards.set(shard, { epoch, owner, batch, lastKey, clean: false });
+    return { epoch, batch, lastKey, clean, previousOwner: before.owner };
   }
 
   /** Lands after the delay and in the order of the calls, as on one connection to a database. */
@@ -56,7 +104,7 @@ export class MemoryStore implements Store {
     const copy = structuredClone(batch);
     const landing = this.#commits.then(async () => {
       await this.#delay();
-      if (!this.#tables.isNext(copy)) return;
+      if (!isNextBatch(copy.fences, (shard) => this.#tables.shards.get(shard))) return;
       this.#tables.checkNew(copy.changes);
       this.#tables.apply(copy);
     });
@@ -115,14 +163,61 @@ export class MemoryStore implements Store {
     return oldestFirst.slice(0, filter.limit).map(({ key, id }) => ({ key, id }));
   }
 
-  async loadOutbox(shard: number): Promise<OutboxRow[]> {
-    const rows = [...this.#read().outbox.values()].filter((row) => row.source === shard);
-    return copies(rows.sort((a, b) => a.target - b.target || a.number - b.number));
+  async loadLetters(targets: readonly number[]): Promise<OutboxRow[]> {
+    const rows = [...this.#read().outbox.values()].filter((row) => targets.includes(row.target));
+    return copies(rows.sort((a, b) => a.target - b.target || a.source - b.source || a.number - b.number));
   }
 
   async loadMarks(shard: number): Promise<MarkRow[]> {
     const rows = [...this.#read().marks.values()].filter((row) => row.shard === shard);
     return copies(rows.sort((a, b) => a.source - b.source));
+  }
+
+  async loadSent(source: number): Promise<{ target: number; number: number }[]> {
+    const { outbox, marks } = this.#read();
+    const last = new Map<number, number>();
+    const sent = (target: number, number: number) => last.set(target, Math.max(number, last.get(target) ?? number));
+    for (const row of outbox.values()) if (row.source === source) sent(row.target, row.number);
+    for (const row of marks.values()) if (row.source === source) sent(row.shard, row.number);
+    return Array.from(last, ([target, number]) => ({ target, number })).sort((a, b) => a.target - b.target);
+  }
+
+  async findRequest(shard: number, key: string): Promise<RequestRow | undefined> {
+    return copy(this.#read().requests.get(requestKey(shard, key)));
+  }
+
+  async post({ box, body, at }: { readonly box: string; readonly body: string; readonly at: number }): Promise<void> {
+    const tables = this.#read();
+    const id = (tables.lastMail += 1);
+    tables.mail.set(id, { id, box, body, at });
+  }
+
+  async readMail(boxes: readonly string[], limit: number): Promise<MailRow[]> {
+    const rows = [...this.#read().mail.values()].filter((row) => boxes.includes(row.box));
+    return rows.slice(0, limit).map(({ id, box, body }) => ({ id, box, body }));
+  }
+
+  async deleteMail(ids: readonly number[]): Promise<void> {
+    const { mail } = this.#read();
+    for (const id of ids) mail.delete(id);
+  }
+
+  async deleteMailBefore(at: number): Promise<void> {
+    const { mail } = this.#read();
+    for (const row of mail.values()) if (row.at < at) mail.delete(row.id);
+  }
+
+  async loadDomains(): Promise<DomainRow[]> {
+    return copies([...this.#read().domains.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));
+  }
+
+  async saveDomain(domain: DomainRow): Promise<void> {
+    this.#read().domains.set(domain.name, { ...domain });
+  }
+
+  async saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void> {
+    const tables = this.#read();
+    for (const row of copies(definitions)) tables.saveDefinition(row);
   }
 
   async loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined> {

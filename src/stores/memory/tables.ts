@@ -1,23 +1,30 @@
+import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import type {
   Batch,
   Changes,
   DefinitionRow,
+  DomainRow,
+  Fence,
   FinishedRow,
   HistoryRow,
   InstanceRow,
   JobRow,
+  MailRow,
   MarkRow,
+  MemberRow,
   OutboxRow,
   PayloadRow,
+  RequestRow,
   TaskRow,
 } from "../store.ts";
 
-export interface ShardRow {
-  epoch: number;
-  batch: number;
-  lastKey: number;
-  clean: boolean;
+export interface OwnedShard {
+  readonly epoch: number;
+  readonly owner: string;
+  readonly batch: number;
+  readonly lastKey: number;
+  readonly clean: boolean;
 }
 
 /** Rows of one instance, by their key within it. */
@@ -25,7 +32,9 @@ type PerInstance<Row> = Map<number, Map<string, Row>>;
 
 /** What a database would hold. Rows are never changed in place, and are copied on their way in and out. */
 export class Tables {
-  readonly shards = new Map<number, ShardRow>();
+  shardCount: number | undefined;
+  readonly members = new Map<string, MemberRow>();
+  readonly shards = new Map<number, OwnedShard>();
   readonly instances = new Map<number, InstanceRow>();
   readonly finished = new Map<number, FinishedRow>();
   readonly history: PerInstance<HistoryRow> = new Map();
@@ -36,18 +45,12 @@ export class Tables {
   /** In the order they were saved. */
   readonly definitions = new Map<string, DefinitionRow>();
   readonly jobs = new Map<string, JobRow>();
-
-  /** True if the batch is the shard's next; false if it had landed before. Otherwise `STORE_FENCED`. */
-  isNext(batch: Batch): boolean {
-    const shard = this.shards.get(batch.shard);
-    if (shard?.epoch === batch.epoch && shard.batch === batch.number) return false;
-    if (shard?.epoch === batch.epoch && shard.batch === batch.number - 1) return true;
-    const found = shard ? `epoch ${shard.epoch} and batch ${shard.batch}` : "no owner yet";
-    throw new EngineError(
-      "STORE_FENCED",
-      `Batch ${batch.number} of shard ${batch.shard} under epoch ${batch.epoch} was refused, because the shard has ${found}.`,
-    );
-  }
+  readonly domains = new Map<string, DomainRow>();
+  readonly requests = new Map<string, RequestRow>();
+  /** In the order they were put there. */
+  readonly mail = new Map<number, MailRow & { readonly at: number }>();
+  /** Ids of mail are never given out again. */
+  lastMail = 0;
 
   /** What is written once must not be there yet. Looks before anything is changed, since there is no rolling back. */
   checkNew(changes: Changes): void {
@@ -64,16 +67,16 @@ export class Tables {
     for (const { instance, ref } of changes.payloads) {
       check("payload", `${instance}/${ref}`, !purged.has(instance) && has(this.payloads, instance, `${ref}`));
     }
-    for (const row of changes.outbox) check("message", outboxKey(row), this.outbox.has(outboxKey(row)));
+    for (const row of changes.outbox) check("letter", outboxKey(row), this.outbox.has(outboxKey(row)));
+    for (const { shard, key } of changes.requests) {
+      check("request", requestKey(shard, key), this.requests.has(requestKey(shard, key)));
+    }
   }
 
-  apply(batch: Batch): void {
-    const { shard, changes } = batch;
+  apply({ fences, changes }: Batch): void {
+    for (const fence of fences) this.#moveOn(fence);
     for (const key of changes.purged) this.#purge(key);
-    for (const row of changes.definitions) {
-      const key = definitionKey(row.name, row.version);
-      if (!this.definitions.has(key)) this.definitions.set(key, row);
-    }
+    for (const row of changes.definitions) this.saveDefinition(row);
     for (const row of changes.instances) this.instances.set(row.key, row);
     for (const key of changes.instancesEnded) this.instances.delete(key);
     for (const row of changes.finished) this.finished.set(row.key, row);
@@ -82,10 +85,20 @@ export class Tables {
     for (const row of changes.tasks) put(this.tasks, row, `${row.task}/${row.attempt}`);
     for (const row of changes.payloads) put(this.payloads, row, `${row.ref}`);
     for (const row of changes.outbox) this.outbox.set(outboxKey(row), row);
-    for (const acked of changes.outboxAcked) this.#acknowledge(shard, acked);
-    for (const row of changes.marks) this.marks.set(`${row.shard}/${row.source}`, row);
-    const { epoch, number, lastKey, clean } = batch;
-    this.shards.set(shard, { epoch, batch: number, lastKey, clean });
+    for (const row of changes.marks) this.#saveMark(row);
+    for (const row of changes.requests) this.requests.set(requestKey(row.shard, row.key), row);
+    for (const forgotten of changes.requestsForgotten) this.#forgetRequests(forgotten);
+  }
+
+  saveDefinition(row: DefinitionRow): void {
+    const key = definitionKey(row.name, row.version);
+    if (!this.definitions.has(key)) this.definitions.set(key, row);
+  }
+
+  #moveOn({ shard, epoch, number, lastKey, clean }: Fence): void {
+    const owner = this.shards.get(shard)?.owner;
+    assert(owner !== undefined, "a fence that holds is of a shard that was claimed");
+    this.shards.set(shard, { epoch, owner, batch: number, lastKey, clean });
   }
 
   #purge(key: number): void {
@@ -96,15 +109,26 @@ export class Tables {
     this.payloads.delete(key);
   }
 
-  #acknowledge(source: number, acked: { target: number; number: number }): void {
-    for (const [key, row] of this.outbox) {
-      if (row.source === source && row.target === acked.target && row.number <= acked.number) this.outbox.delete(key);
+  #saveMark(mark: MarkRow): void {
+    this.marks.set(`${mark.shard}/${mark.source}`, mark);
+    for (const [key, { source, target, number }] of this.outbox) {
+      if (target === mark.shard && source === mark.source && number <= mark.number) this.outbox.delete(key);
+    }
+  }
+
+  #forgetRequests({ shard, before }: { shard: number; before: number }): void {
+    for (const [key, row] of this.requests) {
+      if (row.shard === shard && row.at < before) this.requests.delete(key);
     }
   }
 }
 
 export function definitionKey(name: string, version: string): string {
   return JSON.stringify([name, version]);
+}
+
+export function requestKey(shard: number, key: string): string {
+  return `${shard}/${key}`;
 }
 
 function outboxKey(row: OutboxRow): string {

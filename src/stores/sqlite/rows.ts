@@ -3,14 +3,19 @@ import { assert } from "../../base/assert.ts";
 import type { EndStatus, InstanceStatus, TaskStatus } from "../../kernel/status.ts";
 import type {
   DefinitionRow,
+  DomainRow,
   FinishedRow,
   HistoryRow,
   InstanceRow,
   InstanceSummary,
   JobRow,
+  MailRow,
   MarkRow,
+  MemberRow,
   OutboxRow,
+  RequestRow,
   ShardClaim,
+  ShardRow,
   TaskRow,
 } from "../store.ts";
 import { fromDisk } from "./text.ts";
@@ -53,13 +58,28 @@ export class Columns {
   }
 }
 
-export function toClaim(row: Columns): ShardClaim {
+/** What a claim gives that found the shard so. */
+export function toClaim(before: Columns): ShardClaim {
   return {
-    epoch: row.number("epoch"),
-    batch: row.number("batch"),
-    lastKey: row.number("lastKey"),
-    clean: row.boolean("clean"),
+    epoch: before.number("epoch") + 1,
+    batch: before.number("batch"),
+    lastKey: before.number("lastKey"),
+    clean: before.boolean("clean"),
+    previousOwner: before.text("owner"),
   };
+}
+
+export function toShard(row: Columns): ShardRow {
+  return {
+    shard: row.number("shard"),
+    epoch: row.number("epoch"),
+    owner: row.text("owner"),
+    released: row.boolean("released"),
+  };
+}
+
+export function toMember(row: Columns): MemberRow {
+  return { id: row.text("id"), address: row.text("address"), beat: row.number("beat") };
 }
 
 export function toInstance(row: Columns): InstanceRow {
@@ -146,6 +166,27 @@ export function toOutbox(row: Columns): OutboxRow {
 
 export function toMark(row: Columns): MarkRow {
   return { shard: row.number("shard"), source: row.number("source"), number: row.number("number") };
+}
+
+export function toSent(row: Columns): { target: number; number: number } {
+  return { target: row.number("target"), number: row.number("number") };
+}
+
+export function toRequest(row: Columns): RequestRow {
+  return {
+    shard: row.number("shard"),
+    key: row.text("key"),
+    at: row.number("at"),
+    refusal: row.textOrNull("refusal"),
+  };
+}
+
+export function toMail(row: Columns): MailRow {
+  return { id: row.number("id"), box: row.text("box"), body: row.text("body") };
+}
+
+export function toDomain(row: Columns): DomainRow {
+  return { name: row.text("name"), size: row.number("size"), priority: row.number("priority") };
 }
 
 export function toDefinition(row: Columns): DefinitionRow {

@@ -3,17 +3,22 @@ import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
+import { letterBoxOf } from "../letter-box.ts";
 import type {
   Batch,
+  ClusterView,
   DefinitionRow,
+  DomainRow,
   FinishedRow,
   HistoryRow,
   InstanceFilter,
   InstanceRow,
   InstanceSummary,
   JobRow,
+  MailRow,
   MarkRow,
   OutboxRow,
+  RequestRow,
   ShardClaim,
   Store,
   TaskRow,
@@ -26,20 +31,30 @@ import {
   Columns,
   toClaim,
   toDefinition,
+  toDomain,
   toFinished,
   toHistory,
   toInstance,
   toJob,
+  toMail,
   toMark,
+  toMember,
   toOutbox,
+  toRequest,
+  toSent,
+  toShard,
   toTask,
 } from "./rows.ts";
 import { prepareStatements } from "./statements.ts";
 import type { Statements } from "./statements.ts";
 import { fromDisk, toDisk } from "./text.ts";
-import { writeChanges, writeJob } from "./write-changes.ts";
+import { writeChanges, writeDefinition, writeJob } from "./write-changes.ts";
+import { writeFences } from "./write-fences.ts";
 
 const inMemory = ":memory:";
+
+/** The name of the number of shards among the settings. */
+const shardCount = "shard_count";
 
 interface Opened {
   readonly db: DatabaseSync;
@@ -53,6 +68,7 @@ interface Opened {
  * returns its promise; callers must not count on that.
  */
 export class SqliteStore implements Store {
+  readonly isShared: boolean = false;
   readonly #file: string;
   #opened: Opened | undefined;
 
@@ -90,23 +106,49 @@ export class SqliteStore implements Store {
     }
   }
 
-  async claimShard(shard: number, owner: string): Promise<ShardClaim> {
+  async settleShardCount(count: number): Promise<number> {
+    return this.#write((statements) => {
+      statements.settleSetting.run(shardCount, count);
+      const row = statements.readSetting.get(shardCount);
+      assert(row, "a setting just settled has its row");
+      return new Columns(row).number("value");
+    });
+  }
+
+  async join(member: { readonly id: string; readonly address: string }): Promise<void> {
+    this.#write((statements) => statements.insertMember.run(toDisk(member.id), toDisk(member.address)));
+  }
+
+  async beat(member: string): Promise<ClusterView> {
+    return this.#write((statements) => {
+      statements.beatMember.run(toDisk(member));
+      return {
+        members: statements.loadMembers.all().map((row) => toMember(new Columns(row))),
+        shards: statements.loadShards.all().map((row) => toShard(new Columns(row))),
+      };
+    });
+  }
+
+  async removeMember(member: string, ifBeat?: number): Promise<boolean> {
+    return this.#write((statements) => {
+      if (statements.deleteMember.run(toDisk(member), ifBeat ?? null).changes === 0) return false;
+      statements.deleteMailBox.run(toDisk(letterBoxOf(member)));
+      return true;
+    });
+  }
+
+  async claimShard(shard: number, owner: string): Promise<ShardClaim | undefined> {
     return this.#write((statements) => {
       const before = statements.readShard.get(shard);
-      statements.claimShard.run(shard, toDisk(owner));
-      const row = statements.readShard.get(shard);
-      assert(row, "a shard just claimed has its row");
-      const clean = before === undefined || before["clean"] === 1;
-      return { ...toClaim(new Columns(row)), clean };
+      if (statements.claimShard.run(shard, toDisk(owner)).changes === 0) return undefined;
+      if (before === undefined) return { epoch: 1, batch: 0, lastKey: 0, clean: true, previousOwner: "" };
+      return toClaim(new Columns(before));
     });
   }
 
   async commit(batch: Batch): Promise<void> {
     this.#write((statements) => {
-      const clean = batch.clean ? 1 : 0;
-      const fence = statements.fence.run(batch.number, batch.lastKey, clean, batch.shard, batch.epoch);
-      if (fence.changes === 1) writeChanges(statements, batch.shard, batch.changes);
-      else checkLanded(statements, batch);
+      if (writeFences(statements, batch.fences)) writeChanges(statements, batch.changes);
     });
   }
 
@@ -152,12 +194,56 @@ export class SqliteStore implements Store {
     );
   }
 
-  async loadOutbox(shard: number): Promise<OutboxRow[]> {
-    return this.#all((from) => from.loadOutbox, [shard], toOutbox);
+  async loadLetters(targets: readonly number[]): Promise<OutboxRow[]> {
+    return this.#all((from) => from.loadLetters, [JSON.stringify(targets)], toOutbox);
   }
 
   async loadMarks(shard: number): Promise<MarkRow[]> {
     return this.#all((from) => from.loadMarks, [shard], toMark);
+  }
+
+  async loadSent(source: number): Promise<{ target: number; number: number }[]> {
+    return this.#all((from) => from.loadSent, [source], toSent);
+  }
+
+  async findRequest(shard: number, key: string): Promise<RequestRow | undefined> {
+    return this.#first((from) => from.readRequest, [shard, toDisk(key)], toRequest);
+  }
+
+  async post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void> {
+    this.#write((statements) => statements.insertMail.run(toDisk(mail.box), toDisk(mail.body), mail.at));
+  }
+
+  async readMail(boxes: readonly string[], limit: number): Promise<MailRow[]> {
+    return this.#read((statements) => {
+      const rows = [...new Set(boxes)].flatMap((box) => statements.readMail.all(toDisk(box), limit));
+      const mail = rows.map((row) => toMail(new Columns(row)));
+      return mail.sort((a, b) => a.id - b.id).slice(0, limit);
+    });
+  }
+
+  async deleteMail(ids: readonly number[]): Promise<void> {
+    this.#write((statements) => {
+      for (const id of ids) statements.deleteMail.run(id);
+    });
+  }
+
+  async deleteMailBefore(at: number): Promise<void> {
+    this.#write((statements) => statements.deleteMailBefore.run(at));
+  }
+
+  async loadDomains(): Promise<DomainRow[]> {
+    return this.#all((from) => from.loadDomains, [], toDomain);
+  }
+
+  async saveDomain(domain: DomainRow): Promise<void> {
+    this.#write((statements) => statements.saveDomain.run(toDisk(domain.name), domain.size, domain.priority));
+  }
+
+  async saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void> {
+    this.#write((statements) => {
+      for (const definition of definitions) writeDefinition(statements, definition);
+    });
   }
 
   async loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined> {
@@ -263,18 +349,6 @@ function inTransaction<Result>(
     if (db.isTransaction) statements.rollback.run();
     throw error;
   }
-}
-
-/** The fence held nothing: either this very batch had landed and its answer was lost, or the shard is somebody else's. */
-function checkLanded(statements: Statements, batch: Batch): void {
-  const row = statements.readShard.get(batch.shard);
-  const shard = row && toClaim(new Columns(row));
-  if (shard?.epoch === batch.epoch && shard.batch === batch.number) return;
-  const found = shard ? `epoch ${shard.epoch} and batch ${shard.batch}` : "no owner yet";
-  throw new EngineError(
-    "STORE_FENCED",
-    `Batch ${batch.number} of shard ${batch.shard} under epoch ${batch.epoch} was refused, because the shard has ${found}.`,
-  );
 }
 
 function readPayload(statements: Statements, at: { instance: number; ref: number }): string {

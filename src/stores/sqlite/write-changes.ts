@@ -1,4 +1,4 @@
-import type { Changes, FinishedRow, InstanceRow, JobRow, TaskRow } from "../store.ts";
+import type { Changes, DefinitionRow, FinishedRow, InstanceRow, JobRow, TaskRow } from "../store.ts";
 import type { Statements } from "./statements.ts";
 import { toDisk, toDiskOrNull } from "./text.ts";
 
@@ -6,11 +6,9 @@ import { toDisk, toDiskOrNull } from "./text.ts";
  * The hottest path of the program: one prepared statement per row, values bound by position, nothing built in between.
  * The order is that of `Changes`.
  */
-export function writeChanges(to: Statements, shard: number, changes: Changes): void {
+export function writeChanges(to: Statements, changes: Changes): void {
   for (const key of changes.purged) purge(to, key);
-  for (const row of changes.definitions) {
-    to.insertDefinition.run(toDisk(row.name), toDisk(row.version), toDisk(row.spec), row.createdAt);
-  }
+  for (const row of changes.definitions) writeDefinition(to, row);
   for (const row of changes.instances) saveInstance(to, row);
   for (const key of changes.instancesEnded) to.deleteInstance.run(key);
   for (const row of changes.finished) saveFinished(to, row);
@@ -21,8 +19,14 @@ export function writeChanges(to: Statements, shard: number, changes: Changes): v
   for (const row of changes.tasks) saveTask(to, row);
   for (const row of changes.payloads) to.insertPayload.run(row.instance, row.ref, toDisk(row.body));
   for (const row of changes.outbox) to.insertOutbox.run(row.source, row.target, row.number, toDisk(row.body));
-  for (const acked of changes.outboxAcked) to.ackOutbox.run(shard, acked.target, acked.number);
-  for (const row of changes.marks) to.saveMark.run(row.shard, row.source, row.number);
+  for (const row of changes.marks) {
+    to.saveMark.run(row.shard, row.source, row.number);
+    to.deleteLetters.run(row.shard, row.source, row.number);
+  }
+  for (const row of changes.requests) {
+    to.insertRequest.run(row.shard, toDisk(row.key), row.at, toDiskOrNull(row.refusal));
+  }
+  for (const { shard, before } of changes.requestsForgotten) to.forgetRequests.run(shard, before);
 }
 
 /** A new table with rows of an instance must be added here; the contract's purge suite looks for what is left. */
@@ -80,6 +84,10 @@ function saveTask(to: Statements, row: TaskRow): void {
     row.retryCount,
     toDiskOrNull(row.error),
   );
+}
+
+export function writeDefinition(to: Statements, row: DefinitionRow): void {
+  to.insertDefinition.run(toDisk(row.name), toDisk(row.version), toDisk(row.spec), row.createdAt);
 }
 
 export function writeJob(to: Statements, row: JobRow): void {

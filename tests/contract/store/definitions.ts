@@ -35,6 +35,16 @@ export function definitionsSuite(name: string, makeStore: MakeStore): void {
       assert.equal(await store.latestDefinition("hourly"), undefined);
     });
 
+    test("they may be saved outside of a commit, and are kept as they are if present", async (t) => {
+      const store = await fresh(t, makeStore);
+      await store.saveDefinitions([definitionRow({ version: "a" }), definitionRow({ version: "b" })]);
+      await store.saveDefinitions([definitionRow({ version: "a", spec: "{}", createdAt: 9 })]);
+      await (await Owner.claim(store)).commit({ definitions: [definitionRow({ version: "b", spec: "{}" })] });
+      await store.saveDefinitions([]);
+      assert.deepEqual(await store.loadDefinition("nightly", "a"), definitionRow({ version: "a" }));
+      assert.deepEqual(await store.latestDefinition("nightly"), definitionRow({ version: "b" }));
+    });
+
     test("a name and a version are kept apart", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);

@@ -1,11 +1,14 @@
 import * as fc from "fast-check";
 import type {
   Changes,
+  DefinitionRow,
   FinishedRow,
   HistoryRow,
   InstanceFilter,
   InstanceRow,
+  MarkRow,
   OutboxRow,
+  RequestRow,
   TaskRow,
 } from "../../../src/stores/store.ts";
 
@@ -14,9 +17,13 @@ const key = fc.integer({ min: 1, max: 6 });
 /** An instance is either unfinished or finished. */
 const unfinishedKey = fc.integer({ min: 1, max: 3 });
 const finishedKey = fc.integer({ min: 4, max: 6 });
-const small = fc.integer({ min: 0, max: 3 });
-const time = fc.integer({ min: 0, max: 20 });
-const text = fc.constantFrom("a", "ab", "b", "", "\u0000", "\ud800", "\udc00", "\ufdd0", "😀");
+export const small = fc.integer({ min: 0, max: 3 });
+export const time = fc.integer({ min: 0, max: 20 });
+/** Letters go to one shard more than there are owners. */
+export const shard = fc.integer({ min: 0, max: 2 });
+
+export const texts = ["a", "ab", "b", "", "\u0000", "\ud800", "\udc00", "\ufdd0", "😀"] as const;
+export const text = fc.constantFrom(...texts);
 const textOrNull = fc.option(text);
 const unfinished = fc.constantFrom("Ready" as const, "Running" as const, "Paused" as const);
 const ended = fc.constantFrom("Success" as const, "Failed" as const, "Terminated" as const);
@@ -65,7 +72,9 @@ const task = fc.record<TaskRow>({
   error: textOrNull,
 });
 
-const outbox = fc.record<OutboxRow>({ source: fc.constant(0), target: small, number: time, body: text });
+const outbox = fc.record<OutboxRow>({ source: shard, target: small, number: time, body: text });
+const mark = fc.record<MarkRow>({ shard: small, source: shard, number: time });
+const request = fc.record<RequestRow>({ shard, key: text, at: time, refusal: fc.option(text) });
 
 /** At most one change per key and table, as the committer sends them. */
 function few<Row>(row: fc.Arbitrary<Row>, keyOf: (row: Row) => unknown): fc.Arbitrary<Row[]> {
@@ -74,12 +83,14 @@ function few<Row>(row: fc.Arbitrary<Row>, keyOf: (row: Row) => unknown): fc.Arbi
 
 const keys = few(key, (one) => one);
 
+export const definitions: fc.Arbitrary<DefinitionRow[]> = few(
+  fc.record({ name: text, version: text, spec: text, createdAt: time }),
+  (row) => [row.name, row.version],
+);
+
 export const changes = fc.record<Changes>({
   purged: keys,
-  definitions: few(fc.record({ name: text, version: text, spec: text, createdAt: time }), (row) => [
-    row.name,
-    row.version,
-  ]),
+  definitions,
   instances: few(instance, (row) => row.key),
   instancesEnded: keys,
   finished: few(finished, (row) => row.key),
@@ -87,33 +98,11 @@ export const changes = fc.record<Changes>({
   history: few(history, (row) => [row.instance, row.turn]),
   tasks: few(task, (row) => [row.instance, row.task, row.attempt]),
   payloads: few(fc.record({ instance: key, ref: time, body: text }), (row) => [row.instance, row.ref]),
-  outbox: few(outbox, (row) => [row.target, row.number]),
-  outboxAcked: few(fc.record({ target: small, number: time }), (row) => row.target),
-  marks: few(fc.record({ shard: fc.constant(0), source: small, number: time }), (row) => row.source),
+  outbox: few(outbox, (row) => [row.source, row.target, row.number]),
+  marks: few(mark, (row) => [row.shard, row.source]),
+  requests: few(request, (row) => [row.shard, row.key]),
+  requestsForgotten: few(fc.record({ shard, before: time }), (row) => row.shard),
 });
-
-/** What an owner may do, rightly or wrongly: `lag` is how many batches or epochs it is behind. */
-export type Step =
-  | { readonly kind: "claim" }
-  | { readonly kind: "commit"; readonly changes: Changes; readonly clean: boolean; readonly lag: Lag };
-
-export interface Lag {
-  readonly batches: number;
-  readonly epochs: number;
-}
-
-const lag: fc.Arbitrary<Lag> = fc.oneof(
-  { weight: 6, arbitrary: fc.constant({ batches: 0, epochs: 0 }) },
-  { weight: 1, arbitrary: fc.record({ batches: fc.integer({ min: -1, max: 2 }), epochs: small }) },
-);
-
-export const steps: fc.Arbitrary<Step[]> = fc.array(
-  fc.oneof(
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant("claim" as const) }) },
-    { weight: 8, arbitrary: fc.record({ kind: fc.constant("commit" as const), changes, clean: fc.boolean(), lag }) },
-  ),
-  { maxLength: 12 },
-);
 
 export const filter: fc.Arbitrary<InstanceFilter> = fc.record(
   {

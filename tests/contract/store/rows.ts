@@ -5,6 +5,7 @@ import type {
   InstanceRow,
   JobRow,
   OutboxRow,
+  RequestRow,
   TaskRow,
 } from "../../../src/stores/store.ts";
 
@@ -63,6 +64,10 @@ export function taskRow(row: Partial<TaskRow> & { instance: number; task: number
 
 export function outboxRow(row: Partial<OutboxRow> & { target: number; number: number }): OutboxRow {
   return { source: 0, body: `{"number":${row.number}}`, ...row };
+}
+
+export function requestRow(row: Partial<RequestRow> & { key: string }): RequestRow {
+  return { shard: 0, at: 1_000, refusal: null, ...row };
 }
 
 export function definitionRow(row: Partial<DefinitionRow> & { version: string }): DefinitionRow {

@@ -1,11 +1,15 @@
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { noChanges } from "../../../src/stores/store.ts";
-import type { Batch, Changes, Store } from "../../../src/stores/store.ts";
+import type { Batch, Changes, Fence, Store } from "../../../src/stores/store.ts";
 
-/** An open store that nobody else uses. `reopen` closes it and opens it again; a store that forgets on close has none. */
+/** An open store that nobody else uses. */
 export interface Subject {
   readonly store: Store;
+  /** Closes it and opens it again; a store that forgets on close has none. */
   readonly reopen: (() => Promise<Store>) | undefined;
+  /** Opens another connection to the same database; an embedded store has none. */
+  readonly connect: (() => Promise<Store>) | undefined;
 }
 
 export interface DurableSubject extends Subject {
@@ -22,9 +26,25 @@ export async function fresh(t: TestContext, makeStore: MakeStore): Promise<Store
   return store;
 }
 
+/**
+ * Several users of one fresh store: each with a connection of its own where the store is shared, otherwise all with the
+ * one there is.
+ */
+export async function freshUsers(t: TestContext, makeStore: MakeStore, count: number): Promise<[Store, ...Store[]]> {
+  const { store, connect } = await makeStore();
+  t.after(() => store.close());
+  const users: [Store, ...Store[]] = [store];
+  while (users.length < count) {
+    const user = (await connect?.()) ?? store;
+    if (user !== store) t.after(() => user.close());
+    users.push(user);
+  }
+  return users;
+}
+
 /** A fresh store, and the way to close and open it. Undefined, and the test skipped, if the store forgets on close. */
 export async function freshDurable(t: TestContext, makeStore: MakeStore): Promise<DurableSubject | undefined> {
-  const { store, reopen } = await makeStore();
+  const { store, reopen, connect } = await makeStore();
   t.after(() => store.close());
   if (!reopen) {
     t.skip("this store forgets everything when it is closed");
@@ -35,7 +55,11 @@ export async function freshDurable(t: TestContext, makeStore: MakeStore): Promis
     t.after(() => again.close());
     return again;
   };
-  return { store, reopen: reopenAndClose };
+  return { store, reopen: reopenAndClose, connect };
+}
+
+export function batchOf(fences: readonly Fence[], changes: Partial<Changes>): Batch {
+  return { fences, changes: { ...noChanges(), ...changes } };
 }
 
 /** A shard's owner: counts its batches as the committer does. */
@@ -52,19 +76,34 @@ export class Owner {
     this.#number = claim.batch;
   }
 
-  static async claim(store: Store, shard = 0): Promise<Owner> {
-    const claim = await store.claimShard(shard, "member-1");
+  static async claim(store: Store, shard = 0, owner = "member-1"): Promise<Owner> {
+    const claim = await store.claimShard(shard, owner);
+    assert.ok(claim, `shard ${shard} is free for ${owner}`);
     return new Owner(store, { shard, epoch: claim.epoch, batch: claim.batch });
   }
 
-  next(changes: Partial<Changes>, rest: Partial<Pick<Batch, "lastKey" | "clean">> = {}): Batch {
-    const number = this.#number + 1;
-    const { lastKey = 0, clean = false } = rest;
-    return { shard: this.shard, epoch: this.epoch, number, lastKey, clean, changes: { ...noChanges(), ...changes } };
+  /** One batch of all their shards. */
+  static async commitTogether(
+    owners: readonly [Owner, ...Owner[]],
+    changes: Partial<Changes>,
+    rest: Partial<Fence> = {},
+  ): Promise<void> {
+    const fences = owners.map((owner) => owner.fence(rest));
+    await owners[0].#store.commit(batchOf(fences, changes));
+    for (const owner of owners) owner.#number += 1;
   }
 
-  async commit(changes: Partial<Changes>, rest: Partial<Pick<Batch, "lastKey" | "clean">> = {}): Promise<void> {
-    await this.#store.commit(this.next(changes, rest));
-    this.#number += 1;
+  /** Of its next batch. */
+  fence(rest: Partial<Fence> = {}): Fence {
+    const { shard, epoch } = this;
+    return { shard, epoch, number: this.#number + 1, lastKey: 0, clean: false, ...rest };
+  }
+
+  next(changes: Partial<Changes>, rest: Partial<Fence> = {}): Batch {
+    return batchOf([this.fence(rest)], changes);
+  }
+
+  async commit(changes: Partial<Changes>, rest: Partial<Fence> = {}): Promise<void> {
+    await Owner.commitTogether([this], changes, rest);
   }
 }

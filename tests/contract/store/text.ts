@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { letterBoxOf } from "../../../src/stores/letter-box.ts";
 import { fresh, Owner } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
-import { definitionRow, finishedRow, historyRow, instanceRow, jobRow, outboxRow, taskRow } from "./rows.ts";
+import { definitionRow, finishedRow, historyRow, instanceRow, jobRow, outboxRow, requestRow, taskRow } from "./rows.ts";
 
 /** Text is opaque and comes back unit for unit, also where it is no well-formed Unicode. */
 const texts: [what: string, text: string][] = [
@@ -35,9 +36,10 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         assert.deepEqual(await store.loadHistory([1]), rows.history);
         assert.deepEqual(await store.readTasks(1), rows.tasks);
         assert.deepEqual(await store.readPayloads(1, [1]), [text]);
-        assert.deepEqual(await store.loadOutbox(0), rows.outbox);
+        assert.deepEqual(await store.loadLetters([1]), rows.outbox);
         assert.deepEqual(await store.loadDefinition(text, text), rows.definitions[0]);
         assert.deepEqual(await store.latestDefinition(text), rows.definitions[0]);
+        assert.ok(await store.findRequest(0, text));
         const listed = await store.listInstances({ workflow: text, idPrefix: text, limit: 9 });
         assert.deepEqual(
           listed.map((row) => row.key),
@@ -60,6 +62,29 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         await store.deleteJobs([text]);
         assert.deepEqual(await store.loadJobs(), []);
       });
+
+      test(`${what}, in what members share`, async (t) => {
+        const store = await fresh(t, makeStore);
+        await store.join({ id: text, address: text });
+        await store.claimShard(0, text);
+        assert.equal(await store.claimShard(0, `${text}, another one`), undefined);
+        assert.deepEqual(await store.beat(text), {
+          members: [{ id: text, address: text, beat: 1 }],
+          shards: [{ shard: 0, epoch: 1, owner: text, released: false }],
+        });
+        await store.post({ box: text, body: text, at: 0 });
+        await store.post({ box: letterBoxOf(text), body: "", at: 0 });
+        const mail = await store.readMail([text], 10);
+        assert.deepEqual(
+          mail.map(({ box, body }) => [box, body]),
+          [[text, text]],
+        );
+        assert.equal(await store.removeMember(text, 1), true);
+        assert.deepEqual(await store.readMail([letterBoxOf(text)], 10), []);
+        assert.equal((await store.claimShard(0, "other"))?.previousOwner, text);
+        await store.saveDomain({ name: text, size: 1, priority: 2 });
+        assert.deepEqual(await store.loadDomains(), [{ name: text, size: 1, priority: 2 }]);
+      });
     }
 
     test("ids that differ in a broken character only are two ids", async (t) => {
@@ -81,5 +106,6 @@ function rowsWith(text: string) {
     tasks: [taskRow({ instance: 1, task: 0, name: text, worker: text, error: text })],
     payloads: [{ instance: 1, ref: 1, body: text }],
     outbox: [outboxRow({ target: 1, number: 1, body: text })],
+    requests: [requestRow({ key: text })],
   };
 }

@@ -1,3 +1,3 @@
-SELECT epoch, batch, last_key AS lastKey, clean
+SELECT epoch, owner, batch, last_key AS lastKey, clean
 FROM shard
 WHERE shard = ?1

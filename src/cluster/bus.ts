@@ -1,0 +1,19 @@
+/**
+ * Carries short texts between members, fast and without any promise: a message may be lost, doubled, late or out of
+ * order. Whatever matters is in the store, so a bus that is away makes members slower and never wrong.
+ */
+export interface Bus {
+  /** From now on messages to that address reach the listener. */
+  connect(address: string, listener: BusListener): BusConnection;
+}
+
+export type BusListener = (text: string) => void;
+
+export interface BusConnection {
+  send(to: string, text: string): void;
+  /** The listener hears nothing more. */
+  close(): void;
+}
+
+/** Longer texts take the way through the store. */
+export const busTextLengthMax = 256 * 1024;

@@ -1,0 +1,712 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Random } from "../base/random.ts";
+import type { MailRow, Store } from "../stores/store.ts";
+import { type Bus, type BusConnection, busTextLengthMax } from "./bus.ts";
+import {
+  type CallAnswer,
+  type CallOutcome,
+  type CallRequest,
+  carriedError,
+  type Envelope,
+  formatEnvelope,
+  type Hint,
+  parseEnvelope,
+  rebuiltError,
+} from "./envelope.ts";
+import type { ClusterTimings } from "./timings.ts";
+
+/** A request over the bus that is not answered for this long is repeated; from then on the pauses grow. */
+const pauseMsFirst = 1000;
+const pauseMsMax = 15_000;
+
+/** A shard that moves is usually there in a moment. */
+const movedPauseMsFirst = 50;
+const movedPauseMsMax = 1000;
+
+/** For this long after the bus was silent, calls to that member take the way through the store. */
+const silenceMs = 5000;
+
+/** The answers that are given again from memory: how old, how many, and how many characters in all. */
+const rememberedMs = 120_000;
+const rememberedMax = 10_000;
+const rememberedLengthMax = 16 * 1024 * 1024;
+
+/** Longer ago than any request that still waits for its answer. */
+const heardMs = 60_000;
+
+/** How much mail is fetched at once, and how much may wait for its answer before no more is fetched. */
+const pageSize = 200;
+const inHandMax = 2000;
+
+/** Mail that nobody has fetched for this long is deleted, and looked for this often. */
+const oldMailMs = 3_600_000;
+
+export interface CourierOptions {
+  readonly store: Pick<Store, "post" | "readMail" | "deleteMail" | "deleteMailBefore">;
+  /** Without one, everything goes through the store. */
+  readonly bus: Bus | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly timings: ClusterTimings;
+  /** The id of the member that was last seen to own the shard. */
+  readonly ownerOf: (shard: number) => string | undefined;
+  /** This member's. */
+  readonly ownedShards: () => Iterable<number>;
+  /**
+   * Carries out a call to a shard of this member, and settles sooner or later. `SHARD_MOVED` if this member is not the
+   * owner: then it was not carried out, and never will be by this call of it. A call may come several times, also after
+   * it was answered: the same key is to be carried out once.
+   */
+  readonly handle: (shard: number, call: HandledCall) => Promise<unknown>;
+  readonly onHint: (hint: { from: string; body: unknown }) => void;
+}
+
+/** A call as it reaches the owner. */
+export interface HandledCall {
+  /** The same for every repetition of the call. */
+  readonly key: string;
+  /** Nobody can have carried it out before: it comes from this member and was never tried. */
+  readonly isFirst: boolean;
+  readonly body: unknown;
+}
+
+export interface CallOptions {
+  /** `Infinity`: for ever. */
+  readonly timeoutMs?: number;
+  /** What the owner knows the call by; a new one unless given. */
+  readonly key?: string;
+}
+
+type Way = "bus" | "mail";
+
+/**
+ * Brings calls to the owner of a shard, whoever that is, and answers back. What stays true:
+ *
+ * C1. A call is repeated, under one key, until it is answered or given up; so it is carried out at least once, or nobody
+ *     knows. That it is carried out once only is the handler's part, who knows the keys.
+ * C2. The caller hears one answer, whatever else arrives.
+ * C3. Mail to a shard stays in its box until its answer is on its way, so a shard's next owner finds what the last one
+ *     left undone.
+ * C4. `SHARD_MOVED` never reaches the caller: it only means that somebody else is to be asked.
+ */
+export class Courier {
+  readonly #options: CourierOptions;
+  readonly #clock: Clock;
+  readonly #calls = new Map<string, OutgoingCall>();
+  /** Calls of others that are being handled, by id, and the answers given of late. Only a shortcut: see C1. */
+  readonly #handling = new Map<string, Promise<Handled>>();
+  readonly #answers: RecentMap<string>;
+  /** When a member was last heard over the bus, and those that were not although they were asked. */
+  readonly #heardAt: RecentMap<number>;
+  readonly #silent: RecentMap<true>;
+  #boxes: LetterBoxes | undefined;
+  #connection: BusConnection | undefined;
+  #member: string | undefined;
+  #whyStopped = new EngineError("ENGINE_STATE", "this member has not joined the cluster yet");
+
+  constructor(options: CourierOptions) {
+    const { clock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#answers = new RecentMap({
+      clock,
+      ageMsMax: rememberedMs,
+      countMax: rememberedMax,
+      weightMax: rememberedLengthMax,
+      weightOf: (text) => text.length,
+    });
+    this.#heardAt = new RecentMap({ clock, ageMsMax: heardMs });
+    this.#silent = new RecentMap({ clock, ageMsMax: silenceMs });
+  }
+
+  /** From now on this is the member's id. Calls under way are repeated, so that their answers find it. */
+  start(member: string): void {
+    this.#connection?.close();
+    this.#member = member;
+    this.#connection = this.#options.bus?.connect(member, (text) => this.#hear(text));
+    this.#boxes ??= this.#openBoxes();
+    for (const call of this.#calls.values()) call.tell("rejoined");
+  }
+
+  /** Calls under way, and those made before the next start, are rejected with the reason. */
+  stop(reason: EngineError): void {
+    this.#whyStopped = reason;
+    this.#member = undefined;
+    this.#connection?.close();
+    this.#connection = undefined;
+    this.#boxes?.stop();
+    this.#boxes = undefined;
+    for (const call of this.#calls.values()) call.reject(reason);
+  }
+
+  /**
+   * Gives what the owner's handler gives. The handler of this very member gets the body as it is, others as JSON.
+   * `CALL_UNANSWERED` after `timeoutMs`, by default `timings.callMs`: then the outcome is unknown. `ENGINE_STATE` before
+   * the start, and whatever `stop` was given.
+   */
+  call(shard: number, body: unknown, options: CallOptions = {}): Promise<unknown> {
+    if (this.#member === undefined) return Promise.reject(this.#whyStopped);
+    const { timeoutMs = this.#options.timings.callMs } = options;
+    const id = this.#options.random.uuid(this.#clock.now());
+    const onSettled = (): void => void this.#calls.delete(id);
+    const call = new OutgoingCall({
+      clock: this.#clock,
+      id,
+      key: options.key ?? id,
+      shard,
+      body,
+      timeoutMs,
+      onSettled,
+    });
+    this.#calls.set(id, call);
+    this.#carry(call).catch((error: unknown) => call.reject(error));
+    return call.promise;
+  }
+
+  /** Lossy, over the bus only. */
+  hint(member: string, body: unknown): void {
+    this.hintAll([member], body);
+  }
+
+  hintAll(members: Iterable<string>, body: unknown): void {
+    if (this.#member === undefined || this.#connection === undefined) return;
+    const text = formatEnvelope({ kind: "hint", from: this.#member, body });
+    if (text.length <= busTextLengthMax) for (const member of members) this.#send(member, text);
+    else this.#options.logger.debug({ length: text.length }, "a hint is too long for the bus and was dropped");
+  }
+
+  /** One round after the other, until somebody has answered. */
+  async #carry(call: OutgoingCall): Promise<void> {
+    while (!call.isSettled && this.#member !== undefined) {
+      const from = this.#member;
+      const owner = this.#options.ownerOf(call.shard);
+      const news = owner === from ? await this.#carryOutHere(call) : await this.#ask(call, { from, owner });
+      if (news === "moved") await call.pause(this.#jittered(call.nextMovedPauseMs()));
+    }
+  }
+
+  async #carryOutHere(call: OutgoingCall): Promise<News> {
+    const { shard, key, body } = call;
+    const isFirst = call.isUntried;
+    call.isUntried = false;
+    try {
+      call.resolve(await this.#options.handle(shard, { key, isFirst, body }));
+    } catch (error) {
+      if (hasCode(error, "SHARD_MOVED")) return "moved";
+      call.reject(error);
+    }
+    return "settled";
+  }
+
+  /** Sends the request once and waits for a while. A shard without an owner counts as moved: it will have one soon. */
+  async #ask(call: OutgoingCall, parties: { from: string; owner: string | undefined }): Promise<News> {
+    const { from, owner } = parties;
+    if (owner === undefined && call.ageMs < pauseMsFirst) return "moved";
+    const { id, key, shard, body } = call;
+    const text = formatEnvelope({ kind: "request", id, key, from, shard, body });
+    const way = owner === undefined ? "mail" : this.#wayOf(call, { owner, text });
+    const pauseMs = this.#pauseMs(call.tries, way);
+    const sentAt = this.#clock.monotonic();
+    call.isUntried = false;
+    call.asked(way);
+    if (owner !== undefined && way === "bus") this.#send(owner, text);
+    else await this.#post({ box: shardBox(shard), body: text });
+    // If it has another id by now, the answer to this one is not found.
+    const news = from === this.#member ? await call.answer(pauseMs) : "rejoined";
+    if (news === "time" && owner !== undefined && way === "bus") this.#unanswered(owner, sentAt);
+    if (news === "moved" || news === "rejoined") call.askAnew();
+    return news;
+  }
+
+  /** First the bus, unless it was silent of late, and then one after the other. */
+  #wayOf(call: OutgoingCall, request: { owner: string; text: string }): Way {
+    if (this.#connection === undefined || request.text.length > busTextLengthMax) return "mail";
+    if (call.lastWay === undefined) return this.#silent.get(request.owner) === true ? "mail" : "bus";
+    return call.lastWay === "bus" ? "mail" : "bus";
+  }
+
+  /** Mail takes longer, so it begins with the second pause. */
+  #pauseMs(tries: number, way: Way): number {
+    if (tries === 0 && way === "bus") return pauseMsFirst;
+    return this.#jittered(Math.min(pauseMsFirst * 2 ** Math.max(1, tries), pauseMsMax));
+  }
+
+  /** A member that says other things meanwhile is only slow. */
+  #unanswered(member: string, sentAt: number): void {
+    if ((this.#heardAt.get(member) ?? -Infinity) < sentAt) this.#silent.set(member, true);
+  }
+
+  /** The bus may lose it; a bus that says so has lost it too. */
+  #send(to: string, text: string): void {
+    try {
+      this.#connection?.send(to, text);
+    } catch (error) {
+      this.#options.logger.debug({ to, error: messageOf(error) }, "the bus did not take a message");
+    }
+  }
+
+  /** False if the store did not say that it has it. */
+  async #post(mail: { box: string; body: string }): Promise<boolean> {
+    try {
+      await this.#options.store.post({ ...mail, at: this.#clock.now() });
+      return true;
+    } catch (error) {
+      this.#options.logger.debug({ box: mail.box, error: messageOf(error) }, "the store did not take a message");
+      return false;
+    }
+  }
+
+  #hear(text: string): void {
+    const envelope = this.#read(text, "bus");
+    if (envelope === undefined) return;
+    this.#heardAt.set(envelope.from, this.#clock.monotonic());
+    this.#silent.delete(envelope.from);
+    void this.#receive(envelope, "bus");
+  }
+
+  /** Undefined, and a line in the log, for a text that no member has written. */
+  #read(text: string, cameBy: Way): Envelope | undefined {
+    try {
+      return parseEnvelope(text);
+    } catch (error) {
+      this.#options.logger.warn({ cameBy, error: messageOf(error) }, "a message was not understood and is dropped");
+      return undefined;
+    }
+  }
+
+  /** True when all is done that it asks for; never rejects. */
+  async #receive(envelope: Envelope, cameBy: Way): Promise<boolean> {
+    if (envelope.kind === "request") return await this.#answerTo(envelope, cameBy);
+    if (envelope.kind === "answer") this.#answered(envelope);
+    else this.#hinted(envelope);
+    return true;
+  }
+
+  #hinted(hint: Hint): void {
+    const { from, body } = hint;
+    try {
+      this.#options.onHint({ from, body });
+    } catch (error) {
+      this.#options.logger.error({ from, error: messageOf(error) }, "a hint could not be taken in");
+    }
+  }
+
+  #answered(answer: CallAnswer): void {
+    const call = this.#calls.get(answer.id);
+    if (call === undefined) return;
+    const { outcome } = answer;
+    if ("value" in outcome) call.resolve(outcome.value);
+    else if (outcome.error.code === "SHARD_MOVED") call.tell("moved");
+    else call.reject(rebuiltError(outcome.error));
+  }
+
+  /** False if somebody else is to answer, or the answer is not on its way: mail is then left where it is. */
+  async #answerTo(request: CallRequest, cameBy: Way): Promise<boolean> {
+    const { id, from } = request;
+    const { text, isMoved } = await this.#handledOf(request);
+    if (this.#member === undefined || (cameBy === "mail" && isMoved)) return false;
+    if (this.#calls.has(id)) {
+      // The shard has come to the member that asks, under this id or an earlier one.
+      void this.#receive(parseEnvelope(text), cameBy);
+      return true;
+    }
+    if (cameBy === "bus" && this.#connection !== undefined && text.length <= busTextLengthMax) {
+      this.#send(from, text);
+      return true;
+    }
+    return from === this.#member || (await this.#post({ box: memberBox(from), body: text }));
+  }
+
+  /** A repetition joins the call that is being handled, and hears the same answer for a while after that. */
+  async #handledOf(request: CallRequest): Promise<Handled> {
+    const { id } = request;
+    const text = this.#answers.get(id);
+    if (text !== undefined) return { text, isMoved: false };
+    const joined = this.#handling.get(id);
+    if (joined !== undefined) return await joined;
+    const handling = this.#handle(request);
+    this.#handling.set(id, handling);
+    const handled = await handling;
+    this.#handling.delete(id);
+    if (!handled.isMoved) this.#answers.set(id, handled.text);
+    return handled;
+  }
+
+  /** Never rejects. */
+  async #handle(request: CallRequest): Promise<Handled> {
+    const { id, shard, key, body } = request;
+    const from = this.#member ?? "";
+    const answer = (outcome: CallOutcome): string => formatEnvelope({ kind: "answer", id, from, outcome });
+    try {
+      return {
+        text: answer({ value: await this.#options.handle(shard, { key, isFirst: false, body }) }),
+        isMoved: false,
+      };
+    } catch (error) {
+      return { text: answer({ error: carriedError(error) }), isMoved: hasCode(error, "SHARD_MOVED") };
+    }
+  }
+
+  #openBoxes(): LetterBoxes {
+    const { store, logger, timings, bus } = this.#options;
+    const intervalMs = bus === undefined ? timings.pollWithoutBusMs : timings.pollMs;
+    const boxes = new LetterBoxes({
+      store,
+      clock: this.#clock,
+      logger,
+      pauseMs: () => this.#jittered(intervalMs),
+      names: () => this.#boxNames(),
+      open: async (row) => {
+        const envelope = this.#read(row.body, "mail");
+        return envelope === undefined || (await this.#receive(envelope, "mail"));
+      },
+    });
+    boxes.start();
+    return boxes;
+  }
+
+  #boxNames(): string[] {
+    const own = this.#member === undefined ? [] : [memberBox(this.#member)];
+    return [...own, ...Array.from(this.#options.ownedShards(), shardBox)];
+  }
+
+  /** A fifth more or less, so that members do not fall into step. */
+  #jittered(ms: number): number {
+    return ms * (0.8 + 0.4 * this.#options.random.next());
+  }
+}
+
+/** An answer to a call of another member. */
+interface Handled {
+  readonly text: string;
+  readonly isMoved: boolean;
+}
+
+/** What a call that waits may hear: all is over, its shard is elsewhere, its member has a new id, or nothing in time. */
+type News = "settled" | "moved" | "rejoined" | "time";
+
+/** A call of this member that nobody has answered yet. */
+class OutgoingCall {
+  readonly id: string;
+  readonly key: string;
+  readonly shard: number;
+  readonly body: unknown;
+  readonly promise: Promise<unknown>;
+  /** Requests since it was last known where to ask, and the way of the last of them. */
+  tries = 0;
+  /** It was never sent nor handled. */
+  isUntried: boolean;
+  lastWay: Way | undefined;
+  readonly #clock: Clock;
+  readonly #since: number;
+  readonly #onSettled: () => void;
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #deadline: Timer | undefined;
+  #isSettled = false;
+  #movedTimes = 0;
+  #hear: ((news: News) => void) | undefined;
+
+  constructor(parts: {
+    clock: Clock;
+    id: string;
+    key: string;
+    shard: number;
+    body: unknown;
+    timeoutMs: number;
+    onSettled: () => void;
+  }) {
+    const { clock, timeoutMs, shard } = parts;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.id = parts.id;
+    this.key = parts.key;
+    this.shard = shard;
+    this.body = parts.body;
+    this.promise = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#clock = clock;
+    this.#since = clock.monotonic();
+    this.#onSettled = parts.onSettled;
+    // With a key from outside it may be the repetition of another call.
+    this.isUntried = parts.id === parts.key;
+    if (timeoutMs === Infinity) return;
+    this.#deadline = clock.after(timeoutMs, () => {
+      const message = `nobody answered a call to shard ${shard} within ${timeoutMs} ms; whether it was carried out is unknown`;
+      this.reject(new EngineError("CALL_UNANSWERED", message));
+    });
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  get ageMs(): number {
+    return this.#clock.monotonic() - this.#since;
+  }
+
+  /** Both are harmless once it is settled: the first answer counts. */
+  resolve(value: unknown): void {
+    this.#settle();
+    this.#resolve(value);
+  }
+
+  reject(error: unknown): void {
+    this.#settle();
+    this.#reject(error);
+  }
+
+  asked(way: Way): void {
+    this.tries++;
+    this.lastWay = way;
+  }
+
+  askAnew(): void {
+    this.tries = 0;
+    this.lastWay = undefined;
+  }
+
+  nextMovedPauseMs(): number {
+    return Math.min(movedPauseMsFirst * 2 ** this.#movedTimes++, movedPauseMsMax);
+  }
+
+  tell(news: News): void {
+    this.#hear?.(news);
+  }
+
+  /** Waits for news of any kind. */
+  answer(timeoutMs: number): Promise<News> {
+    return this.#wait(timeoutMs, () => true);
+  }
+
+  /** Waits, and does not listen to members that only now say that the shard has moved. */
+  async pause(timeoutMs: number): Promise<void> {
+    await this.#wait(timeoutMs, (news) => news !== "moved");
+  }
+
+  async #wait(timeoutMs: number, listensTo: (news: News) => boolean): Promise<News> {
+    if (this.#isSettled) return "settled";
+    const { promise, resolve } = Promise.withResolvers<News>();
+    const timer = this.#clock.after(timeoutMs, () => resolve("time"));
+    this.#hear = (news) => {
+      if (listensTo(news)) resolve(news);
+    };
+    const news = await promise;
+    this.#hear = undefined;
+    timer.cancel();
+    return news;
+  }
+
+  #settle(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#deadline?.cancel();
+    this.#onSettled();
+    this.tell("settled");
+  }
+}
+
+/**
+ * Fetches mail from the boxes of a member, one read at a time, and deletes what is done with. A mail is *in hand* from
+ * the moment it is fetched until no read can show it any more, and is not opened again meanwhile. One that is left for
+ * somebody else goes out of hand when the pause is over.
+ */
+class LetterBoxes {
+  readonly #store: CourierOptions["store"];
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #pauseMs: () => number;
+  readonly #names: () => string[];
+  readonly #open: (row: MailRow) => Promise<boolean>;
+  readonly #inHand = new Set<number>();
+  readonly #left: number[] = [];
+  readonly #done: number[] = [];
+  readonly #deleted: number[] = [];
+  #openedNow = 0;
+  #hasMore = false;
+  #isRound = false;
+  #isDeletionQueued = false;
+  #isDeleting = false;
+  #isStopped = false;
+  #timer: Timer | undefined;
+  #lookedForOldAt: number;
+
+  constructor(parts: {
+    store: CourierOptions["store"];
+    clock: Clock;
+    logger: Logger;
+    /** Until the next round that is not for catching up. */
+    pauseMs: () => number;
+    names: () => string[];
+    /** True when it may be deleted, false if it is left where it is. */
+    open: (row: MailRow) => Promise<boolean>;
+  }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#pauseMs = parts.pauseMs;
+    this.#names = parts.names;
+    this.#open = parts.open;
+    this.#lookedForOldAt = parts.clock.monotonic();
+  }
+
+  start(): void {
+    this.#timer = this.#clock.after(this.#pauseMs(), () => {
+      for (const id of this.#left.splice(0)) this.#inHand.delete(id);
+      void this.#round();
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  async #round(): Promise<void> {
+    this.#isRound = true;
+    this.#timer?.cancel();
+    try {
+      await this.#deleteDone();
+      await this.#deleteOld();
+      await this.#fetch();
+    } catch (error) {
+      this.#logStoreError(error);
+    }
+    this.#isRound = false;
+    if (this.#isStopped) return;
+    this.start();
+    this.#catchUp();
+  }
+
+  /** What is in hand shows up again, so a page is that much larger: it brings something new, if there is anything. */
+  async #fetch(): Promise<void> {
+    if (this.#isStopped) return;
+    for (const id of this.#deleted.splice(0)) this.#inHand.delete(id);
+    const limit = Math.min(pageSize + this.#inHand.size, inHandMax);
+    const rows = await this.#store.readMail(this.#names(), limit);
+    if (this.#isStopped) return;
+    const fresh = rows.filter((row) => !this.#inHand.has(row.id));
+    this.#hasMore = rows.length >= limit && fresh.length > 0;
+    for (const row of fresh) {
+      this.#inHand.add(row.id);
+      void this.#take(row);
+    }
+  }
+
+  async #take(row: MailRow): Promise<void> {
+    this.#openedNow++;
+    const isDone = await this.#open(row);
+    this.#openedNow--;
+    if (isDone) {
+      this.#done.push(row.id);
+      this.#deleteSoon();
+    } else this.#left.push(row.id);
+    this.#catchUp();
+  }
+
+  /** After a full page the next one is fetched as soon as there are hands for it. */
+  #catchUp(): void {
+    if (this.#isStopped || this.#isRound || !this.#hasMore || this.#openedNow > pageSize / 2) return;
+    this.#hasMore = false;
+    void this.#round();
+  }
+
+  #deleteSoon(): void {
+    if (this.#isDeletionQueued) return;
+    this.#isDeletionQueued = true;
+    this.#clock.soon(() => {
+      this.#isDeletionQueued = false;
+      this.#deleteDone().catch((error: unknown) => this.#logStoreError(error));
+    });
+  }
+
+  async #deleteDone(): Promise<void> {
+    if (this.#isDeleting) return;
+    this.#isDeleting = true;
+    try {
+      while (this.#done.length > 0 && !this.#isStopped) {
+        const ids = [...this.#done];
+        await this.#store.deleteMail(ids);
+        this.#done.splice(0, ids.length);
+        this.#deleted.push(...ids);
+      }
+    } finally {
+      this.#isDeleting = false;
+    }
+  }
+
+  async #deleteOld(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (this.#isStopped || now - this.#lookedForOldAt < oldMailMs) return;
+    await this.#store.deleteMailBefore(this.#clock.now() - oldMailMs);
+    this.#lookedForOldAt = now;
+  }
+
+  #logStoreError(error: unknown): void {
+    this.#logger.debug({ error: messageOf(error) }, "letter boxes could not be emptied; the next round tries again");
+  }
+}
+
+/** Keeps what was put there of late; the oldest go first. */
+class RecentMap<V> {
+  readonly #clock: Clock;
+  readonly #ageMsMax: number;
+  readonly #countMax: number;
+  readonly #weightMax: number;
+  readonly #weightOf: (value: V) => number;
+  /** Oldest first. */
+  readonly #entries = new Map<string, { value: V; at: number }>();
+  #weight = 0;
+
+  constructor(options: {
+    clock: Clock;
+    ageMsMax: number;
+    countMax?: number;
+    weightMax?: number;
+    weightOf?: (value: V) => number;
+  }) {
+    this.#clock = options.clock;
+    this.#ageMsMax = options.ageMsMax;
+    this.#countMax = options.countMax ?? Infinity;
+    this.#weightMax = options.weightMax ?? Infinity;
+    this.#weightOf = options.weightOf ?? (() => 0);
+  }
+
+  get(key: string): V | undefined {
+    this.#forgetOld();
+    return this.#entries.get(key)?.value;
+  }
+
+  set(key: string, value: V): void {
+    this.delete(key);
+    this.#entries.set(key, { value, at: this.#clock.monotonic() });
+    this.#weight += this.#weightOf(value);
+    this.#forgetOld();
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#weight -= this.#weightOf(entry.value);
+  }
+
+  #forgetOld(): void {
+    const since = this.#clock.monotonic() - this.#ageMsMax;
+    for (const [key, { at }] of this.#entries) {
+      if (at >= since && this.#entries.size <= this.#countMax && this.#weight <= this.#weightMax) return;
+      this.delete(key);
+    }
+  }
+}
+
+function memberBox(member: string): string {
+  return `member:${member}`;
+}
+
+function shardBox(shard: number): string {
+  return `shard:${shard}`;
+}

@@ -1,0 +1,320 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { EngineError, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { SlotGrant, SlotReport } from "./slot-report.ts";
+import type { ClusterTimings } from "./timings.ts";
+
+/** A quota that was not needed for this long is given back. */
+const idleMs = 10_000;
+
+/** This member's part of the domains: it starts an attempt only while fewer run than the quota says. */
+export interface SlotPool {
+  /**
+   * `running`: all that have a slot, from before they start until they have ended, aborted ones included.
+   * `waiting`: those that lack nothing but a slot of the domain.
+   */
+  demand(domain: string): { readonly running: number; readonly waiting: number };
+  setQuota(domain: string, quota: number): void;
+}
+
+export interface DomainQuotasOptions {
+  /** This member's id. A new one is shown only when a view has arrived that was asked for after it had joined. */
+  readonly member: () => string;
+  readonly clock: Clock;
+  readonly domains: Iterable<string>;
+  /**
+   * Brings the report to the domain's allocator. May be repeated on the way, and may reach several; rejects when it was
+   * not answered for a while, which should be a few times `rebalanceMs`.
+   */
+  readonly call: (domain: string, report: SlotReport) => Promise<SlotGrant>;
+  /** The epoch of the domain's shard in this member's newest view; 0 if it was never claimed. */
+  readonly seenEpoch: (domain: string) => number;
+  readonly pool: SlotPool;
+  readonly timings: Pick<ClusterTimings, "rebalanceMs" | "workerLostMs">;
+  /**
+   * Whether attempts may come to run on workers that outlive this member. To be true before the first of them is
+   * granted a slot that was not reported so; simplest: whether this member takes in remote workers at all.
+   */
+  readonly hasRemoteWorkers: () => boolean;
+  readonly logger: Logger;
+}
+
+/**
+ * This member's slots of the domains that all members share. For each domain it reports to the domain's allocator what
+ * it has and needs, and does what the answer says. It falls silent when it has and needs nothing, until the shard has a
+ * new owner, whose allocator waits to hear from everybody.
+ *
+ * What the allocator's promise (domain-allocator.ts, I1 to I6) needs from here:
+ *
+ * - Q1. Only the answer to the newest report is taken, once, and only by the member that made it: not after it was given
+ *   up, nor after this member has lost its place among the living.
+ * - Q2. A report tells the quota in force and what runs in the moment in which it gets its sequence, which is larger
+ *   than any before. Between two reports the quota changes only by an answer, or to less; and attempts start only below it.
+ * - Q3. A grant of an earlier epoch than the newest that was ever named in a report is not taken. A member's first report
+ *   names at least the epoch that the shard had when it joined.
+ * - Q4. Attempts on remote workers may change their member, and take their slot along. Where they leave (`left`) they use
+ *   it for `workerLostMs` more, then the quota is less by it; where they arrive they are vouched for only when they were
+ *   `counted`. If nobody vouches for them they have ended by then.
+ */
+export class DomainQuotas {
+  readonly #options: DomainQuotasOptions;
+  readonly #holdings = new Map<string, Holding>();
+  #sequence = 0;
+  #isStarted = false;
+  #timer: Timer | undefined;
+  /** The id under which the quotas are held. */
+  #id: string | undefined;
+  /** The id that was lost; nothing is reported under it any more. */
+  #goneId: string | undefined;
+
+  constructor(options: DomainQuotasOptions) {
+    this.#options = options;
+    for (const domain of options.domains) this.declare(domain);
+  }
+
+  start(): void {
+    this.#isStarted = true;
+    this.#tick();
+  }
+
+  /** Nothing starts any more; what runs is counted until this member has left the living. */
+  stop(): void {
+    this.#isStarted = false;
+    this.#timer?.cancel();
+    this.#forget(notStarted());
+  }
+
+  /** Every member needs to know every shared domain: its allocator waits to hear from all of them. */
+  declare(domain: string): void {
+    if (this.#holdings.has(domain)) return;
+    const holding = new Holding(domain, this.#options.clock.monotonic());
+    this.#holdings.set(domain, holding);
+    this.#set(holding, 0);
+    this.#lookSoon(holding);
+  }
+
+  /** Something waits for a slot: asks at once, unless the allocator knows that already. */
+  wanted(domain: string): void {
+    const holding = this.#holdings.get(domain);
+    if (holding === undefined || holding.isWanted || holding.isPatient) return;
+    holding.isWanted = true;
+    this.#lookSoon(holding);
+  }
+
+  /** The member is gone, and has no new id yet: it has nothing, and reports again when it has one. */
+  dropAll(): void {
+    this.#goneId = this.#id;
+    this.#forget(new EngineError("MEMBER_LOST", "this member lost its place among the living"));
+  }
+
+  /**
+   * Attempts that are given up here while they may still run on remote workers, which nobody vouched for during
+   * `silentMs`. To be told before the pool has their slots back.
+   */
+  left(domain: string, slots: number, silentMs = 0): void {
+    const holding = this.#holdings.get(domain);
+    if (holding === undefined || slots === 0) return;
+    const { clock, timings } = this.#options;
+    const now = clock.monotonic();
+    holding.strays.push({ slots, until: now + timings.workerLostMs - silentMs });
+    this.#loseStrays(holding, now);
+  }
+
+  /**
+   * Resolves when the allocator has counted what runs here now. An attempt that came with its worker is vouched for only
+   * after that. `MEMBER_LOST`, `ENGINE_STATE`: it will not be counted.
+   */
+  counted(domain: string): Promise<void> {
+    const holding = this.#holdings.get(domain);
+    if (holding === undefined) return Promise.resolve();
+    if (!this.#isStarted) return Promise.reject(notStarted());
+    return new Promise((resolve, reject) => {
+      holding.uncounted.push({ after: this.#sequence, resolve, reject });
+      this.#lookSoon(holding);
+    });
+  }
+
+  #tick(): void {
+    const { clock, timings } = this.#options;
+    this.#timer = clock.after(timings.rebalanceMs, () => this.#tick());
+    this.#life();
+    for (const holding of this.#holdings.values()) this.#look(holding);
+  }
+
+  /** What arrives together shares one report. */
+  #lookSoon(holding: Holding): void {
+    this.#options.clock.soon(() => this.#look(holding));
+  }
+
+  /** Reports, if there is anything to say and nothing is under way. */
+  #look(holding: Holding): void {
+    if (!this.#isStarted || holding.underWay !== undefined) return;
+    const member = this.#life();
+    if (member === undefined) return;
+    const { clock, pool } = this.#options;
+    const now = clock.monotonic();
+    this.#loseStrays(holding, now);
+    const { running, waiting } = pool.demand(holding.domain);
+    holding.isWanted = false;
+    if (running + waiting + holding.straySlots > 0) holding.neededAt = now;
+    else if (holding.quota > 0 && now - holding.neededAt >= idleMs) this.#set(holding, 0);
+    if (!this.#hasNews(holding, running + waiting)) return;
+    holding.epoch = this.#newestEpoch(holding);
+    holding.answered = undefined;
+    const report: SlotReport = {
+      domain: holding.domain,
+      member,
+      sequence: ++this.#sequence,
+      epoch: holding.epoch,
+      quota: holding.quota,
+      running: running + holding.straySlots,
+      waiting,
+      hasRemoteWorkers: this.#options.hasRemoteWorkers(),
+    };
+    holding.underWay = report;
+    void this.#send(holding, report);
+  }
+
+  /** The allocator of the newest epoch has heard everything, when it has heard that there is nothing. */
+  #hasNews(holding: Holding, demand: number): boolean {
+    const { answered, quota, straySlots, uncounted } = holding;
+    if (demand + quota + straySlots + uncounted.length > 0) return true;
+    return answered === undefined || answered.epoch !== this.#newestEpoch(holding) || !answered.wasIdle;
+  }
+
+  async #send(holding: Holding, report: SlotReport): Promise<void> {
+    const grant = await this.#ask(holding, report);
+    if (holding.underWay !== report) return;
+    holding.underWay = undefined;
+    if (grant === undefined) holding.isPatient = true;
+    else if (this.#life() === report.member) this.#take(holding, report, grant);
+  }
+
+  async #ask(holding: Holding, report: SlotReport): Promise<SlotGrant | undefined> {
+    const { call, logger } = this.#options;
+    const { domain } = holding;
+    try {
+      const grant = await call(domain, report);
+      if (holding.isUnheard) logger.info({ domain }, "the domain's allocator answers again");
+      holding.isUnheard = false;
+      return grant;
+    } catch (error) {
+      const fields = { domain, error: messageOf(error) };
+      if (!holding.isUnheard) logger.warn(fields, "a report on a domain's slots was not answered and is made again");
+      holding.isUnheard = true;
+      return undefined;
+    }
+  }
+
+  #take(holding: Holding, report: SlotReport, grant: SlotGrant): void {
+    const demand = report.running + report.waiting;
+    holding.isPatient = grant.sequence !== report.sequence || grant.quota < demand;
+    if (grant.sequence !== report.sequence) return;
+    if (grant.epoch < this.#newestEpoch(holding)) return this.#lookSoon(holding);
+    holding.epoch = grant.epoch;
+    this.#set(holding, grant.quota);
+    // An allocator that the report did not name has not counted it.
+    if (grant.epoch !== report.epoch) return this.#lookSoon(holding);
+    holding.answered = { epoch: grant.epoch, wasIdle: demand + report.quota === 0 };
+    holding.tellCounted(report.sequence);
+    // Others wait for slots that were taken back, until a report says so.
+    const wasLowered = grant.quota < report.quota;
+    const isAskedFor = (holding.isWanted && !holding.isPatient) || holding.uncounted.length > 0;
+    if (wasLowered || isAskedFor) this.#lookSoon(holding);
+  }
+
+  /** Strays use slots that the pool does not see. */
+  #set(holding: Holding, quota: number): void {
+    holding.quota = quota;
+    this.#options.pool.setQuota(holding.domain, Math.max(0, quota - holding.straySlots));
+  }
+
+  /**
+   * When strays have ended, or count elsewhere, their slots are not this member's any more. The answer to a report that
+   * still called them its own would bring them back.
+   */
+  #loseStrays(holding: Holding, now: number): void {
+    if (holding.strays.length === 0) return;
+    const before = holding.straySlots;
+    holding.strays = holding.strays.filter(({ until }) => until > now);
+    const lost = before - holding.straySlots;
+    if (lost > 0) holding.underWay = undefined;
+    this.#set(holding, Math.max(0, holding.quota - lost));
+  }
+
+  /** Nothing is held any more, and no answer that is on its way is taken. */
+  #forget(reason: EngineError): void {
+    for (const holding of this.#holdings.values()) {
+      holding.clear(reason);
+      this.#set(holding, 0);
+    }
+  }
+
+  #newestEpoch(holding: Holding): number {
+    return Math.max(holding.epoch, this.#options.seenEpoch(holding.domain));
+  }
+
+  /** The id to report under; undefined between two of them. What was held under another one is no longer counted. */
+  #life(): string | undefined {
+    const id = this.#options.member();
+    if (id === this.#goneId) return undefined;
+    if (this.#id !== undefined && this.#id !== id && this.#id !== this.#goneId) this.dropAll();
+    this.#id = id;
+    return id;
+  }
+}
+
+/** One domain's slots, as this member knows them. */
+class Holding {
+  readonly domain: string;
+  quota = 0;
+  /** The newest one named in a report or taken a grant of. */
+  epoch = 0;
+  underWay: SlotReport | undefined;
+  /** The newest report was: by whom, and whether it said that nothing is held or needed. */
+  answered: { readonly epoch: number; readonly wasIdle: boolean } | undefined;
+  /** Something has been waiting since the last report. */
+  isWanted = false;
+  /** Asking before the next interval is of no use: the allocator knows what is lacking, or does not answer. */
+  isPatient = false;
+  /** The last report was not answered. */
+  isUnheard = false;
+  neededAt: number;
+  strays: { readonly slots: number; readonly until: number }[] = [];
+  /** Who waits for a report with a larger sequence to be answered. */
+  uncounted: {
+    readonly after: number;
+    readonly resolve: () => void;
+    readonly reject: (reason: EngineError) => void;
+  }[] = [];
+
+  constructor(domain: string, now: number) {
+    this.domain = domain;
+    this.neededAt = now;
+  }
+
+  get straySlots(): number {
+    return this.strays.reduce((sum, { slots }) => sum + slots, 0);
+  }
+
+  tellCounted(sequence: number): void {
+    const done = this.uncounted.filter(({ after }) => after < sequence);
+    this.uncounted = this.uncounted.filter(({ after }) => after >= sequence);
+    for (const { resolve } of done) resolve();
+  }
+
+  clear(reason: EngineError): void {
+    this.underWay = undefined;
+    this.answered = undefined;
+    this.isWanted = false;
+    this.isPatient = false;
+    this.strays = [];
+    const refused = this.uncounted;
+    this.uncounted = [];
+    for (const { reject } of refused) reject(reason);
+  }
+}
+
+function notStarted(): EngineError {
+  return new EngineError("ENGINE_STATE", "this member does not hold slots of shared domains: it is not started");
+}

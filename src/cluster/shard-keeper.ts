@@ -1,0 +1,224 @@
+import type { Clock } from "../base/clock.ts";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { ClusterView, ShardRow } from "../stores/store.ts";
+import type { MemberEvent } from "./member-event.ts";
+import { ownerOf } from "./placement.ts";
+
+const opensAtOnceDefault = 8;
+
+/** What failed is not tried again sooner. */
+const pauseMs = 1000;
+
+/** Who carries out what the keeper decides. Is never asked for two things at once about one shard. */
+export interface ShardHost {
+  /**
+   * Claims the shard and takes up its work; "taken" if another member has it. What it brings after `dropAll` belongs to
+   * a life that is over: whoever dropped everything drops that too.
+   */
+  open(shard: number): Promise<"open" | "taken">;
+  /** Lays its work down and gives it up. If that fails, the shard is still owned. */
+  release(shard: number): Promise<void>;
+}
+
+export interface ShardKeeperOptions {
+  readonly shardCount: number;
+  readonly host: ShardHost;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How many shards are being opened at a time; 8 by default. */
+  readonly opensAtOnce?: number;
+  readonly onEvent?: (event: MemberEvent) => void;
+}
+
+/**
+ * Keeps the shards that this member owns in line with placement: opens those that belong to it as soon as nobody else
+ * has them, and hands over those that belong to another.
+ *
+ * A view is a snapshot from before. It may show an owner that is none any more, so it is reason enough to try and open a
+ * shard, which the store refuses if it has to; but it never proves that a shard was lost. That is told by `lost`.
+ */
+export class ShardKeeper {
+  readonly #options: ShardKeeperOptions;
+  readonly #opensAtOnce: number;
+  readonly #owned = new Set<number>();
+  /** At most one per shard. Those of an earlier life are among them until they end, and change nothing then. */
+  readonly #operations = new Map<number, Operation>();
+  /** Opens among them. */
+  #opens = 0;
+  /** To be opened when there is room. */
+  readonly #waiting = new Set<number>();
+  /** Said to be free, whatever the next view shows; until the next try to open it. */
+  readonly #freed = new Set<number>();
+  /** On the monotonic clock, for those of which something failed. */
+  readonly #pausedUntil = new Map<number, number>();
+  /** How many views there had been when the last operation on a shard ended. */
+  readonly #endedAt = new Map<number, number>();
+  #views = 0;
+  #me = "";
+  #living: ReadonlySet<string> = new Set();
+  #life = 0;
+  #isLeaving = false;
+
+  constructor(options: ShardKeeperOptions) {
+    this.#options = options;
+    this.#opensAtOnce = options.opensAtOnce ?? opensAtOnceDefault;
+  }
+
+  /** Those that were opened, up to the end of their release. */
+  get owned(): ReadonlySet<number> {
+    return this.#owned;
+  }
+
+  /** Each view was asked for after the one before had been followed. */
+  follow(view: ClusterView, me: string): void {
+    const living = new Set(view.members.map(({ id }) => id));
+    if (this.#isLeaving || !living.has(me)) return;
+    this.#views++;
+    this.#me = me;
+    this.#living = living;
+    this.#waiting.clear();
+    const rows = new Map(view.shards.map((row) => [row.shard, row]));
+    for (let shard = 0; shard < this.#options.shardCount; shard++) this.#decide(shard, rows.get(shard));
+    this.#openNext();
+  }
+
+  /** A hint that another member has given the shard up: there is no need to wait for a view that says so. */
+  freed(shard: number): void {
+    if (this.#isLeaving || this.#owned.has(shard) || !this.#belongsHere(shard)) return;
+    this.#freed.add(shard);
+    // An open that is under way may have come too early; its end will see the hint.
+    if (this.#isBusy(shard) || this.#isPaused(shard)) return;
+    this.#waiting.add(shard);
+    this.#openNext();
+  }
+
+  /** The store said so: another member has claimed it. To be told once for each time it was opened. */
+  lost(shard: number): void {
+    const operation = this.#operations.get(shard);
+    if (operation?.life === this.#life) operation.isLost = true;
+    if (this.#owned.delete(shard)) this.#tell("shard-lost", shard);
+  }
+
+  /** This member was taken for dead: nothing is owned, and what is under way is no longer waited for. */
+  dropAll(): void {
+    this.#life++;
+    this.#living = new Set();
+    this.#owned.clear();
+    this.#waiting.clear();
+    this.#freed.clear();
+    this.#pausedUntil.clear();
+    this.#endedAt.clear();
+  }
+
+  /** This member leaves: it opens nothing more, and gives up what it can. Never rejects. */
+  async releaseAll(): Promise<void> {
+    this.#isLeaving = true;
+    this.#waiting.clear();
+    for (const shard of this.#owned) if (!this.#operations.has(shard)) this.#begin(shard, "release");
+    // The end of an open is the beginning of a release.
+    while (this.#operations.size > 0) await Promise.all([...this.#operations.values()].map(({ done }) => done));
+  }
+
+  #decide(shard: number, row: ShardRow | undefined): void {
+    if (this.#isBusy(shard) || this.#isPaused(shard)) return;
+    if (!this.#owned.has(shard)) {
+      if (this.#isToOpen(shard, row)) this.#waiting.add(shard);
+    } else if (!this.#belongsHere(shard)) this.#begin(shard, "release");
+  }
+
+  #isToOpen(shard: number, row: ShardRow | undefined): boolean {
+    if (this.#belongsHere(shard)) {
+      const isHeld = row !== undefined && !row.released && row.owner !== this.#me && this.#living.has(row.owner);
+      return !isHeld || this.#freed.has(shard);
+    }
+    this.#freed.delete(shard);
+    // Claimed for this member by a request that seemed to have failed: nobody else can have it, unless this member opens
+    // it and gives it up. Only a view that was asked for after the shard's last operation can say so.
+    const isNews = this.#views >= (this.#endedAt.get(shard) ?? 0) + 2;
+    return row?.owner === this.#me && !row.released && isNews;
+  }
+
+  #belongsHere(shard: number): boolean {
+    return ownerOf(shard, this.#living) === this.#me;
+  }
+
+  #isPaused(shard: number): boolean {
+    return this.#options.clock.monotonic() < (this.#pausedUntil.get(shard) ?? -Infinity);
+  }
+
+  /** In this life. A shard that is still busy from an earlier one may wait for that. */
+  #isBusy(shard: number): boolean {
+    return this.#operations.get(shard)?.life === this.#life;
+  }
+
+  #openNext(): void {
+    for (const shard of this.#waiting) {
+      if (this.#opens >= this.#opensAtOnce) return;
+      if (this.#operations.has(shard)) continue;
+      this.#waiting.delete(shard);
+      this.#freed.delete(shard);
+      this.#begin(shard, "open");
+    }
+  }
+
+  #begin(shard: number, kind: Operation["kind"]): void {
+    const operation: Operation = { kind, life: this.#life, isLost: false, done: Promise.resolve() };
+    this.#operations.set(shard, operation);
+    if (kind === "open") this.#opens++;
+    operation.done = this.#carryOut(shard, operation);
+  }
+
+  async #carryOut(shard: number, operation: Operation): Promise<void> {
+    const outcome = await this.#ask(shard, operation);
+    this.#operations.delete(shard);
+    if (operation.kind === "open") this.#opens--;
+    if (operation.life === this.#life) this.#ended(shard, outcome, operation.isLost);
+    this.#openNext();
+  }
+
+  async #ask(shard: number, { kind, life }: Operation): Promise<Outcome> {
+    const { host, logger } = this.#options;
+    try {
+      if (kind === "open") return await host.open(shard);
+      await host.release(shard);
+      return "released";
+    } catch (error) {
+      const isOver = life !== this.#life;
+      const fields = { shard, error: messageOf(error) };
+      if (isOver) logger.debug(fields, `could not ${kind} a shard of an earlier life`);
+      else logger.warn(fields, `could not ${kind} a shard; a later view will try again`);
+      return "failed";
+    }
+  }
+
+  #ended(shard: number, outcome: Outcome, isLost: boolean): void {
+    this.#endedAt.set(shard, this.#views);
+    if (outcome === "failed") this.#pausedUntil.set(shard, this.#options.clock.monotonic() + pauseMs);
+    else if (outcome === "released") {
+      if (this.#owned.delete(shard)) this.#tell("shard-released", shard);
+    } else if (outcome === "taken") {
+      if (this.#freed.has(shard) && !this.#isLeaving) this.#waiting.add(shard);
+    } else if (!isLost) {
+      this.#freed.delete(shard);
+      this.#owned.add(shard);
+      this.#tell("shard-opened", shard);
+      if (this.#isLeaving || !this.#belongsHere(shard)) this.#begin(shard, "release");
+    }
+  }
+
+  #tell(type: "shard-opened" | "shard-released" | "shard-lost", shard: number): void {
+    this.#options.logger.debug({ member: this.#me, shard }, type.replace("-", " "));
+    this.#options.onEvent?.({ type, member: this.#me, shard });
+  }
+}
+
+type Outcome = "open" | "taken" | "released" | "failed";
+
+interface Operation {
+  readonly kind: "open" | "release";
+  readonly life: number;
+  /** It was told during the operation that the shard has another owner. */
+  isLost: boolean;
+  done: Promise<void>;
+}

@@ -1,0 +1,26 @@
+/** What a member says to a domain's allocator. All of it was true at one moment, the one in which it was made. */
+export interface SlotReport {
+  readonly domain: string;
+  readonly member: string;
+  /** Larger than in every earlier report of this member on the domain. It takes no answer to an earlier one any more. */
+  readonly sequence: number;
+  /** The newest epoch of the domain's shard that the member knows. It takes no grant of an earlier one any more. */
+  readonly epoch: number;
+  /** It starts an attempt only while fewer run. */
+  readonly quota: number;
+  /** May be more than the quota, after that was lowered. */
+  readonly running: number;
+  /** Attempts that lack nothing but a slot. */
+  readonly waiting: number;
+  /** Some of its attempts may run on workers that outlive it. */
+  readonly hasRemoteWorkers: boolean;
+}
+
+/** The answer: the quota that the member has from now on, if it takes it. */
+export interface SlotGrant {
+  /** Of the allocator. */
+  readonly epoch: number;
+  /** Of the report that is answered. */
+  readonly sequence: number;
+  readonly quota: number;
+}

@@ -1,0 +1,38 @@
+/** How patient members are with each other. */
+export interface ClusterTimings {
+  /** A member gives a sign of life this often. */
+  readonly beatMs: number;
+  /** Silent for this long, a member is suspected. */
+  readonly suspectMs: number;
+  /** Silent for this long after that, it is lost, and its shards are taken over. */
+  readonly lostMs: number;
+  /** How often a member looks into its letter boxes in the store. With a bus that is only the safety net. */
+  readonly pollMs: number;
+  readonly pollWithoutBusMs: number;
+  /** A call that nobody has answered for this long is given up; whether it was carried out is then unknown. */
+  readonly callMs: number;
+  /** A worker says which attempts it runs this often. */
+  readonly workerBeatMs: number;
+  /** Attempts of which nothing was heard for this long are lost. */
+  readonly workerLostMs: number;
+  /** Members report their use of shared domains this often. */
+  readonly rebalanceMs: number;
+}
+
+export const defaultTimings: ClusterTimings = {
+  beatMs: 2500,
+  suspectMs: 10_000,
+  lostMs: 30_000,
+  pollMs: 5000,
+  pollWithoutBusMs: 500,
+  callMs: 60_000,
+  workerBeatMs: 10_000,
+  workerLostMs: 60_000,
+  rebalanceMs: 1000,
+};
+
+/**
+ * Whoever may be given up by others gives up itself a little sooner: after this part of their patience by its own
+ * clock. Clocks may run up to five percent too fast or too slow.
+ */
+export const ownPatience = 0.9;

@@ -1,0 +1,345 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { EngineError, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Random } from "../base/random.ts";
+import { Courier } from "../cluster/courier.ts";
+import { DomainQuotas } from "../cluster/domain-quotas.ts";
+import type { MemberEvent } from "../cluster/member-event.ts";
+import { Membership } from "../cluster/membership.ts";
+import { ShardKeeper } from "../cluster/shard-keeper.ts";
+import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { DomainOptions } from "../dispatch/domain-pool.ts";
+import { Allocators } from "../runtime/allocators.ts";
+import type { Call, Hint } from "../runtime/call.ts";
+import { Holdings } from "../runtime/holdings.ts";
+import type { Region, RegionCluster } from "../runtime/region.ts";
+import type { Shard } from "../runtime/shard.ts";
+import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
+import type { ResolvedClusterOptions } from "./cluster-options.ts";
+import { OwnerTable } from "./owner-table.ts";
+
+export interface ClusterMemberParts {
+  readonly options: ResolvedClusterOptions;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly dispatcher: Dispatcher;
+  readonly domains: Readonly<Record<string, DomainOptions>>;
+}
+
+/** A member of the cluster, as people see it. */
+export interface MemberView {
+  readonly id: string;
+  readonly address: string;
+  readonly isSuspected: boolean;
+  /** How many shards it owns, as far as this member knows. */
+  readonly shards: number;
+  /** The one that was asked. */
+  readonly isSelf: boolean;
+}
+
+/** An engine among others on one store: joins the parts that make it one of them. */
+export class ClusterMember implements RegionCluster {
+  readonly holders: Holdings;
+  readonly #parts: ClusterMemberParts;
+  readonly #membership: Membership;
+  readonly #keeper: ShardKeeper;
+  readonly #courier: Courier;
+  readonly #quotas: DomainQuotas;
+  readonly #allocators: Allocators;
+  readonly #owners = new OwnerTable();
+  readonly #suspected = new Set<string>();
+  /** Took their leave in good order. */
+  readonly #left = new Set<string>();
+  readonly #listeners = new Set<(event: MemberEvent) => void>();
+  #region: Region | undefined;
+  /** The own id, once a view has shown it. */
+  #viewedId = "";
+  /** When a member was last seen to be lost. This one saw nothing before it joined. */
+  #lossSeenAt = Infinity;
+  #timers: Timer[] = [];
+
+  constructor(parts: ClusterMemberParts) {
+    this.#parts = parts;
+    const { store, clock, random, logger, dispatcher, options } = parts;
+    const { timings, name } = options;
+    const living = (): ReadonlySet<string> => this.#membership.living;
+    this.#membership = new Membership({
+      store,
+      clock,
+      logger,
+      timings,
+      address: name,
+      newId: () => `${name}:${random.uuid(clock.now()).slice(-8)}`,
+      onView: (view) => this.#follow(view),
+      onEvent: (event) => this.#onEvent(event),
+      onLapsed: () => dispatcher.interruptAll(),
+      onRegained: () => dispatcher.leaseChanged(),
+      onGone: () => this.#gone(),
+    });
+    this.#keeper = new ShardKeeper({
+      shardCount: options.shards,
+      clock,
+      logger,
+      host: { open: (shard) => this.#mustRegion().openShard(shard), release: (shard) => this.#release(shard) },
+      onEvent: (event) => this.#onEvent(event),
+    });
+    this.#courier = this.#makeCourier();
+    const call = (shard: number, body: Call, callOptions: { timeoutMs: number }): Promise<unknown> =>
+      this.#courier.call(shard, body, callOptions);
+    this.holders = new Holdings({
+      clock,
+      logger,
+      timings,
+      dispatcher,
+      member: () => this.id,
+      isLiving: (member) => living().has(member),
+      hasLeft: (member) => this.#left.has(member),
+      hasSeen: (moment) => this.#membership.viewAskedAt >= moment,
+      shardOf: (id) => this.#mustRegion().shardOf(id),
+      call,
+      hint: (member, hint) => this.#courier.hint(member, hint),
+    });
+    const workerLostMs = options.remoteWorkers ? timings.workerLostMs : 0;
+    this.#allocators = new Allocators({
+      store,
+      clock,
+      livingSince: (moment) => (this.#membership.viewAskedAt >= moment ? living() : undefined),
+      workerLostMs,
+      quietMs: () => Math.max(0, workerLostMs - (clock.monotonic() - this.#lossSeenAt)),
+    });
+    this.#quotas = new DomainQuotas({
+      member: () => this.#viewedId,
+      clock,
+      logger,
+      timings,
+      domains: Object.keys(parts.domains),
+      call: (domain, report) => this.#reportSlots(domain, report),
+      seenEpoch: (domain) => this.#owners.epochOf(this.#domainShard(domain)),
+      pool: dispatcher,
+      hasRemoteWorkers: () => options.remoteWorkers,
+    });
+  }
+
+  #makeCourier(): Courier {
+    const { store, clock, random, logger, options } = this.#parts;
+    return new Courier({
+      store,
+      bus: options.bus,
+      clock,
+      random,
+      logger,
+      timings: options.timings,
+      ownerOf: (shard) => this.#ownerOf(shard),
+      ownedShards: () => this.#keeper.owned,
+      handle: (shard, call) => this.#mustRegion().handle(shard, call),
+      onHint: ({ body }) => this.#onHint(body as Hint),
+    });
+  }
+
+  get id(): string {
+    return this.#membership.id;
+  }
+
+  attach(region: Region): void {
+    this.#region = region;
+  }
+
+  /** Joins the cluster; shards are opened one after the other from then on. */
+  async open(): Promise<void> {
+    const { store, domains, options } = this.#parts;
+    const { timings, bus } = options;
+    const known = new Set((await store.loadDomains()).map(({ name }) => name));
+    for (const [name, { size, priority = 0 }] of Object.entries(domains)) {
+      if (!known.has(name)) await store.saveDomain({ name, size, priority });
+    }
+    await this.#learnDomains();
+    await this.#membership.start();
+    this.holders.start();
+    this.#quotas.start();
+    this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchLetters());
+    this.#every(timings.workerBeatMs, () => {
+      this.#mustRegion().sweepAttached();
+      void this.#learnDomains();
+    });
+  }
+
+  /** Hands its shards over and leaves. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) timer.cancel();
+    this.#quotas.stop();
+    await this.#keeper.releaseAll();
+    this.holders.stop();
+    this.#courier.stop(new EngineError("ENGINE_STATE", "the engine was stopped"));
+    await this.#membership.stop();
+  }
+
+  isLeaseValid(): boolean {
+    return this.#membership.lease.isValid;
+  }
+
+  call(shard: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
+    return this.#courier.call(shard, call, options);
+  }
+
+  hintOwner(shard: number, hint: Hint): void {
+    const owner = this.#ownerOf(shard);
+    if (owner !== undefined) this.#courier.hint(owner, hint);
+  }
+
+  reportSlots(shard: Shard, report: SlotReport): Promise<SlotGrant> {
+    return this.#allocators.report(shard, report);
+  }
+
+  resizeDomain(shard: Shard, domain: DomainRow): Promise<void> {
+    return this.#allocators.resize(shard, domain);
+  }
+
+  /** Sets the limit of a domain for the whole cluster. */
+  async setDomain(domain: DomainRow): Promise<void> {
+    await this.#courier.call(this.#domainShard(domain.name), { type: "ResizeDomain", domain } satisfies Call);
+    this.#quotas.declare(domain.name);
+  }
+
+  /** Somebody waits for a slot of the domain. */
+  wantsSlots(domain: string): void {
+    this.#quotas.wanted(domain);
+  }
+
+  lostShard(shard: number): void {
+    this.#keeper.lost(shard);
+  }
+
+  members(): MemberView[] {
+    const { members } = this.#membership.view;
+    return members.map(({ id, address }) => ({
+      id,
+      address,
+      isSuspected: this.#suspected.has(id),
+      shards: id === this.id ? this.#keeper.owned.size : this.#owners.countOf(id),
+      isSelf: id === this.id,
+    }));
+  }
+
+  onEvent(listener: (event: MemberEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #mustRegion(): Region {
+    if (this.#region === undefined) throw new EngineError("ENGINE_STATE", "the engine is not running");
+    return this.#region;
+  }
+
+  #every(ms: number, work: () => void): void {
+    const place = this.#timers.length;
+    const again = (): void => {
+      this.#timers[place] = this.#parts.clock.after(ms, () => {
+        again();
+        work();
+      });
+    };
+    again();
+  }
+
+  /** Every member takes part in every domain, also those that others have declared. */
+  async #learnDomains(): Promise<void> {
+    const { store, dispatcher, logger } = this.#parts;
+    try {
+      for (const { name, size, priority } of await store.loadDomains()) {
+        dispatcher.declareDomain(name, { size, priority });
+        this.#quotas.declare(name);
+      }
+    } catch (error) {
+      logger.warn({ error: messageOf(error) }, "the shared domains could not be read; the next look will");
+    }
+  }
+
+  #fetchLetters(): void {
+    void this.#mustRegion().fetchLetters([...this.#keeper.owned]);
+  }
+
+  #follow(view: ClusterView): void {
+    this.#viewedId = this.id;
+    this.#owners.follow(view);
+    this.#keeper.follow(view, this.id);
+    this.#mustRegion().sweepAttached();
+  }
+
+  #ownerOf(shard: number): string | undefined {
+    if (this.#keeper.owned.has(shard)) return this.id;
+    const owner = this.#owners.ownerOf(shard);
+    return owner !== undefined && this.#membership.living.has(owner) && owner !== this.id ? owner : undefined;
+  }
+
+  async #release(shard: number): Promise<void> {
+    await this.#mustRegion().releaseShard(shard);
+    this.#courier.hintAll(this.#others(), { type: "ShardFreed", shard } satisfies Hint);
+  }
+
+  #others(): string[] {
+    return [...this.#membership.living].filter((member) => member !== this.id);
+  }
+
+  #onHint(hint: Hint): void {
+    switch (hint.type) {
+      case "Letter":
+        return this.#mustRegion().receive(hint.row);
+      case "AbortAttempts":
+        return this.holders.drop(hint.attemptIds);
+      case "ShardFreed":
+        return this.#keeper.freed(hint.shard);
+      case "ShardOpened":
+        return this.#owners.opened(hint);
+    }
+  }
+
+  /** Others have taken over: nothing that this member owned or ran is its own any more. */
+  async #gone(): Promise<void> {
+    const error = new EngineError("MEMBER_LOST", `member ${this.id} was silent for too long and was taken for lost`);
+    this.#keeper.dropAll();
+    this.#mustRegion().loseAll(error);
+    this.holders.clear();
+    this.#quotas.dropAll();
+    this.#parts.dispatcher.interruptAll();
+  }
+
+  #onEvent(event: MemberEvent): void {
+    if (event.type === "joined" && event.member === this.id) {
+      this.#courier.start(this.id);
+      this.#lossSeenAt = this.#parts.clock.monotonic();
+      this.#parts.dispatcher.leaseChanged();
+    }
+    if (event.type === "suspected") this.#suspected.add(event.member);
+    else if (event.type !== "joined") this.#suspected.delete(event.member);
+    if (event.type === "left") this.#left.add(event.member);
+    if (event.type === "lost") this.#lossSeenAt = this.#parts.clock.monotonic();
+    if (event.type === "shard-opened") this.#announce(event.shard);
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#parts.logger.warn({ error: messageOf(error) }, "a listener to member events threw");
+      }
+    }
+  }
+
+  /** So that others need not wait for their next view to find the shard. */
+  #announce(shard: number): void {
+    const epoch = this.#mustRegion().epochOf(shard);
+    if (epoch === undefined) return;
+    this.#courier.hintAll(this.#others(), { type: "ShardOpened", shard, epoch, owner: this.id } satisfies Hint);
+  }
+
+  #domainShard(domain: string): number {
+    return this.#mustRegion().shardOf(`domain:${domain}`);
+  }
+
+  async #reportSlots(domain: string, report: SlotReport): Promise<SlotGrant> {
+    const call: Call = { type: "ReportSlots", report };
+    const { rebalanceMs } = this.#parts.options.timings;
+    return (await this.#courier.call(this.#domainShard(domain), call, { timeoutMs: 10 * rebalanceMs })) as SlotGrant;
+  }
+}

@@ -1,0 +1,98 @@
+import { didYouMean } from "../authoring/closest-name.ts";
+import type { JobRegistry } from "../authoring/job-registry.ts";
+import { paramsFromText } from "../authoring/job-params.ts";
+import { paramsText } from "../authoring/task.ts";
+import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { Input } from "../kernel/input.ts";
+import { hasEnded } from "../kernel/status.ts";
+import { taskNumbers } from "./instance-view.ts";
+
+/**
+ * What a user wants of an instance, in words that can travel: tasks by name, values as JSON text. The owner of the
+ * instance makes a message of it.
+ */
+export type Order =
+  | { readonly type: "pause" }
+  | { readonly type: "resume" }
+  | { readonly type: "terminate"; readonly reason: string }
+  | { readonly type: "retry" }
+  | { readonly type: "rerun"; readonly task: string; readonly params?: string }
+  | { readonly type: "succeed"; readonly task: string; readonly output?: string }
+  | { readonly type: "skip"; readonly task: string }
+  | { readonly type: "update-context"; readonly patch: Readonly<Record<string, string | null>> }
+  | { readonly type: "update-params"; readonly task: string; readonly params: string }
+  | { readonly type: "add-sub-task"; readonly parent: string; readonly node: NodeSpec };
+
+export interface OrderParts {
+  readonly registry: JobRegistry;
+  /** How many instances of the workflow run, when that is its maximum. */
+  readonly fullFor: (workflow: string) => number | undefined;
+}
+
+/** `TASK_UNKNOWN`, `TASK_INVALID`, `PARAMS_INVALID`, `INSTANCE_STATE`. */
+export function inputOf(order: Order, machine: DagMachine, parts: OrderParts): Input {
+  switch (order.type) {
+    case "pause":
+      return { type: "PauseWorkflow" };
+    case "resume":
+      return { type: "ResumeWorkflow" };
+    case "terminate":
+      return { type: "CancelWorkflow", reason: order.reason };
+    case "update-context":
+      return { type: "UpdateContext", patch: order.patch };
+    case "update-params": {
+      const task = numberOf(machine, order.task);
+      return { type: "UpdateParams", task, params: checkedParams(machine, task, order.params, parts.registry) };
+    }
+    case "add-sub-task":
+      return { type: "AddSubTask", parent: numberOf(machine, order.parent), node: order.node };
+    default:
+      refuseIfFull(machine, parts.fullFor);
+      return reopeningInput(order, machine, parts);
+  }
+}
+
+type Reopening = Extract<Order, { type: "retry" | "rerun" | "succeed" | "skip" }>;
+
+function reopeningInput(order: Reopening, machine: DagMachine, { registry }: OrderParts): Input {
+  if (order.type === "retry") return { type: "RetryWorkflow" };
+  const task = numberOf(machine, order.task);
+  if (order.type === "skip") return { type: "SkipNode", task };
+  if (order.type === "succeed") {
+    return { type: "SucceedNode", task, ...(order.output !== undefined && { output: order.output }) };
+  }
+  if (order.params === undefined) return { type: "RerunWorkflow", task };
+  return { type: "RerunWorkflow", task, params: checkedParams(machine, task, order.params, registry) };
+}
+
+/** A workflow's maximum of concurrent instances holds for reopened ones too. */
+function refuseIfFull({ state, address }: DagMachine, fullFor: OrderParts["fullFor"]): void {
+  const running = hasEnded(state.status) ? fullFor(state.workflow) : undefined;
+  if (running === undefined) return;
+  throw new EngineError(
+    "INSTANCE_STATE",
+    `cannot reopen instance "${address.id}": ${running} instances of workflow "${state.workflow}" run, which is its maximum`,
+  );
+}
+
+function checkedParams(machine: DagMachine, task: number, params: string, registry: JobRegistry): string {
+  const definition = machine.state.definition(task);
+  const { name: taskName, kind } = definition;
+  if (kind !== "job")
+    throw new EngineError("TASK_INVALID", `task ${shown(taskName)} runs no job, so it has no params to update`);
+  const text = params === "" ? undefined : params;
+  const { job } = registry.resolve({ ...definition, params: text });
+  // Empty where the task is to have none.
+  return paramsText({ taskName, job, params: paramsFromText(params) }) ?? "";
+}
+
+function numberOf(machine: DagMachine, taskName: string): number {
+  const task = machine.state.find(taskName);
+  if (task !== undefined) return task;
+  const names = taskNumbers(machine).map((number) => machine.state.definition(number).name);
+  const hint = didYouMean(taskName, names);
+  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task ${shown(taskName)}${hint}`);
+}

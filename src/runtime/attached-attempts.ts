@@ -1,0 +1,147 @@
+import { assert } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Input } from "../kernel/input.ts";
+import type { ShardClaim } from "../stores/store.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import type { InstanceTaskRun } from "./instance-task-run.ts";
+
+/**
+ * A worker's address, as histories keep it: the member that granted the attempt, and, of a remote worker, its own name
+ * after a slash. The embedded worker has its member's id.
+ */
+export function holderOf(workerAddress: string): string {
+  const slash = workerAddress.indexOf("/");
+  return slash === -1 ? workerAddress : workerAddress.slice(0, slash);
+}
+
+function isRemote(workerAddress: string): boolean {
+  return workerAddress.includes("/");
+}
+
+/** Other members that may run attempts of a shard's instances. Where there is one member alone, there are none. */
+export interface Holders {
+  /** Among the members in the newest view. */
+  isLiving(member: string): boolean;
+  /** That view was asked for after the moment, on the monotonic clock. */
+  hasSeen(moment: number): boolean;
+  /** It took its leave in good order, and stopped what it ran. */
+  hasLeft(member: string): boolean;
+  /** This member ran it while another owned the shard, and has yet to report its end. */
+  isReporting(attemptId: string): boolean;
+  /** Nobody wants these any more. */
+  abort(holder: string, attemptIds: readonly string[]): void;
+  /** How an attempt of a shard that has moved on has ended: whoever owns it now has to know. */
+  report(run: HeldRun, input: Input, onHeard: () => void): void;
+  /** These run on while the shard moves. */
+  keep(shard: number, attemptIds: readonly string[]): void;
+  /** The shard is back. */
+  reclaim(attemptId: string): void;
+  readonly lostMs: number;
+}
+
+export interface HeldRun {
+  readonly attemptId: string;
+  readonly instanceId: string;
+}
+
+/**
+ * Attempts of this shard that another member holds: it granted them when it owned the shard, or a worker brought them to
+ * it. They go on where they are, and their holder reports them here.
+ *
+ * - T1 An attempt is attached, or with this member's dispatcher, or lost; never two of these. A report of one that is not
+ *   attached is dropped.
+ * - T2 The holder gives up before this does (`ownPatience`), so an attempt that is declared lost runs nowhere.
+ */
+export class AttachedAttempts {
+  readonly #clock: Clock;
+  readonly #holders: Holders;
+  readonly #claim: ShardClaim;
+  readonly #attempts = new Map<string, Attached>();
+
+  constructor(clock: Clock, holders: Holders, claim: ShardClaim) {
+    this.#clock = clock;
+    this.#holders = holders;
+    this.#claim = claim;
+  }
+
+  /** The worker is the one that its start names. */
+  add(run: InstanceTaskRun, worker: string): void {
+    const heardAt = this.#clock.monotonic();
+    const holder = holderOf(worker);
+    this.#attempts.set(run.attemptId, { run, worker, holder, addedAt: heardAt, heardAt, hasHolder: false });
+  }
+
+  /** What can be said of it by now. One that is not elsewhere is attached no longer. */
+  judge(attemptId: string): "elsewhere" | "stopped" | "lost" {
+    const attached = this.#attempts.get(attemptId);
+    assert(attached !== undefined, "an attempt that is judged is attached");
+    const { holder } = attached;
+    attached.hasHolder ||= this.#holders.isLiving(holder);
+    if (this.#isElsewhere(attached)) return "elsewhere";
+    this.#attempts.delete(attemptId);
+    const { clean, previousOwner } = this.#claim;
+    // The last owner was not there any more when the shard came here, so it stopped what it ran before it left.
+    const wasStopped = clean && holder === previousOwner && !attached.hasHolder;
+    return wasStopped || this.#holders.hasLeft(holder) ? "stopped" : "lost";
+  }
+
+  #isElsewhere({ run, worker, holder, addedAt, heardAt }: Attached): boolean {
+    const holders = this.#holders;
+    if (this.#clock.monotonic() - heardAt >= holders.lostMs) return false;
+    // A remote worker outlives the member it was connected to, and will turn up at another.
+    if (isRemote(worker)) return true;
+    return !holders.hasSeen(addedAt) || holders.isLiving(holder) || holders.isReporting(run.attemptId);
+  }
+
+  /** Its holder says that it has it. False: it is not wanted. */
+  heard(attemptId: string, holder: string): boolean {
+    const attached = this.#attempts.get(attemptId);
+    if (attached === undefined) return false;
+    attached.holder = holder;
+    attached.hasHolder = true;
+    attached.heardAt = this.#clock.monotonic();
+    return true;
+  }
+
+  /** Its end is known. False if it is not attached. */
+  delete(attemptId: string): boolean {
+    return this.#attempts.delete(attemptId);
+  }
+
+  abort(attemptIds: readonly string[]): void {
+    const byHolder = new Map<string, string[]>();
+    for (const id of attemptIds) {
+      const attached = this.#attempts.get(id);
+      if (attached === undefined) continue;
+      this.#attempts.delete(id);
+      const ids = byHolder.get(attached.holder) ?? [];
+      byHolder.set(attached.holder, ids);
+      ids.push(id);
+    }
+    for (const [holder, ids] of byHolder) this.#holders.abort(holder, ids);
+  }
+
+  /** The actor is taken out of service. */
+  forget(actor: InstanceActor): void {
+    this.abort([...this.#attempts.values()].filter(({ run }) => run.owner === actor).map(({ run }) => run.attemptId));
+  }
+
+  /** Now and then, and when members come and go: tells the instances of those that are lost, or were stopped. */
+  sweep(): void {
+    for (const [id, { run }] of this.#attempts) {
+      const place = this.judge(id);
+      if (place === "stopped") run.actor.withdrawn(run);
+      else if (place === "lost") run.actor.lost(run);
+    }
+  }
+}
+
+interface Attached {
+  readonly run: InstanceTaskRun;
+  readonly worker: string;
+  holder: string;
+  readonly addedAt: number;
+  heardAt: number;
+  /** A member was there that could have it. */
+  hasHolder: boolean;
+}

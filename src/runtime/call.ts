@@ -1,0 +1,33 @@
+import type { SlotReport } from "../cluster/slot-report.ts";
+import type { Input } from "../kernel/input.ts";
+import type { DomainRow, OutboxRow } from "../stores/store.ts";
+import type { StartRequest } from "./shard.ts";
+
+/** What may be asked of a shard's owner, by whichever member. All of it can be written as JSON. */
+export type Call =
+  | StartCall
+  /** The order becomes a message to the instance on the owner's side. With `unparks`, a parked one goes into service. */
+  | { readonly type: "Tell"; readonly id: string; readonly order: unknown; readonly unparks?: boolean }
+  | { readonly type: "Ask"; readonly id: string; readonly question: unknown }
+  /** Answered when the instance has ended, or after a while: "not yet". */
+  | { readonly type: "AwaitEnd"; readonly id: string; readonly question: unknown }
+  | { readonly type: "Purge"; readonly instances: readonly { key: number; id: string }[] }
+  /** An attempt that another member holds has ended. */
+  | { readonly type: "Report"; readonly attemptId: string; readonly id: string; readonly input: Input }
+  /** These attempts run on; the answer names those that are not wanted. */
+  | { readonly type: "Hold"; readonly holder: string; readonly attemptIds: readonly string[] }
+  | { readonly type: "ReportSlots"; readonly report: SlotReport }
+  | { readonly type: "ResizeDomain"; readonly domain: DomainRow };
+
+export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reuse" | "input"> {
+  readonly type: "Start";
+  readonly workflow: string;
+  readonly version: string;
+}
+
+/** What members tell each other to save time. Whoever misses one finds out by itself. */
+export type Hint =
+  | { readonly type: "Letter"; readonly row: OutboxRow }
+  | { readonly type: "AbortAttempts"; readonly attemptIds: readonly string[] }
+  | { readonly type: "ShardFreed"; readonly shard: number }
+  | { readonly type: "ShardOpened"; readonly shard: number; readonly epoch: number; readonly owner: string };

@@ -1,0 +1,189 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { hasCode, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { type ClusterTimings, ownPatience } from "../cluster/timings.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Input } from "../kernel/input.ts";
+import type { HeldRun, Holders } from "./attached-attempts.ts";
+import type { Call, Hint } from "./call.ts";
+
+export interface HoldingsParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly timings: ClusterTimings;
+  readonly dispatcher: Pick<Dispatcher, "abort" | "isRunning" | "waitingFor">;
+  readonly member: () => string;
+  readonly isLiving: (member: string) => boolean;
+  readonly hasLeft: (member: string) => boolean;
+  readonly hasSeen: (moment: number) => boolean;
+  readonly shardOf: (instanceId: string) => number;
+  readonly call: (shard: number, call: Call, options: { timeoutMs: number }) => Promise<unknown>;
+  readonly hint: (member: string, hint: Hint) => void;
+}
+
+/**
+ * Attempts that this member runs for shards that others own: they were granted here before their shard moved, or a
+ * worker brought them along. Their owners hear of them regularly, and of their ends until somebody has written them down.
+ *
+ * - O1 An attempt is stopped when no owner has vouched for it for a while, a little before an owner that hears nothing of
+ *   it takes it for lost. The while counts from before the question was sent.
+ */
+export class Holdings implements Holders {
+  readonly lostMs: number;
+  readonly #parts: HoldingsParts;
+  readonly #held = new Map<string, Held>();
+  #timer: Timer | undefined;
+  #patienceEnds: Timer | undefined;
+  #life = 0;
+
+  constructor(parts: HoldingsParts) {
+    this.#parts = parts;
+    this.lostMs = parts.timings.workerLostMs;
+  }
+
+  readonly isLiving = (member: string): boolean => this.#parts.isLiving(member);
+
+  readonly hasLeft = (member: string): boolean => this.#parts.hasLeft(member);
+
+  readonly hasSeen = (moment: number): boolean => this.#parts.hasSeen(moment);
+
+  readonly abort = (holder: string, attemptIds: readonly string[]): void => {
+    if (holder === this.#parts.member()) this.drop(attemptIds);
+    else this.#parts.hint(holder, { type: "AbortAttempts", attemptIds });
+  };
+
+  start(): void {
+    const { clock, timings } = this.#parts;
+    this.#timer = clock.after(timings.workerBeatMs, () => {
+      this.beat();
+      this.start();
+    });
+  }
+
+  /** The member is gone: nobody expects anything of it. */
+  clear(): void {
+    this.#life++;
+    this.#held.clear();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#patienceEnds?.cancel();
+    this.clear();
+  }
+
+  keep(shard: number, attemptIds: readonly string[]): void {
+    const vouchedAt = this.#parts.clock.monotonic();
+    for (const id of attemptIds) this.#held.set(id, { shard, vouchedAt, isReporting: false });
+  }
+
+  /** The shard is here again, and with it the attempt. */
+  reclaim(attemptId: string): void {
+    this.#held.delete(attemptId);
+  }
+
+  readonly isReporting = (attemptId: string): boolean => this.#held.get(attemptId)?.isReporting === true;
+
+  report(run: HeldRun, input: Input, onHeard: () => void): void {
+    const shard = this.#parts.shardOf(run.instanceId);
+    this.#held.set(run.attemptId, { shard, vouchedAt: this.#parts.clock.monotonic(), isReporting: true });
+    const call = { type: "Report", attemptId: run.attemptId, id: run.instanceId, input } as const;
+    void this.#reportUntilHeard(shard, call, onHeard);
+  }
+
+  async #reportUntilHeard(shard: number, call: Extract<Call, { type: "Report" }>, onHeard: () => void): Promise<void> {
+    const life = this.#life;
+    try {
+      await this.#parts.call(shard, call, { timeoutMs: Infinity });
+    } catch (error) {
+      const { attemptId } = call;
+      if (!hasCode(error, "INSTANCE_UNKNOWN") && life === this.#life)
+        this.#parts.logger.warn({ attemptId, error: messageOf(error) }, "the end of an attempt found no owner");
+    }
+    onHeard();
+    if (life === this.#life) this.#held.delete(call.attemptId);
+  }
+
+  /** Nobody wants these. An attempt that is this member's own again is not among them, however late the word comes. */
+  drop(attemptIds: readonly string[]): void {
+    const held = attemptIds.filter((id) => this.#held.delete(id));
+    this.#parts.dispatcher.abort(held);
+  }
+
+  /** Tells each owner what is held here, and stops what nobody vouches for. */
+  beat(): void {
+    this.#forgetVanished();
+    this.#stopUnvouched();
+    for (const [shard, held] of Map.groupBy(this.#held, ([, { shard }]) => shard)) {
+      void this.#askOwner(
+        shard,
+        held.map(([id]) => id),
+      );
+    }
+  }
+
+  /** A remote worker may have taken it along to another member: whoever is asked about it must not hear that it is here. */
+  #forgetVanished(): void {
+    const { dispatcher } = this.#parts;
+    for (const [id, { isReporting }] of this.#held) {
+      const isHere = isReporting || dispatcher.isRunning(id) || dispatcher.waitingFor(id) !== undefined;
+      if (!isHere) this.#held.delete(id);
+    }
+  }
+
+  /** To the moment: an owner may lose its patience between two beats. */
+  #stopUnvouched(): void {
+    const { clock, timings } = this.#parts;
+    const patienceMs = ownPatience * timings.workerLostMs;
+    const now = clock.monotonic();
+    const unvouched: string[] = [];
+    let oldest = Infinity;
+    for (const [id, { vouchedAt }] of this.#held) {
+      if (now - vouchedAt >= patienceMs) unvouched.push(id);
+      else oldest = Math.min(oldest, vouchedAt);
+    }
+    this.drop(unvouched);
+    this.#patienceEnds?.cancel();
+    if (oldest === Infinity) return;
+    this.#patienceEnds = clock.after(Math.ceil(oldest + patienceMs - now), () => this.#stopUnvouched());
+  }
+
+  async #askOwner(shard: number, attemptIds: readonly string[]): Promise<void> {
+    const { clock, timings, member, call, logger } = this.#parts;
+    const askedAt = clock.monotonic();
+    const life = this.#life;
+    try {
+      const hold: Call = { type: "Hold", holder: member(), attemptIds };
+      const unwanted = (await call(shard, hold, { timeoutMs: timings.workerBeatMs })) as readonly string[];
+      if (life !== this.#life) return;
+      for (const id of attemptIds) {
+        const held = this.#held.get(id);
+        if (held !== undefined && !unwanted.includes(id)) held.vouchedAt = askedAt;
+      }
+      this.drop(unwanted);
+    } catch (error) {
+      logger.debug({ shard, error: messageOf(error) }, "an owner could not be asked about its attempts");
+    }
+  }
+}
+
+interface Held {
+  readonly shard: number;
+  /** When the last question was asked that an owner answered with yes. */
+  vouchedAt: number;
+  /** It has ended here, and its owner has yet to know. */
+  readonly isReporting: boolean;
+}
+
+/** One member alone: whatever is not here runs nowhere. */
+export const nobodyElse: Holders = {
+  lostMs: Infinity,
+  isLiving: () => false,
+  hasSeen: () => true,
+  hasLeft: () => false,
+  isReporting: () => false,
+  abort: () => undefined,
+  report: () => undefined,
+  keep: () => undefined,
+  reclaim: () => undefined,
+};

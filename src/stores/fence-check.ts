@@ -1,0 +1,42 @@
+import { assert } from "../base/assert.ts";
+import { Fenced } from "./store.ts";
+import type { Fence } from "./store.ts";
+
+/** How far a shard is, which is all that its fences ask. */
+export interface Standing {
+  readonly epoch: number;
+  /** Number of the last batch that landed. */
+  readonly batch: number;
+}
+
+/**
+ * What the fences of a batch say together, for every store alike. True if the batch is the next of all its shards; false
+ * if it had landed and its answer was lost. `Fenced` has all shards for which it is neither; undefined stands for a
+ * shard that nobody ever claimed.
+ */
+export function isNextBatch(fences: readonly Fence[], standingOf: (shard: number) => Standing | undefined): boolean {
+  assert(fences.length > 0, "a batch has a fence for each shard that it writes");
+  let next = 0;
+  const lost: Fence[] = [];
+  for (const fence of fences) {
+    const standing = standingOf(fence.shard);
+    const ahead = standing?.epoch === fence.epoch ? fence.number - standing.batch : undefined;
+    if (ahead === 1) next += 1;
+    else if (ahead !== 0) lost.push(fence);
+  }
+  if (lost.length > 0) throw fencedError(lost, standingOf);
+  assert(next === 0 || next === fences.length, "a batch landed for all of its shards or for none");
+  return next > 0;
+}
+
+function fencedError(lost: readonly Fence[], standingOf: (shard: number) => Standing | undefined): Fenced {
+  const sentences = lost.map(({ shard, epoch, number }) => {
+    const standing = standingOf(shard);
+    const found = standing ? `epoch ${standing.epoch} and batch ${standing.batch}` : "no owner yet";
+    return `Batch ${number} of shard ${shard} under epoch ${epoch} was refused, because the shard has ${found}.`;
+  });
+  return new Fenced(
+    lost.map(({ shard }) => shard),
+    sentences.join(" "),
+  );
+}

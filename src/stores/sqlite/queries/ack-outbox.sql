@@ -1,1 +1,0 @@
-DELETE FROM outbox WHERE source = ? AND target = ? AND number <= ?

@@ -1,0 +1,1 @@
+DELETE FROM outbox WHERE target = ? AND source = ? AND number <= ?

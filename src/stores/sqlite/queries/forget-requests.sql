@@ -1,0 +1,1 @@
+DELETE FROM request WHERE shard = ? AND at < ?

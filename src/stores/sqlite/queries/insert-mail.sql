@@ -1,0 +1,2 @@
+INSERT INTO mail (box, body, at)
+VALUES (?, ?, ?)

@@ -1,0 +1,2 @@
+INSERT INTO request (shard, key, at, refusal)
+VALUES (?, ?, ?, ?)

@@ -1,0 +1,5 @@
+SELECT id, box, body
+FROM mail
+WHERE box = ?
+ORDER BY id
+LIMIT ?

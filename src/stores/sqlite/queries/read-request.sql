@@ -1,0 +1,1 @@
+SELECT shard, key, at, refusal FROM request WHERE shard = ? AND key = ?

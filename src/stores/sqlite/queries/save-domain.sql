@@ -1,0 +1,2 @@
+REPLACE INTO domain (name, size, priority)
+VALUES (?, ?, ?)

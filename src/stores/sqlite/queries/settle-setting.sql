@@ -1,0 +1,3 @@
+INSERT INTO setting (name, value)
+VALUES (?, ?)
+ON CONFLICT (name) DO NOTHING

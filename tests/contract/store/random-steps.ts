@@ -1,0 +1,71 @@
+import * as fc from "fast-check";
+import type { Changes, DefinitionRow, DomainRow } from "../../../src/stores/store.ts";
+import { letterBoxOf } from "../../../src/stores/letter-box.ts";
+import { changes, definitions, shard, small, text, time } from "./random-batches.ts";
+
+/** What members may do, rightly or wrongly. */
+export type Step =
+  | { readonly kind: "claim"; readonly shard: number; readonly owner: string }
+  | { readonly kind: "commit"; readonly fences: readonly RandomFence[]; readonly changes: Changes }
+  | { readonly kind: "join"; readonly id: string; readonly address: string }
+  | { readonly kind: "beat"; readonly id: string }
+  | { readonly kind: "remove"; readonly id: string; readonly ifBeat: number | null }
+  | { readonly kind: "post"; readonly box: string; readonly body: string; readonly at: number }
+  | { readonly kind: "delete-mail"; readonly index: number }
+  | { readonly kind: "delete-mail-before"; readonly at: number }
+  | { readonly kind: "save-domain"; readonly domain: DomainRow }
+  | { readonly kind: "save-definitions"; readonly definitions: DefinitionRow[] }
+  | { readonly kind: "settle"; readonly count: number };
+
+/** How many batches and epochs its owner is behind. */
+export interface RandomFence {
+  readonly shard: number;
+  readonly clean: boolean;
+  readonly batchLag: number;
+  readonly epochLag: number;
+}
+
+export const memberIds = ["a", "b", "c"];
+export const boxes = [letterBoxOf("a"), letterBoxOf("b"), "everybody"];
+
+const id = fc.constantFrom(...memberIds);
+
+function lagging(batchLag: fc.Arbitrary<number>, epochLag: fc.Arbitrary<number>): fc.Arbitrary<RandomFence> {
+  return fc.record({ shard, clean: fc.boolean(), batchLag, epochLag });
+}
+
+const none = fc.constant(0);
+const fence = fc.oneof(
+  { weight: 9, arbitrary: lagging(none, none) },
+  { weight: 1, arbitrary: lagging(fc.integer({ min: -1, max: 2 }), small) },
+);
+const fences = fc.uniqueArray(fence, { minLength: 1, maxLength: 3, selector: (one) => one.shard });
+
+function kind<Kind extends Step["kind"]>(of: Kind): { kind: fc.Arbitrary<Kind> } {
+  return { kind: fc.constant(of) };
+}
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ ...kind("claim"), shard, owner: id }) },
+  { weight: 12, arbitrary: fc.record({ ...kind("commit"), fences, changes }) },
+  { weight: 4, arbitrary: fc.record({ ...kind("join"), id, address: text }) },
+  { weight: 2, arbitrary: fc.record({ ...kind("beat"), id }) },
+  { weight: 1, arbitrary: fc.record({ ...kind("remove"), id, ifBeat: fc.option(fc.integer({ min: 0, max: 2 })) }) },
+  { weight: 3, arbitrary: fc.record({ ...kind("post"), box: fc.constantFrom(...boxes), body: text, at: time }) },
+  { weight: 1, arbitrary: fc.record({ ...kind("delete-mail"), index: small }) },
+  { weight: 1, arbitrary: fc.record({ ...kind("delete-mail-before"), at: time }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...kind("save-domain"),
+      domain: fc.record({ name: text, size: small, priority: fc.integer({ min: -2, max: 2 }) }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ ...kind("save-definitions"), definitions }) },
+  { weight: 1, arbitrary: fc.record({ ...kind("settle"), count: small }) },
+);
+
+/** Begins with an owner for every shard, so that commits land more often than not. */
+export const steps: fc.Arbitrary<Step[]> = fc
+  .tuple(fc.tuple(id, id, id), fc.array(step, { maxLength: 20 }))
+  .map(([owners, rest]) => [...owners.map((owner, shard): Step => ({ kind: "claim", shard, owner })), ...rest]);

@@ -1,0 +1,86 @@
+import { unreachable } from "../../../src/base/assert.ts";
+import { EngineError } from "../../../src/base/error.ts";
+import { Fenced } from "../../../src/stores/store.ts";
+import type { Fence, Store } from "../../../src/stores/store.ts";
+import { boxes } from "./random-steps.ts";
+import type { RandomFence, Step } from "./random-steps.ts";
+
+/** Takes random steps on a store, and remembers of each shard what its last owner knows. */
+export class StepTaker {
+  readonly #store: Store;
+  readonly #claims = new Map<number, { epoch: number; batch: number }>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** What the store answered, in a form that is the same for every store. */
+  async take(step: Step): Promise<unknown> {
+    const store = this.#store;
+    switch (step.kind) {
+      case "claim":
+        return await this.#claim(step);
+      case "commit":
+        return await this.#commit(step);
+      case "join":
+        return await store.join(step);
+      case "beat":
+        return await store.beat(step.id);
+      case "remove":
+        return await store.removeMember(step.id, step.ifBeat ?? undefined);
+      case "post":
+        return await store.post(step);
+      case "delete-mail":
+        return await this.#deleteMail(step.index);
+      case "delete-mail-before":
+        return await store.deleteMailBefore(step.at);
+      case "save-domain":
+        return await store.saveDomain(step.domain);
+      case "save-definitions":
+        return await store.saveDefinitions(step.definitions);
+      case "settle":
+        return await store.settleShardCount(step.count);
+      default:
+        return unreachable(step, "a step");
+    }
+  }
+
+  async #claim({ shard, owner }: Step & { kind: "claim" }): Promise<unknown> {
+    const claim = await this.#store.claimShard(shard, owner);
+    if (claim) this.#claims.set(shard, { epoch: claim.epoch, batch: claim.batch });
+    return claim;
+  }
+
+  async #commit({ fences, changes }: Step & { kind: "commit" }): Promise<unknown> {
+    const sent = fences.map((fence) => this.#fence(fence));
+    try {
+      await this.#store.commit({ fences: sent, changes });
+    } catch (error) {
+      return refusal(error);
+    }
+    for (const { shard, epoch, number } of sent) this.#claims.set(shard, { epoch, batch: number });
+    return "landed";
+  }
+
+  #fence({ shard, clean, batchLag, epochLag }: RandomFence): Fence {
+    const { epoch, batch } = this.#claims.get(shard) ?? { epoch: 1, batch: 0 };
+    const number = batch + 1 - batchLag;
+    return { shard, epoch: epoch - epochLag, number, lastKey: number, clean };
+  }
+
+  /** Ids are each store's own, so mail is chosen by its place. */
+  async #deleteMail(index: number): Promise<unknown> {
+    const mail = (await this.#store.readMail(boxes, 10))[index];
+    if (!mail) return "none";
+    await this.#store.deleteMail([mail.id]);
+    return [mail.box, mail.body];
+  }
+}
+
+/** A batch that landed by half cannot be, and every store says that it is a bug. */
+function refusal(error: unknown): unknown {
+  if (error instanceof Fenced) return [error.code, error.shards];
+  if (error instanceof EngineError) return error.code;
+  if (error instanceof Error && error.name === "Bug") return error.name;
+  throw error;
+}

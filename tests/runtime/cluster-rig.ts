@@ -1,0 +1,204 @@
+import type { TestContext } from "node:test";
+import type { Job } from "../../src/authoring/job.ts";
+import { JobRegistry } from "../../src/authoring/job-registry.ts";
+import type { Workflow } from "../../src/authoring/workflow.ts";
+import { hasCode } from "../../src/base/error.ts";
+import { defaultTimings } from "../../src/cluster/timings.ts";
+import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
+import { Submission } from "../../src/engine/submission.ts";
+import type { Input } from "../../src/kernel/input.ts";
+import { defaultLimits } from "../../src/kernel/machine.ts";
+import type { Call, Hint } from "../../src/runtime/call.ts";
+import { Definitions } from "../../src/runtime/definitions.ts";
+import { Expressions } from "../../src/runtime/expression.ts";
+import { Holdings } from "../../src/runtime/holdings.ts";
+import { Region, type RegionCluster } from "../../src/runtime/region.ts";
+import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
+import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
+import { Disk, FaultyStore } from "./faulty-store.ts";
+import type { RigQuestion } from "./region-rig.ts";
+import { LogBook } from "./world.ts";
+
+export const shardCount = 4;
+
+/** Several regions on one disk. The test says who is a member and who opens which shard; calls find their way by themselves. */
+export class ClusterRig {
+  readonly clock = new TestClock();
+  readonly log = new LogBook();
+  readonly disk = new Disk(memoryStore());
+  readonly jobs: readonly Job[];
+  readonly living = new Set<string>();
+  readonly left = new Set<string>();
+  /** Letters are pushed to their receivers. */
+  hintsArrive = true;
+  readonly #members: RigMember[] = [];
+  #calls = 0;
+
+  private constructor(jobs: readonly Job[]) {
+    this.jobs = jobs;
+  }
+
+  /** `count` members; the first has every shard. */
+  static async start(t: TestContext, count: number, jobs: readonly Job[]): Promise<[ClusterRig, ...RigMember[]]> {
+    const rig = new ClusterRig(jobs);
+    for (let place = 0; place < count; place++) rig.#members.push(await rig.#join(`m${place}`));
+    for (let shard = 0; shard < shardCount; shard++) await rig.#members[0]?.region.openShard(shard);
+    t.after(() => {
+      for (const { holdings } of rig.#members) holdings.stop();
+    });
+    return [rig, ...rig.#members];
+  }
+
+  async #join(id: string): Promise<RigMember> {
+    const store = new FaultyStore(this.disk);
+    await store.open();
+    await store.join({ id, address: id });
+    this.living.add(id);
+    return new RigMember(id, this, store);
+  }
+
+  memberOf(id: string): RigMember | undefined {
+    return this.#members.find((member) => member.id === id && this.living.has(id));
+  }
+
+  ownerOf(shard: number): RigMember | undefined {
+    return this.#members.find(({ region, id }) => this.living.has(id) && region.epochOf(shard) !== undefined);
+  }
+
+  /** Repeated under one key until somebody has answered. */
+  async call(shard: number, body: Call): Promise<unknown> {
+    const key = `call ${this.#calls++}`;
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        const owner = this.ownerOf(shard);
+        if (owner !== undefined) return await owner.region.handle(shard, { key, isFirst, body });
+      } catch (error) {
+        if (!hasCode(error, "SHARD_MOVED")) throw error;
+      }
+      await new Promise<void>((resolve) => this.clock.after(50, resolve));
+    }
+  }
+
+  /** In good order. */
+  async move(shard: number, from: RigMember, to: RigMember): Promise<void> {
+    await this.clock.until(from.region.releaseShard(shard));
+    await this.clock.until(to.region.openShard(shard));
+  }
+
+  /** The others have taken the member for dead. It does not know yet. */
+  async lose(member: RigMember): Promise<void> {
+    this.living.delete(member.id);
+    await this.disk.inner.removeMember(member.id);
+  }
+
+  /** What members do now and then. */
+  async look(): Promise<void> {
+    for (const { region } of this.#members) {
+      region.sweepAttached();
+      await region.fetchLetters(Array.from({ length: shardCount }, (_, shard) => shard));
+    }
+    await this.clock.settle();
+  }
+}
+
+/** One region, with what it needs of a member around it. */
+export class RigMember {
+  readonly id: string;
+  readonly store: FaultyStore;
+  readonly dispatcher: Dispatcher;
+  readonly holdings: Holdings;
+  readonly region: Region;
+  isLeaseValid = true;
+  /** Shards that it was told to have lost. */
+  readonly fenced: number[] = [];
+  readonly #rig: ClusterRig;
+  readonly #submission: Submission;
+
+  constructor(id: string, rig: ClusterRig, store: FaultyStore) {
+    this.id = id;
+    this.store = store;
+    this.#rig = rig;
+    const { clock, log: logger } = rig;
+    const registry = new JobRegistry();
+    for (const job of rig.jobs) registry.register(job);
+    const worker = new EmbeddedWorker({ jobs: { get: (job) => registry.get(job)?.job }, logger, address: id });
+    this.dispatcher = new Dispatcher({ clock, logger, worker, poolSize: 64, poolSizeMax: 64 });
+    const definitions = new Definitions(store);
+    const expressions = new Expressions();
+    this.holdings = this.#makeHoldings();
+    this.region = new Region({
+      shardCount,
+      laneCount: 2,
+      store,
+      clock,
+      random: new SeededRandom(1),
+      logger,
+      dispatcher: this.dispatcher,
+      definitions,
+      expressions,
+      limits: defaultLimits,
+      owner: () => id,
+      inputOf: (order) => order as Input,
+      answer: (question, actor) => (question as RigQuestion<unknown>)(actor.machine),
+      resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
+      onHealth: () => undefined,
+      onFenced: (shard) => void this.fenced.push(shard),
+      cluster: this.#cluster(),
+    });
+    const hasDomain = (): boolean => true;
+    this.#submission = new Submission({ definitions, registry, expressions, hasDomain, workflows: [] });
+    this.holdings.start();
+  }
+
+  async submit(workflow: Workflow, id: string, options: { isGivenId?: boolean } = {}): Promise<void> {
+    const { definition, all } = await this.#submission.prepare(workflow);
+    const { isGivenId = true } = options;
+    const input = { context: {}, trigger: "api" } as const;
+    await this.region.start({ id, isGivenId, reuse: false, definition, definitions: all, input });
+  }
+
+  async ask<T>(id: string, question: RigQuestion<T>): Promise<T> {
+    return (await this.region.ask(id, question)) as T;
+  }
+
+  async end(id: string): Promise<string> {
+    const status: RigQuestion<string> = (machine) => machine.status;
+    return (await this.region.awaitEnd(id, status)) as string;
+  }
+
+  #makeHoldings(): Holdings {
+    const { clock, log: logger, living, left } = this.#rig;
+    return new Holdings({
+      clock,
+      logger,
+      timings: defaultTimings,
+      dispatcher: this.dispatcher,
+      member: () => this.id,
+      isLiving: (member) => living.has(member),
+      hasLeft: (member) => left.has(member),
+      hasSeen: () => true,
+      shardOf: (id) => this.region.shardOf(id),
+      call: (shard, call) => this.#rig.call(shard, call),
+      hint: (member, hint) => this.#rig.memberOf(member)?.hinted(hint),
+    });
+  }
+
+  #cluster(): RegionCluster {
+    const unused = (): never => {
+      throw new Error("domains are not shared here");
+    };
+    return {
+      holders: this.holdings,
+      isLeaseValid: () => this.isLeaseValid,
+      call: (shard, call) => this.#rig.call(shard, call),
+      hintOwner: (shard, hint) => void (this.#rig.hintsArrive && this.#rig.ownerOf(shard)?.hinted(hint)),
+      reportSlots: unused,
+      resizeDomain: unused,
+    };
+  }
+
+  hinted(hint: Hint): void {
+    if (hint.type === "Letter") this.region.receive(hint.row);
+    else if (hint.type === "AbortAttempts") this.holdings.drop(hint.attemptIds);
+  }
+}
