@@ -7,11 +7,16 @@ export interface Moment {
 }
 
 /**
- * How long a member may trust that nobody has taken over what it owns. It is counted on the member's own clocks, from
- * before the renewal was sent: the others begin to count later, when they see it, and are more patient.
- *
  * Of the two clocks the one that went further counts. The monotonic one may stand still while the machine is suspended,
  * the wall clock does not; and where the wall clock was set back, the monotonic one knows better.
+ */
+export function passedMs(from: Moment, to: Moment): number {
+  return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
+}
+
+/**
+ * How long a member may trust that nobody has taken over what it owns. It is counted on the member's own clocks, from
+ * before the renewal was sent: the others begin to count later, when they see it, and are more patient.
  */
 export class Lease {
   readonly #clock: Clock;
@@ -46,8 +51,6 @@ export class Lease {
   /** 0 if it is not valid. */
   get remainingMs(): number {
     if (this.#sent === undefined || this.#hasEnded) return 0;
-    const { monotonic, wall } = this.moment();
-    const passedMs = Math.max(monotonic - this.#sent.monotonic, wall - this.#sent.wall);
-    return Math.max(0, this.#leaseMs - passedMs);
+    return Math.max(0, this.#leaseMs - passedMs(this.#sent, this.moment()));
   }
 }

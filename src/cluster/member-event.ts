@@ -8,8 +8,8 @@ export type MemberEvent =
   | ShardChange;
 
 /**
- * `lost`: it was silent for too long, and its shards are taken over. `left`: it went by itself. The member that tells
- * this is itself among those that joined.
+ * `lost`: it was silent for too long, and its shards are taken over. `left`: it went by itself; where the member that
+ * tells this has not seen enough to be sure of that, it says `lost`. It is itself among those that joined.
  */
 interface JoinedOrLeft {
   readonly type: "joined" | "left" | "lost";

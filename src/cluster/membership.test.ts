@@ -105,7 +105,10 @@ describe("membership", () => {
         newId: () => `${name}${++this.#lives}`,
         timings,
         onView: (view) => void this.views.push(view),
-        onEvent: (event) => void this.events.push(event),
+        onEvent: (event) => {
+          this.events.push(event);
+          if (event.type === "joined" && event.member === this.membership.id) this.#checkReady();
+        },
         onLapsed: () => void this.told.push("lapsed"),
         onRegained: () => void this.told.push("regained"),
         onGone: () => {
@@ -113,6 +116,12 @@ describe("membership", () => {
           return this.drop();
         },
       });
+    }
+
+    /** Whoever hears that it has joined may begin to work. */
+    #checkReady(): void {
+      const { id, lease, living } = this.membership;
+      assert.deepEqual([lease.isValid, living.has(id)], [true, true]);
     }
 
     get tale(): string[] {
@@ -564,6 +573,43 @@ describe("membership", () => {
       store.answer = (call) => (call === "beat" ? after(8000) : Promise.resolve());
       await clock.advance(120_000);
       assert.deepEqual(await store.ids(), ["a1"]);
+    });
+
+    describe("calls one that vanished", () => {
+      test("lost if it may have been silent for long before it came into sight", async () => {
+        await store.join({ id: "b1", address: "b:1" });
+        const newcomer = await begin("a");
+        await store.removeMember("b1", 0);
+        await clock.advance(2500);
+        assert.deepEqual(newcomer.tale.slice(1), ["lost b1"]);
+      });
+
+      test("left if it gave a sign of life not long ago", async () => {
+        const b = await begin("b");
+        await clock.advance(1000);
+        const a = await begin("a");
+        await clock.advance(2500);
+        await b.membership.stop();
+        await clock.advance(2500);
+        assert.deepEqual(a.tale.slice(1), ["left b1"]);
+      });
+
+      test("lost after a time in which this member itself saw nothing, for want of a store or asleep", async () => {
+        for (const trouble of ["outage", "sleep"]) {
+          const a = await begin(`a ${trouble}`);
+          await store.join({ id: trouble, address: "b:1" });
+          await clock.advance(2500);
+          if (trouble === "outage") {
+            store.request = unavailable;
+            await clock.advance(leaseMs);
+            store.request = async () => undefined;
+          } else a.clock.skewMs = leaseMs;
+          await store.removeMember(trouble);
+          await clock.advance(2500);
+          assert.ok(a.tale.includes(`lost ${trouble}`), a.tale.join(", "));
+          await a.membership.stop();
+        }
+      });
     });
 
     test("goes on through being gone itself", async () => {

@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ClusterView, MemberRow, Store } from "../stores/store.ts";
-import { Lease, type Moment } from "./lease.ts";
+import { Lease, type Moment, passedMs } from "./lease.ts";
 import type { MemberEvent } from "./member-event.ts";
 import { type ClusterTimings, ownPatience } from "./timings.ts";
 
@@ -136,11 +136,11 @@ export class Membership {
 
   #newLife(): Life {
     const { clock, newId, timings } = this.#options;
-    const leaseMs = ownPatience * (timings.suspectMs + timings.lostMs);
     return {
       id: newId(),
-      lease: new Lease(clock, { leaseMs }),
+      lease: new Lease(clock, { leaseMs: leaseMsOf(timings) }),
       hasJoined: false,
+      isAnnounced: false,
       isLapsed: false,
       isOver: false,
       beatTimer: undefined,
@@ -213,7 +213,6 @@ export class Membership {
   #joined(renewal: Renewal | undefined): void {
     const life = this.#life;
     if (renewal === undefined || life.isOver) return;
-    this.#tell({ type: "joined", member: life.id, address: this.#options.address });
     this.#take(life, renewal);
     void this.#clearUp();
   }
@@ -260,7 +259,8 @@ export class Membership {
       return;
     }
     this.#renewed(life, sent);
-    this.#lookAt(life, view, sent.monotonic);
+    this.#announce(life);
+    this.#lookAt(life, view, sent);
     if (life.isOver) return;
     this.#options.onView(view);
     this.#beatAfter(life, sent.monotonic + timings.beatMs - clock.monotonic());
@@ -274,6 +274,13 @@ export class Membership {
     life.isLapsed = false;
     this.#tell({ type: "regained", member: life.id, address: this.#options.address });
     this.#options.onRegained();
+  }
+
+  /** Once, and not before its lease has begun: whoever hears of it may begin to work. */
+  #announce(life: Life): void {
+    if (life.isAnnounced) return;
+    life.isAnnounced = true;
+    this.#tell({ type: "joined", member: life.id, address: this.#options.address });
   }
 
   #awaitLapse(life: Life): void {
@@ -301,8 +308,8 @@ export class Membership {
     await this.#rejoin();
   }
 
-  #lookAt(life: Life, view: ClusterView, asked: number): void {
-    const { events, lost } = this.#watch.look(view, life.id, { asked, arrived: this.#options.clock.monotonic() });
+  #lookAt(life: Life, view: ClusterView, asked: Moment): void {
+    const { events, lost } = this.#watch.look(view, life.id, { asked, arrived: life.lease.moment() });
     for (const event of events) this.#tell(event);
     for (const row of lost) void this.#remove(life, row);
   }
@@ -339,6 +346,7 @@ interface Life {
   readonly id: string;
   readonly lease: Lease;
   hasJoined: boolean;
+  isAnnounced: boolean;
   isLapsed: boolean;
   isOver: boolean;
   /** For the next beat, or the next try to join. */
@@ -366,12 +374,25 @@ const lines = {
   gone: { level: "warn", message: "the others gave this member up; it drops what it owned and joins again" },
 } as const;
 
+/** In less than this nobody can have been found silent for too long, by whatever clock that is allowed. */
+function leaseMsOf({ suspectMs, lostMs }: MembershipOptions["timings"]): number {
+  return ownPatience * (suspectMs + lostMs);
+}
+
 /** Another member, as it was seen last. */
 interface Watched {
   readonly row: MemberRow;
   /** On this member's monotonic clock: when the first view that showed this beat had arrived. */
   since: number;
+  /** It gave this sign of life after that; unknown for those of the first view. */
+  readonly livedAt: Moment | undefined;
   isSuspected: boolean;
+}
+
+/** Between them a view was on its way. */
+interface ViewTimes {
+  readonly asked: Moment;
+  readonly arrived: Moment;
 }
 
 /** What a view shows of the others, compared with those before. */
@@ -386,47 +407,54 @@ class Watch {
   readonly #timings: MembershipOptions["timings"];
   readonly #others = new Map<string, Watched>();
   /** When the last view was asked for; undefined before the first. */
-  #asked: number | undefined;
+  #asked: Moment | undefined;
 
   constructor(timings: MembershipOptions["timings"]) {
     this.#timings = timings;
   }
 
   /** Whoever is in the first view has not just joined. */
-  look(view: ClusterView, me: string, times: { readonly asked: number; readonly arrived: number }): Sight {
-    const isFirst = this.#asked === undefined;
+  look(view: ClusterView, me: string, { asked, arrived }: ViewTimes): Sight {
+    const livedAt = this.#asked;
     const sight: Sight = { events: [], lost: [] };
-    this.#forgive(times);
+    this.#forgive({ asked, arrived });
     const rows = new Map(view.members.map((row) => [row.id, row]));
     rows.delete(me);
-    for (const [member, { row, isSuspected }] of this.#others) {
+    for (const [member, other] of this.#others) {
       if (rows.has(member)) continue;
       this.#others.delete(member);
-      sight.events.push({ type: isSuspected ? "lost" : "left", member, address: row.address });
+      const type = this.#mayBeLost(other, arrived) ? "lost" : "left";
+      sight.events.push({ type, member, address: other.row.address });
     }
     for (const [member, row] of rows) {
       const other = this.#others.get(member);
       if (other?.row.beat === row.beat) {
-        this.#unmoved(other, times.asked, sight);
+        this.#unmoved(other, asked.monotonic, sight);
         continue;
       }
-      this.#others.set(member, { row, since: times.arrived, isSuspected: false });
-      if (other === undefined && !isFirst) sight.events.push({ type: "joined", member, address: row.address });
+      this.#others.set(member, { row, since: arrived.monotonic, livedAt, isSuspected: false });
+      if (other === undefined && livedAt !== undefined)
+        sight.events.push({ type: "joined", member, address: row.address });
       if (other?.isSuspected) sight.events.push({ type: "returned", member, address: row.address });
     }
     return sight;
+  }
+
+  /** Another member may have watched it for longer than this one, and have found it silent for too long. */
+  #mayBeLost({ isSuspected, livedAt }: Watched, arrived: Moment): boolean {
+    return isSuspected || livedAt === undefined || passedMs(livedAt, arrived) >= leaseMsOf(this.#timings);
   }
 
   /**
    * Time in which this member saw nothing is not held against the others: when the store was away from all of them,
    * whoever reaches it first must not find all the others lost.
    */
-  #forgive({ asked, arrived }: { readonly asked: number; readonly arrived: number }): void {
-    const apartMs = asked - (this.#asked ?? asked);
+  #forgive({ asked, arrived }: ViewTimes): void {
+    const apartMs = asked.monotonic - (this.#asked ?? asked).monotonic;
     this.#asked = asked;
     const unseenMs = apartMs - beatsApartMax * this.#timings.beatMs;
     if (unseenMs <= 0) return;
-    for (const other of this.#others.values()) other.since = Math.min(other.since + unseenMs, arrived);
+    for (const other of this.#others.values()) other.since = Math.min(other.since + unseenMs, arrived.monotonic);
   }
 
   #unmoved(other: Watched, asked: number, { events, lost }: Sight): void {

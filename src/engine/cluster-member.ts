@@ -72,7 +72,7 @@ export class ClusterMember implements RegionCluster {
       logger,
       timings,
       address: name,
-      newId: () => `${name}:${random.uuid(clock.now()).slice(-8)}`,
+      newId: () => `${name}:${random.uuid(clock.now()).slice(-12)}`,
       onView: (view) => this.#follow(view),
       onEvent: (event) => this.#onEvent(event),
       onLapsed: () => dispatcher.interruptAll(),

@@ -493,7 +493,7 @@ export class Engine {
   /** What sub-tasks nest is durable before an instance refers to it. */
   async #admitSubTasks(subTasks: readonly NodeSpec[], parentName: string): Promise<readonly NodeSpec[]> {
     const { nodes, definitions } = await this.#submission.admit(subTasks, parentName);
-    await this.#region.saveDefinitions(definitions);
+    await this.#region.saveDefinitionsPatiently(definitions);
     return nodes;
   }
 

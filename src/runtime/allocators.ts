@@ -50,7 +50,9 @@ export class Allocators {
     if (placed?.shard === shard) return placed.allocator;
     const allocator = this.#make(shard, domain);
     this.#placed.set(domain, { shard, allocator });
-    allocator.catch(() => this.#placed.delete(domain));
+    allocator.catch(() => {
+      if (this.#placed.get(domain)?.allocator === allocator) this.#placed.delete(domain);
+    });
     return allocator;
   }
 

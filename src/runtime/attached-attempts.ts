@@ -130,8 +130,9 @@ export class AttachedAttempts {
   sweep(): void {
     for (const [id, { run }] of this.#attempts) {
       const place = this.judge(id);
-      if (place === "stopped") run.actor.withdrawn(run);
-      else if (place === "lost") run.actor.lost(run);
+      // Where nothing new is to start, an attempt that is taken back would never end.
+      if (place === "stopped" && !run.actor.machine.state.failing) run.actor.withdrawn(run);
+      else if (place !== "elsewhere") run.actor.lost(run);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import { type Batch, type Changes, Fenced, noChanges, type Store } from "../stores/store.ts";
+import { type Batch, type Changes, type Fenced, noChanges, type Store } from "../stores/store.ts";
 import type { Pen } from "./pen.ts";
 
 /** Something that wants to be durable together with others: an instance's turn, or a change of the shard's own. */
@@ -9,6 +9,8 @@ export interface Commitment {
   /** Of the shard it belongs to. */
   readonly pen: Pen;
   addTo(changes: Changes): void;
+  /** Written in its place if the store refuses it, before anything that comes after it: numbers that it has used up. */
+  readonly instead?: Commitment | undefined;
 }
 
 /** A commitment that was not written and never will be, and why: the store refuses it, or its shard is lost. */
@@ -61,7 +63,7 @@ export class Committer {
       await this.#send(commitments, false);
       return [];
     } catch (error) {
-      if (error instanceof Fenced) return await this.#leaveOut(commitments, error);
+      if (hasCode(error, "STORE_FENCED")) return await this.#leaveOut(commitments, error as Fenced);
       if (hasCode(error, "STORE_DATA")) return await this.#narrow(commitments, error);
       throw error;
     }
@@ -81,7 +83,10 @@ export class Committer {
 
   /** One of these is to blame, or the only one is. Each half is tried by itself. */
   async #narrow<C extends Commitment>(commitments: readonly C[], error: unknown): Promise<Rejected<C>[]> {
-    if (commitments.length === 1) return commitments.map((commitment) => ({ commitment, error }));
+    if (commitments.length === 1) {
+      for (const { instead } of commitments) if (instead !== undefined) await this.commit([instead]);
+      return commitments.map((commitment) => ({ commitment, error }));
+    }
     const middle = Math.ceil(commitments.length / 2);
     const first = await this.commit(commitments.slice(0, middle));
     const second = await this.commit(commitments.slice(middle));

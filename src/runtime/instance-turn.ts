@@ -15,6 +15,7 @@ import type {
 import type { Commitment } from "./committer.ts";
 import type { Effect, InstanceActor } from "./instance-actor.ts";
 import type { Asked, Message, Origin, Told } from "./message.ts";
+import { VoidLetters } from "./outbox.ts";
 import type { Pen } from "./pen.ts";
 import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
 
@@ -75,6 +76,10 @@ export class InstanceTurn implements Commitment {
   /** Letters that it has written. */
   get outbox(): readonly OutboxRow[] {
     return this.#outbox ?? none;
+  }
+
+  get instead(): VoidLetters | undefined {
+    return this.#outbox && new VoidLetters(this.pen, this.#outbox);
   }
 
   get dropped(): number {

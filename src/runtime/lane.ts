@@ -6,6 +6,7 @@ import { type Commitment, Committer, type Rejected } from "./committer.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Origin } from "./message.ts";
+import { VoidLetters } from "./outbox.ts";
 import type { Pen } from "./pen.ts";
 import { Pump } from "./pump.ts";
 
@@ -39,6 +40,11 @@ export class ShardRows implements Commitment {
 
   get pen(): Pen {
     return this.shard.pen;
+  }
+
+  get instead(): VoidLetters | undefined {
+    const { outbox = [] } = this.#rows;
+    return outbox.length === 0 ? undefined : new VoidLetters(this.pen, outbox);
   }
 
   addTo(changes: Changes): void {

@@ -5,7 +5,9 @@ import type { Payload } from "../kernel/payload.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { Refusal } from "../kernel/input.ts";
 import type { EndStatus } from "../kernel/status.ts";
-import type { OutboxRow } from "../stores/store.ts";
+import type { Changes, OutboxRow } from "../stores/store.ts";
+import type { Commitment } from "./committer.ts";
+import type { Pen } from "./pen.ts";
 
 /**
  * What one instance says to another. Values that travel by reference are looked up under `from` when the letter is
@@ -76,6 +78,31 @@ export interface Void {
   readonly kind: "void";
   readonly from: number;
   readonly to: string;
+}
+
+/** Takes up the number of a letter that will never be written. */
+function voided(row: OutboxRow): OutboxRow {
+  const { from, to } = JSON.parse(row.body) as Letter;
+  const letter: Void = { kind: "void", from, to };
+  return { ...row, body: JSON.stringify(letter) };
+}
+
+/**
+ * What is written instead of letters whose turn the store refuses: without their numbers, those after them are held up.
+ * Nobody posts it: whoever misses the number finds it in the store.
+ */
+export class VoidLetters implements Commitment {
+  readonly pen: Pen;
+  readonly #rows: readonly OutboxRow[];
+
+  constructor(pen: Pen, rows: readonly OutboxRow[]) {
+    this.pen = pen;
+    this.#rows = rows;
+  }
+
+  addTo(changes: Changes): void {
+    for (const row of this.#rows) changes.outbox.push(voided(row));
+  }
 }
 
 /**

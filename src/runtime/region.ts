@@ -269,6 +269,18 @@ export class Region {
     for (const { name, version } of rows) this.#parts.definitions.stored(name, version);
   }
 
+  /** The same, for a job that has done its work: it does not fail because the store is away. */
+  async saveDefinitionsPatiently(definitions: readonly Definition[]): Promise<void> {
+    for (;;) {
+      try {
+        return await this.saveDefinitions(definitions);
+      } catch (error) {
+        if (!hasCode(error, "STORE_UNAVAILABLE") || this.#parts.dispatcher.isShutDown) throw error;
+        await new Promise<void>((resolve) => this.#parts.clock.after(loadAgainMs, resolve));
+      }
+    }
+  }
+
   /** Of ended instances, wherever they live. Gives back how many are gone. */
   async purge(instances: readonly { key: number; id: string }[]): Promise<number> {
     let gone = 0;
@@ -447,7 +459,11 @@ export class Region {
   }
 
   async #awaitHere(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
-    const end = shard.awaitEnd(id).then((actor) => ({ hasEnded: true, answer: this.#parts.answer(question, actor) }));
+    const answerAtEnd = (actor: InstanceActor): EndAnswer => ({
+      hasEnded: true,
+      answer: this.#parts.answer(question, actor),
+    });
+    const end = shard.sharedEnd(id).then(answerAtEnd);
     const { promise: notYet, resolve } = Promise.withResolvers<EndAnswer>();
     const timer = this.#parts.clock.after(awaitHoldMs, () => resolve({ hasEnded: false }));
     try {

@@ -96,6 +96,7 @@ export class Shard implements ActorHost, MailShard {
   readonly attached: AttachedAttempts;
   /** On the monotonic clock. Everything that an earlier owner did was in the store by then. */
   readonly claimedAt: number;
+  readonly #sharedEnds = new Map<string, Promise<InstanceActor>>();
   /** By their keys. */
   readonly callsUnderWay = new Map<string, Promise<unknown>>();
   /** Reports that came too late to matter. */
@@ -159,17 +160,24 @@ export class Shard implements ActorHost, MailShard {
     return this.#parts.resolveJob(definition, params);
   }
 
-  /** Waits for a store that is away: no job fails because its inputs could not be read. */
+  /** Waits for a store that is away: no job fails because its inputs could not be read, even if its shard moves on. */
   async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
-    return await this.#patiently(() => this.#parts.store.readPayloads(instance, refs));
+    const { store, dispatcher } = this.#parts;
+    return await this.#patiently(
+      () => store.readPayloads(instance, refs),
+      () => dispatcher.isShutDown,
+    );
   }
 
-  async #patiently<T>(read: () => Promise<T>): Promise<T> {
+  async #patiently<T>(
+    read: () => Promise<T>,
+    isHopeless: () => boolean = () => this.#isClosing || this.isClosed,
+  ): Promise<T> {
     for (;;) {
       try {
         return await read();
       } catch (error) {
-        if (!hasCode(error, "STORE_UNAVAILABLE") || this.#isClosing || this.isClosed) throw error;
+        if (!hasCode(error, "STORE_UNAVAILABLE") || isHopeless()) throw error;
         await new Promise<void>((resolve) => this.#parts.clock.after(readAgainMs, resolve));
       }
     }
@@ -425,6 +433,16 @@ export class Shard implements ActorHost, MailShard {
     return waiter.promise;
   }
 
+  /** Like `awaitEnd`, for those who come back again and again: all of them are one waiter. */
+  sharedEnd(id: string): Promise<InstanceActor> {
+    let end = this.#sharedEnds.get(id);
+    if (end === undefined) {
+      end = this.awaitEnd(id).finally(() => this.#sharedEnds.delete(id));
+      this.#sharedEnds.set(id, end);
+    }
+    return end;
+  }
+
   async #findEnd(id: string): Promise<InstanceActor> {
     if (this.isClosed) throw this.#closedBy;
     const actor = await this.ask(id, (_, ended) => ended);
@@ -601,26 +619,10 @@ export class Shard implements ActorHost, MailShard {
     turn.fail(error);
     const entry = this.#residents.get(actor.id);
     if (entry?.actor !== actor) return;
-    if (turn.outbox.length > 0) void this.#voidLetters(turn.outbox, actor);
     if (actor.row !== undefined) return void this.#parking.park(entry, actor.row, error);
     this.#residents.delete(actor.id);
     this.#dismiss(entry, error);
     this.#parts.gates.left(entry.workflow, entry.id);
-  }
-
-  /** Letters of a turn that will never be: their numbers are used up all the same. */
-  async #voidLetters(rows: readonly OutboxRow[], { key: from, id: to }: InstanceActor): Promise<void> {
-    const letter: Letter = { kind: "void", from, to };
-    const voided = rows.map((row) => ({ ...row, body: JSON.stringify(letter) }));
-    try {
-      await this.commit({ outbox: voided });
-      for (const row of voided) this.post(row);
-    } catch (error) {
-      this.logger.error(
-        { instanceId: to, error: messageOf(error) },
-        "the letters of a refused turn could not be voided",
-      );
-    }
   }
 
   /** Letters of an instance that no turn of it caused. */

@@ -408,6 +408,26 @@ describe("when one of the family is parked", () => {
     assert.deepEqual(work.started, ["a", "b", "after"]);
   });
 
+  test("a crash right after the store refused a letter leaves later letters their way", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    world.store.poison("bad");
+    let isGoodSent = false;
+    world.store.onSend = (batch) => {
+      const ids = world.disk.ledger.idsIn(batch);
+      if (isGoodSent) world.store.hold("before");
+      isGoodSent ||= ids.length === 1 && ids[0] === "good";
+    };
+    const bad = watch(world.engine.submitWorkflow(parent, { instanceId: "bad" }));
+    const good = watch(world.engine.submitWorkflow(parent, { instanceId: "good" }));
+    await world.clock.settle();
+    assert.ok(hasCode(bad.error, "STORE_DATA"));
+    assert.equal(good.state, "done");
+    await world.crash();
+    for (const name of ["a", "b", "after"]) (await work.call(name)).finish(1);
+    assert.deepEqual(await world.engine.awaitWorkflowInstance("good"), { n: { a: 1, b: 1 }, after: 1 });
+  });
+
   test("a child that the store refuses fails its parent's task, and nobody waits for ever", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
