@@ -39,13 +39,24 @@ export type { CancelCause, EndStatus, InstanceStatus, TaskStatus } from "./kerne
 // Stores
 export type { InstanceFilter, InstanceSummary, Store } from "./stores/store.ts";
 
+// Cluster
+export type { Bus, BusConnection, BusListener } from "./cluster/bus.ts";
+export type { MemberEvent } from "./cluster/member-event.ts";
+export type { ClusterTimings } from "./cluster/timings.ts";
+
+// Dispatch
+export type { Link, LinkListener } from "./dispatch/link.ts";
+
 // Engine
 export type { Breakpoint } from "./engine/breakpoint.ts";
+export type { MemberView } from "./engine/cluster-member.ts";
+export type { ClusterOptions } from "./engine/cluster-options.ts";
 export { Engine } from "./engine/engine.ts";
 export type { Health, HistoryEntry, SubmitOptions } from "./engine/engine.ts";
 export { Executor } from "./engine/executor.ts";
 export type { InstanceChange } from "./engine/instance-change.ts";
 export type { FailedTask, InstanceView, TaskView } from "./engine/instance-view.ts";
+export { inProcessBus } from "./engine/in-process-bus.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
 export type { EngineOptions } from "./engine/options.ts";
 export { WorkflowController } from "./engine/workflow-controller.ts";

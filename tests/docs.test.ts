@@ -97,7 +97,7 @@ describe("the documents", () => {
 
   test("show a test that passes", async () => {
     const [imports, ...others] = examplesOf("docs/guide.md");
-    const example = others.find(({ code }) => code.includes('from "heddle/testing"'));
+    const example = others.find(({ code }) => code.includes('from "node:test"'));
     assert.ok(imports !== undefined && example !== undefined);
     writeFileSync(join(project, "guide.test.ts"), `${imports.code}${example.code}`);
     assert.match(await run(process.execPath, ["--test", "guide.test.ts"]), /pass 1\b/);

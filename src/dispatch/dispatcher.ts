@@ -42,6 +42,7 @@ export class Dispatcher {
   readonly #isolation: Isolation;
   readonly #mayStart: () => boolean;
   readonly #onDemand: ((domain: string) => void) | undefined;
+  readonly #onLetGo: DispatcherOptions["onLetGo"];
   readonly #queueMax: number;
   readonly #graceMs: number;
 
@@ -69,6 +70,7 @@ export class Dispatcher {
     this.#workers = new WorkerRing(options.worker);
     this.#mayStart = options.mayStart ?? always;
     this.#onDemand = options.onDemand;
+    this.#onLetGo = options.onLetGo;
     this.#queueMax = options.queueMax ?? 10_000;
     this.#graceMs = options.graceMs ?? 5000;
     this.#parked = new ParkedAttempts(agingMs);
@@ -507,7 +509,7 @@ export class Dispatcher {
   #refused(attempt: Attempt, why: string): void {
     if (attempt.state !== "running") return;
     if (!attempt.isAdopted) return this.#requeue(attempt, why);
-    this.#letGo(attempt);
+    this.#takeBack(attempt);
     this.#tell(attempt, () => attempt.run.owner.withdrawn(attempt.run));
   }
 
@@ -516,7 +518,7 @@ export class Dispatcher {
     const { run, arrival, queuedAt, worker } = attempt;
     const { attemptId } = run;
     this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
-    this.#letGo(attempt);
+    this.#takeBack(attempt);
     this.#put(new Attempt(run, arrival, queuedAt));
   }
 
@@ -565,8 +567,15 @@ export class Dispatcher {
     else this.#pools.of(attempt.run.domain).remove(attempt);
   }
 
-  /** Of an attempt on a remote worker: nothing is said to anybody. */
+  /** Of an attempt on a remote worker, on which it runs on: nothing is said to its owner. */
   #letGo(attempt: Attempt): void {
+    const { worker } = executionOf(attempt);
+    this.#takeBack(attempt);
+    this.#onLetGo?.(attempt.run, worker);
+  }
+
+  /** Of an attempt on a remote worker, which has nothing more to do with it. */
+  #takeBack(attempt: Attempt): void {
     this.#release(attempt);
     this.#forget(attempt);
   }
@@ -660,6 +669,8 @@ export interface DispatcherOptions {
   readonly sharedDomains?: boolean;
   /** Somebody has begun to wait in a shared domain whose quota is used up. */
   readonly onDemand?: (domain: string) => void;
+  /** An attempt has left without a word, and runs on, on a worker that is not connected here any more. */
+  readonly onLetGo?: (run: TaskRun, worker: string) => void;
   /** The lease: asked before every start, and again before the job is called if that took a while. */
   readonly mayStart?: () => boolean;
   /** Of `submit` only. */

@@ -10,14 +10,18 @@ import { ShardKeeper } from "../cluster/shard-keeper.ts";
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
+import type { Link, LinkListener } from "../dispatch/link.ts";
+import type { TaskRun } from "../dispatch/task-run.ts";
 import { Allocators } from "../runtime/allocators.ts";
 import type { Call, Hint } from "../runtime/call.ts";
 import { Holdings } from "../runtime/holdings.ts";
+import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region, RegionCluster } from "../runtime/region.ts";
 import type { Shard } from "../runtime/shard.ts";
 import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "./owner-table.ts";
+import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
 
 export interface ClusterMemberParts {
   readonly options: ResolvedClusterOptions;
@@ -48,6 +52,7 @@ export class ClusterMember implements RegionCluster {
   readonly #keeper: ShardKeeper;
   readonly #courier: Courier;
   readonly #quotas: DomainQuotas;
+  #workers: RemoteWorkers | undefined;
   readonly #allocators: Allocators;
   readonly #owners = new OwnerTable();
   readonly #suspected = new Set<string>();
@@ -143,8 +148,34 @@ export class ClusterMember implements RegionCluster {
     return this.#membership.id;
   }
 
-  attach(region: Region): void {
+  attach(region: Region, admit: RemoteWorkersParts["admit"]): void {
     this.#region = region;
+    const { clock, logger, dispatcher, options } = this.#parts;
+    if (!options.remoteWorkers) return;
+    this.#workers = new RemoteWorkers({
+      clock,
+      logger,
+      timings: options.timings,
+      dispatcher,
+      region,
+      holdings: this.holders,
+      member: () => this.id,
+      isLeaseValid: () => this.isLeaseValid(),
+      counted: (domain) => this.#quotas.counted(domain),
+      admit,
+    });
+  }
+
+  /** A worker has connected. `OPTION_INVALID` if this cluster has none. */
+  acceptWorker(link: Link): LinkListener {
+    if (this.#workers !== undefined) return this.#workers.accept(link);
+    throw new EngineError("OPTION_INVALID", 'workers can connect only with the engine option "cluster.remoteWorkers"');
+  }
+
+  /** An attempt runs on, on a worker that has gone to another member: nobody else may have its slot yet. */
+  letGo(run: TaskRun, worker: string): void {
+    this.#quotas.left(run.domain, 1);
+    if (run instanceof InstanceTaskRun) run.actor.host.runsElsewhere(run, worker);
   }
 
   /** Joins the cluster; shards are opened one after the other from then on. */

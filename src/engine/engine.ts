@@ -9,11 +9,14 @@ import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Link, LinkListener } from "../dispatch/link.ts";
+import type { TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
 import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Event } from "../kernel/event.ts";
+import type { Outcome } from "../kernel/input.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import { Definitions } from "../runtime/definitions.ts";
 import { Expressions } from "../runtime/expression.ts";
@@ -21,6 +24,7 @@ import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { Region } from "../runtime/region.ts";
 import { parseTexts, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
+import { admitted } from "../worker/call-job.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
 import { subTaskNode } from "../worker/sub-task-node.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
@@ -131,7 +135,7 @@ export class Engine {
     const expressions = new Expressions();
     this.#definitions = new Definitions(store);
     this.#region = this.#makeRegion(expressions);
-    this.#member?.attach(this.#region);
+    this.#member?.attach(this.#region, (outcome, taskName) => this.#admitOutcome(outcome, taskName));
     this.#submission = new Submission({
       definitions: this.#definitions,
       registry: this.#registry,
@@ -156,6 +160,7 @@ export class Engine {
       sharedDomains: true,
       mayStart: (): boolean => this.#member?.isLeaseValid() ?? false,
       onDemand: (domain: string): void => this.#member?.wantsSlots(domain),
+      onLetGo: (run: TaskRun, worker: string): void => this.#member?.letGo(run, worker),
     };
     return new Dispatcher({ clock, logger, worker, poolSize, poolSizeMax, domains, graceMs: stopGraceMs, ...shared });
   }
@@ -455,6 +460,13 @@ export class Engine {
     return this.#member?.members() ?? [];
   }
 
+  /** A worker in a process of its own has connected; what comes in over the link goes to what is given back. */
+  acceptWorker(link: Link): LinkListener {
+    this.#refuseUnlessUp();
+    if (this.#member !== undefined) return this.#member.acceptWorker(link);
+    throw new EngineError("OPTION_INVALID", 'workers can connect only to an engine with the option "cluster"');
+  }
+
   /** Calls back when members come, go, are silent or take over. Gives back how to stop it. */
   onMemberEvent(listener: (event: MemberEvent) => void): () => void {
     checkListener(listener);
@@ -495,6 +507,10 @@ export class Engine {
     const { nodes, definitions } = await this.#submission.admit(subTasks, parentName);
     await this.#region.saveDefinitionsPatiently(definitions);
     return nodes;
+  }
+
+  #admitOutcome(outcome: Outcome, taskName: string): Outcome | Promise<Outcome> {
+    return admitted(outcome, taskName, (subTasks, parentName) => this.#admitSubTasks(subTasks, parentName));
   }
 
   /** A job that is not here keeps its name: the task waits for it, visibly. */

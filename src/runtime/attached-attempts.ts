@@ -103,6 +103,13 @@ export class AttachedAttempts {
     return true;
   }
 
+  /** It is with this member's dispatcher again. Undefined if it is not attached. */
+  takeBack(attemptId: string): InstanceTaskRun | undefined {
+    const attached = this.#attempts.get(attemptId);
+    this.#attempts.delete(attemptId);
+    return attached?.run;
+  }
+
   /** Its end is known. False if it is not attached. */
   delete(attemptId: string): boolean {
     return this.#attempts.delete(attemptId);

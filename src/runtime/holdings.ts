@@ -72,9 +72,23 @@ export class Holdings implements Holders {
     this.clear();
   }
 
-  keep(shard: number, attemptIds: readonly string[]): void {
-    const vouchedAt = this.#parts.clock.monotonic();
+  keep(shard: number, attemptIds: readonly string[], vouchedAt = this.#parts.clock.monotonic()): void {
     for (const id of attemptIds) this.#held.set(id, { shard, vouchedAt, isReporting: false });
+  }
+
+  /** How long ago its owner vouched for an attempt that is held for another member; 0 for this member's own. */
+  vouchAgeMs(attemptId: string): number {
+    const held = this.#held.get(attemptId);
+    return held === undefined ? 0 : this.#parts.clock.monotonic() - held.vouchedAt;
+  }
+
+  /** Since when the attempt's owner wants it; undefined if it does not. Throws what the call throws. */
+  async ask(shard: number, attemptId: string): Promise<number | undefined> {
+    const { clock, timings, member, call } = this.#parts;
+    const askedAt = clock.monotonic();
+    const hold: Call = { type: "Hold", holder: member(), attemptIds: [attemptId] };
+    const unwanted = (await call(shard, hold, { timeoutMs: timings.workerBeatMs })) as readonly string[];
+    return unwanted.includes(attemptId) ? undefined : askedAt;
   }
 
   /** The shard is here again, and with it the attempt. */

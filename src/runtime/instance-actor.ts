@@ -30,6 +30,8 @@ export interface ActorHost extends LaneShard {
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** The actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with what comes. */
   arrived(actor: InstanceActor, urgency: "now" | "later"): void;
+  /** The attempt has left this member's dispatcher with its worker. */
+  runsElsewhere(run: InstanceTaskRun, worker: string): void;
   /** A decision's variables could not be read. */
   failed(actor: InstanceActor, error: unknown): void;
 }

@@ -47,6 +47,12 @@ export class InstanceTaskRun implements TaskRun {
     this.isCautious = cautious || this.interruptions > 0;
   }
 
+  /** Of the shard, as it is owned now: a worker refuses what an earlier owner grants late. */
+  get fence(): { shard: number; epoch: number } {
+    const { shard, epoch } = this.actor.host.pen;
+    return { shard, epoch };
+  }
+
   /** Read when the attempt starts: a user may change them until then. */
   get params(): string {
     return this.actor.paramsOf(this.task);

@@ -12,6 +12,7 @@ import type { Call, Hint, StartCall } from "./call.ts";
 import type { Definition } from "./definitions.ts";
 import { nobodyElse } from "./holdings.ts";
 import type { InstanceActor } from "./instance-actor.ts";
+import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
@@ -209,6 +210,15 @@ export class Region {
     } catch (error) {
       this.#parts.logger.debug({ error: messageOf(error) }, "letters could not be read; the next look will find them");
     }
+  }
+
+  isOpen(number: number): boolean {
+    return this.#shards[number] !== undefined;
+  }
+
+  /** An attempt that was elsewhere has come to this member, which owns its shard. Undefined if it is not waited for. */
+  takeBack(number: number, attemptId: string): InstanceTaskRun | undefined {
+    return this.#shards[number]?.attached.takeBack(attemptId);
   }
 
   /** Attempts that others hold, of shards that are open here: those that are lost by now run again. */

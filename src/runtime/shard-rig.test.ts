@@ -125,6 +125,10 @@ export class RigShard implements ActorHost {
     throw error;
   }
 
+  runsElsewhere(run: InstanceTaskRun): void {
+    throw new Error(`${run.attemptId} has nowhere else to run`);
+  }
+
   openTurn(actor: InstanceActor, now: number): InstanceTurn {
     return actor.openTurn(now, 0.5);
   }

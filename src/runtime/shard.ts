@@ -466,7 +466,16 @@ export class Shard implements ActorHost, MailShard {
 
   /** Another member tells which attempts of instances here it holds; gives back those that are not wanted. */
   held(holder: string, attemptIds: readonly string[]): string[] {
-    return attemptIds.filter((id) => !this.attached.heard(id, holder));
+    return attemptIds.filter((id) => {
+      if (this.attached.heard(id, holder)) return false;
+      // A worker that was connected here has taken it along.
+      this.#parts.dispatcher.letGo([id]);
+      return !this.attached.heard(id, holder);
+    });
+  }
+
+  runsElsewhere(run: InstanceTaskRun, worker: string): void {
+    if (!this.isClosed) this.attached.add(run, worker);
   }
 
   // Actors

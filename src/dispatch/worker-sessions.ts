@@ -1,0 +1,80 @@
+import type { Dispatcher } from "./dispatcher.ts";
+import type { Link, LinkListener } from "./link.ts";
+import { formatMessage, parseWorkerMessage, type WorkerMessage } from "./session-message.ts";
+import { type SessionEnd, type SessionParts, WorkerSession } from "./worker-session.ts";
+
+export interface WorkerSessionsParts extends Omit<SessionParts, "onChanged" | "onOver"> {
+  readonly dispatcher: Dispatcher;
+  /** How history names that worker. */
+  readonly addressOf: (worker: string) => string;
+  /** The lease: without it, workers are sent to other members. */
+  readonly mayServe?: () => boolean;
+}
+
+/** The remote workers of a member: each has one session, through all its connections. */
+export class WorkerSessions {
+  readonly #parts: WorkerSessionsParts;
+  readonly #byWorker = new Map<string, WorkerSession>();
+
+  constructor(parts: WorkerSessionsParts) {
+    this.#parts = parts;
+  }
+
+  get all(): readonly WorkerSession[] {
+    return [...this.#byWorker.values()];
+  }
+
+  /** A worker has connected. What comes in over the link goes to what is returned. */
+  accept(link: Link): LinkListener {
+    let session: WorkerSession | undefined;
+    return {
+      receive: (text) => {
+        const message = parseWorkerMessage(text);
+        if (message === undefined) return this.#parts.logger.warn({ text: text.slice(0, 200) }, "not understood");
+        session ??= this.#attach(link, message);
+        session?.receive(link, message);
+      },
+      closed: () => session?.linkClosed(link),
+    };
+  }
+
+  /** A connection begins with a hello; what comes before it was overtaken. */
+  #attach(link: Link, message: WorkerMessage): WorkerSession | undefined {
+    if (message.type !== "Hello") return undefined;
+    const { dispatcher, mayServe, addressOf } = this.#parts;
+    if (dispatcher.isShutDown || mayServe?.() === false) {
+      link.send(formatMessage({ type: "Goodbye" }));
+      link.close();
+      return undefined;
+    }
+    const id = message.worker;
+    let session = this.#byWorker.get(id);
+    if (session === undefined) {
+      session = new WorkerSession({ id, address: addressOf(id) }, this.#sessionParts());
+      this.#byWorker.set(id, session);
+      this.#parts.logger.info({ worker: session.address, slots: message.slots }, "a worker has connected");
+      // Before it announces anything: what it brings along can be adopted only by a dispatcher that has it.
+      dispatcher.connect(session);
+    }
+    session.attach(link);
+    return session;
+  }
+
+  #sessionParts(): SessionParts {
+    return {
+      ...this.#parts,
+      onChanged: (session) => {
+        if (!session.isOver) this.#parts.dispatcher.connect(session);
+      },
+      onOver: (session, how) => this.#over(session, how),
+    };
+  }
+
+  #over(session: WorkerSession, how: SessionEnd): void {
+    this.#byWorker.delete(session.id);
+    const worker = session.address;
+    if (how === "lost") this.#parts.logger.warn({ worker }, "nothing was heard of a worker for long; it is lost");
+    else this.#parts.logger.info({ worker, how }, "a worker has disconnected");
+    this.#parts.dispatcher.disconnect(session);
+  }
+}

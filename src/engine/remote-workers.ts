@@ -1,0 +1,102 @@
+import type { Clock } from "../base/clock.ts";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { ClusterTimings } from "../cluster/timings.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Link, LinkListener } from "../dispatch/link.ts";
+import type { TaskRun } from "../dispatch/task-run.ts";
+import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
+import { WorkerSessions } from "../dispatch/worker-sessions.ts";
+import type { Outcome } from "../kernel/input.ts";
+import { ForeignRun } from "../runtime/foreign-run.ts";
+import type { Holdings } from "../runtime/holdings.ts";
+import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
+import type { Region } from "../runtime/region.ts";
+
+export interface RemoteWorkersParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly timings: ClusterTimings;
+  readonly dispatcher: Dispatcher;
+  readonly region: Region;
+  readonly holdings: Holdings;
+  readonly member: () => string;
+  readonly isLeaseValid: () => boolean;
+  /** Resolves when what runs here now is counted among the slots of the domain. */
+  readonly counted: (domain: string) => Promise<void>;
+  /** Sub-tasks of an outcome as they may join their instance. */
+  readonly admit: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
+}
+
+/**
+ * The workers in processes of their own that are connected to this member. They may bring attempts along: of instances
+ * that live here, which take them back, or of others, whose owners are asked first. Until somebody vouches for an
+ * attempt its worker counts on as before, and stops it when its patience ends.
+ */
+export class RemoteWorkers {
+  readonly #parts: RemoteWorkersParts;
+  readonly #sessions: WorkerSessions;
+  /** Adopted, but not yet counted among the slots of their domain: nobody vouches for these. */
+  readonly #uncounted = new Set<string>();
+
+  constructor(parts: RemoteWorkersParts) {
+    this.#parts = parts;
+    const { clock, logger, timings, dispatcher, member, isLeaseValid, admit } = parts;
+    this.#sessions = new WorkerSessions({
+      clock,
+      logger,
+      timings,
+      dispatcher,
+      addressOf: (worker) => `${member()}/${worker}`,
+      mayServe: isLeaseValid,
+      fenceOf,
+      admit,
+      vouchAgeMs: (attemptId) => this.#vouchAgeMs(attemptId),
+      onAnnounced: (attempt) => void this.#announced(attempt),
+    });
+  }
+
+  /** A worker has connected. What comes in over the link goes to what is given back. */
+  accept(link: Link): LinkListener {
+    return this.#sessions.accept(link);
+  }
+
+  #vouchAgeMs(attemptId: string): number {
+    const { timings, holdings } = this.#parts;
+    return this.#uncounted.has(attemptId) ? timings.workerLostMs : holdings.vouchAgeMs(attemptId);
+  }
+
+  async #announced(announced: AnnouncedAttempt): Promise<void> {
+    const { attemptId } = announced.descriptor;
+    try {
+      if (!(await this.#takeIn(announced))) announced.decline();
+    } catch (error) {
+      // Whether it is wanted is not known: the worker goes on asking.
+      const fields = { attemptId, error: messageOf(error) };
+      this.#parts.logger.warn(fields, "an attempt that a worker brought along found no owner yet");
+    } finally {
+      this.#uncounted.delete(attemptId);
+    }
+  }
+
+  /** False if nobody wants it. */
+  async #takeIn({ descriptor, worker, outcome }: AnnouncedAttempt): Promise<boolean> {
+    const { region, dispatcher, holdings, counted } = this.#parts;
+    const { attemptId, instanceId, domain, startedAt } = descriptor;
+    const shard = region.shardOf(instanceId);
+    const own = region.takeBack(shard, attemptId);
+    if (own === undefined && region.isOpen(shard)) return dispatcher.isRunning(attemptId);
+    const vouchedAt = own === undefined ? await holdings.ask(shard, attemptId) : undefined;
+    if (own === undefined && vouchedAt === undefined) return false;
+    const run = own ?? new ForeignRun(descriptor, (...report) => holdings.report(...report));
+    this.#uncounted.add(attemptId);
+    if (!dispatcher.adopt(run, worker, outcome, startedAt)) return false;
+    if (vouchedAt !== undefined) holdings.keep(shard, [attemptId], vouchedAt);
+    await counted(domain);
+    return true;
+  }
+}
+
+function fenceOf(run: TaskRun): { shard: number; epoch: number } | undefined {
+  return run instanceof InstanceTaskRun ? run.fence : undefined;
+}

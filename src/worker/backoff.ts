@@ -1,0 +1,26 @@
+import type { Random } from "../base/random.ts";
+
+/** Longer and longer pauses, by chance a little shorter, so that many who lost one member do not come back in step. */
+export class Backoff {
+  readonly #random: Random;
+  readonly #firstMs: number;
+  readonly #lastMs: number;
+  #nextMs: number;
+
+  constructor(random: Random, pauses: { readonly firstMs: number; readonly lastMs: number }) {
+    this.#random = random;
+    this.#firstMs = pauses.firstMs;
+    this.#lastMs = pauses.lastMs;
+    this.#nextMs = pauses.firstMs;
+  }
+
+  next(): number {
+    const pauseMs = this.#nextMs * (0.5 + this.#random.next() / 2);
+    this.#nextMs = Math.min(this.#lastMs, 2 * this.#nextMs);
+    return pauseMs;
+  }
+
+  reset(): void {
+    this.#nextMs = this.#firstMs;
+  }
+}

@@ -1,0 +1,309 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { Abort } from "../dispatch/abort.ts";
+import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
+import type {
+  AbortOrder,
+  FinishedAttempt,
+  Grant,
+  GrantKey,
+  RunningAttempt,
+  Verdict,
+  WorkerMessage,
+} from "../dispatch/session-message.ts";
+import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import type { Outcome } from "../kernel/input.ts";
+import { failureOutcome } from "./call-job.ts";
+import type { EmbeddedWorker } from "./embedded-worker.ts";
+import { GrantWindow } from "./grant-window.ts";
+import { earlier, elapsedMs, type Moment } from "./moment.ts";
+
+export interface GrantedRunsParts {
+  readonly clock: Clock;
+  readonly worker: EmbeddedWorker;
+  readonly slots: number;
+  /** An attempt that nobody vouched for during this time is stopped. */
+  readonly patienceMs: number;
+  readonly send: (message: WorkerMessage) => void;
+}
+
+/**
+ * What a remote worker runs and has run, from the grant until the result is acknowledged.
+ *
+ * - G1 An attempt is in `#running` or in `#results` or in neither; so it never runs twice at once. It leaves the first when
+ *   its job ends or it is stopped, and what the job says after that is dropped.
+ * - G2 Nothing runs for longer than `patienceMs` since the moment for which it was vouched last (M3), so a member that has
+ *   given this worker up can be sure that it is stopped: that member waits longer, and counts from later.
+ */
+export class GrantedRuns {
+  readonly #parts: GrantedRunsParts;
+  readonly #running = new Map<string, GrantedRun>();
+  readonly #results = new Map<string, PendingResult>();
+  /** The latest of each shard. */
+  readonly #epochs = new Map<number, number>();
+  #window = new GrantWindow();
+  #isStopping = false;
+  #timer: Timer | undefined;
+  #whenStill: (() => void) | undefined;
+
+  constructor(parts: GrantedRunsParts) {
+    this.#parts = parts;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  get resultCount(): number {
+    return this.#results.size;
+  }
+
+  // What is told to the member
+
+  /** Grants are numbered anew; all that is there is from before. */
+  reconnected(): void {
+    this.#window = new GrantWindow();
+    for (const run of this.#running.values()) run.grant = 0;
+    for (const result of this.#results.values()) result.grant = 0;
+  }
+
+  /** With each sign of life, all grants up to the mark are closed. */
+  closeGrants(): number {
+    return this.#window.close();
+  }
+
+  get runningKeys(): GrantKey[] {
+    return Array.from(this.#running.values(), keyOf);
+  }
+
+  get finishedKeys(): GrantKey[] {
+    return Array.from(this.#results.values(), keyOf);
+  }
+
+  get running(): RunningAttempt[] {
+    return Array.from(this.#running.values(), ({ grant, descriptor }) => ({ grant, descriptor }));
+  }
+
+  get results(): FinishedAttempt[] {
+    return Array.from(this.#results.values(), ({ grant, descriptor, outcome }) => ({ grant, descriptor, outcome }));
+  }
+
+  resendResults(): void {
+    for (const result of this.#results.values()) this.#sendResult(result);
+  }
+
+  // What the member says
+
+  /** `vouchedAt` is the moment for which the member has vouched last: it will wait for this worker since then. */
+  grant(message: Grant, vouchedAt: Moment): void {
+    const { grant, descriptor } = message;
+    const { attemptId } = descriptor;
+    const result = this.#results.get(attemptId);
+    if (!this.#window.take(grant)) {
+      if (result?.grant === grant) this.#sendResult(result);
+      return;
+    }
+    const outdated = this.#outdated(message);
+    if (outdated === undefined && result !== undefined && result.outcome.kind !== "lost") {
+      result.grant = grant;
+      return this.#sendResult(result);
+    }
+    const why = outdated ?? this.#reasonToRefuse(message, vouchedAt);
+    if (why !== undefined) return this.#parts.send({ type: "Refused", attemptId, grant, why });
+    this.#results.delete(attemptId);
+    this.#start(message, { descriptor, grant, abort: new Abort(), vouchedAt });
+  }
+
+  abort({ attemptId, grant, reason }: AbortOrder): void {
+    // Ahead of its own grant: that must not start any more.
+    if (grant > 0) this.#window.take(grant);
+    const run = this.#running.get(attemptId);
+    if (run?.grant !== grant) return;
+    const error = new Error(reason.message);
+    error.name = reason.name;
+    this.#stop(run, error);
+  }
+
+  acknowledged({ attemptId, grant }: GrantKey): void {
+    if (this.#results.get(attemptId)?.grant !== grant) return;
+    this.#results.delete(attemptId);
+    this.#tellIfStill();
+  }
+
+  /** The member's answer to a sign of life that was sent at that moment. */
+  judged({ unwanted, undecided, heldFor }: Verdict, sentAt: Moment): void {
+    for (const { attemptId, grant } of unwanted) {
+      const run = this.#running.get(attemptId);
+      if (run?.grant === grant) this.#stop(run, new DOMException("nobody wants the task any more", "AbortError"));
+    }
+    const open = new Set(undecided.map(({ attemptId }) => attemptId));
+    const ages = new Map(heldFor.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
+    for (const run of this.#running.values()) {
+      const { attemptId } = run.descriptor;
+      if (open.has(attemptId)) continue;
+      const vouchedAt = earlier(sentAt, ages.get(attemptId) ?? 0);
+      if (vouchedAt.monotonic > run.vouchedAt.monotonic) run.vouchedAt = vouchedAt;
+    }
+  }
+
+  // Stopping
+
+  /** Takes nothing more, and tells what runs to stop. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const { abort } of this.#running.values()) {
+      abort.abort(new DOMException("the worker is stopping", "AbortError"));
+    }
+  }
+
+  /** What has not stopped by now is given back as it is. */
+  abandon(): GrantedRun[] {
+    this.#timer?.cancel();
+    const left = [...this.#running.values()];
+    this.#running.clear();
+    for (const run of left) this.#refuse(run);
+    return left;
+  }
+
+  /** Nothing runs, and every result is acknowledged. */
+  still(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#whenStill = resolve;
+    this.#tellIfStill();
+    return promise;
+  }
+
+  #tellIfStill(): void {
+    if (this.#running.size + this.#results.size === 0) this.#whenStill?.();
+  }
+
+  // Running
+
+  /** It comes from an owner of the shard who is not that any more. */
+  #outdated({ fence }: Grant): string | undefined {
+    if (fence === undefined) return undefined;
+    const epoch = this.#epochs.get(fence.shard) ?? 0;
+    if (fence.epoch < epoch) return `shard ${fence.shard} has a later owner: epoch ${epoch}, not ${fence.epoch}`;
+    this.#epochs.set(fence.shard, fence.epoch);
+    return undefined;
+  }
+
+  #reasonToRefuse({ descriptor }: Grant, vouchedAt: Moment): string | undefined {
+    const { clock, worker, slots, patienceMs } = this.#parts;
+    const { attemptId, job } = descriptor;
+    const running = this.#running.get(attemptId);
+    if (running !== undefined) {
+      this.#stop(running, new DOMException("the task was granted anew", "AbortError"));
+      return "an earlier go at the attempt was still running";
+    }
+    if (this.#isStopping) return "the worker is stopping";
+    if (!worker.hasJob(job)) return `the worker has no job ${job}`;
+    if (this.#running.size >= slots) return `all ${slots} slots are in use`;
+    if (elapsedMs(clock, vouchedAt) >= patienceMs) return "the worker has been cut off for too long";
+    return undefined;
+  }
+
+  #start(message: Grant, run: GrantedRun): void {
+    this.#running.set(run.descriptor.attemptId, run);
+    this.#watch();
+    const answer = this.#parts.worker.execute(taskRunOf(message), run.abort);
+    if (!("then" in answer)) return this.#ended(run, answer);
+    answer.then(
+      (outcome) => this.#ended(run, outcome),
+      (error: unknown) => this.#ended(run, failureOutcome(error)),
+    );
+  }
+
+  #ended(run: GrantedRun, outcome: Outcome): void {
+    if (!this.#isRunning(run)) return;
+    this.#running.delete(run.descriptor.attemptId);
+    // Told to stop with the worker, it ended somehow; that says nothing about the task, unless it is done.
+    if (this.#isStopping && outcome.kind !== "success") this.#refuse(run);
+    else this.#finish(run, outcome);
+    this.#tellIfStill();
+  }
+
+  #finish({ descriptor, grant }: GrantedRun, outcome: Outcome): void {
+    const result = { descriptor, grant, outcome };
+    this.#results.set(descriptor.attemptId, result);
+    this.#sendResult(result);
+  }
+
+  #refuse({ descriptor, grant }: GrantedRun): void {
+    this.#parts.send({ type: "Refused", attemptId: descriptor.attemptId, grant, why: "the worker is stopping" });
+  }
+
+  /** Nothing more is said of it. */
+  #stop(run: GrantedRun, reason: Error): void {
+    this.#running.delete(run.descriptor.attemptId);
+    run.abort.abort(reason);
+    this.#tellIfStill();
+  }
+
+  #isRunning(run: GrantedRun): boolean {
+    return this.#running.get(run.descriptor.attemptId) === run;
+  }
+
+  #sendResult({ descriptor, grant, outcome }: PendingResult): void {
+    const { attemptId, startedAt } = descriptor;
+    this.#parts.send({ type: "Result", attemptId, grant, outcome, startedAt });
+  }
+
+  /** One timer, for whichever is due first; vouching only ever puts that off. */
+  #watch(): void {
+    if (this.#timer !== undefined || this.#running.size === 0) return;
+    const { clock, patienceMs } = this.#parts;
+    const leftMs = Array.from(this.#running.values(), (run) => patienceMs - elapsedMs(clock, run.vouchedAt));
+    // A clock that runs at a rate of its own may call a hair too early: then the next look must not be in no time at all.
+    this.#timer = clock.after(Math.max(1, Math.min(...leftMs)), () => {
+      this.#timer = undefined;
+      this.#stopUnvouched();
+      this.#watch();
+    });
+  }
+
+  #stopUnvouched(): void {
+    const { clock, patienceMs } = this.#parts;
+    for (const run of [...this.#running.values()]) {
+      if (elapsedMs(clock, run.vouchedAt) < patienceMs) continue;
+      this.#stop(run, new DOMException("no member has vouched for the task for too long", "AbortError"));
+      this.#finish(run, { kind: "lost" });
+    }
+  }
+}
+
+/** An attempt that runs. */
+export interface GrantedRun {
+  readonly descriptor: AttemptDescriptor;
+  grant: number;
+  readonly abort: Abort;
+  vouchedAt: Moment;
+}
+
+interface PendingResult {
+  readonly descriptor: AttemptDescriptor;
+  grant: number;
+  readonly outcome: Outcome;
+}
+
+function keyOf({ grant, descriptor }: RunningAttempt): GrantKey {
+  return { attemptId: descriptor.attemptId, grant };
+}
+
+/** What is told to an owner, a remote worker writes to its member. */
+const nobody: TaskOwner = { started: () => undefined, ended: () => undefined, withdrawn: () => undefined };
+
+/** Order and care are the member's; so is the timeout. */
+function taskRunOf({ descriptor, params, inputs }: Grant): TaskRun {
+  return {
+    ...descriptor,
+    params,
+    rank: 0,
+    successors: 0,
+    timeoutMs: descriptor.timeoutMs ?? Infinity,
+    interruptions: 0,
+    isCautious: false,
+    confirmStart: () => Promise.resolve(),
+    inputs: () => inputs,
+    owner: nobody,
+  };
+}

@@ -1,0 +1,276 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Random } from "../base/random.ts";
+import { type ClusterTimings, defaultTimings, ownPatience } from "../cluster/timings.ts";
+import type { Link, LinkListener } from "../dispatch/link.ts";
+import {
+  formatMessage,
+  type MemberMessage,
+  parseMemberMessage,
+  type Verdict,
+  type WorkerMessage,
+} from "../dispatch/session-message.ts";
+import { Backoff } from "./backoff.ts";
+import { EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
+import { GrantedRuns } from "./granted-runs.ts";
+import { type Moment, momentOf } from "./moment.ts";
+import type { ThreadWorker } from "./thread-worker.ts";
+
+/** Jobs by their ids, all of which are announced. A `Map` fits as it is. */
+export interface JobCatalogue extends JobLookup {
+  keys(): Iterable<string>;
+}
+
+export interface RemoteWorkerOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly jobs: JobCatalogue;
+  /** A link to a member, to another each time, if there are several. What comes in goes to the listener. */
+  readonly connect: (listener: LinkListener) => Link;
+  readonly timings?: Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
+  /** How many attempts run at a time. Default 10. */
+  readonly slots?: number;
+  readonly tags?: readonly string[];
+  readonly threads?: ThreadWorker;
+  /** How many sub-tasks one attempt may generate. */
+  readonly maxSubTasks?: number;
+  /** How long `stop` waits for jobs to end, and then for their results to be acknowledged. */
+  readonly graceMs?: number;
+}
+
+/** Whatever waits for an answer is sent again this often within a beat. */
+const ticksInBeat = 4;
+
+/**
+ * The worker's end of a session: connects to a member, runs what it is granted and reports what came of it. The jobs
+ * themselves run as in the engine's own process, through an `EmbeddedWorker`.
+ *
+ * It goes to another member when its link closes, when nothing was heard for two beats, or when it is sent away; whatever
+ * it runs goes on, and the next member hears of it first. What nobody vouches for is stopped (`GrantedRuns`).
+ */
+export class RemoteWorker {
+  /** New for each process: who has this id has run all that it ever ran. */
+  readonly id: string;
+  readonly #options: RemoteWorkerOptions;
+  readonly #worker: EmbeddedWorker;
+  readonly #runs: GrantedRuns;
+  readonly #backoff: Backoff;
+  readonly #beatMs: number;
+  readonly #slots: number;
+  #link: Link | undefined;
+  /** Counts the links, so that what comes over an earlier one is told from what comes over this. */
+  #connection = 0;
+  #isWelcome = false;
+  #lastWelcome: string | undefined;
+  #heardAt = 0;
+  #beat = 0;
+  /** When each beat was sent that is not answered yet. */
+  readonly #sent = new Map<number, Moment>();
+  /** For which the member has vouched last. */
+  #vouchedAt: Moment;
+  #ticks = 0;
+  #tickTimer: Timer | undefined;
+  #reconnectTimer: Timer | undefined;
+  /** It has no slots any more, and says so. */
+  #isStopping = false;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: RemoteWorkerOptions) {
+    const { clock, random, logger, jobs, threads, maxSubTasks, timings = defaultTimings, slots = 10 } = options;
+    this.id = random.uuid(clock.now());
+    this.#options = options;
+    this.#worker = new EmbeddedWorker({
+      jobs,
+      logger,
+      address: this.id,
+      ...(threads === undefined ? {} : { threads }),
+      ...(maxSubTasks === undefined ? {} : { maxSubTasks }),
+    });
+    this.#slots = slots;
+    this.#beatMs = timings.workerBeatMs;
+    this.#vouchedAt = momentOf(clock);
+    this.#backoff = new Backoff(random, { firstMs: this.#beatMs / 40, lastMs: this.#beatMs / 2 });
+    this.#runs = new GrantedRuns({
+      clock,
+      worker: this.#worker,
+      slots,
+      patienceMs: ownPatience * timings.workerLostMs,
+      send: (message) => this.#send(message),
+    });
+  }
+
+  /** A member has welcomed it, and was heard of lately. */
+  get isConnected(): boolean {
+    return this.#isWelcome;
+  }
+
+  get runningCount(): number {
+    return this.#runs.runningCount;
+  }
+
+  start(): void {
+    this.#open();
+    this.#tick();
+  }
+
+  /** The worker knows other jobs than before. */
+  jobsChanged(): void {
+    if (this.#link !== undefined) this.#announce();
+  }
+
+  /** Takes nothing more, tells what runs to stop, gives back what does not end as a success, and leaves. */
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop());
+  }
+
+  // The connection
+
+  #open(): void {
+    const connection = ++this.#connection;
+    const isThis = (): boolean => connection === this.#connection;
+    this.#isWelcome = false;
+    this.#heardAt = this.#options.clock.monotonic();
+    this.#sent.clear();
+    this.#runs.reconnected();
+    try {
+      const link = this.#options.connect({
+        receive: (text) => {
+          if (isThis()) this.#receive(text);
+        },
+        closed: () => {
+          if (isThis()) this.#reconnect("the link was closed");
+        },
+      });
+      if (!isThis()) return link.close();
+      this.#link = link;
+    } catch (error) {
+      return this.#reconnect(messageOf(error));
+    }
+    this.#announce();
+  }
+
+  #reconnect(why: string): void {
+    const { clock, logger } = this.#options;
+    this.#connection++;
+    this.#isWelcome = false;
+    this.#link?.close();
+    this.#link = undefined;
+    const pauseMs = this.#backoff.next();
+    logger.info({ worker: this.id, why, pauseMs }, "the worker connects to another member");
+    this.#reconnectTimer = clock.after(pauseMs, () => this.#open());
+  }
+
+  #receive(text: string): void {
+    const message = parseMemberMessage(text);
+    this.#heardAt = this.#options.clock.monotonic();
+    if (message === undefined) this.#options.logger.warn({ text: text.slice(0, 200) }, "not understood");
+    else if (message.type === "Welcome") this.#welcome(message);
+    else if (message.type === "Goodbye") this.#reconnect("the member cannot serve it");
+    // What overtakes the welcome will be said again, once the member knows what is here.
+    else if (this.#isWelcome) this.#take(message);
+  }
+
+  #welcome(message: Extract<MemberMessage, { type: "Welcome" }>): void {
+    this.#isWelcome = true;
+    this.#lastWelcome = message.welcome;
+    this.#backoff.reset();
+    this.#judged(message);
+  }
+
+  #take(message: Exclude<MemberMessage, { type: "Welcome" | "Goodbye" }>): void {
+    switch (message.type) {
+      case "Vouched":
+        return this.#judged(message);
+      case "Grant":
+        return this.#runs.grant(message, this.#vouchedAt);
+      case "Abort":
+        return this.#runs.abort(message);
+      case "Acknowledged":
+        return this.#runs.acknowledged(message);
+    }
+  }
+
+  #judged(verdict: Verdict): void {
+    const sentAt = this.#sent.get(verdict.beat);
+    if (sentAt === undefined) return;
+    for (const beat of this.#sent.keys()) if (beat <= verdict.beat) this.#sent.delete(beat);
+    this.#vouchedAt = sentAt;
+    this.#runs.judged(verdict, sentAt);
+  }
+
+  // Signs of life
+
+  #tick(): void {
+    const { clock } = this.#options;
+    if (this.#link !== undefined) {
+      if (clock.monotonic() - this.#heardAt >= 2 * this.#beatMs) this.#reconnect("nothing was heard");
+      else if (!this.#isWelcome) this.#announce();
+      else this.#beatAndResend();
+    }
+    this.#tickTimer = clock.after(this.#beatMs / ticksInBeat, () => this.#tick());
+  }
+
+  #beatAndResend(): void {
+    this.#runs.resendResults();
+    if (++this.#ticks % ticksInBeat !== 0) return;
+    const { runningKeys: running, finishedKeys: finished } = this.#runs;
+    this.#send({ type: "Heartbeat", beat: this.#nextBeat(), mark: this.#runs.closeGrants(), running, finished });
+  }
+
+  #announce(): void {
+    const { jobs, tags } = this.#options;
+    const { running, results } = this.#runs;
+    this.#send({
+      type: "Hello",
+      worker: this.id,
+      beat: this.#nextBeat(),
+      mark: this.#runs.closeGrants(),
+      jobs: [...jobs.keys()],
+      slots: this.#isStopping ? 0 : this.#slots,
+      ...(tags === undefined ? {} : { tags }),
+      ...(this.#lastWelcome === undefined ? {} : { lastWelcome: this.#lastWelcome }),
+      running,
+      results,
+    });
+  }
+
+  /** Its moment is from before it is sent. */
+  #nextBeat(): number {
+    this.#sent.set(++this.#beat, momentOf(this.#options.clock));
+    return this.#beat;
+  }
+
+  #send(message: WorkerMessage): void {
+    this.#link?.send(formatMessage(message));
+  }
+
+  // Stopping
+
+  async #stop(): Promise<void> {
+    const { logger, graceMs = 5000 } = this.#options;
+    this.#isStopping = true;
+    this.#runs.stop();
+    if (this.#link !== undefined) this.#announce();
+    await this.#stillWithin(graceMs);
+    const left = this.#runs.abandon().map(({ descriptor }) => descriptor.taskName);
+    if (left.length > 0) logger.warn({ tasks: left }, "tasks that ignored the signal to stop are left behind");
+    await this.#stillWithin(graceMs);
+    this.#connection++;
+    this.#tickTimer?.cancel();
+    this.#reconnectTimer?.cancel();
+    this.#send({ type: "Leaving" });
+    this.#link?.close();
+    this.#link = undefined;
+    this.#isWelcome = false;
+    await this.#worker.stop();
+  }
+
+  async #stillWithin(graceMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const grace = this.#options.clock.after(graceMs, resolve);
+    await Promise.race([this.#runs.still(), promise]);
+    grace.cancel();
+  }
+}
