@@ -1,8 +1,8 @@
-import type { Clock, Timer } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
-import type { MailRow, Store } from "../stores/store.ts";
+import { letterBoxOf } from "../stores/letter-box.ts";
 import { type Bus, type BusConnection, busTextLengthMax } from "./bus.ts";
 import {
   type CallAnswer,
@@ -15,15 +15,14 @@ import {
   parseEnvelope,
   rebuiltError,
 } from "./envelope.ts";
+import { LetterBoxes, type MailStore } from "./letter-boxes.ts";
+import { type News, OutgoingCall, type Way } from "./outgoing-call.ts";
+import { RecentMap } from "./recent-map.ts";
 import type { ClusterTimings } from "./timings.ts";
 
 /** A request over the bus that is not answered for this long is repeated; from then on the pauses grow. */
 const pauseMsFirst = 1000;
 const pauseMsMax = 15_000;
-
-/** A shard that moves is usually there in a moment. */
-const movedPauseMsFirst = 50;
-const movedPauseMsMax = 1000;
 
 /** For this long after the bus was silent, calls to that member take the way through the store. */
 const silenceMs = 5000;
@@ -36,15 +35,8 @@ const rememberedLengthMax = 16 * 1024 * 1024;
 /** Longer ago than any request that still waits for its answer. */
 const heardMs = 60_000;
 
-/** How much mail is fetched at once, and how much may wait for its answer before no more is fetched. */
-const pageSize = 200;
-const inHandMax = 2000;
-
-/** Mail that nobody has fetched for this long is deleted, and looked for this often. */
-const oldMailMs = 3_600_000;
-
 export interface CourierOptions {
-  readonly store: Pick<Store, "post" | "readMail" | "deleteMail" | "deleteMailBefore">;
+  readonly store: MailStore;
   /** Without one, everything goes through the store. */
   readonly bus: Bus | undefined;
   readonly clock: Clock;
@@ -79,8 +71,6 @@ export interface CallOptions {
   /** What the owner knows the call by; a new one unless given. */
   readonly key?: string;
 }
-
-type Way = "bus" | "mail";
 
 /**
  * Brings calls to the owner of a shard, whoever that is, and answers back. What stays true:
@@ -317,7 +307,7 @@ export class Courier {
       this.#send(from, text);
       return true;
     }
-    return from === this.#member || (await this.#post({ box: memberBox(from), body: text }));
+    return from === this.#member || (await this.#post({ box: letterBoxOf(from), body: text }));
   }
 
   /** A repetition joins the call that is being handled, and hears the same answer for a while after that. */
@@ -369,7 +359,7 @@ export class Courier {
   }
 
   #boxNames(): string[] {
-    const own = this.#member === undefined ? [] : [memberBox(this.#member)];
+    const own = this.#member === undefined ? [] : [letterBoxOf(this.#member)];
     return [...own, ...Array.from(this.#options.ownedShards(), shardBox)];
   }
 
@@ -383,328 +373,6 @@ export class Courier {
 interface Handled {
   readonly text: string;
   readonly isMoved: boolean;
-}
-
-/** What a call that waits may hear: all is over, its shard is elsewhere, its member has a new id, or nothing in time. */
-type News = "settled" | "moved" | "rejoined" | "time";
-
-/** A call of this member that nobody has answered yet. */
-class OutgoingCall {
-  readonly id: string;
-  readonly key: string;
-  readonly shard: number;
-  readonly body: unknown;
-  readonly promise: Promise<unknown>;
-  /** Requests since it was last known where to ask, and the way of the last of them. */
-  tries = 0;
-  /** It was never sent nor handled. */
-  isUntried: boolean;
-  lastWay: Way | undefined;
-  readonly #clock: Clock;
-  readonly #since: number;
-  readonly #onSettled: () => void;
-  readonly #resolve: (value: unknown) => void;
-  readonly #reject: (error: unknown) => void;
-  readonly #deadline: Timer | undefined;
-  #isSettled = false;
-  #movedTimes = 0;
-  #hear: ((news: News) => void) | undefined;
-
-  constructor(parts: {
-    clock: Clock;
-    id: string;
-    key: string;
-    shard: number;
-    body: unknown;
-    timeoutMs: number;
-    onSettled: () => void;
-  }) {
-    const { clock, timeoutMs, shard } = parts;
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.id = parts.id;
-    this.key = parts.key;
-    this.shard = shard;
-    this.body = parts.body;
-    this.promise = promise;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#clock = clock;
-    this.#since = clock.monotonic();
-    this.#onSettled = parts.onSettled;
-    // With a key from outside it may be the repetition of another call.
-    this.isUntried = parts.id === parts.key;
-    if (timeoutMs === Infinity) return;
-    this.#deadline = clock.after(timeoutMs, () => {
-      const message = `nobody answered a call to shard ${shard} within ${timeoutMs} ms; whether it was carried out is unknown`;
-      this.reject(new EngineError("CALL_UNANSWERED", message));
-    });
-  }
-
-  get isSettled(): boolean {
-    return this.#isSettled;
-  }
-
-  get ageMs(): number {
-    return this.#clock.monotonic() - this.#since;
-  }
-
-  /** Both are harmless once it is settled: the first answer counts. */
-  resolve(value: unknown): void {
-    this.#settle();
-    this.#resolve(value);
-  }
-
-  reject(error: unknown): void {
-    this.#settle();
-    this.#reject(error);
-  }
-
-  asked(way: Way): void {
-    this.tries++;
-    this.lastWay = way;
-  }
-
-  askAnew(): void {
-    this.tries = 0;
-    this.lastWay = undefined;
-  }
-
-  nextMovedPauseMs(): number {
-    return Math.min(movedPauseMsFirst * 2 ** this.#movedTimes++, movedPauseMsMax);
-  }
-
-  tell(news: News): void {
-    this.#hear?.(news);
-  }
-
-  /** Waits for news of any kind. */
-  answer(timeoutMs: number): Promise<News> {
-    return this.#wait(timeoutMs, () => true);
-  }
-
-  /** Waits, and does not listen to members that only now say that the shard has moved. */
-  async pause(timeoutMs: number): Promise<void> {
-    await this.#wait(timeoutMs, (news) => news !== "moved");
-  }
-
-  async #wait(timeoutMs: number, listensTo: (news: News) => boolean): Promise<News> {
-    if (this.#isSettled) return "settled";
-    const { promise, resolve } = Promise.withResolvers<News>();
-    const timer = this.#clock.after(timeoutMs, () => resolve("time"));
-    this.#hear = (news) => {
-      if (listensTo(news)) resolve(news);
-    };
-    const news = await promise;
-    this.#hear = undefined;
-    timer.cancel();
-    return news;
-  }
-
-  #settle(): void {
-    if (this.#isSettled) return;
-    this.#isSettled = true;
-    this.#deadline?.cancel();
-    this.#onSettled();
-    this.tell("settled");
-  }
-}
-
-/**
- * Fetches mail from the boxes of a member, one read at a time, and deletes what is done with. A mail is *in hand* from
- * the moment it is fetched until no read can show it any more, and is not opened again meanwhile. One that is left for
- * somebody else goes out of hand when the pause is over.
- */
-class LetterBoxes {
-  readonly #store: CourierOptions["store"];
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #pauseMs: () => number;
-  readonly #names: () => string[];
-  readonly #open: (row: MailRow) => Promise<boolean>;
-  readonly #inHand = new Set<number>();
-  readonly #left: number[] = [];
-  readonly #done: number[] = [];
-  readonly #deleted: number[] = [];
-  #openedNow = 0;
-  #hasMore = false;
-  #isRound = false;
-  #isDeletionQueued = false;
-  #isDeleting = false;
-  #isStopped = false;
-  #timer: Timer | undefined;
-  #lookedForOldAt: number;
-
-  constructor(parts: {
-    store: CourierOptions["store"];
-    clock: Clock;
-    logger: Logger;
-    /** Until the next round that is not for catching up. */
-    pauseMs: () => number;
-    names: () => string[];
-    /** True when it may be deleted, false if it is left where it is. */
-    open: (row: MailRow) => Promise<boolean>;
-  }) {
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#logger = parts.logger;
-    this.#pauseMs = parts.pauseMs;
-    this.#names = parts.names;
-    this.#open = parts.open;
-    this.#lookedForOldAt = parts.clock.monotonic();
-  }
-
-  start(): void {
-    this.#timer = this.#clock.after(this.#pauseMs(), () => {
-      for (const id of this.#left.splice(0)) this.#inHand.delete(id);
-      void this.#round();
-    });
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-  }
-
-  async #round(): Promise<void> {
-    this.#isRound = true;
-    this.#timer?.cancel();
-    try {
-      await this.#deleteDone();
-      await this.#deleteOld();
-      await this.#fetch();
-    } catch (error) {
-      this.#logStoreError(error);
-    }
-    this.#isRound = false;
-    if (this.#isStopped) return;
-    this.start();
-    this.#catchUp();
-  }
-
-  /** What is in hand shows up again, so a page is that much larger: it brings something new, if there is anything. */
-  async #fetch(): Promise<void> {
-    if (this.#isStopped) return;
-    for (const id of this.#deleted.splice(0)) this.#inHand.delete(id);
-    const limit = Math.min(pageSize + this.#inHand.size, inHandMax);
-    const rows = await this.#store.readMail(this.#names(), limit);
-    if (this.#isStopped) return;
-    const fresh = rows.filter((row) => !this.#inHand.has(row.id));
-    this.#hasMore = rows.length >= limit && fresh.length > 0;
-    for (const row of fresh) {
-      this.#inHand.add(row.id);
-      void this.#take(row);
-    }
-  }
-
-  async #take(row: MailRow): Promise<void> {
-    this.#openedNow++;
-    const isDone = await this.#open(row);
-    this.#openedNow--;
-    if (isDone) {
-      this.#done.push(row.id);
-      this.#deleteSoon();
-    } else this.#left.push(row.id);
-    this.#catchUp();
-  }
-
-  /** After a full page the next one is fetched as soon as there are hands for it. */
-  #catchUp(): void {
-    if (this.#isStopped || this.#isRound || !this.#hasMore || this.#openedNow > pageSize / 2) return;
-    this.#hasMore = false;
-    void this.#round();
-  }
-
-  #deleteSoon(): void {
-    if (this.#isDeletionQueued) return;
-    this.#isDeletionQueued = true;
-    this.#clock.soon(() => {
-      this.#isDeletionQueued = false;
-      this.#deleteDone().catch((error: unknown) => this.#logStoreError(error));
-    });
-  }
-
-  async #deleteDone(): Promise<void> {
-    if (this.#isDeleting) return;
-    this.#isDeleting = true;
-    try {
-      while (this.#done.length > 0 && !this.#isStopped) {
-        const ids = [...this.#done];
-        await this.#store.deleteMail(ids);
-        this.#done.splice(0, ids.length);
-        this.#deleted.push(...ids);
-      }
-    } finally {
-      this.#isDeleting = false;
-    }
-  }
-
-  async #deleteOld(): Promise<void> {
-    const now = this.#clock.monotonic();
-    if (this.#isStopped || now - this.#lookedForOldAt < oldMailMs) return;
-    await this.#store.deleteMailBefore(this.#clock.now() - oldMailMs);
-    this.#lookedForOldAt = now;
-  }
-
-  #logStoreError(error: unknown): void {
-    this.#logger.debug({ error: messageOf(error) }, "letter boxes could not be emptied; the next round tries again");
-  }
-}
-
-/** Keeps what was put there of late; the oldest go first. */
-class RecentMap<V> {
-  readonly #clock: Clock;
-  readonly #ageMsMax: number;
-  readonly #countMax: number;
-  readonly #weightMax: number;
-  readonly #weightOf: (value: V) => number;
-  /** Oldest first. */
-  readonly #entries = new Map<string, { value: V; at: number }>();
-  #weight = 0;
-
-  constructor(options: {
-    clock: Clock;
-    ageMsMax: number;
-    countMax?: number;
-    weightMax?: number;
-    weightOf?: (value: V) => number;
-  }) {
-    this.#clock = options.clock;
-    this.#ageMsMax = options.ageMsMax;
-    this.#countMax = options.countMax ?? Infinity;
-    this.#weightMax = options.weightMax ?? Infinity;
-    this.#weightOf = options.weightOf ?? (() => 0);
-  }
-
-  get(key: string): V | undefined {
-    this.#forgetOld();
-    return this.#entries.get(key)?.value;
-  }
-
-  set(key: string, value: V): void {
-    this.delete(key);
-    this.#entries.set(key, { value, at: this.#clock.monotonic() });
-    this.#weight += this.#weightOf(value);
-    this.#forgetOld();
-  }
-
-  delete(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    this.#weight -= this.#weightOf(entry.value);
-  }
-
-  #forgetOld(): void {
-    const since = this.#clock.monotonic() - this.#ageMsMax;
-    for (const [key, { at }] of this.#entries) {
-      if (at >= since && this.#entries.size <= this.#countMax && this.#weight <= this.#weightMax) return;
-      this.delete(key);
-    }
-  }
-}
-
-function memberBox(member: string): string {
-  return `member:${member}`;
 }
 
 function shardBox(shard: number): string {

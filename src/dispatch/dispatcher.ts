@@ -233,15 +233,13 @@ export class Dispatcher {
   }
 
   /**
-   * Another member has these now: they leave without a word, and what runs on a remote worker runs on. What runs on the
-   * embedded worker can be nowhere else, and stays.
+   * Another member has these now: those that run on a remote worker leave without a word, and run on. What waits, or runs
+   * on the embedded worker, can be nowhere else, and stays.
    */
   letGo(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
-      if (attempt === undefined) continue;
-      if (attempt.state !== "running") this.#leave(attempt);
-      else if (this.#remote.has(attempt)) this.#letGo(attempt);
+      if (attempt?.jobStartedAt !== undefined && this.#remote.has(attempt)) this.#letGo(attempt);
     }
   }
 
@@ -304,6 +302,13 @@ export class Dispatcher {
 
   isRunning(attemptId: string): boolean {
     return this.#attempts.get(attemptId)?.state === "running";
+  }
+
+  /** It runs here, and its worker is not cut off: otherwise it may be connected to another member by now. */
+  isInTouch(attemptId: string): boolean {
+    const attempt = this.#attempts.get(attemptId);
+    if (attempt?.state !== "running") return false;
+    return attempt.worker !== undefined && (!isConnected(attempt.worker) || attempt.worker.isInTouch);
   }
 
   /** Why it does not run; undefined if it runs, or is not here. */

@@ -116,6 +116,11 @@ export class WorkerSession implements ConnectedWorker {
     return this.#isOver;
   }
 
+  get isInTouch(): boolean {
+    const { clock, timings } = this.#parts;
+    return this.#link !== undefined && clock.monotonic() - this.#heardAt < 2 * timings.workerBeatMs;
+  }
+
   get freeSlots(): number {
     if (this.#link === undefined || this.#isRefusing) return 0;
     return Math.max(0, this.#slots - this.#held.size - this.#reserved.size);
@@ -411,7 +416,10 @@ export class WorkerSession implements ConnectedWorker {
       this.#parts.onAnnounced(attempt);
     } catch (error) {
       const { attemptId } = attempt.descriptor;
-      this.#parts.logger.error({ attemptId, error: messageOf(error) }, "an attempt that a worker brought was not taken");
+      this.#parts.logger.error(
+        { attemptId, error: messageOf(error) },
+        "an attempt that a worker brought was not taken",
+      );
     }
   }
 

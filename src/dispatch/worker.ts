@@ -38,6 +38,8 @@ export interface Refused {
 export interface ConnectedWorker extends Worker {
   readonly isRemote: true;
   readonly slots: number;
+  /** It has been heard of lately, over a link that is still open. */
+  readonly isInTouch: boolean;
   /** Keeps a slot for an attempt whose start is being made durable; `execute` or `forget` follows. */
   reserve(attemptId: string): void;
   /** The attempt, which it runs already, is wanted here: this is what stops it from now on. */

@@ -1,17 +1,15 @@
-import { assert, unreachable } from "../base/assert.ts";
-import { EngineError, type ErrorCode, hasCode, messageOf } from "../base/error.ts";
+import { assert } from "../base/assert.ts";
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { HandledCall } from "../cluster/courier.ts";
-import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { Input } from "../kernel/input.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
-import type { DomainRow, OutboxRow, ShardClaim } from "../stores/store.ts";
+import type { OutboxRow, ShardClaim } from "../stores/store.ts";
 import type { Holders } from "./attached-attempts.ts";
-import type { Call, Hint, StartCall } from "./call.ts";
+import { CallDesk, type CallDeskParts, type EndAnswer, type SharedAllocators } from "./call-desk.ts";
+import type { Call, Hint } from "./call.ts";
 import type { Definition } from "./definitions.ts";
 import { nobodyElse } from "./holdings.ts";
-import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { Lane } from "./lane.ts";
@@ -19,23 +17,16 @@ import type { CommittedTurn } from "./message.ts";
 import { Shard, type ShardParts, type StartRequest } from "./shard.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 
-/** How long an owner holds a question for an instance's end before it says "not yet". */
-const awaitHoldMs = 10_000;
-
 /** How long to wait before reading again from a store that is away. */
 const loadAgainMs = 500;
 
-export interface RegionParts extends Omit<
-  ShardParts,
-  "gates" | "sharesInstances" | "shardOf" | "post" | "hasSubscribers" | "publish" | "onLost" | "holders"
-> {
+type OwnParts = "gates" | "sharesInstances" | "shardOf" | "post" | "hasSubscribers" | "publish" | "onLost" | "holders";
+
+export interface RegionParts extends Omit<ShardParts, OwnParts>, CallDeskParts {
   /** How many commits may be under way at a time. */
   readonly laneCount: number;
   /** As whom shards are claimed. */
   owner(): string;
-  /** What a user's order says to an instance. `EngineError` if it makes no sense there. */
-  inputOf(order: unknown, machine: DagMachine): Input;
-  answer(question: unknown, actor: InstanceActor): unknown;
   /** Why nothing can be written, or undefined when it can again. */
   onHealth(problem: unknown): void;
   /** Another owner has a shard. */
@@ -45,7 +36,7 @@ export interface RegionParts extends Omit<
 }
 
 /** The other members, as far as a region needs them. */
-export interface RegionCluster {
+export interface RegionCluster extends SharedAllocators {
   readonly holders: Holders;
   /** As long as it holds, nobody else can own what this member owns. */
   isLeaseValid(): boolean;
@@ -53,9 +44,6 @@ export interface RegionCluster {
   call(shard: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown>;
   /** To the shard's owner, if it is known; it may get lost. */
   hintOwner(shard: number, hint: Hint): void;
-  /** To the allocator of a domain that is placed on the shard. */
-  reportSlots(shard: Shard, report: SlotReport): Promise<SlotGrant>;
-  resizeDomain(shard: Shard, domain: DomainRow): Promise<void>;
 }
 
 export interface RegionCounts {
@@ -80,6 +68,7 @@ export class Region {
   /** Those that are open here. */
   readonly #shards: (Shard | undefined)[];
   readonly #gates: WorkflowGates;
+  readonly #desk: CallDesk;
   readonly #listeners = new Set<TurnListener>();
   readonly #problems = new Map<number, unknown>();
   /** How often everything was lost. What was being opened then is lost too. */
@@ -87,6 +76,7 @@ export class Region {
 
   constructor(parts: RegionParts) {
     this.#parts = parts;
+    this.#desk = new CallDesk(parts);
     const { shardCount, laneCount } = parts;
     this.#shards = Array.from({ length: shardCount }, () => undefined);
     this.#lanes = Array.from({ length: Math.min(laneCount, shardCount) }, (_, lane) => {
@@ -347,7 +337,7 @@ export class Region {
   #callShard(number: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
     const { cluster } = this.#parts;
     if (cluster !== undefined) return cluster.call(number, call, options);
-    return this.#carryOut(this.#mustHave(number), call, { key: undefined, isFirst: true });
+    return this.#desk.carryOut(this.#mustHave(number), call, { key: undefined, isFirst: true });
   }
 
   /**
@@ -360,7 +350,7 @@ export class Region {
     if (shard === undefined) throw shardMoved(number);
     const call = body as Call;
     try {
-      const answer = await this.#carryOutOnce(shard, call, { key, isFirst });
+      const answer = await this.#desk.carryOutOnce(shard, call, { key, isFirst });
       if (this.#isLeaseValid()) return answer;
     } catch (error) {
       // A repetition that cannot look whether it was carried out before must not say that it was not.
@@ -368,119 +358,6 @@ export class Region {
       if (this.#isLeaseValid() && !isUnknown) throw error;
     }
     throw shardMoved(number);
-  }
-
-  /** A repetition that comes while the call is being carried out, by whatever way, waits for the same end. */
-  #carryOutOnce(shard: Shard, call: Call, received: { key: string; isFirst: boolean }): Promise<unknown> {
-    const { key } = received;
-    let done = shard.callsUnderWay.get(key);
-    if (done === undefined) {
-      done = this.#carryOut(shard, call, received).finally(() => shard.callsUnderWay.delete(key));
-      shard.callsUnderWay.set(key, done);
-    }
-    return done;
-  }
-
-  async #carryOut(
-    shard: Shard,
-    call: Call,
-    { key, isFirst }: { key: string | undefined; isFirst: boolean },
-  ): Promise<unknown> {
-    switch (call.type) {
-      case "Start":
-        return await this.#startHere(shard, call, { key, isFirst });
-      case "Tell":
-        return await this.#once(shard, { key, isFirst }, () => this.#tellHere(shard, call, key));
-      case "Ask":
-        return await shard.ask(call.id, (_, actor) => this.#parts.answer(call.question, actor));
-      case "AwaitEnd":
-        return await this.#awaitHere(shard, call);
-      case "Purge":
-        return await shard.purge(call.instances);
-      case "Report":
-        return await shard.reported(call.attemptId, call.id, call.input);
-      case "Hold":
-        return shard.held(call.holder, call.attemptIds);
-      case "ReportSlots":
-        return await this.#parts.cluster?.reportSlots(shard, call.report);
-      case "ResizeDomain":
-        return await this.#once(shard, { key, isFirst }, () => this.#resizeHere(shard, call.domain, key));
-      default:
-        return unreachable(call, "a call to a shard");
-    }
-  }
-
-  async #startHere(
-    shard: Shard,
-    call: StartCall,
-    { key, isFirst }: { key: string | undefined; isFirst: boolean },
-  ): Promise<void> {
-    const { id, isGivenId, reuse, workflow, version, input } = call;
-    const start = async (requestKey?: string): Promise<void> => {
-      const definition = await this.#parts.definitions.load(workflow, version);
-      const request = { id, isGivenId, reuse, definition, definitions: [], input };
-      await shard.start(requestKey === undefined ? request : { ...request, requestKey });
-    };
-    if (isGivenId) await this.#once(shard, { key, isFirst }, () => start(key));
-    // A made-up id is as good as a key.
-    else if (isFirst || !(await shard.hasInstance(id))) await start();
-  }
-
-  #tellHere(shard: Shard, call: Extract<Call, { type: "Tell" }>, key: string | undefined): Promise<void> {
-    if (call.unparks && shard.isParked(call.id)) return shard.unpark(call.id);
-    return shard.tell(call.id, (machine) => this.#parts.inputOf(call.order, machine), key);
-  }
-
-  async #resizeHere(shard: Shard, domain: DomainRow, key: string | undefined): Promise<void> {
-    await this.#parts.cluster?.resizeDomain(shard, domain);
-    if (key !== undefined) await this.#remember(shard, key, null);
-  }
-
-  /**
-   * A call may come again long after it was dealt with, through another letter box or another owner. The work itself
-   * writes down that it was done; that it was refused is written down here, or a copy could be carried out after all.
-   * Of a call that never left this member there are no copies: it is carried out in order with those before and after it.
-   */
-  #once(
-    shard: Shard,
-    { key, isFirst }: { key: string | undefined; isFirst: boolean },
-    work: () => Promise<void>,
-  ): Promise<void> {
-    return key === undefined || isFirst ? work() : this.#unlessDone(shard, key, work);
-  }
-
-  async #unlessDone(shard: Shard, key: string, work: () => Promise<void>): Promise<void> {
-    const before = await this.#parts.store.findRequest(shard.number, key);
-    if (before?.refusal === null) return;
-    if (before !== undefined) throw rebuiltRefusal(before.refusal);
-    try {
-      await work();
-    } catch (error) {
-      if (error instanceof EngineError && !error.retryable) {
-        const { code, message } = error;
-        await this.#remember(shard, key, JSON.stringify({ code, message }));
-      }
-      throw error;
-    }
-  }
-
-  async #remember(shard: Shard, key: string, refusal: string | null): Promise<void> {
-    await shard.commit({ requests: [{ shard: shard.number, key, at: this.#parts.clock.now(), refusal }] });
-  }
-
-  async #awaitHere(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
-    const answerAtEnd = (actor: InstanceActor): EndAnswer => ({
-      hasEnded: true,
-      answer: this.#parts.answer(question, actor),
-    });
-    const end = shard.sharedEnd(id).then(answerAtEnd);
-    const { promise: notYet, resolve } = Promise.withResolvers<EndAnswer>();
-    const timer = this.#parts.clock.after(awaitHoldMs, () => resolve({ hasEnded: false }));
-    try {
-      return await Promise.race([end, notYet]);
-    } finally {
-      timer.cancel();
-    }
   }
 
   #isLeaseValid(): boolean {
@@ -568,18 +445,8 @@ export class Region {
   }
 }
 
-interface EndAnswer {
-  readonly hasEnded: boolean;
-  readonly answer?: unknown;
-}
-
 function shardMoved(shard: number): EngineError {
   return new EngineError("SHARD_MOVED", `shard ${shard} is on its way to another member; repeat the request`);
-}
-
-function rebuiltRefusal(refusal: string): EngineError {
-  const { code, message } = JSON.parse(refusal) as { code: ErrorCode; message: string };
-  return new EngineError(code, message);
 }
 
 /** The shard went away under the call, so what became of it is unknown. */

@@ -1,0 +1,163 @@
+import { unreachable } from "../base/assert.ts";
+import type { Clock } from "../base/clock.ts";
+import { EngineError, type ErrorCode } from "../base/error.ts";
+import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
+import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Input } from "../kernel/input.ts";
+import type { DomainRow, Store } from "../stores/store.ts";
+import type { Call, StartCall } from "./call.ts";
+import type { Definitions } from "./definitions.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import type { Shard } from "./shard.ts";
+
+/** How long an owner holds a question for an instance's end before it says "not yet". */
+const awaitHoldMs = 10_000;
+
+export interface CallDeskParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly definitions: Definitions;
+  /** What a user's order says to an instance. `EngineError` if it makes no sense there. */
+  inputOf(order: unknown, machine: DagMachine): Input;
+  answer(question: unknown, actor: InstanceActor): unknown;
+  /** Absent where one member owns every shard. */
+  readonly cluster?: SharedAllocators;
+}
+
+/** The allocators of domains that all members share; each is placed on the shard of its name. */
+export interface SharedAllocators {
+  reportSlots(shard: Shard, report: SlotReport): Promise<SlotGrant>;
+  resizeDomain(shard: Shard, domain: DomainRow): Promise<void>;
+}
+
+export interface EndAnswer {
+  readonly hasEnded: boolean;
+  readonly answer?: unknown;
+}
+
+/** Carries out calls at the owner of their shard: each once, however often it comes. */
+export class CallDesk {
+  readonly #parts: CallDeskParts;
+
+  constructor(parts: CallDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** A repetition that comes while the call is being carried out, by whatever way, waits for the same end. */
+  carryOutOnce(shard: Shard, call: Call, received: { key: string; isFirst: boolean }): Promise<unknown> {
+    const { key } = received;
+    let done = shard.callsUnderWay.get(key);
+    if (done === undefined) {
+      done = this.carryOut(shard, call, received).finally(() => shard.callsUnderWay.delete(key));
+      shard.callsUnderWay.set(key, done);
+    }
+    return done;
+  }
+
+  async carryOut(
+    shard: Shard,
+    call: Call,
+    { key, isFirst }: { key: string | undefined; isFirst: boolean },
+  ): Promise<unknown> {
+    switch (call.type) {
+      case "Start":
+        return await this.#startHere(shard, call, { key, isFirst });
+      case "Tell":
+        return await this.#once(shard, { key, isFirst }, () => this.#tellHere(shard, call, key));
+      case "Ask":
+        return await shard.ask(call.id, (_, actor) => this.#parts.answer(call.question, actor));
+      case "AwaitEnd":
+        return await this.#awaitHere(shard, call);
+      case "Purge":
+        return await shard.purge(call.instances);
+      case "Report":
+        return await shard.reported(call.attemptId, call.id, call.input);
+      case "Hold":
+        return shard.held(call.holder, call.attemptIds);
+      case "ReportSlots":
+        return await this.#parts.cluster?.reportSlots(shard, call.report);
+      case "ResizeDomain":
+        return await this.#once(shard, { key, isFirst }, () => this.#resizeHere(shard, call.domain, key));
+      default:
+        return unreachable(call, "a call to a shard");
+    }
+  }
+
+  async #startHere(
+    shard: Shard,
+    call: StartCall,
+    { key, isFirst }: { key: string | undefined; isFirst: boolean },
+  ): Promise<void> {
+    const { id, isGivenId, reuse, workflow, version, input } = call;
+    const start = async (requestKey?: string): Promise<void> => {
+      const definition = await this.#parts.definitions.load(workflow, version);
+      const request = { id, isGivenId, reuse, definition, definitions: [], input };
+      await shard.start(requestKey === undefined ? request : { ...request, requestKey });
+    };
+    if (isGivenId) await this.#once(shard, { key, isFirst }, () => start(key));
+    // A made-up id is as good as a key.
+    else if (isFirst || !(await shard.hasInstance(id))) await start();
+  }
+
+  #tellHere(shard: Shard, call: Extract<Call, { type: "Tell" }>, key: string | undefined): Promise<void> {
+    if (call.unparks && shard.isParked(call.id)) return shard.unpark(call.id);
+    return shard.tell(call.id, (machine) => this.#parts.inputOf(call.order, machine), key);
+  }
+
+  async #resizeHere(shard: Shard, domain: DomainRow, key: string | undefined): Promise<void> {
+    await this.#parts.cluster?.resizeDomain(shard, domain);
+    if (key !== undefined) await this.#remember(shard, key, null);
+  }
+
+  /**
+   * A call may come again long after it was dealt with, through another letter box or another owner. The work itself
+   * writes down that it was done; that it was refused is written down here, or a copy could be carried out after all.
+   * Of a call that never left this member there are no copies: it is carried out in order with those before and after it.
+   */
+  #once(
+    shard: Shard,
+    { key, isFirst }: { key: string | undefined; isFirst: boolean },
+    work: () => Promise<void>,
+  ): Promise<void> {
+    return key === undefined || isFirst ? work() : this.#unlessDone(shard, key, work);
+  }
+
+  async #unlessDone(shard: Shard, key: string, work: () => Promise<void>): Promise<void> {
+    const before = await this.#parts.store.findRequest(shard.number, key);
+    if (before?.refusal === null) return;
+    if (before !== undefined) throw rebuiltRefusal(before.refusal);
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof EngineError && !error.retryable) {
+        const { code, message } = error;
+        await this.#remember(shard, key, JSON.stringify({ code, message }));
+      }
+      throw error;
+    }
+  }
+
+  async #remember(shard: Shard, key: string, refusal: string | null): Promise<void> {
+    await shard.commit({ requests: [{ shard: shard.number, key, at: this.#parts.clock.now(), refusal }] });
+  }
+
+  async #awaitHere(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
+    const answerAtEnd = (actor: InstanceActor): EndAnswer => ({
+      hasEnded: true,
+      answer: this.#parts.answer(question, actor),
+    });
+    const end = shard.sharedEnd(id).then(answerAtEnd);
+    const { promise: notYet, resolve } = Promise.withResolvers<EndAnswer>();
+    const timer = this.#parts.clock.after(awaitHoldMs, () => resolve({ hasEnded: false }));
+    try {
+      return await Promise.race([end, notYet]);
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+function rebuiltRefusal(refusal: string): EngineError {
+  const { code, message } = JSON.parse(refusal) as { code: ErrorCode; message: string };
+  return new EngineError(code, message);
+}
