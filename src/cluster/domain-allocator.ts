@@ -89,7 +89,7 @@ export class DomainAllocator {
   constructor(options: DomainAllocatorOptions) {
     this.#options = options;
     this.resize(options.size);
-    this.#follow();
+    this.follow();
   }
 
   /**
@@ -98,7 +98,7 @@ export class DomainAllocator {
    */
   report(report: SlotReport): SlotGrant {
     const { domain, epoch } = this.#options;
-    const living = this.#follow();
+    const living = this.follow();
     if (report.epoch > epoch) throw moved(`the slots of domain "${domain}" are handed out under a later epoch`);
     if (living?.has(report.member) !== true) {
       throw moved(`member "${report.member}" asks for slots of domain "${domain}" and is not among the living here`);
@@ -122,24 +122,11 @@ export class DomainAllocator {
     this.#size = size;
   }
 
-  status(): AllocatorStatus {
-    this.#follow();
-    const kept = this.#keptSlots();
-    const used = this.#usedSlots() + kept;
-    const isSealed = this.#isSealed();
-    const quotas = [...this.#seats.values()].map((seat) => ({
-      member: seat.report.member,
-      quota: seat.granted,
-      running: seat.report.running,
-      waiting: seat.report.waiting,
-      used: usedBy(seat),
-    }));
-    const { epoch } = this.#options;
-    return { epoch, size: this.#size, used, kept, isSealed, holds: !isSealed && used <= this.#size, quotas };
-  }
-
-  /** Takes note of who has died. Gives those who live, as far as it is known. */
-  #follow(): ReadonlySet<string> | undefined {
+  /**
+   * Takes note of who has died, and gives those who live, as far as it is known. Called with every new view, it lets what
+   * is kept for the dead come back in time; otherwise that time begins with the next report.
+   */
+  follow(): ReadonlySet<string> | undefined {
     const { clock, workerLostMs, quietMs = workerLostMs } = this.#options;
     const now = clock.monotonic();
     const living = this.#options.living();
@@ -160,6 +147,22 @@ export class DomainAllocator {
     }
     this.#kept = this.#kept.filter(({ until }) => until > now);
     return living;
+  }
+
+  status(): AllocatorStatus {
+    this.follow();
+    const kept = this.#keptSlots();
+    const used = this.#usedSlots() + kept;
+    const isSealed = this.#isSealed();
+    const quotas = [...this.#seats.values()].map((seat) => ({
+      member: seat.report.member,
+      quota: seat.granted,
+      running: seat.report.running,
+      waiting: seat.report.waiting,
+      used: usedBy(seat),
+    }));
+    const { epoch } = this.#options;
+    return { epoch, size: this.#size, used, kept, isSealed, holds: !isSealed && used <= this.#size, quotas };
   }
 
   #isSealed(): boolean {

@@ -17,8 +17,8 @@ import { ownPatience } from "./timings.ts";
 export const domain = "gpu";
 /** In proportion to each other as in earnest, and shorter. */
 export const beatMs = 1000;
-export const lostMs = 8000;
-export const workerLostMs = 6000;
+export const lostMs = 6000;
+export const workerLostMs = 9000;
 export const rebalanceMs = 1000;
 const callMs = 3000;
 const repeatMs = 300;
@@ -29,10 +29,12 @@ export interface Weather {
   readonly doubled: number;
   /** Answered with what was the answer to something else. */
   readonly confused: number;
+  /** Brought to an allocator that should not be there any more. */
+  readonly astray: number;
   readonly delayMs: number;
 }
 
-export const fair: Weather = { lost: 0, doubled: 0, confused: 0, delayMs: 20 };
+export const fair: Weather = { lost: 0, doubled: 0, confused: 0, astray: 0, delayMs: 20 };
 
 export class World {
   now = 0;
@@ -167,6 +169,7 @@ export class World {
     this.allocators = [this.office];
     for (const member of this.processes) {
       member.isCut = false;
+      member.isMute = false;
       member.thaw();
     }
     if (this.processes.length === 0) this.join();
@@ -267,7 +270,10 @@ export class Member {
   /** What uses a slot here; a worker that is out of reach may have taken its attempt elsewhere. */
   readonly slots = new Set<Attempt>();
   isFrozen = false;
+  /** From the store. */
   isCut = false;
+  /** From the allocators. */
+  isMute = false;
   isDead = false;
   tag: Tag | undefined;
   tagOnItsWay: Tag | undefined;
@@ -363,6 +369,7 @@ export class Member {
   #seen(view: View): void {
     if (view.asked < this.view.asked) return;
     this.view = view;
+    for (const office of this.#world.allocators) if (office.host === this) office.allocator.follow();
     if (view.living.has(this.id)) this.pump();
     else this.#gone();
   }
@@ -427,6 +434,11 @@ export class Member {
   cut(ms: number): void {
     this.isCut = true;
     this.#world.at(ms, () => void (this.isCut = false));
+  }
+
+  mute(ms: number): void {
+    this.isMute = true;
+    this.#world.at(ms, () => void (this.isMute = false));
   }
 
   leave(): void {
@@ -540,7 +552,7 @@ export class Member {
         reject(new EngineError("CALL_UNANSWERED", "nobody answers"));
       });
       this.#send(call);
-      if (this.#world.chance(30)) this.#send(call);
+      if (this.#world.chance(50)) this.#send(call);
     });
   }
 
@@ -550,8 +562,9 @@ export class Member {
       if (!call.isOver) this.#send(call);
     });
     this.#carry(() => {
+      if (this.isMute) return;
       const open = world.allocators.filter((office) => office.isOpen);
-      const office = world.chance(60) ? open.at(-1) : open[world.below(open.length)];
+      const office = world.chance(world.weather.astray) ? open[world.below(open.length)] : open.at(-1);
       if (office !== undefined) office.host.#act(() => this.#answer(office, call));
     });
   }

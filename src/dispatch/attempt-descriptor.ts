@@ -1,16 +1,7 @@
-import type { TaskRun } from "./task-run.ts";
+import type { AttemptIdentity, TaskRun } from "./task-run.ts";
 
 /** What a member needs to take over an attempt that a worker brings along. Plain data: it travels with the attempt. */
-export interface AttemptDescriptor {
-  readonly attemptId: string;
-  readonly instanceId: string;
-  readonly workflowName: string;
-  readonly taskName: string;
-  readonly task: number;
-  readonly attempt: number;
-  readonly generation: number;
-  readonly job: string;
-  readonly domain: string;
+export interface AttemptDescriptor extends AttemptIdentity {
   /** Absent: none. */
   readonly timeoutMs?: number;
   /** By the clock of the member that granted it; its timeout counts from here. */

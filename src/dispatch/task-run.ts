@@ -1,8 +1,8 @@
 import type { Execution } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 
-/** One attempt on its way to a worker: what the dispatcher orders by, and what the worker needs to run it. */
-export interface TaskRun {
+/** Which attempt it is: of what, by what job, and in which domain. */
+export interface AttemptIdentity {
   /** Slots are sets of these, never counters. */
   readonly attemptId: string;
   readonly instanceId: string;
@@ -15,9 +15,13 @@ export interface TaskRun {
   readonly generation: number;
   /** The job's registered id. */
   readonly job: string;
+  readonly domain: string;
+}
+
+/** One attempt on its way to a worker: what the dispatcher orders by, and what the worker needs to run it. */
+export interface TaskRun extends AttemptIdentity {
   /** JSON text. */
   readonly params: string;
-  readonly domain: string;
   /** Lower goes first within a domain: the sub-task rule. */
   readonly rank: number;
   /** More goes first within a rank. */

@@ -368,6 +368,9 @@ export class WorkerSession implements ConnectedWorker {
       this.#reported.set(attemptId, { grant, descriptor: held.descriptor, since, isFollowed: held.isFollowed });
       held.settle(this.#admitted(outcome, held.descriptor));
       if (!held.isFollowed) this.#parts.onChanged(this);
+    } else if (outcome.kind === "lost") {
+      // That this worker gave it up is no news to anybody else, who may have started it anew since.
+      this.#send({ type: "Acknowledged", attemptId, grant });
     } else if (reported?.grant === grant) {
       // Nobody has said yet who wants it; or whoever was to make it durable has not, and somebody else may have to.
       if (since - reported.since < (reported.isFollowed ? timings.workerLostMs : timings.workerBeatMs)) return;

@@ -8,7 +8,7 @@ import type { TaskRun } from "../dispatch/task-run.ts";
 import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
 import { WorkerSessions } from "../dispatch/worker-sessions.ts";
 import type { Outcome } from "../kernel/input.ts";
-import { ForeignRun } from "../runtime/foreign-run.ts";
+import { foreignRun } from "../runtime/foreign-run.ts";
 import type { Holdings } from "../runtime/holdings.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region } from "../runtime/region.ts";
@@ -88,7 +88,7 @@ export class RemoteWorkers {
     if (own === undefined && region.isOpen(shard)) return dispatcher.isRunning(attemptId);
     const vouchedAt = own === undefined ? await holdings.ask(shard, attemptId) : undefined;
     if (own === undefined && vouchedAt === undefined) return false;
-    const run = own ?? new ForeignRun(descriptor, (...report) => holdings.report(...report));
+    const run = own ?? foreignRun(descriptor, (...report) => holdings.report(...report));
     this.#uncounted.add(attemptId);
     if (!dispatcher.adopt(run, worker, outcome, startedAt)) return false;
     if (vouchedAt !== undefined) holdings.keep(shard, [attemptId], vouchedAt);

@@ -665,8 +665,11 @@ export class Shard implements ActorHost, MailShard {
 
   /** Rows of the shard's own; they wait until no other commit is under way. */
   async commit(rows: OwnRows): Promise<void> {
-    this.#refuseIfClosed();
-    await this.#lane.commit(this, rows);
+    // Asked again when it is their turn: nothing is written after the owner's last word.
+    await this.#lane.commit(this, () => {
+      this.#refuseIfClosed();
+      return typeof rows === "function" ? rows() : rows;
+    });
   }
 
   // Care
