@@ -351,18 +351,21 @@ export class Region {
     const call = body as Call;
     try {
       const answer = await this.#desk.carryOutOnce(shard, call, { key, isFirst });
-      if (this.#isOwn(shard)) return answer;
+      if (this.#wasOwn(shard)) return answer;
     } catch (error) {
       // A repetition that cannot look whether it was carried out before must not say that it was not.
       const isUnknown = isLoss(error) || (!isFirst && hasCode(error, "STORE_UNAVAILABLE"));
-      if (this.#isOwn(shard) && !isUnknown) throw error;
+      if (this.#wasOwn(shard) && !isUnknown) throw error;
     }
     throw shardMoved(number);
   }
 
-  /** Nobody else can own it. The lease alone does not say so: it may be that of a later life of this member. */
-  #isOwn(shard: Shard): boolean {
-    return !shard.isClosed && (this.#parts.cluster?.isLeaseValid() ?? true);
+  /**
+   * Nobody else can have owned it while it was asked, even if it has been released since. The lease alone does not say
+   * so: it may be that of a later life of this member.
+   */
+  #wasOwn(shard: Shard): boolean {
+    return !shard.isLost && (this.#parts.cluster?.isLeaseValid() ?? true);
   }
 
   #mustHave(number: number): Shard {

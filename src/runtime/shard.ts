@@ -195,6 +195,11 @@ export class Shard implements ActorHost, MailShard {
     return this.#closedBy !== undefined;
   }
 
+  /** To another owner, and not in good order. */
+  get isLost(): boolean {
+    return this.isClosed && !this.#isReleased;
+  }
+
   get entries(): Iterable<InstanceEntry> {
     return this.#residents.all();
   }
