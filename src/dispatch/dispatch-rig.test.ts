@@ -6,7 +6,7 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { TaskOwner, TaskRun } from "./task-run.ts";
-import type { Worker } from "./worker.ts";
+import type { Answer, ConnectedWorker, Worker } from "./worker.ts";
 
 /** Lets everything happen that waits for nothing but its turn. */
 export async function settle(): Promise<void> {
@@ -86,8 +86,8 @@ export class LogBook implements Logger {
 export interface Call {
   readonly run: TaskRun;
   readonly abort: Abort;
-  readonly promise: Promise<Outcome>;
-  readonly resolve: (outcome: Outcome) => void;
+  readonly promise: Promise<Answer>;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -97,7 +97,7 @@ export class HandWorker implements Worker {
   readonly isRemote: boolean = false;
   readonly missing = new Set<string>();
   readonly calls: Call[] = [];
-  answer: ((run: TaskRun) => Outcome | Promise<Outcome>) | undefined;
+  answer: ((run: TaskRun) => Outcome | Promise<Answer>) | undefined;
   stopped = false;
 
   get freeSlots(): number {
@@ -108,8 +108,8 @@ export class HandWorker implements Worker {
     return !this.missing.has(id);
   }
 
-  execute(run: TaskRun, abort: Abort): Outcome | Promise<Outcome> {
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  execute(run: TaskRun, abort: Abort): Outcome | Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     // Where `answer` was given instead, nobody looks at this one; it may be rejected all the same.
     promise.catch(() => undefined);
     this.calls.push({ run, abort, promise, resolve, reject });
@@ -132,17 +132,73 @@ export class HandWorker implements Worker {
   }
 }
 
+/** A worker from outside, without the messages: its jobs end, or are refused, when the test says so. */
+export class HandSession extends HandWorker implements ConnectedWorker {
+  override readonly address: string;
+  override readonly isRemote = true;
+  readonly heard: string[] = [];
+  /** Ids of attempts that have a slot. */
+  readonly taken = new Set<string>();
+  readonly followed = new Map<string, Abort>();
+  slots: number;
+  isInTouch = true;
+
+  constructor(name: string, slots = 2) {
+    super();
+    this.address = `here/${name}`;
+    this.slots = slots;
+  }
+
+  override get freeSlots(): number {
+    return Math.max(0, this.slots - this.taken.size);
+  }
+
+  reserve(attemptId: string): void {
+    this.taken.add(attemptId);
+  }
+
+  override execute(run: TaskRun, abort: Abort): Promise<Answer> {
+    this.follow(run.attemptId, abort);
+    return Promise.resolve(super.execute(run, abort)).finally(() => this.taken.delete(run.attemptId));
+  }
+
+  follow(attemptId: string, abort: Abort): void {
+    this.taken.add(attemptId);
+    this.followed.set(attemptId, abort);
+    abort.signal.addEventListener("abort", () => {
+      this.taken.delete(attemptId);
+      this.heard.push(`${attemptId} aborted`);
+    });
+  }
+
+  forget(attemptId: string): void {
+    this.taken.delete(attemptId);
+    this.heard.push(`${attemptId} forgotten`);
+  }
+
+  acknowledge(attemptId: string): void {
+    this.heard.push(`${attemptId} acknowledged`);
+  }
+
+  async refuse(attemptId: string): Promise<void> {
+    this.call(attemptId).resolve({ kind: "refused", why: "full" });
+    await settle();
+  }
+}
+
 /** Writes down what it is told. */
 export class Owner implements TaskOwner {
   readonly heard: string[] = [];
   readonly outcomes = new Map<string, Outcome>();
   readonly executions = new Map<string, Execution>();
+  readonly acknowledge = new Map<string, () => void>();
 
   started(run: TaskRun): void {
     this.heard.push(`${run.attemptId} started`);
   }
 
-  ended(run: TaskRun, outcome: Outcome, execution: Execution): void {
+  ended(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
+    if (acknowledge !== undefined) this.acknowledge.set(run.attemptId, acknowledge);
     this.heard.push(`${run.attemptId} ${outcome.kind}`);
     this.outcomes.set(run.attemptId, outcome);
     this.executions.set(run.attemptId, execution);

@@ -289,6 +289,7 @@ export class Dispatcher {
   /** In order of arrival, which is not the order they will start in. */
   listWaiting(): WaitingRun[] {
     const waiting = [...this.#attempts.values()].filter((attempt) => attempt.state !== "running");
+    waiting.sort((a, b) => a.arrival - b.arrival);
     return waiting.map((attempt) => ({
       run: attempt.run,
       queuedAt: attempt.queuedAt,

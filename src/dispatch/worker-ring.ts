@@ -55,8 +55,9 @@ export class WorkerRing {
     return undefined;
   }
 
-  /** How many attempts of the job could start now. */
+  /** How many attempts of the job could start now. The embedded worker alone has all the slots that the pool has. */
   slotsFor(job: string, embeddedSlots: number): number {
+    if (this.#connected.length === 0) return this.#embedded?.hasJob(job) === true ? Infinity : 0;
     let slots = this.#embedded?.hasJob(job) === true ? Math.max(0, embeddedSlots) : 0;
     for (const worker of this.#connected) if (worker.hasJob(job)) slots += Math.max(0, worker.freeSlots);
     return slots;

@@ -242,7 +242,7 @@ export class WorkerSession implements ConnectedWorker {
     const hasBeenElsewhere = hello.lastWelcome !== this.address;
     this.#isNew = false;
     const names = new Set(listed.map(({ attemptId }) => attemptId));
-    for (const held of [...this.#held.values()]) {
+    for (const held of this.#held.values()) {
       if (held.grant === undefined) continue;
       held.grant = 0;
       if (!names.has(held.attemptId)) this.#giveBack(held, hasBeenElsewhere);
@@ -264,7 +264,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#beat = beat;
     this.#isRefusing = false;
     const grants = new Map(listed.map(({ attemptId, grant }) => [attemptId, grant]));
-    for (const held of [...this.#held.values()]) {
+    for (const held of this.#held.values()) {
       if (held.grant === undefined) continue;
       if (grants.get(held.attemptId) === held.grant) this.#confirm(held);
       else if (held.grant <= mark || held.message === undefined) this.#giveBack(held, false);

@@ -37,8 +37,8 @@ export function checkReason(reason: unknown): void {
   if (typeof reason !== "string") throw invalid(`the reason to terminate must be text, got ${shown(reason)}`);
 }
 
-export function checkListener(listener: unknown): void {
-  if (typeof listener !== "function") throw invalid(`subscribe takes a function to call, got ${shown(listener)}`);
+export function checkListener(method: string, listener: unknown): void {
+  if (typeof listener !== "function") throw invalid(`${method} takes a function to call, got ${shown(listener)}`);
 }
 
 export function checkFilter(filter: Partial<InstanceFilter>): void {

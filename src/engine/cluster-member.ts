@@ -182,10 +182,8 @@ export class ClusterMember implements RegionCluster {
   async open(): Promise<void> {
     const { store, domains, options } = this.#parts;
     const { timings, bus } = options;
-    const known = new Set((await store.loadDomains()).map(({ name }) => name));
-    for (const [name, { size, priority = 0 }] of Object.entries(domains)) {
-      if (!known.has(name)) await store.saveDomain({ name, size, priority });
-    }
+    const declared = Object.entries(domains).map(([name, { size, priority = 0 }]) => ({ name, size, priority }));
+    await store.declareDomains(declared);
     await this.#learnDomains();
     await this.#membership.start();
     this.holders.start();

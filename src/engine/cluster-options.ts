@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { didYouMean } from "../authoring/closest-name.ts";
 import type { Bus } from "../cluster/bus.ts";
 import { type ClusterTimings, defaultTimings } from "../cluster/timings.ts";
 import { EngineError } from "../base/error.ts";
@@ -30,32 +31,76 @@ export interface ResolvedClusterOptions {
 
 const shardsMax = 8192;
 
+const names: Readonly<Record<keyof ClusterOptions, true>> = {
+  bus: true,
+  name: true,
+  shards: true,
+  timings: true,
+  remoteWorkers: true,
+};
+
 /** `OPTION_INVALID` with the name of the setting. */
 export function resolveClusterOptions(options: ClusterOptions): ResolvedClusterOptions {
-  if (typeof options !== "object" || options === null) throw invalid("", `must be an object, got ${shown(options)}`);
+  const { timings, ...given } = givenOf("cluster", options, names);
   const resolved: ResolvedClusterOptions = {
-    bus: options.bus,
-    name: options.name ?? `${hostname()}:${process.pid}`,
-    shards: options.shards ?? 128,
-    timings: { ...defaultTimings, ...options.timings },
-    remoteWorkers: options.remoteWorkers ?? false,
+    bus: undefined,
+    name: `${hostname()}:${process.pid}`,
+    shards: 128,
+    remoteWorkers: false,
+    ...given,
+    timings: { ...defaultTimings, ...givenOf("cluster.timings", timings ?? {}, defaultTimings) },
   };
-  const { name, shards, timings } = resolved;
-  if (name === "" || name.includes("/")) throw invalid("name", `must be a name without a slash, got ${shown(name)}`);
-  if (!Number.isInteger(shards) || shards < 1 || shards > shardsMax) {
-    throw invalid("shards", `must be a whole number from 1 to ${shardsMax}, got ${shown(shards)}`);
-  }
-  const wrong = Object.entries(timings).find(([, ms]) => !(ms > 0));
-  if (wrong !== undefined) throw invalid(`timings.${wrong[0]}`, "must be a number of milliseconds above 0");
-  if (timings.beatMs * 2 > timings.suspectMs) {
-    throw invalid(
-      "timings.beatMs",
-      "must be at most half of timings.suspectMs, or members suspect each other for nothing",
-    );
-  }
+  checkParts(resolved);
+  checkTimings(resolved.timings);
   return resolved;
 }
 
+/** A misspelt setting would otherwise be a default in disguise; one that is there but undefined is not given. */
+function givenOf<Settings extends object>(where: string, settings: Settings, known: object): Settings {
+  if (typeof settings !== "object" || settings === null || Array.isArray(settings)) {
+    throw invalid(where, `must be an object, got ${shown(settings)}`);
+  }
+  const unknown = Object.keys(settings).find((name) => !Object.hasOwn(known, name));
+  if (unknown !== undefined) {
+    throw invalid(`${where}.${unknown}`, `does not exist${didYouMean(unknown, Object.keys(known))}`);
+  }
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Settings;
+}
+
+function checkParts({ bus, name, shards, remoteWorkers }: ResolvedClusterOptions): void {
+  if (bus !== undefined && typeof bus?.connect !== "function") {
+    throw invalid("cluster.bus", `must be a bus, such as inProcessBus() makes, got ${shown(bus)}`);
+  }
+  if (typeof name !== "string" || name.trim() === "" || name.includes("/")) {
+    throw invalid("cluster.name", `must be a name without a slash, got ${shown(name)}`);
+  }
+  if (!Number.isInteger(shards) || shards < 1 || shards > shardsMax) {
+    throw invalid("cluster.shards", `must be a whole number from 1 to ${shardsMax}, got ${shown(shards)}`);
+  }
+  if (typeof remoteWorkers !== "boolean") {
+    throw invalid("cluster.remoteWorkers", `must be true or false, got ${shown(remoteWorkers)}`);
+  }
+}
+
+function checkTimings(timings: ClusterTimings): void {
+  for (const [name, ms] of Object.entries(timings) as [string, unknown][]) {
+    if (typeof ms === "number" && ms > 0 && ms < Infinity) continue;
+    throw invalid(`cluster.timings.${name}`, `must be a number of milliseconds above 0, got ${shown(ms)}`);
+  }
+  if (timings.beatMs * 2 > timings.suspectMs) {
+    throw invalid(
+      "cluster.timings.beatMs",
+      "must be at most half of timings.suspectMs, or members suspect each other for nothing",
+    );
+  }
+  if (timings.workerBeatMs * 2 > timings.workerLostMs) {
+    throw invalid(
+      "cluster.timings.workerBeatMs",
+      "must be at most half of timings.workerLostMs, or attempts are taken for lost that run",
+    );
+  }
+}
+
 function invalid(name: string, problem: string): EngineError {
-  return new EngineError("OPTION_INVALID", `engine option "cluster${name === "" ? "" : `.${name}`}" ${problem}`);
+  return new EngineError("OPTION_INVALID", `engine option "${name}" ${problem}`);
 }

@@ -247,8 +247,7 @@ export class Engine {
     const wanted = this.#options.cluster?.shards ?? 1;
     const settled = await this.#options.storage.settleShardCount(wanted);
     if (settled === wanted) return;
-    const way = this.#options.cluster === undefined ? "it belongs to a cluster" : `set cluster.shards to ${settled}`;
-    throw new EngineError("OPTION_INVALID", `the store was made with ${settled} shards, not ${wanted}: ${way}`);
+    throw new EngineError("OPTION_INVALID", shardCountProblem(settled, this.#options.cluster));
   }
 
   /** Returns the job's id: its name and a hash of its parameters. `JOB_DUPLICATE`, `JOB_INVALID`. */
@@ -441,7 +440,7 @@ export class Engine {
 
   /** Calls back after every durable change, of one instance or of all. Gives back how to stop it. */
   subscribe(listener: (change: InstanceChange) => void, options: { instanceId?: string } = {}): () => void {
-    checkListener(listener);
+    checkListener("subscribe", listener);
     return this.#region.subscribe((turn) => {
       if (options.instanceId !== undefined && options.instanceId !== turn.instanceId) return;
       try {
@@ -457,7 +456,7 @@ export class Engine {
 
   /** All members of the cluster, as this one sees them. Empty where there is none. */
   members(): MemberView[] {
-    return this.#member?.members() ?? [];
+    return this.#stage === "stopped" ? [] : (this.#member?.members() ?? []);
   }
 
   /** A worker in a process of its own has connected; what comes in over the link goes to what is given back. */
@@ -469,7 +468,7 @@ export class Engine {
 
   /** Calls back when members come, go, are silent or take over. Gives back how to stop it. */
   onMemberEvent(listener: (event: MemberEvent) => void): () => void {
-    checkListener(listener);
+    checkListener("onMemberEvent", listener);
     return this.#member?.onEvent(listener) ?? (() => undefined);
   }
 
@@ -576,4 +575,13 @@ export class Engine {
 /** Empty for none. */
 function textOfParams(taskName: string, params: unknown): string {
   return toJsonText(params, `params for task ${shown(taskName)}`) ?? "";
+}
+
+/** A store keeps the number of shards that it was first opened with: 1 where that was an engine without a cluster. */
+function shardCountProblem(settled: number, cluster: ResolvedOptions["cluster"]): string {
+  if (cluster === undefined) {
+    return `the store belongs to a cluster: to join it, give this engine the option cluster: { shards: ${settled} }`;
+  }
+  const made = settled === 1 ? "1 shard, as an engine without a cluster makes it" : `${settled} shards`;
+  return `the store was made with ${made}, not ${cluster.shards}: set cluster.shards to ${settled}, or use another store`;
 }

@@ -80,7 +80,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     clock: systemClock,
     random: new SystemRandom(),
     ...given,
-    cluster: cluster && resolveClusterOptions(cluster),
+    cluster: cluster === undefined ? undefined : resolveClusterOptions(cluster),
     retentionMs: { Success: sevenDaysMs, Failed: sevenDaysMs, Terminated: sevenDaysMs, ...retentionMs },
   };
   checkOptions(resolved);

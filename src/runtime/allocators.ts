@@ -40,9 +40,9 @@ export class Allocators {
     }
   }
 
-  async resize(shard: Shard, domain: DomainRow): Promise<void> {
-    await this.#parts.store.saveDomain(domain);
-    (await this.#allocatorOf(shard, domain.name)).resize(domain.size);
+  /** The new size is in the store. */
+  async resize(shard: Shard, { name, size }: DomainRow): Promise<void> {
+    (await this.#allocatorOf(shard, name)).resize(size);
   }
 
   #allocatorOf(shard: Shard, domain: string): Promise<DomainAllocator> {

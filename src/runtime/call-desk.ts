@@ -4,7 +4,7 @@ import { EngineError, type ErrorCode } from "../base/error.ts";
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Input } from "../kernel/input.ts";
-import type { DomainRow, Store } from "../stores/store.ts";
+import type { DomainRow, RequestRow, Store } from "../stores/store.ts";
 import type { Call, StartCall } from "./call.ts";
 import type { Definitions } from "./definitions.ts";
 import type { InstanceActor } from "./instance-actor.ts";
@@ -105,8 +105,9 @@ export class CallDesk {
   }
 
   async #resizeHere(shard: Shard, domain: DomainRow, key: string | undefined): Promise<void> {
+    const requests = key === undefined ? [] : [this.#requestRow(shard, key, null)];
+    await shard.commit({ domains: [domain], requests });
     await this.#parts.cluster?.resizeDomain(shard, domain);
-    if (key !== undefined) await this.#remember(shard, key, null);
   }
 
   /**
@@ -131,14 +132,14 @@ export class CallDesk {
     } catch (error) {
       if (error instanceof EngineError && !error.retryable) {
         const { code, message } = error;
-        await this.#remember(shard, key, JSON.stringify({ code, message }));
+        await shard.commit({ requests: [this.#requestRow(shard, key, JSON.stringify({ code, message }))] });
       }
       throw error;
     }
   }
 
-  async #remember(shard: Shard, key: string, refusal: string | null): Promise<void> {
-    await shard.commit({ requests: [{ shard: shard.number, key, at: this.#parts.clock.now(), refusal }] });
+  #requestRow(shard: Shard, key: string, refusal: string | null): RequestRow {
+    return { shard: shard.number, key, at: this.#parts.clock.now(), refusal };
   }
 
   async #awaitHere(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {

@@ -62,12 +62,14 @@ export class SharedGates {
     const answered = await this.#answersUnderWay();
     for (const { id, version, status, parked } of await this.#unfinished(workflow)) {
       const limit = (await this.#definitions.load(workflow, version)).spec.maxInstances;
+      // One without a maximum neither asks to be let in nor says that it leaves.
+      if (limit === undefined || limit.max <= 0) continue;
       // The maximum that counts is that of the definition started last.
-      if (limit !== undefined && limit.max > 0) gate.max = limit.max;
+      gate.max = limit.max;
       const isWaiting = status === "Ready" && answered.get(id) !== "admitted";
       if (!isWaiting) gate.inside.add(id);
       // Where nobody waits for a place, the instance has yet to ask.
-      else if (limit?.policy === "queue" && parked === null && !answered.has(id)) gate.waiting.add(id);
+      else if (limit.policy === "queue" && parked === null && !answered.has(id)) gate.waiting.add(id);
     }
     this.#gates.set(workflow, gate);
     return gate;

@@ -88,8 +88,8 @@ export interface Store {
   deleteMailBefore(at: number): Promise<void>;
 
   loadDomains(): Promise<DomainRow[]>;
-  /** Inserts or replaces by name. */
-  saveDomain(domain: DomainRow): Promise<void>;
+  /** Outside of any commit; those that are there stay as they are. */
+  declareDomains(domains: readonly DomainRow[]): Promise<void>;
 
   /** Outside of any commit; kept as they are if present. */
   saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void>;
@@ -186,6 +186,8 @@ export interface Changes {
   /** Insert or replace by shard and source; letters to the shard from that source up to the number go. */
   marks: MarkRow[];
   /** Written once: one that is there already is `STORE_DATA`. */
+  /** Insert or replace by name. */
+  domains: DomainRow[];
   requests: RequestRow[];
   /** Requests of the shard from before that time are forgotten. */
   requestsForgotten: { shard: number; before: number }[];
@@ -349,6 +351,7 @@ export function noChanges(): Changes {
     payloads: [],
     outbox: [],
     marks: [],
+    domains: [],
     requests: [],
     requestsForgotten: [],
   };

@@ -263,7 +263,7 @@ export class GrantedRuns {
 
   #stopUnvouched(): void {
     const { clock, patienceMs } = this.#parts;
-    for (const run of [...this.#running.values()]) {
+    for (const run of this.#running.values()) {
       if (elapsedMs(clock, run.vouchedAt) < patienceMs) continue;
       this.#stop(run, new DOMException("no member has vouched for the task for too long", "AbortError"));
       this.#finish(run, { kind: "lost" });

@@ -110,6 +110,11 @@ export class RemoteWorker {
     return this.#runs.runningCount;
   }
 
+  /** Results that no member has made durable yet. */
+  get resultCount(): number {
+    return this.#runs.resultCount;
+  }
+
   start(): void {
     this.#open();
     this.#tick();

@@ -139,7 +139,8 @@ export class FaultyStore implements Store {
   deleteMailBefore: Store["deleteMailBefore"] = (at) =>
     this.#read("deleteMailBefore", (store) => store.deleteMailBefore(at));
   loadDomains: Store["loadDomains"] = () => this.#read("loadDomains", (store) => store.loadDomains());
-  saveDomain: Store["saveDomain"] = (domain) => this.#read("saveDomain", (store) => store.saveDomain(domain));
+  declareDomains: Store["declareDomains"] = (domains) =>
+    this.#read("declareDomains", (store) => store.declareDomains(domains));
   saveDefinitions: Store["saveDefinitions"] = (definitions) =>
     this.#read("saveDefinitions", (store) => store.saveDefinitions(definitions));
   loadDefinition: Store["loadDefinition"] = (name, version) =>

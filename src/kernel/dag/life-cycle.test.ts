@@ -75,6 +75,39 @@ describe("a start", () => {
     assert.equal(rig.tell({ type: "AdmitWorkflow" }).dropped, 1);
   });
 
+  test("that waits may be refused after all, by the policy and with the reason", () => {
+    for (const [refuse, status] of [
+      ["fail", "Failed"],
+      ["skip", "Terminated"],
+    ] as const) {
+      const rig = new DagRig(specOf("a>b")).start({ admission: "queue", parent });
+      rig.tell({ type: "AdmitWorkflow", refusal: { refuse, reason: "too many instances(2>1)" } });
+      assert.deepEqual([rig.status, rig.machine.state.reason], [status, "too many instances(2>1)"]);
+      assert.equal(rig.tasks, "a Canceled (instance-ended), b Canceled (instance-ended)");
+      assert.equal(rig.machine.state.startedAt, undefined, "it never began");
+      assert.deepEqual(rig.commands, [{ type: "TellParent", parent, status, reason: "too many instances(2>1)" }]);
+      assert.deepEqual(rig.replayed().retry().handedOut, ["a"]);
+    }
+  });
+
+  test("that waits is refused although it is to pause", () => {
+    const rig = new DagRig(specOf("a")).start({ admission: "queue" }).pause();
+    rig.tell({ type: "AdmitWorkflow", refusal: { refuse: "skip", reason: "too many" } });
+    assert.equal(rig.machine.state.status, "Terminated");
+  });
+
+  test("is not refused once it runs, waits no longer or has ended: such an answer comes too late", () => {
+    const refusal = { refuse: "fail", reason: "too many" } as const;
+    const running = DagRig.started("a");
+    const paused = DagRig.started("a").begin("a").pause().succeed("a");
+    const ended = new DagRig(specOf("a")).start({ admission: "queue" }).terminate();
+    for (const rig of [running, paused, ended]) {
+      const { status } = rig;
+      rig.tell({ type: "AdmitWorkflow", refusal });
+      assert.deepEqual([rig.dropped, rig.events, rig.commands, rig.status], [1, [], [], status]);
+    }
+  });
+
   test("above the workflow's maximum may end at once, and can be retried later", () => {
     for (const [refuse, status] of [
       ["fail", "Failed"],

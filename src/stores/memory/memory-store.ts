@@ -211,8 +211,9 @@ export class MemoryStore implements Store {
     return copies([...this.#read().domains.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));
   }
 
-  async saveDomain(domain: DomainRow): Promise<void> {
-    this.#read().domains.set(domain.name, { ...domain });
+  async declareDomains(declared: readonly DomainRow[]): Promise<void> {
+    const { domains } = this.#read();
+    for (const domain of copies(declared)) if (!domains.has(domain.name)) domains.set(domain.name, domain);
   }
 
   async saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void> {

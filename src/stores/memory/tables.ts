@@ -86,6 +86,7 @@ export class Tables {
     for (const row of changes.payloads) put(this.payloads, row, `${row.ref}`);
     for (const row of changes.outbox) this.outbox.set(outboxKey(row), row);
     for (const row of changes.marks) this.#saveMark(row);
+    for (const row of changes.domains) this.domains.set(row.name, row);
     for (const row of changes.requests) this.requests.set(requestKey(row.shard, row.key), row);
     for (const forgotten of changes.requestsForgotten) this.#forgetRequests(forgotten);
   }

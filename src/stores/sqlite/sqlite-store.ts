@@ -236,8 +236,10 @@ export class SqliteStore implements Store {
     return this.#all((from) => from.loadDomains, [], toDomain);
   }
 
-  async saveDomain(domain: DomainRow): Promise<void> {
-    this.#write((statements) => statements.saveDomain.run(toDisk(domain.name), domain.size, domain.priority));
+  async declareDomains(domains: readonly DomainRow[]): Promise<void> {
+    this.#write((statements) => {
+      for (const { name, size, priority } of domains) statements.declareDomain.run(toDisk(name), size, priority);
+    });
   }
 
   async saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void> {

@@ -38,6 +38,7 @@ export function prepareStatements(db: DatabaseSync) {
     saveJob: prepare("save-job"),
     deleteJob: prepare("delete-job"),
     saveDomain: prepare("save-domain"),
+    declareDomain: prepare("declare-domain"),
     insertMail: prepare("insert-mail"),
     deleteMail: prepare("delete-mail"),
     deleteMailBefore: prepare("delete-mail-before"),

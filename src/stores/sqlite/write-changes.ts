@@ -23,6 +23,7 @@ export function writeChanges(to: Statements, changes: Changes): void {
     to.saveMark.run(row.shard, row.source, row.number);
     to.deleteLetters.run(row.shard, row.source, row.number);
   }
+  for (const { name, size, priority } of changes.domains) to.saveDomain.run(toDisk(name), size, priority);
   for (const row of changes.requests) {
     to.insertRequest.run(row.shard, toDisk(row.key), row.at, toDiskOrNull(row.refusal));
   }

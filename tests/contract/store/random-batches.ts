@@ -8,6 +8,7 @@ import type {
   InstanceRow,
   MarkRow,
   OutboxRow,
+  DomainRow,
   RequestRow,
   TaskRow,
 } from "../../../src/stores/store.ts";
@@ -74,6 +75,12 @@ const task = fc.record<TaskRow>({
 
 const outbox = fc.record<OutboxRow>({ source: shard, target: small, number: time, body: text });
 const mark = fc.record<MarkRow>({ shard: small, source: shard, number: time });
+export const domain = fc.record<DomainRow>({
+  name: text,
+  size: small,
+  priority: fc.integer({ min: -2, max: 2 }),
+});
+
 const request = fc.record<RequestRow>({ shard, key: text, at: time, refusal: fc.option(text) });
 
 /** At most one change per key and table, as the committer sends them. */
@@ -100,6 +107,7 @@ export const changes = fc.record<Changes>({
   payloads: few(fc.record({ instance: key, ref: time, body: text }), (row) => [row.instance, row.ref]),
   outbox: few(outbox, (row) => [row.source, row.target, row.number]),
   marks: few(mark, (row) => [row.shard, row.source]),
+  domains: few(domain, ({ name }) => name),
   requests: few(request, (row) => [row.shard, row.key]),
   requestsForgotten: few(fc.record({ shard, before: time }), (row) => row.shard),
 });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { Changes, DefinitionRow, DomainRow } from "../../../src/stores/store.ts";
 import { letterBoxOf } from "../../../src/stores/letter-box.ts";
-import { changes, definitions, shard, small, text, time } from "./random-batches.ts";
+import { changes, definitions, domain, shard, small, text, time } from "./random-batches.ts";
 
 /** What members may do, rightly or wrongly. */
 export type Step =
@@ -13,7 +13,7 @@ export type Step =
   | { readonly kind: "post"; readonly box: string; readonly body: string; readonly at: number }
   | { readonly kind: "delete-mail"; readonly index: number }
   | { readonly kind: "delete-mail-before"; readonly at: number }
-  | { readonly kind: "save-domain"; readonly domain: DomainRow }
+  | { readonly kind: "declare-domains"; readonly domains: readonly DomainRow[] }
   | { readonly kind: "save-definitions"; readonly definitions: DefinitionRow[] }
   | { readonly kind: "settle"; readonly count: number };
 
@@ -57,8 +57,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      ...kind("save-domain"),
-      domain: fc.record({ name: text, size: small, priority: fc.integer({ min: -2, max: 2 }) }),
+      ...kind("declare-domains"),
+      domains: fc.array(domain, { maxLength: 3 }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ ...kind("save-definitions"), definitions }) },

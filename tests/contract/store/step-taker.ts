@@ -34,8 +34,8 @@ export class StepTaker {
         return await this.#deleteMail(step.index);
       case "delete-mail-before":
         return await store.deleteMailBefore(step.at);
-      case "save-domain":
-        return await store.saveDomain(step.domain);
+      case "declare-domains":
+        return await store.declareDomains(step.domains);
       case "save-definitions":
         return await store.saveDefinitions(step.definitions);
       case "settle":

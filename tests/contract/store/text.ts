@@ -82,7 +82,7 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         assert.equal(await store.removeMember(text, 1), true);
         assert.deepEqual(await store.readMail([letterBoxOf(text)], 10), []);
         assert.equal((await store.claimShard(0, "other"))?.previousOwner, text);
-        await store.saveDomain({ name: text, size: 1, priority: 2 });
+        await store.declareDomains([{ name: text, size: 1, priority: 2 }]);
         assert.deepEqual(await store.loadDomains(), [{ name: text, size: 1, priority: 2 }]);
       });
     }

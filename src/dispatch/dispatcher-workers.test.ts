@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { hasCode } from "../base/error.ts";
+import { HandSession, Rig, settle, success } from "./dispatch-rig.test.ts";
+import { Dispatcher } from "./dispatcher.ts";
+
+/** A dispatcher with an embedded worker of that size, and workers from outside. */
+async function rigWith(poolSize: number, ...sessions: readonly HandSession[]): Promise<Rig> {
+  const rig = new Rig({ poolSize });
+  for (const session of sessions) rig.dispatcher.connect(session);
+  await settle();
+  return rig;
+}
+
+function where(rig: Rig): Record<string, string> {
+  return Object.fromEntries(rig.dispatcher.listRunning().map(({ run, worker }) => [run.attemptId, worker]));
+}
+
+describe("several workers", () => {
+  test("take attempts in turn, as long as they have a slot", async () => {
+    const rig = await rigWith(1, new HandSession("a", 2), new HandSession("b", 1));
+    await rig.enqueue("1", "2", "3", "4", "5");
+    assert.deepEqual(where(rig), { 1: "here/a", 2: "here/b", 3: "hand", 4: "here/a" });
+    assert.deepEqual(rig.waiting, ["5"]);
+    assert.equal(rig.dispatcher.poolSize, 4);
+    assert.equal(rig.dispatcher.hasRemoteWorkers, true);
+  });
+
+  test("make the pool larger, and the default domain with it", async () => {
+    const session = new HandSession("a", 3);
+    const rig = await rigWith(2, session);
+    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 0, size: 5 });
+    session.slots = 5;
+    rig.dispatcher.jobsChanged();
+    assert.equal(rig.dispatcher.poolSize, 7);
+    rig.dispatcher.setPoolSize(1);
+    assert.equal(rig.dispatcher.poolSize, 6);
+    rig.dispatcher.disconnect(session);
+    assert.equal(rig.dispatcher.poolSize, 1);
+    assert.equal(rig.dispatcher.hasRemoteWorkers, false);
+  });
+
+  test("do not let the embedded worker have more than its own part", async () => {
+    const session = new HandSession("a", 3);
+    session.missing.add("job");
+    const rig = await rigWith(2, session);
+    await rig.enqueue("1", "2", "3");
+    assert.deepEqual(where(rig), { 1: "hand", 2: "hand" });
+    assert.equal(rig.dispatcher.waitingFor("3"), "a free slot on a worker that has job job");
+    await rig.finish("1");
+    assert.deepEqual(rig.running, ["2", "3"]);
+  });
+
+  test("are told apart by their jobs; an attempt that has to wait for one is in nobody's way", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("remote");
+    session.missing.add("local");
+    const run = (id: string, job: string) => rig.run(id, { job });
+    await rig.enqueue(run("r1", "remote"), run("r2", "remote"), run("r3", "remote"), run("l1", "local"));
+    assert.deepEqual(where(rig), { r1: "here/a", l1: "hand" });
+    await rig.enqueue(run("l2", "local"));
+    session.call("r1").resolve(success);
+    await settle();
+    assert.deepEqual(where(rig), { l1: "hand", r2: "here/a" });
+    await rig.finish("l1");
+    assert.deepEqual(where(rig), { r2: "here/a", l2: "hand" });
+    assert.deepEqual(rig.waiting, ["r3"]);
+  });
+
+  test("take those that waited for them in order, whatever has come meanwhile", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("remote");
+    const job = "remote";
+    await rig.enqueue(rig.run("first", { job }), rig.run("late", { job, rank: 2 }), rig.run("b", { job }));
+    await rig.enqueue(rig.run("best", { job, successors: 3 }));
+    for (const id of ["first", "best", "b", "late"]) {
+      assert.deepEqual(Object.keys(where(rig)), [id]);
+      session.call(id).resolve(success);
+      await settle();
+    }
+  });
+
+  test("that come later serve those who wait for their jobs", async () => {
+    const rig = await rigWith(1);
+    rig.worker.missing.add("ghost");
+    await rig.enqueue(rig.run("a", { job: "ghost" }));
+    assert.equal(rig.dispatcher.waitingFor("a"), "job ghost is not registered on any worker");
+    rig.dispatcher.connect(new HandSession("late"));
+    await settle();
+    assert.deepEqual(where(rig), { a: "here/late" });
+  });
+
+  test("may be the only ones there are", async () => {
+    const rig = new Rig();
+    const { clock, log: logger } = rig;
+    const dispatcher = new Dispatcher({ clock, logger, domains: { data: { size: 50 } } });
+    dispatcher.enqueue(rig.run("a"));
+    await settle();
+    assert.equal(dispatcher.poolSize, 0);
+    assert.throws(
+      () => dispatcher.setPoolSize(3),
+      (error) => hasCode(error, "POOL_SIZE_INVALID"),
+    );
+    assert.equal(dispatcher.waitingFor("a"), "job job is not registered on any worker");
+    const session = new HandSession("a", 60);
+    dispatcher.connect(session);
+    await settle();
+    assert.deepEqual(session.started, ["a"]);
+    assert.deepEqual(dispatcher.domainStatus("default"), { running: 1, size: 10 });
+    await dispatcher.shutdown();
+    assert.equal(session.stopped, true);
+  });
+
+  test("that go leave the domains as they are, and the rest nothing", async () => {
+    const session = new HandSession("a", 4);
+    const rig = await rigWith(2, session);
+    rig.dispatcher.declareDomain("data", { size: 5 });
+    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 0, size: 1 });
+    assert.throws(() => rig.dispatcher.declareDomain("data", { size: 7 }), /from 1 to 6/);
+    rig.dispatcher.disconnect(session);
+    assert.deepEqual(rig.dispatcher.domainStatus("data"), { running: 0, size: 5 });
+    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 0, size: 0 });
+    const data = { domain: "data" };
+    await rig.enqueue(rig.run("1", data), rig.run("2", data), rig.run("3", data));
+    assert.deepEqual(rig.running, ["1", "2"]);
+  });
+});
+
+describe("an attempt for a remote worker", () => {
+  test("is granted when its start is durable, and holds its slot from before", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("job");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await rig.enqueue(rig.run("a", { confirmStart: () => promise }), "b");
+    assert.deepEqual([rig.running, session.started, rig.owner.heard], [["a"], [], ["a started"]]);
+    assert.equal(session.freeSlots, 0);
+    resolve();
+    await settle();
+    assert.deepEqual(session.started, ["a"]);
+  });
+
+  test("gives the slot back if its start is not confirmed, or it is aborted before", async () => {
+    const session = new HandSession("a", 2);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("job");
+    const { promise } = Promise.withResolvers<void>();
+    await rig.enqueue(
+      rig.run("a", { confirmStart: () => Promise.reject(new Error("no")) }),
+      rig.run("b", { confirmStart: () => promise }),
+    );
+    rig.dispatcher.abort(["b"]);
+    assert.equal(session.freeSlots, 2);
+    assert.deepEqual([rig.running, rig.owner.ends], [[], []]);
+  });
+
+  test("is reported with its worker's address, and acknowledged when its owner says so", async () => {
+    const session = new HandSession("a");
+    const rig = await rigWith(1, session);
+    await rig.enqueue("a", "b");
+    session.call("a").resolve({ kind: "success", output: "1" });
+    await rig.finish("b");
+    assert.equal(rig.owner.executions.get("a")?.worker, "here/a");
+    assert.deepEqual(session.heard, []);
+    rig.owner.acknowledge.get("a")?.();
+    assert.deepEqual(session.heard, ["a acknowledged"]);
+    assert.equal(rig.owner.acknowledge.has("b"), false);
+  });
+
+  test("that is refused goes back to its old place in the queue, and nothing is told", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("job");
+    await rig.enqueue("a", "b");
+    session.missing.add("job");
+    await session.refuse("a");
+    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], ["a", "b"], []]);
+    session.missing.clear();
+    rig.dispatcher.jobsChanged();
+    await settle();
+    assert.deepEqual(rig.running, ["a"]);
+    session.call("a").resolve(success);
+    await settle();
+    assert.deepEqual(rig.owner.ends, ["a success"]);
+    assert.deepEqual(rig.running, ["b"]);
+  });
+
+  test("times out and is aborted like any other; what its worker says later is forgotten there too", async () => {
+    const session = new HandSession("a");
+    const rig = await rigWith(1, session);
+    await rig.enqueue(rig.run("a", { timeoutMs: 1000 }));
+    await rig.clock.advance(1000);
+    assert.deepEqual([rig.owner.ends, session.heard], [["a timeout"], ["a aborted"]]);
+    session.call("a").resolve(success);
+    await settle();
+    assert.equal(rig.dispatcher.lateReports, 1);
+    assert.deepEqual(session.heard, ["a aborted", "a acknowledged"]);
+    assert.equal(rig.dispatcher.abandonedCount, 0);
+  });
+
+  test("is lost with its worker, and one that was not granted yet is not", async () => {
+    const session = new HandSession("a", 2);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("job");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await rig.enqueue("a", rig.run("b", { confirmStart: () => promise }));
+    rig.dispatcher.disconnect(session);
+    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], ["b"], ["a lost"]]);
+    resolve();
+    await settle();
+    assert.deepEqual(session.started, ["a"]);
+    assert.equal(rig.owner.acknowledge.size, 0);
+  });
+});
+
+describe("shutdown", () => {
+  test("sends the workers away with what they run, and waits for none of it", async () => {
+    const session = new HandSession("a");
+    const rig = await rigWith(1, session);
+    await rig.enqueue("a");
+    await rig.dispatcher.shutdown();
+    assert.equal(session.stopped, true);
+    assert.equal(session.call("a").abort.aborted, false);
+    assert.deepEqual(rig.owner.ends, []);
+    rig.dispatcher.connect(new HandSession("b"));
+    assert.equal(rig.dispatcher.hasRemoteWorkers, false);
+  });
+});

@@ -1,0 +1,617 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { defaultTimings } from "../cluster/timings.ts";
+import type { Outcome } from "../kernel/input.ts";
+import { Abort } from "./abort.ts";
+import { HandClock, LogBook, makeRun, Owner, Rig, settle, success } from "./dispatch-rig.test.ts";
+import type { AttemptDescriptor } from "./attempt-descriptor.ts";
+import { describeAttempt } from "./attempt-descriptor.ts";
+import type { Link, LinkListener } from "./link.ts";
+import {
+  type Grant,
+  type GrantKey,
+  type Hello,
+  type MemberMessage,
+  parseMemberMessage,
+  parseWorkerMessage,
+  type WorkerMessage,
+} from "./session-message.ts";
+import type { TaskRun } from "./task-run.ts";
+import type { Answer } from "./worker.ts";
+import type { AnnouncedAttempt, SessionParts } from "./worker-session.ts";
+import { WorkerSession } from "./worker-session.ts";
+import { WorkerSessions } from "./worker-sessions.ts";
+
+const { workerBeatMs, workerLostMs } = defaultTimings;
+
+/** The worker's end of a link, in the hands of the test. */
+class HandLink implements Link {
+  readonly sent: MemberMessage[] = [];
+  isClosed = false;
+
+  send(text: string): void {
+    const message = parseMemberMessage(text);
+    assert.ok(message !== undefined && !this.isClosed);
+    this.sent.push(message);
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  /** Takes out what was sent so far. */
+  take(): MemberMessage[] {
+    return this.sent.splice(0);
+  }
+
+  last<T extends MemberMessage["type"]>(type: T): Extract<MemberMessage, { type: T }> {
+    const message = this.sent.findLast((each) => each.type === type);
+    assert.ok(message !== undefined, `a ${type} was sent`);
+    return message as Extract<MemberMessage, { type: T }>;
+  }
+}
+
+const owner = new Owner();
+
+function descriptorOf(attemptId: string): AttemptDescriptor {
+  return describeAttempt(makeRun(owner, attemptId), 1000);
+}
+
+/** A session, and a worker that says what the test wants it to say. */
+class SessionRig {
+  readonly clock = new HandClock();
+  readonly announced: AnnouncedAttempt[] = [];
+  readonly ends: string[] = [];
+  changes = 0;
+  readonly session: WorkerSession;
+  link = new HandLink();
+  #beat = 0;
+
+  constructor(parts: Partial<SessionParts> = {}) {
+    this.session = new WorkerSession(
+      { id: "w", address: "m/w" },
+      {
+        clock: this.clock,
+        logger: new LogBook(),
+        timings: defaultTimings,
+        onAnnounced: (attempt) => void this.announced.push(attempt),
+        onChanged: () => void this.changes++,
+        onOver: (_session, how) => void this.ends.push(how),
+        ...parts,
+      },
+    );
+  }
+
+  hello(given: Partial<Hello> = {}): void {
+    const base = { jobs: ["job"], slots: 2, mark: 0, running: [], results: [] };
+    this.say({ type: "Hello", worker: "w", beat: ++this.#beat, ...base, ...given });
+  }
+
+  reconnect(given: Partial<Hello> = {}): void {
+    this.link = new HandLink();
+    this.session.attach(this.link);
+    this.hello(given);
+  }
+
+  beat(mark: number, running: readonly GrantKey[] = [], finished: readonly GrantKey[] = []): void {
+    this.say({ type: "Heartbeat", beat: ++this.#beat, mark, running, finished });
+  }
+
+  say(message: WorkerMessage): void {
+    this.session.receive(this.link, message);
+  }
+
+  /** Grants it, and says under which number. */
+  async grant(attemptId: string, given: Partial<TaskRun> = {}): Promise<{ number: number; abort: Abort; said: Said }> {
+    const abort = new Abort();
+    const answer = this.session.execute(makeRun(owner, attemptId, given), abort);
+    const said: Said = { answer: undefined };
+    answer.then(
+      (settled) => (said.answer = settled),
+      (error: unknown) => (said.error = error),
+    );
+    await settle();
+    return { number: this.link.last("Grant").grant, abort, said };
+  }
+
+  result(attemptId: string, grant: number, outcome: Outcome = success): void {
+    this.say({ type: "Result", attemptId, grant, outcome, startedAt: 1000 });
+  }
+}
+
+interface Said {
+  answer: Answer | undefined;
+  error?: unknown;
+}
+
+function connected(parts: Partial<SessionParts> = {}): SessionRig {
+  const rig = new SessionRig(parts);
+  rig.session.attach(rig.link);
+  rig.hello();
+  rig.link.take();
+  return rig;
+}
+
+describe("a session", () => {
+  test("has nothing to offer before its worker's hello, and what that says after", () => {
+    const rig = new SessionRig();
+    assert.deepEqual([rig.session.slots, rig.session.freeSlots, rig.session.hasJob("job")], [0, 0, false]);
+    rig.session.attach(rig.link);
+    rig.hello({ tags: ["gpu"] });
+    const { session } = rig;
+    assert.deepEqual([session.slots, session.freeSlots, session.hasJob("job"), session.tags], [2, 2, true, ["gpu"]]);
+    assert.equal(rig.link.last("Welcome").welcome, "m/w");
+    assert.equal(rig.changes, 1);
+    rig.hello({ jobs: ["other"], slots: 3.7 });
+    assert.deepEqual([session.slots, session.hasJob("job"), session.hasJob("other")], [3, false, true]);
+  });
+
+  test("grants with everything a worker needs, and its answer is the worker's result", async () => {
+    const rig = connected({ fenceOf: () => ({ shard: 3, epoch: 7 }) });
+    const inputs = { context: { a: "1" }, outputs: { b: "2" } };
+    const given = { params: '{"x":1}', inputs: () => Promise.resolve(inputs), timeoutMs: Infinity };
+    const { number, said } = await rig.grant("a", given);
+    const descriptor = describeAttempt(makeRun(owner, "a", given), rig.clock.now());
+    assert.equal("timeoutMs" in descriptor, false);
+    const fence = { shard: 3, epoch: 7 };
+    const grant: Grant = { type: "Grant", descriptor, params: '{"x":1}', inputs, fence, grant: number };
+    assert.deepEqual(rig.link.take(), [grant]);
+    assert.equal(rig.session.freeSlots, 1);
+    rig.result("a", number, { kind: "success", output: "1" });
+    await settle();
+    assert.deepEqual(said.answer, { kind: "success", output: "1" });
+    assert.equal(rig.session.freeSlots, 2);
+  });
+
+  test("passes a result's sub-tasks through those who know the engine", async () => {
+    const admit = (outcome: Outcome, taskName: string): Promise<Outcome> =>
+      Promise.resolve({ ...outcome, output: taskName } as Outcome);
+    const rig = connected({ admit });
+    const { number, said } = await rig.grant("a");
+    rig.result("a", number);
+    await settle();
+    assert.deepEqual(said.answer, { kind: "success", output: "a" });
+  });
+
+  test("refuses by itself where there is no slot, or no link", async () => {
+    const rig = connected();
+    await rig.grant("a");
+    rig.session.reserve("b");
+    assert.equal((await rig.session.execute(makeRun(owner, "c"), new Abort())).kind, "refused");
+    rig.session.forget("b");
+    assert.equal(rig.session.freeSlots, 1);
+    rig.session.linkClosed(rig.link);
+    assert.deepEqual([rig.session.freeSlots, rig.session.isInTouch], [0, false]);
+  });
+
+  test("gives an attempt back whose link is gone before it could be sent, or whose inputs cannot be read", async () => {
+    const rig = connected();
+    const { promise, resolve } = Promise.withResolvers<{ context: object; outputs: object }>();
+    const inputs = (): Promise<never> => promise as Promise<never>;
+    const answer = rig.session.execute(makeRun(owner, "a", { inputs }), new Abort());
+    rig.session.linkClosed(rig.link);
+    resolve({ context: {}, outputs: {} });
+    assert.equal((await answer).kind, "refused");
+    rig.reconnect();
+    const failing = (): Promise<never> => Promise.reject(new Error("store is away"));
+    await assert.rejects(rig.session.execute(makeRun(owner, "b", { inputs: failing }), new Abort()), /store is away/);
+    assert.equal(rig.session.freeSlots, 2);
+  });
+
+  test("tells the worker to stop, with the reason", async () => {
+    const rig = connected();
+    const { number, abort, said } = await rig.grant("a");
+    rig.link.take();
+    abort.abort(new DOMException("enough", "AbortError"));
+    const reason = { name: "AbortError", message: "enough" };
+    assert.deepEqual(rig.link.take(), [{ type: "Abort", attemptId: "a", grant: number, reason }]);
+    assert.equal(rig.session.freeSlots, 2);
+    rig.result("a", number);
+    await settle();
+    assert.equal(said.answer, undefined);
+    assert.deepEqual(rig.link.take(), [{ type: "Acknowledged", attemptId: "a", grant: number }]);
+  });
+
+  test("does not send what was aborted before it could be", async () => {
+    const rig = connected();
+    const abort = new Abort();
+    void rig.session.execute(makeRun(owner, "a"), abort);
+    abort.abort(new Error("stop"));
+    await settle();
+    const aborted = new Abort();
+    aborted.abort(new Error("stop"));
+    void rig.session.execute(makeRun(owner, "b"), aborted);
+    await settle();
+    assert.deepEqual(rig.link.take(), []);
+    assert.equal(rig.session.freeSlots, 2);
+  });
+
+  test("that was refused something asks for nothing until the worker is heard of again", async () => {
+    const rig = connected();
+    const { number, said } = await rig.grant("a");
+    rig.say({ type: "Refused", attemptId: "a", grant: number + 1, why: "another" });
+    rig.say({ type: "Refused", attemptId: "a", grant: number, why: "all slots are in use" });
+    await settle();
+    assert.deepEqual(said.answer, { kind: "refused", why: "all slots are in use" });
+    assert.equal(rig.session.freeSlots, 0);
+    rig.beat(number);
+    assert.equal(rig.session.freeSlots, 2);
+  });
+});
+
+describe("a result", () => {
+  test("is acknowledged when it is durable, and not before", async () => {
+    const rig = connected();
+    const { number } = await rig.grant("a");
+    rig.link.take();
+    rig.result("a", number);
+    rig.result("a", number);
+    assert.deepEqual(rig.link.take(), []);
+    rig.session.acknowledge("a");
+    rig.session.acknowledge("a");
+    assert.deepEqual(rig.link.take(), [{ type: "Acknowledged", attemptId: "a", grant: number }]);
+    rig.result("a", number);
+    assert.equal(rig.link.last("Acknowledged").grant, number);
+  });
+
+  test("of another go at the attempt is acknowledged and not taken", async () => {
+    const rig = connected();
+    const first = await rig.grant("a");
+    first.abort.abort(new Error("stop"));
+    const second = await rig.grant("a");
+    rig.link.take();
+    rig.result("a", first.number);
+    await settle();
+    assert.deepEqual([first.said.answer, second.said.answer], [undefined, undefined]);
+    assert.deepEqual(rig.link.take(), [{ type: "Acknowledged", attemptId: "a", grant: first.number }]);
+    rig.result("a", second.number);
+    await settle();
+    assert.equal(second.said.answer?.kind, "success");
+  });
+
+  test("that nobody made durable is offered to others after a while", async () => {
+    const rig = connected();
+    const { number } = await rig.grant("a");
+    rig.result("a", number, { kind: "success", output: "1" });
+    await rig.clock.advance(workerLostMs - 1);
+    rig.result("a", number, { kind: "success", output: "1" });
+    assert.equal(rig.announced.length, 0);
+    await rig.clock.advance(1);
+    rig.result("a", number, { kind: "success", output: "1" });
+    assert.equal(rig.announced[0]?.descriptor.attemptId, "a");
+    assert.deepEqual(await rig.announced[0]?.outcome, { kind: "success", output: "1" });
+    rig.announced[0]?.decline();
+    assert.equal(rig.link.last("Acknowledged").attemptId, "a");
+  });
+});
+
+describe("a sign of life", () => {
+  test("is answered: what is listed nowhere is vouched for", async () => {
+    const rig = connected();
+    const { number } = await rig.grant("a");
+    rig.link.take();
+    rig.beat(number, [
+      { attemptId: "a", grant: number },
+      { attemptId: "stray", grant: 9 },
+    ]);
+    assert.deepEqual(rig.link.take(), [
+      { type: "Vouched", beat: 2, unwanted: [{ attemptId: "stray", grant: 9 }], undecided: [], heldFor: [] },
+    ]);
+  });
+
+  test("that is older than one already heard says nothing", async () => {
+    const rig = connected();
+    const { number, said } = await rig.grant("a");
+    rig.link.take();
+    rig.beat(number, [{ attemptId: "a", grant: number }]);
+    rig.link.take();
+    rig.say({ type: "Heartbeat", beat: 1, mark: number, running: [], finished: [] });
+    rig.say({ type: "Hello", worker: "w", beat: 1, mark: 9, jobs: [], slots: 0, running: [], results: [] });
+    await settle();
+    assert.deepEqual([rig.link.take(), said.answer, rig.session.slots], [[], undefined, 2]);
+  });
+
+  test("from before a grant leads to the same grant again; from after it, to its being given back", async () => {
+    const rig = connected();
+    const { number, said } = await rig.grant("a");
+    const [grant] = rig.link.take();
+    rig.beat(number - 1);
+    assert.deepEqual(rig.link.take()[0], grant);
+    rig.beat(number);
+    await settle();
+    assert.deepEqual(said.answer, { kind: "refused", why: "it did not reach the worker" });
+    assert.equal(rig.session.freeSlots, 2);
+  });
+
+  test("that does not name what it named before tells that it is lost", async () => {
+    const rig = connected();
+    const { number, said } = await rig.grant("a");
+    rig.beat(number, [{ attemptId: "a", grant: number }]);
+    rig.beat(number);
+    await settle();
+    assert.deepEqual(said.answer, { kind: "lost" });
+  });
+
+  test("with a result that has not come yet takes nothing back", async () => {
+    const rig = connected();
+    const { number, said } = await rig.grant("a");
+    rig.beat(number, [], [{ attemptId: "a", grant: number }]);
+    rig.result("a", number);
+    await settle();
+    assert.equal(said.answer?.kind, "success");
+  });
+
+  test("says how long ago others have vouched", async () => {
+    const rig = connected({ vouchAgeMs: (id) => (id === "theirs" ? 4000 : 0) });
+    const { number } = await rig.grant("theirs");
+    rig.beat(number, [{ attemptId: "theirs", grant: number }]);
+    const heldFor = [{ attemptId: "theirs", grant: number, ageMs: 4000 }];
+    assert.deepEqual(rig.link.last("Vouched").heldFor, heldFor);
+  });
+});
+
+describe("a worker that connects again", () => {
+  test("goes on with what it names; what it has not got is given back", async () => {
+    const rig = connected();
+    const a = await rig.grant("a");
+    const b = await rig.grant("b");
+    rig.reconnect({ lastWelcome: "m/w", running: [{ grant: 0, descriptor: descriptorOf("a") }] });
+    await settle();
+    assert.deepEqual([a.said.answer, b.said.answer?.kind], [undefined, "refused"]);
+    assert.deepEqual(rig.announced, []);
+    assert.deepEqual(rig.link.last("Welcome").unwanted, []);
+    rig.result("a", 0);
+    await settle();
+    assert.equal(a.said.answer?.kind, "success");
+  });
+
+  test("and was elsewhere meanwhile has lost what it does not name: it may have ended there", async () => {
+    const rig = connected();
+    const { said } = await rig.grant("a");
+    rig.reconnect({ lastWelcome: "other/w" });
+    await settle();
+    assert.deepEqual(said.answer, { kind: "lost" });
+  });
+
+  test("is not heard over its old link, which is closed", async () => {
+    const rig = connected();
+    const { number, said } = await rig.grant("a");
+    const before = rig.link;
+    rig.reconnect({ lastWelcome: "m/w", running: [{ grant: 0, descriptor: descriptorOf("a") }] });
+    assert.equal(before.isClosed, true);
+    rig.session.receive(before, { type: "Result", attemptId: "a", grant: number, outcome: success, startedAt: 0 });
+    rig.session.linkClosed(before);
+    await settle();
+    assert.deepEqual([said.answer, rig.session.isInTouch], [undefined, true]);
+  });
+
+  test("brings its results along, and they are what was waited for", async () => {
+    const rig = connected();
+    const { said } = await rig.grant("a");
+    const results = [{ grant: 0, descriptor: descriptorOf("a"), outcome: success }];
+    rig.reconnect({ lastWelcome: "other/w", results });
+    await settle();
+    assert.equal(said.answer?.kind, "success");
+    rig.session.acknowledge("a");
+    assert.deepEqual(rig.link.last("Acknowledged"), { type: "Acknowledged", attemptId: "a", grant: 0 });
+  });
+});
+
+describe("what a worker brings along", () => {
+  const running = [{ grant: 0, descriptor: descriptorOf("a") }];
+
+  function bringing(given: Partial<Hello>): SessionRig {
+    const rig = new SessionRig();
+    rig.session.attach(rig.link);
+    rig.hello(given);
+    return rig;
+  }
+
+  test("is announced, takes a slot and is not vouched for until somebody follows it", async () => {
+    const rig = bringing({ running });
+    const [announced] = rig.announced;
+    assert.ok(announced !== undefined);
+    assert.deepEqual(announced.descriptor, descriptorOf("a"));
+    assert.equal(rig.session.freeSlots, 1);
+    assert.deepEqual(rig.link.last("Welcome").undecided, [{ attemptId: "a", grant: 0 }]);
+    const abort = new Abort();
+    announced.worker.follow("a", abort);
+    rig.beat(0, [{ attemptId: "a", grant: 0 }]);
+    assert.deepEqual(rig.link.last("Vouched").undecided, []);
+    assert.equal(rig.announced.length, 1);
+    rig.result("a", 0);
+    assert.equal((await announced.outcome).kind, "success");
+    abort.abort(new Error("too late"));
+    assert.ok(!rig.link.sent.some(({ type }) => type === "Abort"));
+  });
+
+  test("is announced again with each sign of life until somebody knows what to do", () => {
+    const rig = bringing({ running });
+    rig.beat(0, [{ attemptId: "a", grant: 0 }]);
+    assert.equal(rig.announced.length, 2);
+    rig.announced[1]?.decline();
+    const reason = { name: "AbortError", message: "nobody wants it" };
+    assert.deepEqual(rig.link.last("Abort"), { type: "Abort", attemptId: "a", grant: 0, reason });
+    assert.equal(rig.session.freeSlots, 2);
+    rig.beat(0, [{ attemptId: "a", grant: 0 }]);
+    assert.equal(rig.announced.length, 2);
+    assert.deepEqual(rig.link.last("Vouched").unwanted, [{ attemptId: "a", grant: 0 }]);
+  });
+
+  test("needs no grant if it is started here", async () => {
+    const rig = bringing({ running });
+    rig.link.take();
+    const abort = new Abort();
+    const answer = rig.session.execute(makeRun(owner, "a"), abort);
+    await settle();
+    assert.deepEqual(rig.link.take(), []);
+    rig.announced[0]?.decline();
+    rig.result("a", 0);
+    assert.equal((await answer).kind, "success");
+  });
+
+  test("may have ended: then it is announced with its result, and again until that is wanted or not", async () => {
+    const results = [{ grant: 0, descriptor: descriptorOf("a"), outcome: success }];
+    const rig = bringing({ results });
+    assert.equal((await rig.announced[0]?.outcome)?.kind, "success");
+    assert.equal(rig.session.freeSlots, 2);
+    rig.result("a", 0);
+    assert.equal(rig.announced.length, 1);
+    await rig.clock.advance(workerBeatMs);
+    rig.result("a", 0);
+    assert.equal(rig.announced.length, 2);
+    rig.session.follow("a", new Abort());
+    await rig.clock.advance(workerBeatMs);
+    rig.result("a", 0);
+    assert.equal(rig.announced.length, 2);
+    rig.session.acknowledge("a");
+    assert.equal(rig.link.last("Acknowledged").attemptId, "a");
+  });
+
+  test("and was given up by the worker itself is no news to anybody", () => {
+    const results = [{ grant: 0, descriptor: descriptorOf("a"), outcome: { kind: "lost" as const } }];
+    const rig = bringing({ results });
+    assert.deepEqual(rig.announced, []);
+    assert.equal(rig.link.last("Acknowledged").attemptId, "a");
+  });
+
+  test("may end before anybody has decided", async () => {
+    const rig = bringing({ running });
+    rig.result("a", 0);
+    rig.session.reserve("a");
+    rig.session.follow("a", new Abort());
+    assert.equal((await rig.announced[0]?.outcome)?.kind, "success");
+    assert.equal(rig.session.freeSlots, 2);
+  });
+
+  test("is not lost to a listener that fails", () => {
+    const rig = new SessionRig({
+      onAnnounced: () => {
+        throw new Error("bug");
+      },
+    });
+    rig.session.attach(rig.link);
+    rig.hello({ running });
+    assert.deepEqual(rig.link.last("Welcome").undecided, [{ attemptId: "a", grant: 0 }]);
+  });
+});
+
+describe("the end of a session", () => {
+  test("is when nothing was heard for long", async () => {
+    const rig = connected();
+    await rig.clock.advance(workerLostMs - 1);
+    rig.beat(0);
+    await rig.clock.advance(workerLostMs - 1);
+    assert.deepEqual(rig.ends, []);
+    await rig.clock.advance(2);
+    assert.deepEqual(rig.ends, ["lost"]);
+    assert.equal(rig.link.isClosed, true);
+    assert.equal(rig.clock.timerCount, 0);
+  });
+
+  test("is not when the member was busy and what the worker said waits to be read", async () => {
+    const clock = new HandClock();
+    // When the events at hand are handled, what has arrived is read, and then whoever asked for that moment is called.
+    clock.soon = (callback) => {
+      rig.beat(0);
+      callback();
+    };
+    const rig = connected({ clock });
+    clock.skip(2 * workerLostMs);
+    await clock.advance(1);
+    assert.deepEqual(rig.ends, []);
+  });
+
+  test("is when the worker leaves, or is sent away; then it says goodbye", async () => {
+    const leaving = connected();
+    leaving.say({ type: "Leaving" });
+    assert.deepEqual([leaving.ends, leaving.link.sent], [["left"], []]);
+    const closing = connected();
+    const { said } = await closing.grant("a");
+    closing.link.take();
+    await closing.session.stop();
+    await closing.session.stop();
+    assert.deepEqual([closing.ends, closing.link.sent], [["closed"], [{ type: "Goodbye" }]]);
+    assert.equal(closing.session.isOver, true);
+    assert.equal(said.answer, undefined);
+    assert.equal(closing.clock.timerCount, 0);
+  });
+});
+
+describe("the sessions of a member", () => {
+  function sessionsWith(rig: Rig, mayServe = (): boolean => true): WorkerSessions {
+    return new WorkerSessions({
+      clock: rig.clock,
+      logger: rig.log,
+      timings: defaultTimings,
+      dispatcher: rig.dispatcher,
+      addressOf: (worker) => `m/${worker}`,
+      mayServe,
+      onAnnounced: (attempt) => attempt.decline(),
+    });
+  }
+
+  function hello(listener: LinkListener, beat = 1): void {
+    const message = { type: "Hello", worker: "w", beat, mark: 0, jobs: ["job"], slots: 3, running: [], results: [] };
+    listener.receive(JSON.stringify(message));
+  }
+
+  test("join the dispatcher with the first hello; the same worker has one through all its links", async () => {
+    const rig = new Rig({ poolSize: 1 });
+    const sessions = sessionsWith(rig);
+    const first = sessions.accept(new HandLink());
+    first.receive(JSON.stringify({ type: "Heartbeat", beat: 1, mark: 0, running: [], finished: [] }));
+    assert.deepEqual(sessions.all, []);
+    hello(first);
+    hello(sessions.accept(new HandLink()), 2);
+    first.closed();
+    assert.deepEqual(
+      sessions.all.map(({ address, isInTouch }) => [address, isInTouch]),
+      [["m/w", true]],
+    );
+    assert.equal(rig.dispatcher.poolSize, 4);
+  });
+
+  test("end what was running when a worker is lost", async () => {
+    const rig = new Rig({ poolSize: 1 });
+    rig.worker.missing.add("job");
+    const sessions = sessionsWith(rig);
+    const link = new HandLink();
+    hello(sessions.accept(link));
+    await rig.enqueue("a");
+    assert.equal(link.last("Grant").descriptor.attemptId, "a");
+    await rig.clock.advance(workerLostMs + 1);
+    assert.deepEqual([rig.owner.ends, sessions.all], [["a timeout"], []]);
+    await rig.enqueue(rig.run("b", { timeoutMs: Infinity }));
+    hello(sessions.accept(new HandLink()));
+    await rig.clock.advance(workerLostMs + 1);
+    assert.deepEqual(rig.owner.ends, ["a timeout", "b lost"]);
+  });
+
+  test("send workers to other members where the lease has lapsed, or the dispatcher is shut down", async () => {
+    const rig = new Rig();
+    let mayServe = false;
+    const sessions = sessionsWith(rig, () => mayServe);
+    const refused = new HandLink();
+    hello(sessions.accept(refused));
+    assert.deepEqual([refused.sent, refused.isClosed], [[{ type: "Goodbye" }], true]);
+    mayServe = true;
+    const link = new HandLink();
+    hello(sessions.accept(link));
+    rig.dispatcher.interruptAll();
+    assert.equal(link.last("Goodbye").type, "Goodbye");
+    assert.deepEqual(sessions.all, []);
+    await rig.dispatcher.shutdown();
+    const late = new HandLink();
+    hello(sessions.accept(late));
+    assert.equal(late.isClosed, true);
+  });
+
+  test("log what they do not understand", () => {
+    const rig = new Rig();
+    const listener = sessionsWith(rig).accept(new HandLink());
+    for (const text of ["", "{", "null", "[]", '{"type":"Dance"}', '{"type":"Grant"}']) listener.receive(text);
+    assert.equal(rig.log.lines.length, 6);
+    assert.equal(parseWorkerMessage('{"type":"Leaving"}')?.type, "Leaving");
+  });
+});

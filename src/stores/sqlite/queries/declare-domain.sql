@@ -1,0 +1,3 @@
+INSERT INTO domain (name, size, priority)
+VALUES (?, ?, ?)
+ON CONFLICT (name) DO NOTHING

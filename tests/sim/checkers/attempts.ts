@@ -1,0 +1,166 @@
+import type { Moment } from "../evidence.ts";
+import { type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+
+/** One attempt's way through a history, retold by a model that is as simple as can be. */
+export interface AttemptTrace {
+  readonly task: number;
+  readonly attempt: number;
+  /** Of the generation in which it was first scheduled. */
+  readonly generation: number;
+  /** From then on it may run. */
+  readonly scheduled: Moment;
+  /** The time before which the retry that it is must not start. */
+  readonly dueAt: number | undefined;
+  end: (Moment & { readonly how: "succeeded" | "failed"; readonly worker: string | undefined }) | undefined;
+  /** When it was counted as lost. */
+  readonly interrupted: Moment[];
+}
+
+/** From the last start or reopening to the end that followed. */
+export interface Stretch {
+  readonly from: Moment;
+  to: Moment | undefined;
+  readonly generation: number;
+}
+
+export interface Trace {
+  /** By `task:attempt`. */
+  readonly attempts: ReadonlyMap<string, AttemptTrace>;
+  readonly stretches: readonly Stretch[];
+  /** When nothing of it was to run. */
+  readonly pauses: readonly { readonly from: Moment; to: Moment | undefined }[];
+  /** What cannot be. */
+  readonly violations: readonly string[];
+}
+
+const traces = new WeakMap<InstanceChronicle, Trace>();
+
+export function traceOf(instance: InstanceChronicle): Trace {
+  let trace = traces.get(instance);
+  if (trace === undefined) traces.set(instance, (trace = new Tracer(instance)));
+  return trace;
+}
+
+class Tracer implements Trace {
+  readonly attempts = new Map<string, AttemptTrace>();
+  readonly stretches: Stretch[] = [];
+  readonly pauses: { from: Moment; to: Moment | undefined }[] = [];
+  readonly violations: string[] = [];
+  readonly #id: string;
+  readonly #last = new Map<number, number>();
+  readonly #open = new Set<number>();
+  readonly #succeeded = new Set<number>();
+  readonly #retryAt = new Map<number, number>();
+  #generation = 0;
+  #hasEnded = false;
+
+  constructor(instance: InstanceChronicle) {
+    this.#id = instance.id;
+    for (const event of eventsOf(instance)) this.#follow(event);
+  }
+
+  #follow({ event, landed, turnAt }: DurableEvent): void {
+    if (this.#hasEnded && event.type !== "InstanceReopened" && event.type !== "ParentChanged")
+      this.#wrong(`${event.type} after its end`);
+    switch (event.type) {
+      case "InstanceCreated":
+        this.#generation = event.generation;
+        return;
+      case "InstanceStarted":
+        return void this.stretches.push({ from: landed, to: undefined, generation: this.#generation });
+      case "InstancePaused":
+        return void this.pauses.push({ from: landed, to: undefined });
+      case "InstanceResumed":
+        return this.#endPause(landed);
+      case "InstanceEnded":
+        return this.#end(landed);
+      case "InstanceReopened":
+        return this.#reopen(event.generation, event.reset, landed);
+      case "TasksScheduled":
+        return event.tasks.forEach((task) => this.#schedule(task, landed));
+      case "TaskSucceeded":
+        return this.#close(event.task, event.attempt, { ...landed, how: "succeeded", worker: event.worker });
+      case "DecisionMade":
+        return this.#close(event.task, this.#last.get(event.task) ?? 0, {
+          ...landed,
+          how: "succeeded",
+          worker: undefined,
+        });
+      case "TaskFailed":
+        this.#close(event.task, event.attempt, { ...landed, how: "failed", worker: event.worker });
+        if (event.retryAt !== undefined) this.#retryAt.set(event.task, event.retryAt);
+        return;
+      case "TaskInterrupted":
+        return void this.#at(event.task, event.attempt)?.interrupted.push(landed);
+      case "RetriesDue":
+        return event.tasks.forEach((task) => this.#due(task, turnAt));
+      default:
+    }
+  }
+
+  #end(landed: Moment): void {
+    this.#hasEnded = true;
+    this.#endPause(landed);
+    const stretch = this.stretches.at(-1);
+    if (stretch !== undefined) stretch.to = landed;
+  }
+
+  #endPause(landed: Moment): void {
+    const pause = this.pauses.at(-1);
+    if (pause !== undefined) pause.to ??= landed;
+  }
+
+  #reopen(generation: number, reset: readonly number[], landed: Moment): void {
+    if (!this.#hasEnded) this.#wrong("it is reopened before it has ended");
+    if (generation !== this.#generation + 1) this.#wrong(`generation ${generation} follows ${this.#generation}`);
+    this.#hasEnded = false;
+    this.#generation = generation;
+    this.#retryAt.clear();
+    this.#open.clear();
+    for (const task of reset) this.#succeeded.delete(task);
+    this.stretches.push({ from: landed, to: undefined, generation });
+  }
+
+  #schedule(task: number, landed: Moment): void {
+    if (this.#succeeded.has(task)) this.#wrong(`task ${task} is scheduled after its success`);
+    if (this.#open.has(task)) return;
+    this.#open.add(task);
+    const attempt = (this.#last.get(task) ?? 0) + 1;
+    this.#last.set(task, attempt);
+    this.attempts.set(`${task}:${attempt}`, {
+      task,
+      attempt,
+      generation: this.#generation,
+      scheduled: landed,
+      dueAt: this.#retryAt.get(task),
+      end: undefined,
+      interrupted: [],
+    });
+    this.#retryAt.delete(task);
+  }
+
+  #close(task: number, attempt: number, end: NonNullable<AttemptTrace["end"]>): void {
+    const trace = this.#at(task, attempt);
+    this.#open.delete(task);
+    if (end.how === "succeeded") this.#succeeded.add(task);
+    if (trace !== undefined) trace.end = end;
+  }
+
+  /** The attempt that a report is about, which must be the one that is open. */
+  #at(task: number, attempt: number): AttemptTrace | undefined {
+    if (!this.#open.has(task)) this.#wrong(`a report on task ${task}, attempt ${attempt}, which is not open`);
+    if (this.#last.get(task) !== attempt)
+      this.#wrong(`a report on attempt ${attempt} of task ${task}, which is at ${this.#last.get(task) ?? 0}`);
+    return this.attempts.get(`${task}:${attempt}`);
+  }
+
+  #due(task: number, turnAt: number): void {
+    const retryAt = this.#retryAt.get(task);
+    if (retryAt === undefined) this.#wrong(`a retry of task ${task} comes due that was never planned`);
+    else if (turnAt < retryAt) this.#wrong(`a retry of task ${task} comes due ${retryAt - turnAt} ms early`);
+  }
+
+  #wrong(what: string): void {
+    this.violations.push(`${this.#id}: ${what}`);
+  }
+}

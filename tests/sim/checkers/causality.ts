@@ -1,0 +1,84 @@
+import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
+import { type AttemptTrace, type Trace, traceOf } from "./attempts.ts";
+import type { Checker } from "./checker.ts";
+import { chronicleOf, type InstanceChronicle } from "./chronicle.ts";
+
+/**
+ * I3, I4: what jobs did, beside what the histories say. Nothing ran before its cause was durable, nothing ran again after
+ * its end was, nothing ran while its instance was paused, and every recorded success really happened.
+ */
+export const checkCausality: Checker = (evidence) => {
+  const chronicle = chronicleOf(evidence);
+  const wrong: string[] = [];
+  const byAttempt = Map.groupBy(evidence.runs, ({ attemptId }) => attemptId);
+  for (const instance of chronicle.instances.values()) {
+    const trace = traceOf(instance);
+    wrong.push(...trace.violations);
+    wrong.push(...checkSuccesses(instance, trace, byAttempt));
+  }
+  for (const run of evidence.runs) {
+    const instance = chronicle.at(run.name.instanceId, run.name.generation);
+    if (instance === undefined) wrong.push(`${run.attemptId} ran, and no history knows its instance`);
+    else wrong.push(...checkRun(run, traceOf(instance)));
+  }
+  return [...wrong, ...checkTerminated(evidence)];
+};
+
+function checkRun({ attemptId, name, start }: JobRun, trace: Trace): string[] {
+  const attempt = trace.attempts.get(`${name.task}:${name.attempt}`);
+  if (attempt === undefined) return [`${attemptId} ran, and its history does not know of it`];
+  const wrong: string[] = [];
+  if (isBefore(start, attempt.scheduled)) wrong.push(`${attemptId} ran before its scheduling was durable`);
+  if (attempt.end !== undefined && isBefore(attempt.end, start))
+    wrong.push(`${attemptId} ran ${(start.at - attempt.end.at).toFixed(0)} ms after it had ${attempt.end.how}`);
+  const success = successOf(trace, attempt);
+  if (success !== undefined && isBefore(success, start)) wrong.push(`${attemptId} ran after its task had succeeded`);
+  const isPaused = trace.pauses.some(
+    ({ from, to }) => isBefore(from, start) && (to === undefined || isBefore(start, to)),
+  );
+  if (isPaused) wrong.push(`${attemptId} ran while its instance was paused`);
+  return wrong;
+}
+
+/** Of any attempt at the task in the same generation. */
+function successOf(trace: Trace, { task, generation }: AttemptTrace): AttemptTrace["end"] {
+  for (const attempt of trace.attempts.values()) {
+    if (attempt.task === task && attempt.generation === generation && attempt.end?.how === "succeeded")
+      return attempt.end;
+  }
+  return undefined;
+}
+
+function checkSuccesses(
+  { id }: InstanceChronicle,
+  trace: Trace,
+  runs: ReadonlyMap<string, readonly JobRun[]>,
+): string[] {
+  const wrong: string[] = [];
+  for (const { task, attempt, generation, end } of trace.attempts.values()) {
+    if (end?.how !== "succeeded" || end.worker === undefined) continue;
+    const attemptId = `${id}:${generation}:${task}:${attempt}`;
+    const done = (runs.get(attemptId) ?? []).some((run) => run.end?.how === "done" && isBefore(run.end, end));
+    if (!done) wrong.push(`${attemptId} is recorded as a success that never happened`);
+  }
+  return wrong;
+}
+
+/** Whoever is told that an instance is terminated sees nothing of it start, but for a holder that is yet to be told. */
+function checkTerminated({ calls, runs, setting }: Evidence): string[] {
+  const graceMs = setting.isCluster ? setting.timings.workerLostMs : 0;
+  return calls.flatMap(({ operation, outcome, answered, instanceId }) => {
+    if (operation !== "terminate" || outcome !== "ok" || answered === undefined) return [];
+    const resubmitted = calls.find(
+      (call) => call.operation === "submit" && call.instanceId === instanceId && isBefore(answered, call.invoked),
+    );
+    const late = runs.filter(
+      ({ name, start }) =>
+        name.instanceId === instanceId &&
+        isBefore(answered, start) &&
+        start.at >= answered.at + graceMs &&
+        !(resubmitted !== undefined && isBefore(resubmitted.invoked, start)),
+    );
+    return late.map(({ attemptId }) => `${attemptId} ran after its instance was said to be terminated`);
+  });
+}

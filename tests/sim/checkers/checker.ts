@@ -1,0 +1,4 @@
+import type { Evidence } from "../evidence.ts";
+
+/** Gives back what is wrong, in words; nothing, if all is well. */
+export type Checker = (evidence: Evidence) => string[];

@@ -1,0 +1,69 @@
+import { hasEnded } from "../../../src/kernel/status.ts";
+import type { Evidence, InstanceRemains } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { type InstanceChronicle, chronicleOf, eventsOf } from "./chronicle.ts";
+
+/** I8: parents and children tell the same story. */
+export const checkFamilies: Checker = (evidence) => {
+  const byId = newestById(evidence);
+  const wrong: string[] = [];
+  for (const parent of byId.values()) {
+    for (const { childId, outcome } of childrenOf(evidence, parent)) {
+      const child = byId.get(childId);
+      if (child === undefined) wrong.push(`${parent.id} started ${childId}, which is lost`);
+      else if (
+        hasEnded(child.status) &&
+        outcome !== "open" &&
+        (child.status === "Success") !== (outcome === "succeeded")
+      )
+        wrong.push(`${childId} ended in ${child.status}, and for its parent it ${outcome}`);
+      else if (hasEnded(parent.status) && !hasEnded(child.status))
+        wrong.push(`${childId} is ${child.status} although its parent has ended`);
+    }
+  }
+  return [...wrong, ...checkParents(evidence, byId)];
+};
+
+function newestById({ remains }: Evidence): Map<string, InstanceRemains> {
+  const newest = new Map<string, InstanceRemains>();
+  for (const instance of [...remains.instances].sort((a, b) => a.key - b.key)) newest.set(instance.id, instance);
+  return newest;
+}
+
+/** The child of each nested task, and how that task ended after it was last started. */
+function childrenOf(evidence: Evidence, parent: InstanceRemains): { childId: string; outcome: string }[] {
+  const chronicle = chronicleOf(evidence).instances.get(parent.key);
+  if (chronicle === undefined) return [];
+  const children = new Map<number, { childId: string; outcome: string }>();
+  for (const { event } of eventsOf(chronicle)) {
+    if (event.type === "ChildStarted") children.set(event.task, { childId: event.childId, outcome: "open" });
+    if (event.type !== "TaskSucceeded" && event.type !== "TaskFailed") continue;
+    const child = children.get(event.task);
+    if (child !== undefined) child.outcome = event.type === "TaskSucceeded" ? "succeeded" : "failed";
+  }
+  return [...children.values()];
+}
+
+/** Whoever has a parent was started by it, once for each of the parent's own lives. */
+function checkParents(evidence: Evidence, byId: ReadonlyMap<string, InstanceRemains>): string[] {
+  const wrong: string[] = [];
+  for (const instance of chronicleOf(evidence).instances.values()) {
+    const parentId = parentOf(instance);
+    if (parentId === undefined) continue;
+    const parent = byId.get(parentId);
+    if (parent === undefined) wrong.push(`${instance.id} has no parent`);
+    const starts = chronicleOf(evidence)
+      .livesOf(parentId)
+      .flatMap(eventsOf)
+      .filter(({ event }) => event.type === "ChildStarted" && event.childId === instance.id);
+    const own = instance.turns[0]?.landed;
+    if (own !== undefined && !starts.some(({ landed }) => landed.order < own.order))
+      wrong.push(`${instance.id} was there before its parent had started it`);
+  }
+  return wrong;
+}
+
+function parentOf(instance: InstanceChronicle): string | undefined {
+  const created = instance.turns[0]?.events.find((event) => event.type === "InstanceCreated");
+  return created?.parent?.id;
+}

@@ -1,0 +1,144 @@
+import type { DagMachine } from "../../../src/kernel/dag/dag-machine.ts";
+import { isFailed, statusOf } from "../../../src/kernel/dag/task-state.ts";
+import { messageOf } from "../../../src/base/error.ts";
+import { hasEnded } from "../../../src/kernel/status.ts";
+import type { FinishedRow, InstanceRow, TaskRow } from "../../../src/stores/store.ts";
+import type { CommitRecord, Evidence, InstanceRemains } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { chronicleOf } from "./chronicle.ts";
+import { newMachine } from "./replay.ts";
+
+/** I10: histories have no gap, are what was committed, and replay to what the rows say, after every commit. */
+export const checkHistories: Checker = (evidence) => [
+  ...evidence.remains.instances.flatMap((instance) => [
+    ...checkNumbers(instance),
+    ...checkAgainstCommits(evidence, instance),
+  ]),
+  ...new Replay(evidence).wrong,
+];
+
+/** Turns and events are numbered without gaps, and time does not run backwards. */
+function checkNumbers({ id, turns }: InstanceRemains): string[] {
+  const wrong: string[] = [];
+  let events = 0;
+  let before = 0;
+  for (const [number, turn] of turns.entries()) {
+    if (turn.turn !== number) wrong.push(`${id}: turn ${turn.turn} stands where ${number} should`);
+    if (turn.firstEvent !== events)
+      wrong.push(`${id}: turn ${number} begins with event ${turn.firstEvent}, not ${events}`);
+    if (turn.events.length === 0) wrong.push(`${id}: turn ${number} is empty`);
+    if (turn.at < before) wrong.push(`${id}: turn ${number} is earlier than the one before it`);
+    events += turn.events.length;
+    before = turn.at;
+  }
+  if (turns.length === 0) wrong.push(`${id} has no history`);
+  return wrong;
+}
+
+function checkAgainstCommits(evidence: Evidence, { id, key, turns }: InstanceRemains): string[] {
+  const committed = chronicleOf(evidence).instances.get(key)?.turns ?? [];
+  if (JSON.stringify(committed.map(({ events }) => events)) === JSON.stringify(turns.map(({ events }) => events)))
+    return [];
+  return [`${id}: its history is not what was committed`];
+}
+
+/** Follows the commits, one after the other, and compares what each wrote with what its events make of the instance. */
+class Replay {
+  readonly wrong: string[] = [];
+  readonly #evidence: Evidence;
+  readonly #machines = new Map<number, DagMachine>();
+
+  constructor(evidence: Evidence) {
+    this.#evidence = evidence;
+    for (const commit of chronicleOf(evidence).landings) this.#follow(commit);
+    for (const instance of evidence.remains.instances) this.#compareEnd(instance);
+  }
+
+  #follow({ batch }: CommitRecord): void {
+    const { history, instances, finished, tasks } = batch.changes;
+    for (const { instance, events, at } of history) this.#apply(instance, events, at);
+    for (const row of instances) if (row.parked === null) this.#compareUnfinished(row);
+    for (const row of finished) this.#compareFinished(row);
+    for (const row of tasks) this.#compareTask(row);
+  }
+
+  #apply(key: number, events: string, at: number): void {
+    const machine = this.#machine(key);
+    if (machine === undefined) return;
+    try {
+      for (const event of JSON.parse(events) as Parameters<DagMachine["apply"]>[0][]) machine.apply(event, at);
+    } catch (error) {
+      this.wrong.push(`${machine.address.id}: its history cannot be followed: ${messageOf(error)}`);
+    }
+  }
+
+  #machine(key: number): DagMachine | undefined {
+    const known = this.#machines.get(key);
+    if (known !== undefined) return known;
+    const instance = chronicleOf(this.#evidence).instances.get(key);
+    const machine = instance && newMachine(this.#evidence.remains, instance);
+    if (machine === undefined) this.wrong.push(`instance ${key} has history, but nobody knows what it is`);
+    else this.#machines.set(key, machine);
+    return machine;
+  }
+
+  #compareUnfinished(row: InstanceRow): void {
+    const machine = this.#machines.get(row.key);
+    if (machine === undefined) return;
+    const { state } = machine;
+    this.#compare(`the row of ${row.id}`, {
+      status: [row.status, state.status],
+      generation: [row.generation, state.generation],
+      wake: [row.wake, machine.nextWake() ?? null],
+      active: [row.active, state.inFlight > 0],
+      createdAt: [row.createdAt, state.createdAt],
+    });
+  }
+
+  #compareFinished(row: FinishedRow): void {
+    const machine = this.#machines.get(row.key);
+    if (machine === undefined) return;
+    const { state } = machine;
+    const failed = Array.from({ length: state.size }, (_, task) => isFailed(state.phase(task))).filter(Boolean);
+    this.#compare(`the finished row of ${row.id}`, {
+      status: [row.status, state.status],
+      generation: [row.generation, state.generation],
+      reason: [row.reason, state.reason ?? null],
+      createdAt: [row.createdAt, state.createdAt],
+      endedAt: [row.endedAt, state.endedAt ?? 0],
+      tasks: [row.tasks, state.size],
+      tasksFailed: [row.tasksFailed, failed.length],
+    });
+  }
+
+  #compareTask(row: TaskRow): void {
+    const machine = this.#machines.get(row.instance);
+    if (machine === undefined) return;
+    const record = machine.state.record(row.task);
+    const waits = record?.retryAt !== undefined;
+    this.#compare(`the row of task ${row.name} of ${machine.address.id}`, {
+      attempt: [row.attempt, record?.attempt ?? 0],
+      status: [row.status, waits ? "Failed" : statusOf(machine.state.phase(row.task))],
+      startedAt: [row.startedAt, record?.startedAt ?? null],
+      endedAt: [row.endedAt, record?.endedAt ?? null],
+    });
+  }
+
+  /** What lists show in the end. */
+  #compareEnd({ id, key, status, generation, reason }: InstanceRemains): void {
+    const state = this.#machines.get(key)?.state;
+    if (state === undefined) return void this.wrong.push(`${id} is there and was never committed`);
+    this.#compare(`the list's ${id}`, {
+      status: [status, state.status],
+      generation: [generation, state.generation],
+      reason: [reason, hasEnded(state.status) ? (state.reason ?? null) : null],
+    });
+  }
+
+  #compare(what: string, fields: Readonly<Record<string, readonly [unknown, unknown]>>): void {
+    for (const [name, [written, folded]] of Object.entries(fields)) {
+      if (written === folded) continue;
+      this.wrong.push(`${what} has ${name} ${String(written)}, and its history makes it ${String(folded)}`);
+    }
+  }
+}

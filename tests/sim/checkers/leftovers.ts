@@ -1,0 +1,16 @@
+import type { Checker } from "./checker.ts";
+
+/** I9: when all is over, nothing lies around that nobody will look at any more. */
+export const checkLeftovers: Checker = ({ remains }) => [
+  ...remains.leftovers.map((left) =>
+    "box" in left
+      ? `mail in the box ${left.box} was not fetched: ${left.body.slice(0, 250)}`
+      : `letter ${left.number} from shard ${left.source} to ${left.target} was not read`,
+  ),
+  ...remains.strayKeys.map((key) => `rows of instance ${key}, which is not there`),
+  ...twice(remains.instances.map(({ key }) => key)).map((key) => `instance ${key} is there twice`),
+];
+
+function twice(keys: readonly number[]): number[] {
+  return keys.filter((key, place) => keys.indexOf(key) !== place);
+}

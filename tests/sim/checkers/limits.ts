@@ -1,0 +1,123 @@
+import { epochMs } from "../clock.ts";
+import { type ClientCall, type Evidence, isBefore, type JobRun, type Moment } from "../evidence.ts";
+import { limitedMax } from "../shapes.ts";
+import { traceOf } from "./attempts.ts";
+import type { Checker } from "./checker.ts";
+import { chronicleOf, eventsOf } from "./chronicle.ts";
+import { clocksOf, isEarlier, overAt } from "./clocks.ts";
+
+/**
+ * I7: whenever a job starts, it is within the size of its domain, over all members, within the pool of its process, and
+ * within the concurrency of its instance. What runs when a limit is lowered may go on.
+ */
+export const checkLimits: Checker = (evidence) => {
+  const wrong: string[] = [];
+  const running = new Set<{ run: JobRun; over: Moment }>();
+  for (const run of evidence.runs) {
+    for (const other of running) if (isEarlier(other.over, run.start)) running.delete(other);
+    running.add({ run, over: overAt(run, evidence) });
+    wrong.push(
+      ...checkStart(
+        evidence,
+        run,
+        [...running].map(({ run: other }) => other),
+      ),
+    );
+  }
+  return [...wrong, ...checkWorkflowLimit(evidence)];
+};
+
+function checkStart(evidence: Evidence, run: JobRun, running: readonly JobRun[]): string[] {
+  const { domain } = run.params;
+  const wrong: string[] = [];
+  const check = (what: string, count: number, limit: number): void => {
+    if (count > limit) wrong.push(`${run.attemptId} was started as number ${count} of ${limit} ${what}`);
+  };
+  const count = (isAlike: (other: JobRun) => boolean): number => running.filter(isAlike).length;
+  if (typeof domain === "string") {
+    const alike = count(({ params }) => params["domain"] === domain);
+    check(`in domain ${domain}`, alike, domainSize(evidence, domain, run));
+  }
+  check(
+    "in its process",
+    count(({ life }) => life === run.life),
+    evidence.setting.poolSize,
+  );
+  const { instanceId } = run.name;
+  const ofInstance = count(({ name }) => name.instanceId === instanceId);
+  check("of its instance", ofInstance, concurrencyOf(evidence, run));
+  return wrong;
+}
+
+/**
+ * In one process a new size holds from the call on, and is forgotten with the process. In a cluster it is kept, and holds
+ * when everybody has heard of it; until then the larger of the two does. An attempt may take a while from its slot to
+ * its job's start: what counts is the largest size in between.
+ */
+function domainSize(evidence: Evidence, domain: string, run: JobRun): number {
+  const { calls, setting } = evidence;
+  const slotAt = slotTakenAt(evidence, run);
+  const resizes = calls.filter(
+    (call) =>
+      call.operation === "resize" &&
+      call.given["domain"] === domain &&
+      isBefore(call.invoked, run.start) &&
+      (setting.isCluster ? call.outcome !== "refused" : call.life === run.life && call.outcome === "ok"),
+  );
+  const holds = resizes.filter((call) => settledAt(call, setting) < slotAt);
+  // Of two at the same time, either may be the last; and one whose answer was lost may come at any time.
+  const open = resizes.filter(({ answered, outcome }) => {
+    if (outcome !== "ok" || answered === undefined) return true;
+    return !holds.some(({ invoked }) => isBefore(answered, invoked));
+  });
+  const first = holds.length === 0 ? [setting.domains[domain] ?? Infinity] : [];
+  return Math.max(...first, ...open.map(({ given }) => Number(given["size"])));
+}
+
+/** As the history has it, by the clock of the machine; otherwise, not before it was scheduled. */
+function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number {
+  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
+  const record = evidence.lives[life - 1];
+  if (instance === undefined || record === undefined) return start.at;
+  const offset = clocksOf(evidence).offsetAt(record.machine, start.at);
+  const noted = eventsOf(instance).flatMap(({ event }) => {
+    const isOfRun = "startedAt" in event && event.task === name.task && event.attempt === name.attempt;
+    const at = isOfRun && event.startedAt !== undefined ? event.startedAt - epochMs - offset : Infinity;
+    return at <= start.at && at >= record.born.at ? [at] : [];
+  });
+  return Math.max(...noted, traceOf(instance).attempts.get(`${name.task}:${name.attempt}`)?.scheduled.at ?? 0);
+}
+
+/** When it holds for everybody. One that was not answered may hold, or not, for ever after. */
+function settledAt({ outcome, answered, invoked }: ClientCall, { isCluster, timings }: Evidence["setting"]): number {
+  if (!isCluster) return invoked.at;
+  if (outcome !== "ok" || answered === undefined) return Infinity;
+  return answered.at + timings.suspectMs + timings.lostMs + timings.callMs;
+}
+
+function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
+  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
+  const created = instance?.turns[0]?.events.find((event) => event.type === "InstanceCreated");
+  return created?.maxConcurrentTasks ?? Infinity;
+}
+
+/** No more instances of the limited workflow run at once than may. */
+function checkWorkflowLimit(evidence: Evidence): string[] {
+  const steps: { moment: Moment; change: number }[] = [];
+  for (const instance of chronicleOf(evidence).instances.values()) {
+    if (instance.workflow !== "limited") continue;
+    for (const { from, to } of traceOf(instance).stretches) {
+      steps.push({ moment: from, change: 1 });
+      if (to !== undefined) steps.push({ moment: to, change: -1 });
+    }
+  }
+  let running = 0;
+  return steps
+    .sort((a, b) => a.moment.order - b.moment.order || a.change - b.change)
+    .flatMap(({ moment, change }) => {
+      running += change;
+      return change > 0 && running > limitedMax
+        ? [`${running} instances of the limited workflow ran at ${moment.at.toFixed(0)}`]
+        : [];
+    });
+}

@@ -1,0 +1,19 @@
+import { hasEnded } from "../../../src/kernel/status.ts";
+import type { Checker } from "./checker.ts";
+
+/** I1: what was accepted is there and has ended, nothing is out of service, and everybody who asked was answered. */
+export const checkLiveness: Checker = ({ calls, remains, troubles }) => {
+  const wrong = [...troubles];
+  for (const { id, status, parked } of remains.instances) {
+    if (parked !== null) wrong.push(`${id} is parked: ${parked}`);
+    else if (!hasEnded(status)) wrong.push(`${id} is still ${status}`);
+  }
+  const known = new Set(remains.instances.map(({ id }) => id));
+  const purged = new Set(calls.filter(({ operation }) => operation === "purge").map(({ instanceId }) => instanceId));
+  for (const { number, operation, outcome, instanceId = "" } of calls) {
+    if (outcome === "pending") wrong.push(`call ${number}, ${operation} ${instanceId}, was never answered`);
+    if (operation === "submit" && outcome === "ok" && !known.has(instanceId) && !purged.has(instanceId))
+      wrong.push(`${instanceId} was accepted and is lost`);
+  }
+  return wrong;
+};

@@ -1,0 +1,151 @@
+import type { InstanceView } from "../../../src/engine/instance-view.ts";
+import { viewInstance } from "../../../src/engine/instance-view.ts";
+import { type ClientCall, type Evidence, isBefore, type Moment } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { chronicleOf, type DurableEvent, eventsOf } from "./chronicle.ts";
+import { newMachine } from "./replay.ts";
+
+/**
+ * Answers about one instance never go back in time: each shows the instance as it was after one of its events, which was
+ * durable when the answer was given, and which is no older than anything that anybody had been told before it was asked.
+ */
+export const checkReads: Checker = (evidence) => {
+  const wrong: string[] = [];
+  const answered = evidence.calls.filter(({ outcome, code }) => outcome === "ok" || isEnd(code));
+  for (const [id, calls] of Map.groupBy(answered, ({ instanceId }) => instanceId)) {
+    if (id !== undefined) wrong.push(...new Readings(evidence, id, calls).wrong);
+  }
+  return [...wrong, ...checkLists(evidence)];
+};
+
+function isEnd(code: ClientCall["code"]): boolean {
+  return code === "WORKFLOW_FAILED" || code === "WORKFLOW_TERMINATED";
+}
+
+/** Where in the instance's past an answer may stand. */
+interface Reading {
+  readonly call: ClientCall;
+  /** Places in the list of all its events. */
+  readonly earliest: number;
+  readonly latest: number;
+}
+
+class Readings {
+  readonly wrong: string[] = [];
+  readonly #id: string;
+  readonly #events: readonly DurableEvent[];
+  /** What a status query would have answered after each event. */
+  readonly #views: readonly string[];
+
+  constructor(evidence: Evidence, id: string, calls: readonly ClientCall[]) {
+    this.#id = id;
+    const lives = chronicleOf(evidence).livesOf(id);
+    this.#events = lives.flatMap(eventsOf);
+    const isAsked = calls.some(({ operation }) => operation === "status");
+    this.#views = isAsked ? lives.flatMap((instance) => viewsOf(evidence, instance)) : [];
+    const readings = calls.flatMap((call) => this.#read(call) ?? []);
+    for (const reading of readings) this.#compare(reading, readings);
+  }
+
+  #read(call: ClientCall): Reading | undefined {
+    const places = this.#placesOf(call);
+    if (places === undefined) return undefined;
+    const durable = places.filter((place) => isBefore(this.#landed(place), call.answered as Moment));
+    const [earliest] = durable;
+    if (earliest !== undefined) return { call, earliest, latest: durable.at(-1) as number };
+    const never = places.length === 0 ? "it was never like that" : "that was not durable yet";
+    this.wrong.push(`${this.#id}: ${call.operation}, call ${call.number}, was answered, and ${never}`);
+    return undefined;
+  }
+
+  /** After which events the answer would have been this one. Undefined where an answer says nothing about that. */
+  #placesOf({ operation, marker, value, code, answered }: ClientCall): number[] | undefined {
+    if (answered === undefined) return undefined;
+    const places = (fits: (event: DurableEvent["event"]) => boolean): number[] =>
+      this.#events.flatMap(({ event }, place) => (fits(event) ? [place] : []));
+    switch (operation) {
+      case "status": {
+        const shown = digest(value as InstanceView);
+        return this.#views.flatMap((view, place) => (view === shown ? [place] : []));
+      }
+      case "await":
+        return places((event) => event.type === "InstanceEnded" && codes[event.status] === code);
+      case "history":
+        return this.#placesOfLength((value as readonly number[]).length);
+      case "patch":
+        return places((event) => event.type === "ContextPatched" && (marker ?? "") in event.patch);
+      case "terminate":
+        return places((event) => event.type === "InstanceEnded" && event.reason === marker);
+      case "submit":
+        return places((event) => event.type === "InstanceCreated");
+      case "retry":
+      case "rerun":
+      case "mend":
+        return places((event) => event.type === "InstanceReopened");
+      default:
+        return undefined;
+    }
+  }
+
+  /** The last event of the turn with that number, in any life of the id. */
+  #placesOfLength(turns: number): number[] {
+    const isLast = (place: number): boolean => {
+      const next = this.#events[place + 1];
+      return next === undefined || next.landed.order !== this.#landed(place).order || next.number === 0;
+    };
+    let count = 0;
+    return this.#events.flatMap(({ number }, place) => {
+      if (number === 0) count = 0;
+      if (!isLast(place)) return [];
+      count++;
+      return count === turns ? [place] : [];
+    });
+  }
+
+  #compare(later: Reading, all: readonly Reading[]): void {
+    for (const earlier of all) {
+      const { answered } = earlier.call;
+      if (answered === undefined || !isBefore(answered, later.call.invoked) || earlier.earliest <= later.latest)
+        continue;
+      const [one, other] = [earlier.call, later.call].map(({ operation, number }) => `${operation}, call ${number},`);
+      this.wrong.push(`${this.#id}: ${other} was answered with what was true before ${one} had been answered`);
+    }
+  }
+
+  #landed(place: number): Moment {
+    return this.#events[place]?.landed ?? { at: Infinity, order: Infinity };
+  }
+}
+
+const codes = { Success: undefined, Failed: "WORKFLOW_FAILED", Terminated: "WORKFLOW_TERMINATED" } as const;
+
+function viewsOf(evidence: Evidence, instance: Parameters<typeof eventsOf>[0]): string[] {
+  const machine = newMachine(evidence.remains, instance);
+  if (machine === undefined) return [];
+  return eventsOf(instance).map(({ event, turnAt }) => {
+    machine.apply(event, turnAt);
+    return digest(viewInstance(machine, () => undefined));
+  });
+}
+
+/** What of an answer depends on the instance's events alone. */
+function digest({ status, pausing, generation, reason, tasks }: InstanceView): string {
+  const shown = tasks.map(({ name, status, attempt, cause }) => `${name} ${status} ${attempt} ${cause ?? ""}`);
+  return [status, pausing, generation, reason ?? "", ...shown].join("\n");
+}
+
+/** A list has everything that was accepted before it was asked for. */
+function checkLists({ calls }: Evidence): string[] {
+  const wrong: string[] = [];
+  for (const { operation, outcome, invoked, value, number } of calls) {
+    if (operation !== "list" || outcome !== "ok") continue;
+    const listed = new Set(value as readonly string[]);
+    for (const call of calls) if (call.operation === "purge") listed.add(call.instanceId ?? "");
+    for (const { operation, outcome, answered, instanceId = "" } of calls) {
+      if (operation !== "submit" || outcome !== "ok" || answered === undefined) continue;
+      if (isBefore(answered, invoked) && !listed.has(instanceId))
+        wrong.push(`list, call ${number}, does not have ${instanceId}, which had been accepted`);
+    }
+  }
+  return wrong;
+}

@@ -1,0 +1,108 @@
+import type { Event } from "../../../src/kernel/event.ts";
+import { type ClientCall, type Evidence, isBefore, type Operation } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+
+/**
+ * What users asked for is done exactly once if they were told so, not at all if they were refused, and at most once if
+ * nobody knows; and it is durable before they hear of it.
+ */
+export const checkRequests: Checker = (evidence) => [
+  ...checkSubmits(evidence),
+  ...checkMarked(evidence, "patch", (event, marker) => event.type === "ContextPatched" && marker in event.patch),
+  ...checkMarked(evidence, "terminate", (event, marker) => event.type === "InstanceEnded" && event.reason === marker),
+  ...checkCounted(evidence, ["pause"], "PauseRequested"),
+  ...checkCounted(evidence, ["resume"], "InstanceResumed"),
+  ...checkCounted(evidence, ["retry", "rerun", "mend", "skip"], "InstanceReopened"),
+  ...checkCounted(evidence, ["add"], "TaskAdded"),
+];
+
+/** Starts are told apart by a marker in their context. All tries of one user share it where the id makes them one. */
+function checkSubmits(evidence: Evidence): string[] {
+  const wrong: string[] = [];
+  const started = new Map<string, InstanceChronicle[]>();
+  for (const instance of chronicleOf(evidence).instances.values()) {
+    const marker = markerOf(instance);
+    if (marker !== undefined) started.set(marker, [...(started.get(marker) ?? []), instance]);
+  }
+  const submits = evidence.calls.filter(({ operation }) => operation === "submit");
+  for (const [marker = "", calls] of Map.groupBy(submits, (call) => call.marker)) {
+    const instances = started.get(marker) ?? [];
+    const accepted = calls.find(({ outcome }) => outcome === "ok");
+    const isRefused = calls.every(({ outcome }) => outcome === "refused");
+    const name = `start ${marker} of ${calls[0]?.instanceId ?? "a new instance"}`;
+    if (instances.length > 1) wrong.push(`${name} was carried out ${instances.length} times`);
+    if (isRefused && instances.length > 0) wrong.push(`${name} was refused and carried out`);
+    if (accepted === undefined) continue;
+    const [instance] = instances;
+    if (instance === undefined) wrong.push(`${name} was accepted and not carried out`);
+    else if (instance.id !== accepted.instanceId) wrong.push(`${name} was answered with id ${accepted.instanceId}`);
+    else if (!isDurableAt(instance.turns[0], accepted)) wrong.push(`${name} was accepted before it was durable`);
+  }
+  return [...wrong, ...checkRefusals(evidence, submits)];
+}
+
+/** Nobody is told that an id is taken before it is durable that it is: a crash would leave it free. */
+function checkRefusals(evidence: Evidence, submits: readonly ClientCall[]): string[] {
+  return submits.flatMap(({ outcome, instanceId = "", answered, code, number }) => {
+    if (outcome !== "refused" || code !== "INSTANCE_EXISTS" || answered === undefined) return [];
+    const lives = chronicleOf(evidence).livesOf(instanceId);
+    const isThere = lives.some(({ turns }) => turns[0] !== undefined && isBefore(turns[0].landed, answered));
+    if (isThere) return [];
+    const what = lives.length > 0 ? "was not durable yet" : "never did";
+    return [`a start, call ${number}, was refused because ${instanceId} exists, which ${what}`];
+  });
+}
+
+function markerOf(instance: InstanceChronicle): string | undefined {
+  const created = instance.turns[0]?.events.find((event) => event.type === "InstanceCreated");
+  const text = created?.parent === undefined ? created?.context["marker"] : undefined;
+  return typeof text === "string" ? (JSON.parse(text) as string) : undefined;
+}
+
+/** Requests whose effect carries the marker of the call. */
+function checkMarked(
+  evidence: Evidence,
+  operation: Operation,
+  isEffect: (event: Event, marker: string) => boolean,
+): string[] {
+  return evidence.calls.flatMap((call) => {
+    const { instanceId = "", marker, outcome } = call;
+    if (call.operation !== operation || marker === undefined) return [];
+    const effects = eventsOfAll(evidence, instanceId).filter(({ event }) => isEffect(event, marker));
+    const name = `${operation} ${marker} of ${instanceId}`;
+    if (effects.length > 1) return [`${name} was carried out ${effects.length} times`];
+    if (outcome === "refused" && effects.length > 0) return [`${name} was refused (${call.code}) and carried out`];
+    if (outcome !== "ok") return [];
+    const [effect] = effects;
+    if (effect === undefined) return [`${name} was answered with success and not carried out`];
+    return isDurableAt(effect, call) ? [] : [`${name} was answered before it was durable`];
+  });
+}
+
+/** Requests whose effects look alike: there are as many of them as were granted, and no more than might have been. */
+function checkCounted(evidence: Evidence, operations: readonly Operation[], type: Event["type"]): string[] {
+  const calls = evidence.calls.filter(({ operation }) => operations.includes(operation));
+  const wrong: string[] = [];
+  for (const instance of chronicleOf(evidence).instances.values()) {
+    if (instance.turns[0]?.events.some((event) => event.type === "InstanceCreated" && event.parent !== undefined))
+      continue;
+    const about = calls.filter(({ instanceId }) => instanceId === instance.id);
+    const granted = about.filter(({ outcome }) => outcome === "ok").length;
+    const possible = about.filter(({ outcome }) => outcome !== "refused").length;
+    const effects = eventsOfAll(evidence, instance.id).filter(({ event }) => event.type === type).length;
+    if (effects < granted || effects > possible) {
+      const asked = `${operations.join(" or ")} was granted ${granted} times, and may have been ${possible} times`;
+      wrong.push(`${instance.id}: ${asked}; it was carried out ${effects} times`);
+    }
+  }
+  return wrong;
+}
+
+function eventsOfAll(evidence: Evidence, id: string): DurableEvent[] {
+  return chronicleOf(evidence).livesOf(id).flatMap(eventsOf);
+}
+
+function isDurableAt(effect: { landed: { at: number; order: number } } | undefined, { answered }: ClientCall): boolean {
+  return effect !== undefined && answered !== undefined && isBefore(effect.landed, answered);
+}

@@ -1,0 +1,256 @@
+import { TaskBuilder } from "../../../src/authoring/task-builder.ts";
+import type { Workflow } from "../../../src/authoring/workflow.ts";
+import { WorkflowBuilder } from "../../../src/authoring/workflow-builder.ts";
+import { defaultTimings } from "../../../src/cluster/timings.ts";
+import { viewInstance } from "../../../src/engine/instance-view.ts";
+import { DagMachine } from "../../../src/kernel/dag/dag-machine.ts";
+import { Graph } from "../../../src/kernel/dag/graph.ts";
+import type { Event, InstanceCreated } from "../../../src/kernel/event.ts";
+import { defaultLimits } from "../../../src/kernel/machine.ts";
+import { hasEnded } from "../../../src/kernel/status.ts";
+import { finishedRow, instanceRow, taskRows } from "../../../src/runtime/turn-rows.ts";
+import { type Changes, noChanges } from "../../../src/stores/store.ts";
+import { attemptName } from "../../recovery/side-effects.ts";
+import { epochMs } from "../clock.ts";
+import {
+  type ClientCall,
+  definitionKey,
+  type Evidence,
+  type InstanceRemains,
+  type JobRun,
+  type LifeRecord,
+  type Moment,
+  type Operation,
+  type Setting,
+} from "../evidence.ts";
+
+type Lists = {
+  -readonly [Part in keyof Omit<Evidence, "setting" | "remains">]: Evidence[Part][number][];
+};
+
+/** Evidence written by hand, as a run would have left it: each method is one thing that happens, one after the other. */
+export class Scene {
+  /** Virtual time of what happens next. */
+  now = 1000;
+  readonly lists: Lists = {
+    scenarios: [],
+    calls: [],
+    runs: [],
+    lives: [],
+    clockSettings: [],
+    commits: [],
+    claims: [],
+    memberships: [],
+    logLines: [],
+    troubles: [],
+  };
+  readonly instances = new Map<number, InstanceRemains>();
+  readonly leftovers: Evidence["remains"]["leftovers"][number][] = [];
+  readonly strayKeys: number[] = [];
+  readonly #setting: Setting;
+  readonly #definitions = new Map<string, ReturnType<Workflow["toJSON"]>>();
+  readonly #machines = new Map<number, DagMachine>();
+  #order = 0;
+  #batch = 0;
+
+  constructor(setting: Partial<Setting> = {}) {
+    this.#setting = {
+      isCluster: false,
+      timings: defaultTimings,
+      poolSize: 4,
+      domains: { red: 1 },
+      maxInterruptions: 3,
+      calmAt: 0,
+      ...setting,
+    };
+  }
+
+  /** For a checker: what happened so far. */
+  get evidence(): Evidence {
+    const { instances, leftovers, strayKeys } = this;
+    const remains = { instances: [...instances.values()], definitions: this.#definitions, leftovers, strayKeys };
+    return { ...this.lists, setting: this.#setting, remains };
+  }
+
+  moment(): Moment {
+    return { at: this.now, order: this.#order++ };
+  }
+
+  life(machine = "m1"): LifeRecord {
+    const life: LifeRecord = {
+      number: this.lists.lives.length + 1,
+      machine,
+      rate: 1,
+      born: this.moment(),
+      up: this.moment(),
+      stopping: undefined,
+      end: undefined,
+      freezes: [],
+      renewals: [],
+    };
+    this.lists.lives.push(life);
+    return life;
+  }
+
+  claim(life: LifeRecord, parts: { owner?: string; epoch?: number; clean?: boolean } = {}): void {
+    const { owner = `owner ${life.number}`, epoch = this.lists.claims.length + 1, clean = true } = parts;
+    const claim = { epoch, batch: this.#batch, lastKey: 0, clean, previousOwner: "" };
+    this.lists.claims.push({ ...this.moment(), life: life.number, shard: 0, owner, claim });
+  }
+
+  /** Under the newest epoch and with the next number, unless it is said otherwise. */
+  commit(life: LifeRecord, changes: Partial<Changes>, parts: { epoch?: number; number?: number } = {}): void {
+    const { epoch = this.lists.claims.length, number = ++this.#batch } = parts;
+    const fences = [{ shard: 0, epoch, number, lastKey: 0, clean: false }];
+    const batch = { fences, changes: { ...noChanges(), ...changes } };
+    this.lists.commits.push({ ...this.moment(), life: life.number, batch });
+  }
+
+  define(workflow: Workflow): { workflow: string; version: string } {
+    this.#definitions.set(definitionKey(workflow.name, workflow.version), workflow.toJSON());
+    return { workflow: workflow.name, version: workflow.version };
+  }
+
+  /** A turn of an instance, with the rows that it leads to; `at` is the time it says. */
+  turn(life: LifeRecord, key: number, events: readonly Event[], at = epochMs + this.now): void {
+    const machine = this.#machine(key, events);
+    for (const event of events) machine.apply(event, at);
+    const before = this.instances.get(key)?.turns ?? [];
+    const firstEvent = before.reduce((sum, turn) => sum + turn.events.length, 0);
+    const row = { instance: key, turn: before.length, firstEvent, at, events: JSON.stringify(events) };
+    const tasks = taskRows(machine, events);
+    const isOver = hasEnded(machine.status);
+    const changes = isOver ? { finished: [finishedRow(machine)] } : { instances: [instanceRow(machine, at, null)] };
+    this.commit(life, { history: [row], tasks, ...changes });
+    const { state, address } = machine;
+    this.instances.set(key, {
+      key,
+      id: address.id,
+      workflow: state.workflow,
+      version: state.version,
+      status: state.status,
+      generation: state.generation,
+      createdAt: state.createdAt,
+      endedAt: state.endedAt ?? null,
+      reason: state.reason ?? null,
+      parked: null,
+      turns: [...before, { ...row, events }],
+      tasks: [],
+    });
+  }
+
+  run(life: LifeRecord, attemptId: string, params: JobRun["params"] = {}): JobRun {
+    const name = attemptName(attemptId);
+    const names = { taskName: `task ${name.task}`, workflow: "solo", job: "step" };
+    const start = this.moment();
+    const run: JobRun = {
+      attemptId,
+      name,
+      ...names,
+      params,
+      life: life.number,
+      start,
+      abort: undefined,
+      end: undefined,
+    };
+    this.lists.runs.push(run);
+    return run;
+  }
+
+  ended(run: JobRun, how: "done" | "failed" | "aborted" = "done"): void {
+    run.end = { ...this.moment(), how };
+  }
+
+  ask(life: LifeRecord, operation: Operation, about: Partial<ClientCall> = {}): ClientCall {
+    const call: ClientCall = {
+      number: this.lists.calls.length + 1,
+      operation,
+      instanceId: "a",
+      life: life.number,
+      marker: undefined,
+      given: {},
+      invoked: this.moment(),
+      answered: undefined,
+      outcome: "pending",
+      code: undefined,
+      value: undefined,
+      ...about,
+    };
+    this.lists.calls.push(call);
+    return call;
+  }
+
+  answer(call: ClientCall, answer: Partial<Pick<ClientCall, "outcome" | "code" | "value">> = {}): void {
+    Object.assign(call, { outcome: "ok", ...answer, answered: this.moment() });
+  }
+
+  /** What a status query would answer now. */
+  view(key: number): ReturnType<typeof viewInstance> {
+    const machine = this.#machines.get(key);
+    if (machine === undefined) throw new Error(`nothing happened to instance ${key} yet`);
+    return viewInstance(machine, () => undefined);
+  }
+
+  #machine(key: number, events: readonly Event[]): DagMachine {
+    const known = this.#machines.get(key);
+    if (known !== undefined) return known;
+    const created = events.find((event) => event.type === "InstanceCreated");
+    const spec = this.#definitions.get(definitionKey(created?.workflow ?? "", created?.version ?? ""));
+    if (spec === undefined) throw new Error("the workflow is to be defined first");
+    const id = String.fromCharCode(96 + key);
+    const machine = new DagMachine(new Graph(spec), id, key, defaultLimits);
+    this.#machines.set(key, machine);
+    return machine;
+  }
+}
+
+/** One task. */
+export const solo: Workflow = new WorkflowBuilder()
+  .withName("solo")
+  .withTask(new TaskBuilder("t").withJobFunction("step", {}).withRetryCount(1))
+  .build();
+
+/** One task, which is a workflow. */
+export const nest: Workflow = new WorkflowBuilder()
+  .withName("nest")
+  .withTask(new TaskBuilder("n").withNestedWorkflow(solo))
+  .build();
+
+export function created(scene: Scene, workflow: Workflow, more: Partial<InstanceCreated> = {}): Event[] {
+  const { workflow: name, version } = scene.define(workflow);
+  const context = { marker: '"s1-0"' };
+  return [
+    {
+      type: "InstanceCreated",
+      workflow: name,
+      version,
+      generation: 1,
+      context,
+      maxConcurrentTasks: 1,
+      trigger: "api",
+      ...more,
+    },
+    { type: "InstanceStarted" },
+    { type: "TasksScheduled", tasks: [0] },
+  ];
+}
+
+export const succeeded: readonly Event[] = [
+  { type: "TaskSucceeded", task: 0, attempt: 1, worker: "m1", startedAt: epochMs + 1000 },
+  { type: "InstanceEnded", status: "Success" },
+];
+
+/** A whole run in which all is well: an instance `a` of one task is submitted, runs and ends. */
+export function goodRun(setting: Partial<Setting> = {}): { scene: Scene; life: LifeRecord; run: JobRun } {
+  const scene = new Scene(setting);
+  const life = scene.life();
+  scene.claim(life);
+  const submit = scene.ask(life, "submit", { marker: "s1-0" });
+  scene.turn(life, 1, created(scene, solo));
+  scene.answer(submit, { value: "a" });
+  const run = scene.run(life, "a:1:0:1");
+  scene.now += 100;
+  scene.ended(run);
+  scene.turn(life, 1, succeeded);
+  return { scene, life, run };
+}

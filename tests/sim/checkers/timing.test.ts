@@ -1,0 +1,70 @@
+import { test } from "node:test";
+import { epochMs } from "../clock.ts";
+import { caught } from "./caught.ts";
+import { created, Scene, solo } from "./scene.ts";
+import { checkTiming } from "./timing.ts";
+
+const failure = { type: "Error", message: "no", retryable: true };
+
+test("a retry that runs early", () => {
+  const { scene, life } = failing({ retryMs: 500 });
+  scene.now += 400;
+  scene.run(life, "a:1:0:2");
+  caught(checkTiming, scene, /a:1:0:2, a retry, ran 98\.0 ms early/);
+});
+
+test("a retry that seems early by as much as clocks differ", () => {
+  const { scene, life } = failing({ retryMs: 500 });
+  scene.lists.clockSettings.push({ ...scene.moment(), machine: "m1", wallOffsetMs: 100 });
+  scene.now += 400;
+  scene.run(life, "a:1:0:2");
+  caught(checkTiming, scene);
+});
+
+test("a retry that is planned too early", () => {
+  const { scene, life } = failing({ retryMs: 500 });
+  const retryAt = epochMs + scene.now + 499;
+  scene.turn(life, 1, [{ type: "TaskFailed", task: 0, attempt: 1, failure, retryAt }]);
+  caught(checkTiming, scene, /a:1:0:1 failed, and its retry was planned 1 ms early/);
+});
+
+test("a turn with a time that no clock has shown", () => {
+  const scene = new Scene();
+  const life = scene.life();
+  scene.turn(life, 1, created(scene, solo), epochMs + scene.now + 5);
+  caught(checkTiming, scene, /a: turn 0 says .*, and its writer's clock had come to/);
+});
+
+test("an attempt that is timed out early", () => {
+  const { scene, life, run } = failing({ timeoutMs: 1000 });
+  run.end = undefined;
+  scene.turn(life, 1, [{ type: "TaskFailed", task: 0, attempt: 1, failure, timedOut: true }]);
+  caught(checkTiming, scene, /a:1:0:1 was timed out early/);
+});
+
+test("an instance that is timed out early", () => {
+  const scene = new Scene();
+  const life = scene.life();
+  const [first, , ...rest] = created(scene, solo);
+  scene.turn(life, 1, [first!, { type: "InstanceStarted", deadline: epochMs + 9000 }, ...rest]);
+  const reason = "the instance did not end within its timeout of 1 s";
+  scene.turn(life, 1, [
+    { type: "TasksStopped", tasks: [0] },
+    { type: "InstanceEnded", status: "Failed", reason },
+  ]);
+  caught(checkTiming, scene, /a was timed out early/);
+});
+
+function failing(params: Record<string, number>): {
+  scene: Scene;
+  life: ReturnType<Scene["life"]>;
+  run: ReturnType<Scene["run"]>;
+} {
+  const scene = new Scene();
+  const life = scene.life();
+  scene.turn(life, 1, created(scene, solo));
+  const run = scene.run(life, "a:1:0:1", params);
+  scene.now += 100;
+  scene.ended(run, "failed");
+  return { scene, life, run };
+}

@@ -1,0 +1,95 @@
+import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
+import { traceOf } from "./attempts.ts";
+import type { Checker } from "./checker.ts";
+import { chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { type Clocks, clocksOf } from "./clocks.ts";
+
+/** Clocks tell whole milliseconds, at both ends of a stretch. */
+const roundingMs = 2;
+
+/**
+ * I5: turns have times that some clock really showed; retries and timeouts are never early. Where the clocks of the
+ * machines differ, or were set, by just so much a wait may seem shorter.
+ */
+export const checkTiming: Checker = (evidence) => {
+  const clocks = clocksOf(evidence);
+  const wrong: string[] = [];
+  for (const instance of chronicleOf(evidence).instances.values()) {
+    wrong.push(...checkTurnTimes(evidence, instance, clocks), ...checkDeadlines(instance));
+  }
+  for (const [, runs] of Map.groupBy(evidence.runs, ({ name }) => `${name.instanceId}:${name.generation}:${name.task}`))
+    wrong.push(...checkRetries(runs, clocks));
+  return [...wrong, ...checkFailures(evidence)];
+};
+
+function checkTurnTimes(evidence: Evidence, instance: InstanceChronicle, clocks: Clocks): string[] {
+  const wrong: string[] = [];
+  let before = 0;
+  for (const { turn, at, landed, life } of instance.turns) {
+    const record = evidence.lives[life - 1];
+    const latest = record === undefined ? Infinity : clocks.latestWall(record.machine, record.born.at, landed.at);
+    if (at > Math.max(before, latest))
+      wrong.push(`${instance.id}: turn ${turn} says ${at}, and its writer's clock had come to ${Math.floor(latest)}`);
+    before = at;
+  }
+  return wrong;
+}
+
+/** Of the attempts at one task, in one generation. */
+function checkRetries(runs: readonly JobRun[], clocks: Clocks): string[] {
+  const wrong: string[] = [];
+  const attempts = [...Map.groupBy(runs, ({ name }) => name.attempt).entries()].sort(([a], [b]) => a - b);
+  for (const [place, [, again]] of attempts.entries()) {
+    const failed = attempts[place - 1]?.[1].findLast(({ end }) => end !== undefined);
+    const [first] = again;
+    const { retryMs, retryFactor } = failed?.params ?? {};
+    if (failed?.end === undefined || first === undefined || typeof retryMs !== "number") continue;
+    const waitMs = retryMs * Number(retryFactor ?? 1) ** (place - 1);
+    const waitedMs = first.start.at - failed.end.at;
+    const leastMs = waitMs - clocks.spread(failed.end.at, first.start.at) - roundingMs;
+    if (waitedMs < leastMs) wrong.push(`${first.attemptId}, a retry, ran ${(leastMs - waitedMs).toFixed(1)} ms early`);
+  }
+  return wrong;
+}
+
+/** What the histories say of failures: retries are planned as late as they should be, timeouts come after their time. */
+function checkFailures(evidence: Evidence): string[] {
+  const wrong: string[] = [];
+  const runs = Map.groupBy(evidence.runs, ({ attemptId }) => attemptId);
+  for (const instance of chronicleOf(evidence).instances.values()) {
+    const retries = new Map<string, number>();
+    for (const { event, landed, turnAt } of eventsOf(instance)) {
+      if (event.type !== "TaskFailed") continue;
+      const generation = traceOf(instance).attempts.get(`${event.task}:${event.attempt}`)?.generation;
+      const task = `${instance.id}:${generation}:${event.task}`;
+      const attemptId = `${task}:${event.attempt}`;
+      const started = (runs.get(attemptId) ?? []).filter(({ start }) => isBefore(start, landed));
+      if (event.timedOut && !started.some((run) => hasRunOut(evidence, run, landed.at)))
+        wrong.push(`${attemptId} was timed out early`);
+      const { retryMs, retryFactor } = started[0]?.params ?? {};
+      if (event.retryAt === undefined || typeof retryMs !== "number") continue;
+      const used = retries.get(task) ?? 0;
+      retries.set(task, used + 1);
+      const earlyMs = retryMs * Number(retryFactor ?? 1) ** used - (event.retryAt - turnAt);
+      if (earlyMs > 0) wrong.push(`${attemptId} failed, and its retry was planned ${earlyMs} ms early`);
+    }
+  }
+  return wrong;
+}
+
+/** It has run for its time, by the clock of its machine. */
+function hasRunOut(evidence: Evidence, { life, start, params }: JobRun, at: number): boolean {
+  const rate = evidence.lives[life - 1]?.rate ?? 1;
+  return (at - start.at) * rate >= Number(params["timeoutMs"]) - roundingMs;
+}
+
+function checkDeadlines(instance: InstanceChronicle): string[] {
+  const wrong: string[] = [];
+  let deadline: number | undefined;
+  for (const { event, turnAt } of eventsOf(instance)) {
+    if (event.type === "InstanceStarted" || event.type === "InstanceReopened") deadline = event.deadline;
+    if (event.type !== "InstanceEnded" || !event.reason?.includes("did not end within its timeout")) continue;
+    if (deadline === undefined || turnAt < deadline) wrong.push(`${instance.id} was timed out early`);
+  }
+  return wrong;
+}

@@ -1,0 +1,105 @@
+import { EngineError } from "../../src/base/error.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import type { Chance } from "./chance.ts";
+import type { ClientCall, Operation } from "./evidence.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { Witness } from "./witness.ts";
+
+/** A process that a client may call. */
+export interface Callee {
+  readonly number: number;
+  readonly engine: Engine;
+  /** Settles when the process is gone, and with it every connection. */
+  readonly died: Promise<void>;
+}
+
+/** What a call is about, for the record. */
+export interface About {
+  readonly instanceId?: string;
+  readonly marker?: string;
+  readonly given?: Readonly<Record<string, unknown>>;
+}
+
+type Act = (engine: Engine, callee: Callee) => unknown;
+
+/**
+ * Users of the cluster: they call any member that is up, write down what they asked and heard, and ask again where a user
+ * would, at another member.
+ */
+export class Client {
+  readonly #scheduler: Scheduler;
+  readonly #witness: Witness;
+  readonly #chance: Chance;
+  readonly #callees: () => readonly Callee[];
+
+  constructor(parts: {
+    scheduler: Scheduler;
+    witness: Witness;
+    chance: Chance;
+    /** Those that are up. */
+    callees: () => readonly Callee[];
+  }) {
+    this.#scheduler = parts.scheduler;
+    this.#witness = parts.witness;
+    this.#chance = parts.chance;
+    this.#callees = parts.callees;
+  }
+
+  get now(): number {
+    return this.#scheduler.now;
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await this.#scheduler.sleep(ms);
+  }
+
+  /** One try. */
+  async call(operation: Operation, about: About, act: Act): Promise<ClientCall> {
+    const callee = await this.#findCallee();
+    const { instanceId, marker, given = {} } = about;
+    const call = this.#witness.invoke({ operation, instanceId, marker, given, life: callee.number });
+    try {
+      // Nobody answers for the dead.
+      const dead = Symbol("dead");
+      const value = await Promise.race([this.#act(act, callee), callee.died.then(() => dead)]);
+      if (value === dead) this.#witness.answer(call, { outcome: "unknown", code: undefined, value: undefined });
+      else this.#witness.answer(call, { outcome: "ok", code: undefined, value });
+    } catch (error) {
+      this.#fail(call, error);
+    }
+    return call;
+  }
+
+  /** Again and again, until it is done or refused. */
+  async insist(operation: Operation, about: () => About, act: (about: About) => Act): Promise<ClientCall> {
+    for (;;) {
+      const now = about();
+      const call = await this.call(operation, now, act(now));
+      if (call.outcome !== "unknown") return call;
+      await this.sleep(this.#chance.within(20, 600));
+    }
+  }
+
+  async #act(act: Act, callee: Callee): Promise<unknown> {
+    return await act(callee.engine, callee);
+  }
+
+  /** The engine says by its code whether a call was refused, or may or may not have been carried out. */
+  #fail(call: ClientCall, error: unknown): void {
+    if (!(error instanceof EngineError)) {
+      this.#witness.trouble(`${call.operation} ${call.instanceId} was answered with ${String(error)}`);
+      this.#witness.answer(call, { outcome: "unknown", code: undefined, value: undefined });
+      return;
+    }
+    const outcome = error.retryable || error.code === "ENGINE_STATE" ? "unknown" : "refused";
+    this.#witness.answer(call, { outcome, code: error.code, value: error.message });
+  }
+
+  async #findCallee(): Promise<Callee> {
+    for (;;) {
+      const callees = this.#callees();
+      if (callees.length > 0) return this.#chance.pick(callees);
+      await this.sleep(this.#chance.within(20, 400));
+    }
+  }
+}

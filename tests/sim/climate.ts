@@ -1,0 +1,193 @@
+import { type ClusterTimings, defaultTimings } from "../../src/cluster/timings.ts";
+import type { Chance } from "./chance.ts";
+import { calmNetwork, type NetworkWeather } from "./network.ts";
+import { calmStore, type StoreWeather } from "./store.ts";
+
+/** What may befall a run from one moment to the next. */
+export type FaultKind =
+  | "crash"
+  /** In the middle of a call to the store, or between two promises. */
+  | "crash-at-call"
+  | "crash-at-event"
+  /** In good order, to come back later. */
+  | "leave"
+  /** The process stands still and goes on: before the others give it up, or after. */
+  | "freeze"
+  | "long-freeze"
+  /** Like a freeze, with a monotonic clock that stands still too. */
+  | "suspend"
+  /** Of one machine from the store. */
+  | "cut-store"
+  | "slow-store"
+  | "failing-store"
+  /** Between machines, both ways or one way. */
+  | "partition"
+  | "one-way"
+  | "lossy-network"
+  | "clock-jump";
+
+/** What a run is like: which faults there are, how many, and of what the machines are made. */
+export interface Climate {
+  /** What is worse here than elsewhere. */
+  readonly name: string;
+  readonly memberCount: number;
+  readonly storeKind: "memory" | "sqlite";
+  readonly hasBus: boolean;
+  readonly timings: ClusterTimings;
+  /** The faults go on for so long. */
+  readonly spanMs: number;
+  readonly faultEveryMs: number;
+  readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  readonly store: StoreWeather;
+  readonly network: NetworkWeather;
+  /** A process that crashed is started again after about so long. */
+  readonly downMs: number;
+  /** Wall clocks are wrong by up to so much, and jump by up to so much. */
+  readonly wallSkewMs: number;
+  readonly wallJumpMs: number;
+  /** Monotonic clocks run up to so much too fast or too slow. */
+  readonly drift: number;
+}
+
+export type ClimateName =
+  | "mild"
+  | "crashes"
+  | "freezes"
+  | "store"
+  | "network"
+  | "clocks"
+  | "comings-and-goings"
+  | "everything";
+
+/** A little of everything, so that the worst of a climate never comes alone. */
+const everywhere: Readonly<Partial<Record<FaultKind, number>>> = {
+  crash: 1,
+  "crash-at-call": 1,
+  "crash-at-event": 1,
+  leave: 1,
+  freeze: 1,
+  "slow-store": 1,
+  "failing-store": 1,
+};
+
+const betweenMembers: Readonly<Partial<Record<FaultKind, number>>> = {
+  "long-freeze": 0.5,
+  suspend: 0.3,
+  "cut-store": 0.5,
+  partition: 0.5,
+  "one-way": 0.5,
+  "lossy-network": 0.5,
+};
+
+const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, number>>>>> = {
+  mild: {},
+  crashes: { crash: 10, "crash-at-call": 10, "crash-at-event": 10 },
+  freezes: { freeze: 10, "long-freeze": 10, suspend: 6 },
+  store: { "cut-store": 8, "slow-store": 8, "failing-store": 8, "crash-at-call": 3 },
+  network: { partition: 8, "one-way": 8, "lossy-network": 8, "cut-store": 3 },
+  clocks: { "clock-jump": 12, suspend: 4 },
+  "comings-and-goings": { leave: 12, crash: 3 },
+  everything: {
+    crash: 3,
+    "crash-at-call": 3,
+    "crash-at-event": 3,
+    leave: 3,
+    freeze: 3,
+    "long-freeze": 3,
+    suspend: 2,
+    "cut-store": 3,
+    "slow-store": 3,
+    "failing-store": 3,
+    partition: 3,
+    "one-way": 3,
+    "lossy-network": 3,
+    "clock-jump": 3,
+  },
+};
+
+const names = Object.keys(worse) as readonly ClimateName[];
+
+/** Of a process alone; the rest is for several. */
+const forOne: readonly FaultKind[] = [
+  "crash",
+  "crash-at-call",
+  "crash-at-event",
+  "leave",
+  "freeze",
+  "suspend",
+  "cut-store",
+  "slow-store",
+  "failing-store",
+  "clock-jump",
+];
+
+/** Members are more patient than any run should have to be: most runs have them five times quicker. */
+const quickTimings: ClusterTimings = {
+  beatMs: 500,
+  suspectMs: 2000,
+  lostMs: 6000,
+  pollMs: 1000,
+  pollWithoutBusMs: 200,
+  callMs: 12_000,
+  workerBeatMs: 2000,
+  workerLostMs: 12_000,
+  rebalanceMs: 300,
+};
+
+export function drawClimate(chance: Chance, options: { memberCount: number | undefined; name?: ClimateName }): Climate {
+  const name = options.name ?? chance.pick(names);
+  const isCluster = options.memberCount !== undefined;
+  const isStormy = chance.isLucky(0.3);
+  const isBadAt = (part: ClimateName): boolean => name === part || name === "everything";
+  return {
+    name: isStormy ? `${name}, stormy` : name,
+    memberCount: options.memberCount ?? 1,
+    storeKind: chance.isLucky(0.5) ? "memory" : "sqlite",
+    hasBus: isCluster && chance.isLucky(0.8),
+    timings: chance.isLucky(0.1) ? defaultTimings : quickTimings,
+    spanMs: chance.within(10_000, isCluster ? 60_000 : 40_000),
+    faultEveryMs: name === "mild" ? 12_000 : isStormy ? chance.within(300, 1000) : chance.within(1000, 6000),
+    faults: faultsOf(name, { isCluster, withSuspends: chance.isLucky(0.5) }),
+    store: isBadAt("store") ? roughStore(chance, isCluster) : { ...calmStore, delayMs: chance.within(0.2, 4) },
+    network: isBadAt("network") ? roughNetwork(chance) : { ...calmNetwork, delayMs: chance.within(0.2, 3) },
+    downMs: chance.pick([100, 800, 5000]),
+    wallSkewMs: isBadAt("clocks") ? chance.pick([50, 2000, 60_000]) : chance.pick([0, 20]),
+    wallJumpMs: isBadAt("clocks") ? chance.pick([500, 30_000, 120_000]) : 200,
+    drift: isBadAt("clocks") || chance.isLucky(0.3) ? 0.05 : 0,
+  };
+}
+
+/**
+ * A machine whose clock is set back while it is suspended cannot know that time has passed: a run has the one or the
+ * other.
+ */
+function faultsOf(
+  name: ClimateName,
+  { isCluster, withSuspends }: { isCluster: boolean; withSuspends: boolean },
+): Partial<Record<FaultKind, number>> {
+  const between = isCluster && name !== "mild" ? betweenMembers : {};
+  const faults: Partial<Record<FaultKind, number>> = { ...everywhere, ...between, ...worse[name] };
+  if (!withSuspends) delete faults.suspend;
+  if (isCluster) return faults;
+  return Object.fromEntries(Object.entries(faults).filter(([kind]) => forOne.includes(kind as FaultKind)));
+}
+
+/** Each call fails in its own way now and then, on top of the hours in which many do. */
+function roughStore(chance: Chance, isServer: boolean): StoreWeather {
+  return {
+    delayMs: chance.within(0.5, 15),
+    slowness: chance.within(0, 0.1),
+    failing: chance.within(0, 0.08),
+    lying: chance.within(0, 0.08),
+    lagging: isServer ? chance.within(0, 0.05) : 0,
+  };
+}
+
+function roughNetwork(chance: Chance): NetworkWeather {
+  return {
+    delayMs: chance.within(0.5, 20),
+    loss: chance.within(0, 0.2),
+    doubling: chance.within(0, 0.2),
+    straying: chance.within(0, 0.2),
+  };
+}

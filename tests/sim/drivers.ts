@@ -1,0 +1,290 @@
+import { TaskBuilder } from "../../src/authoring/task-builder.ts";
+import type { InstanceView } from "../../src/engine/instance-view.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import { hasEnded } from "../../src/kernel/status.ts";
+import type { Chance } from "./chance.ts";
+import type { About, Client } from "./client.ts";
+import type { ClientCall } from "./evidence.ts";
+import type { Errand } from "./shapes.ts";
+import type { Act, Resize, Scenario } from "./workload.ts";
+
+/** Plays one scenario from the first submit to the last answer, however often it has to ask. */
+export class Driver {
+  readonly #client: Client;
+  readonly #chance: Chance;
+  readonly #scenario: Scenario;
+  /** Somebody wants it to be paused: it is not to be resumed yet. */
+  #pauses = 0;
+  #marks = 0;
+
+  constructor(scenario: Scenario, client: Client, chance: Chance) {
+    this.#scenario = scenario;
+    this.#client = client;
+    this.#chance = chance;
+  }
+
+  async play(): Promise<void> {
+    const { submitAt, afterlife } = this.#scenario;
+    await this.#client.sleep(submitAt);
+    const [id] = await Promise.all([this.#submit(), this.#double()]);
+    await this.#follow(id);
+    if (afterlife === "purged") return await this.#purge(id);
+    if (afterlife === "reused") await this.#submitAs(id, true);
+    if (afterlife === "rerun") await this.#rerun(id);
+    if (afterlife !== "none") await this.#follow(id);
+  }
+
+  async #rerun(id: string): Promise<void> {
+    const [first] = this.#scenario.workflow.tasks.values();
+    await this.#client.insist(
+      "rerun",
+      () => ({ instanceId: id, marker: this.marker() }),
+      () => (engine) => engine.rerunWorkflowInstance(id, first?.name ?? ""),
+    );
+  }
+
+  async #purge(id: string): Promise<void> {
+    await this.#client.insist(
+      "purge",
+      () => ({ instanceId: id }),
+      () => (engine) => engine.purgeWorkflowInstances({ instanceId: id }),
+    );
+  }
+
+  async #follow(id: string): Promise<void> {
+    const acts = this.#scenario.acts.map((act) => this.#act(id, act));
+    await this.#run(id);
+    await Promise.all(acts);
+  }
+
+  async #run(id: string): Promise<void> {
+    const { errand } = this.#scenario;
+    if (errand !== undefined) await errands[errand](this, id);
+    // One waits for the end, another looks now and then: it may be paused by a request whose answer was lost.
+    const end = this.awaitEnd(id);
+    await this.untilEnded(id);
+    await end;
+  }
+
+  /** Gives back its id. */
+  async #submit(): Promise<string> {
+    const { instanceId } = this.#scenario;
+    if (instanceId !== undefined) return await this.#submitAs(instanceId, false);
+    const call = await this.#client.insist(
+      "submit",
+      () => ({ marker: this.marker() }),
+      (about) => (engine) => this.#start(engine, about, {}),
+    );
+    call.instanceId = String(call.value);
+    return call.instanceId;
+  }
+
+  /** The id makes all tries one, but where a finished instance may be followed by another: then each is one of its own. */
+  async #submitAs(instanceId: string, reuse: boolean): Promise<string> {
+    const first = this.marker();
+    await this.#client.insist(
+      "submit",
+      () => ({ instanceId, marker: reuse ? this.marker() : first, given: { reuse } }),
+      (about) => (engine) => this.#start(engine, about, { instanceId, reuse }),
+    );
+    return instanceId;
+  }
+
+  /** A second user has the same idea: one of the two is refused. */
+  async #double(): Promise<void> {
+    const { instanceId, acts } = this.#scenario;
+    const act = acts.find(({ what }) => what === "double");
+    if (act === undefined || instanceId === undefined) return;
+    await this.#client.sleep(act.afterMs);
+    await this.#submitAs(instanceId, false);
+  }
+
+  async #start(engine: Engine, { marker }: About, options: { instanceId?: string; reuse?: boolean }): Promise<string> {
+    const { workflow, params, maxConcurrentTasks } = this.#scenario;
+    const run = await engine.submitWorkflow(workflow, {
+      ...options,
+      params: { ...params, marker },
+      ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
+    });
+    return run.instanceId;
+  }
+
+  async #act(id: string, act: Act): Promise<void> {
+    await this.#client.sleep(act.afterMs);
+    switch (act.what) {
+      case "look":
+        return void (await this.look(id));
+      case "list":
+        return void (await this.#client.call("list", {}, (engine) => listIds(engine)));
+      case "history":
+        return void (await this.#client.call("history", { instanceId: id }, (engine) => historyOf(engine, id)));
+      case "breakpoint":
+        return void (await this.breakpoint(id));
+      case "await":
+        return void (await this.awaitEnd(id));
+      case "patch":
+        return void (await this.patch(id));
+      case "pause":
+        return await this.#pause(id, act.forMs);
+      case "terminate":
+        return await this.#terminate(id);
+      case "double":
+    }
+  }
+
+  async #pause(id: string, forMs: number): Promise<void> {
+    this.#pauses++;
+    const about = { instanceId: id, marker: this.marker() };
+    const call = await this.#client.call("pause", about, (engine) => engine.pauseWorkflowInstance(id));
+    if (call.outcome !== "refused") {
+      await this.#client.sleep(forMs);
+      await this.#resume(id);
+    }
+    this.#pauses--;
+  }
+
+  async #resume(id: string): Promise<void> {
+    await this.#client.insist(
+      "resume",
+      () => ({ instanceId: id, marker: this.marker() }),
+      () => (engine) => engine.resumeWorkflowInstance(id),
+    );
+  }
+
+  async #terminate(id: string): Promise<void> {
+    const marker = this.marker();
+    const about = { instanceId: id, marker };
+    await this.#client.call("terminate", about, (engine) => engine.terminateWorkflowInstance(id, marker));
+  }
+
+  // What errands need
+
+  /** A new one with every use. */
+  marker(): string {
+    return `s${this.#scenario.number}-${this.#marks++}`;
+  }
+
+  async sleep(meanMs: number): Promise<void> {
+    await this.#client.sleep(this.#chance.waitMs(meanMs));
+  }
+
+  async awaitEnd(id: string): Promise<ClientCall> {
+    return await this.#client.insist(
+      "await",
+      () => ({ instanceId: id }),
+      () => (engine) => engine.awaitWorkflowInstance(id),
+    );
+  }
+
+  async look(id: string): Promise<InstanceView | undefined> {
+    const call = await this.#client.call("status", { instanceId: id }, (engine) =>
+      engine.getWorkflowInstanceStatus(id),
+    );
+    return call.outcome === "ok" ? (call.value as InstanceView) : undefined;
+  }
+
+  async breakpoint(id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const call = await this.#client.call("breakpoint", { instanceId: id }, async (engine) => {
+      const { status, context } = await engine.getWorkflowInstanceBreakpoint(id);
+      return { status, context };
+    });
+    return call.outcome === "ok" ? (call.value as { context: Record<string, unknown> }).context : undefined;
+  }
+
+  async untilEnded(id: string): Promise<InstanceView> {
+    for (;;) {
+      const view = await this.look(id);
+      if (view !== undefined && hasEnded(view.status)) return view;
+      if (view !== undefined && (view.status === "Paused" || view.pausing) && this.#pauses === 0)
+        await this.#resume(id);
+      await this.sleep(3000);
+    }
+  }
+
+  async patch(id: string, more: Readonly<Record<string, unknown>> = {}): Promise<ClientCall> {
+    return await this.#client.insist(
+      "patch",
+      () => ({ instanceId: id, marker: this.marker() }),
+      ({ marker = "" }) =>
+        (engine) =>
+          engine.updateContext(id, { [marker]: 1, ...more }),
+    );
+  }
+
+  async retry(id: string): Promise<void> {
+    const about = { instanceId: id, marker: this.marker() };
+    await this.#client.call("retry", about, (engine) => engine.retryWorkflowInstance(id));
+  }
+
+  async mend(id: string): Promise<void> {
+    const about = { instanceId: id, marker: this.marker() };
+    await this.#client.call("mend", about, (engine) => engine.succeedTask(id, "bad", { sum: 70 }));
+  }
+
+  async add(id: string): Promise<void> {
+    const about = { instanceId: id, marker: this.marker() };
+    const extra = new TaskBuilder("extra").withJobFunction("step", { ms: 5, value: 1 }).build();
+    await this.#client.call("add", about, (engine) => engine.addSubTask(id, extra, "wait"));
+  }
+}
+
+/** Whoever runs an errand looks first what has been done: a call whose answer was lost may have been carried out. */
+const errands: Readonly<Record<Errand, (driver: Driver, id: string) => Promise<void>>> = {
+  async retry(driver, id) {
+    for (let view = await driver.untilEnded(id); isFirstFailure(view); view = await driver.untilEnded(id))
+      await driver.retry(id);
+  },
+
+  async mend(driver, id) {
+    for (let view = await driver.untilEnded(id); isFirstFailure(view); view = await driver.untilEnded(id))
+      await driver.mend(id);
+  },
+
+  "patch-external": patchExternal,
+
+  async add(driver, id) {
+    await driver.sleep(500);
+    for (let view = await driver.look(id); !hasExtra(view); view = await driver.look(id)) {
+      if (view !== undefined) await driver.add(id);
+      await driver.sleep(300);
+    }
+    await patchExternal(driver, id);
+  },
+};
+
+async function patchExternal(driver: Driver, id: string): Promise<void> {
+  await driver.sleep(1000);
+  await driver.patch(id, { external: 42 });
+}
+
+function isFirstFailure(view: InstanceView): boolean {
+  return view.status === "Failed" && view.generation === 1;
+}
+
+/** It is there, or can no longer be added. */
+function hasExtra(view: InstanceView | undefined): boolean {
+  if (view === undefined) return false;
+  return hasEnded(view.status) || view.tasks.some(({ name }) => name === "extra");
+}
+
+/** Changes the sizes of domains as the workload says. In one process a size is forgotten with it. */
+export async function playResizes(resizes: readonly Resize[], client: Client): Promise<void> {
+  await Promise.all(
+    resizes.map(async ({ at, domain, size }) => {
+      await client.sleep(at);
+      await client.call("resize", { given: { domain, size } }, (engine) =>
+        engine.executor.setDomainPoolSize(domain, size),
+      );
+    }),
+  );
+}
+
+async function listIds(engine: Engine): Promise<string[]> {
+  const found = await engine.listWorkflowInstances({ limit: 1000 });
+  return found.map(({ id }) => id);
+}
+
+async function historyOf(engine: Engine, id: string): Promise<number[]> {
+  const turns = await engine.getWorkflowInstanceHistory(id);
+  return turns.map(({ turn }) => turn);
+}

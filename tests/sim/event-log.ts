@@ -1,0 +1,78 @@
+import { hostname } from "node:os";
+
+/** An engine alone writes its address into histories; builders give tasks and workflows ids that are new each time. */
+const ownAddress = `${hostname()}:${process.pid}`;
+const randomIds = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g;
+
+/** One line of the log: when, who, what. */
+interface Line {
+  readonly at: number;
+  readonly text: string;
+}
+
+/**
+ * All that happens in a run, in order, and a hash of it: two runs with the same hash were the same run. Scheduler events
+ * are hashed and not kept, because there are too many of them to read.
+ */
+export class EventLog {
+  #high = 0x9e3779b9;
+  #low = 0x85ebca6b;
+  readonly #lines: Line[] = [];
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** `details` are hashed and not kept. */
+  note(text: string, details = ""): void {
+    const at = this.#now();
+    this.#lines.push({ at, text });
+    this.mix(at);
+    this.#mixText(repeatable(text));
+    if (details !== "") this.#mixText(repeatable(details));
+  }
+
+  /** Takes a number into the hash. */
+  mix(value: number): void {
+    const whole = Math.floor(value);
+    this.#mixWord(whole | 0);
+    this.#mixWord(((value - whole) * 0x40000000) | 0);
+  }
+
+  get hash(): string {
+    const hex = (word: number): string => (word >>> 0).toString(16).padStart(8, "0");
+    return hex(this.#high) + hex(this.#low);
+  }
+
+  /** The last lines, or all, oldest first. */
+  lines(count = Infinity): string[] {
+    return this.#lines
+      .slice(-Math.min(count, this.#lines.length))
+      .map(({ at, text }) => `${at.toFixed(2).padStart(10)}  ${text}`);
+  }
+
+  #mixText(text: string): void {
+    let high = this.#high;
+    let low = this.#low;
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      low = Math.imul(low ^ unit, 0x01000193);
+      high = Math.imul(high ^ unit ^ (low >>> 13), 0x5bd1e995);
+    }
+    this.#high = high;
+    this.#low = low;
+    this.#mixWord(text.length);
+  }
+
+  #mixWord(word: number): void {
+    this.#low = Math.imul(this.#low ^ word ^ (this.#low >>> 15), 0x2c1b3c6d);
+    this.#high = Math.imul(this.#high ^ this.#low ^ (this.#high >>> 13), 0x297a2d39);
+  }
+}
+
+/** The same text for the same run, whichever process it was made in. */
+function repeatable(text: string): string {
+  const named = text.includes(ownAddress) ? text.replaceAll(ownAddress, "here") : text;
+  return named.length < 36 ? named : named.replaceAll(randomIds, "");
+}

@@ -1,0 +1,184 @@
+import type { ErrorCode } from "../../src/base/error.ts";
+import type { LogFields } from "../../src/base/logger.ts";
+import type { ClusterTimings } from "../../src/cluster/timings.ts";
+import type { Event } from "../../src/kernel/event.ts";
+import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type {
+  Batch,
+  HistoryRow,
+  InstanceSummary,
+  MailRow,
+  OutboxRow,
+  ShardClaim,
+  TaskRow,
+} from "../../src/stores/store.ts";
+import type { AttemptName } from "../recovery/side-effects.ts";
+import type { Scenario } from "./workload.ts";
+
+/**
+ * What is known after a run, and all that checkers may look at: what clients were told, what jobs did, what the store
+ * took, when processes came and went. Nothing of it is the engine's own opinion, but for the answers it gave.
+ */
+export interface Evidence {
+  readonly setting: Setting;
+  readonly scenarios: readonly Scenario[];
+  readonly calls: readonly ClientCall[];
+  readonly runs: readonly JobRun[];
+  readonly lives: readonly LifeRecord[];
+  readonly clockSettings: readonly ClockSetting[];
+  readonly commits: readonly CommitRecord[];
+  readonly claims: readonly ClaimRecord[];
+  readonly memberships: readonly MembershipRecord[];
+  readonly logLines: readonly LogLine[];
+  /** What went wrong in the run itself: errors that nobody caught, phases that did not end. */
+  readonly troubles: readonly string[];
+  readonly remains: Remains;
+}
+
+/** How the run was set up. */
+export interface Setting {
+  readonly isCluster: boolean;
+  readonly timings: ClusterTimings;
+  readonly poolSize: number;
+  readonly domains: Readonly<Record<string, number>>;
+  readonly maxInterruptions: number;
+  /** The faults end here. */
+  readonly calmAt: number;
+}
+
+/** Virtual time, and a number that tells before and after where times are equal. */
+export interface Moment {
+  readonly at: number;
+  readonly order: number;
+}
+
+/** One process: from its start to its crash or stop. */
+export interface LifeRecord {
+  /** From 1. */
+  readonly number: number;
+  readonly machine: string;
+  /** Of its monotonic clock. */
+  readonly rate: number;
+  readonly born: Moment;
+  up: Moment | undefined;
+  /** Asked to stop in good order. */
+  stopping: Moment | undefined;
+  end: (Moment & { readonly how: "crashed" | "stopped" | "gave up" }) | undefined;
+  readonly freezes: { readonly from: Moment; to: Moment | undefined; readonly kind: "stopped" | "suspended" }[];
+  /** Renewals of its lease that succeeded: when they were sent, and when it knew. */
+  readonly renewals: { readonly member: string; readonly sentAt: number; readonly knownAt: number }[];
+}
+
+/** From now on the machine's wall clock is ahead of the true time by so much. */
+export interface ClockSetting extends Moment {
+  readonly machine: string;
+  readonly wallOffsetMs: number;
+}
+
+export type Operation =
+  | "submit"
+  | "status"
+  | "breakpoint"
+  | "history"
+  | "list"
+  | "await"
+  | "pause"
+  | "resume"
+  | "terminate"
+  | "retry"
+  | "rerun"
+  | "mend"
+  | "skip"
+  | "patch"
+  | "params"
+  | "add"
+  | "purge"
+  | "resize";
+
+/** One call of a client to one life's engine, and what came back. */
+export interface ClientCall {
+  readonly number: number;
+  readonly operation: Operation;
+  /** Of a start under an id that the engine makes: known when it is answered. */
+  instanceId: string | undefined;
+  readonly life: number;
+  /** Something that only this call brings along, and that is found again wherever its effect is. */
+  readonly marker: string | undefined;
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly invoked: Moment;
+  answered: Moment | undefined;
+  /** `unknown`: it may have been carried out, once. `refused`: it was not. */
+  outcome: "pending" | "ok" | "refused" | "unknown";
+  code: ErrorCode | undefined;
+  value: unknown;
+}
+
+/** One call of a job, on one life. */
+export interface JobRun {
+  readonly attemptId: string;
+  readonly name: AttemptName;
+  readonly taskName: string;
+  readonly workflow: string;
+  readonly job: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly life: number;
+  readonly start: Moment;
+  /** It got the signal. */
+  abort: Moment | undefined;
+  end: (Moment & { readonly how: "done" | "failed" | "aborted" }) | undefined;
+}
+
+/** A batch that the store took, at the moment it did; one that had landed before may stand here again. */
+export interface CommitRecord extends Moment {
+  readonly life: number;
+  readonly batch: Batch;
+}
+
+export interface ClaimRecord extends Moment {
+  readonly life: number;
+  readonly shard: number;
+  readonly owner: string;
+  readonly claim: ShardClaim;
+}
+
+export interface MembershipRecord extends Moment {
+  readonly life: number;
+  readonly what: "joined" | "left" | "removed";
+  readonly member: string;
+}
+
+export interface LogLine extends Moment {
+  readonly life: number;
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly fields: LogFields;
+  readonly message: string;
+}
+
+/** What the store holds when all is over. */
+export interface Remains {
+  readonly instances: readonly InstanceRemains[];
+  /** By `definitionKey`. */
+  readonly definitions: ReadonlyMap<string, DagSpec>;
+  /** Letters and mail that nobody had read a good while after the work was done, and all members still there. */
+  readonly leftovers: readonly (OutboxRow | MailRow)[];
+  /** Keys of no instance that history or task rows have. */
+  readonly strayKeys: readonly number[];
+}
+
+export interface InstanceRemains extends InstanceSummary {
+  readonly turns: readonly Turn[];
+  readonly tasks: readonly TaskRow[];
+}
+
+export interface Turn extends Omit<HistoryRow, "events"> {
+  readonly events: readonly Event[];
+}
+
+export function definitionKey(workflow: string, version: string): string {
+  return `${version} ${workflow}`;
+}
+
+/** Whether the first was before the second. */
+export function isBefore(first: Moment, second: Moment): boolean {
+  return first.order < second.order;
+}

@@ -1,0 +1,70 @@
+import { Chance } from "./chance.ts";
+import { checkers } from "./checkers/all.ts";
+import type { Mutation } from "./mutations.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+/** What came of a seed. */
+export interface Outcome {
+  readonly seed: number;
+  /** Two runs with the same hash were the same run. */
+  readonly hash: string;
+  /** What the checkers found, each with the checker's name before it. */
+  readonly violations: readonly string[];
+  /** What kind of run it was, in a few words. */
+  readonly about: string;
+  readonly events: number;
+  readonly virtualMs: number;
+  /** All that happened, oldest first; or only the last of it. */
+  readonly log: (lines?: number) => string[];
+}
+
+/** What a seed leaves open, and whoever runs it may say. */
+export type SeedOptions = Omit<WorldOptions, "seed" | "memberCount"> & {
+  /** So many members of a cluster, or one engine alone. By default the seed says. */
+  readonly members?: number | "alone" | undefined;
+};
+
+/** Runs one seed from beginning to end, and checks what it left. */
+export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcome> {
+  const { members = drawMembers(seed), ...rest } = options;
+  const memberCount = members === "alone" ? undefined : members;
+  const uninstall = options.mutation?.install?.();
+  try {
+    const world = new World({ ...rest, seed, memberCount });
+    const evidence = await world.run();
+    const { climate, scheduler, log } = world;
+    return {
+      seed,
+      hash: log.hash,
+      violations: Object.entries(checkers).flatMap(([name, check]) =>
+        check(evidence).map((what) => `${name}: ${what}`),
+      ),
+      about: `${memberCount === undefined ? "alone" : `${memberCount} members`}, ${climate.name}, ${climate.storeKind}`,
+      events: scheduler.happened,
+      virtualMs: scheduler.now,
+      log: (lines) => log.lines(lines),
+    };
+  } finally {
+    uninstall?.();
+  }
+}
+
+/** A cluster of one is a cluster; most have three. */
+function drawMembers(seed: number): number | "alone" {
+  return new Chance(seed).fork("members").pick(["alone", "alone", 1, 2, 3, 3, 3, 4, 5]);
+}
+
+/** The first seed that shows the mutation, and what it showed; undefined if none of them does. */
+export async function firstToCatch(
+  mutation: Mutation,
+  seeds: Iterable<number>,
+  options: SeedOptions = {},
+): Promise<Outcome | undefined> {
+  for (const seed of seeds) {
+    const members = options.members ?? drawMembers(seed);
+    if (mutation.needsCluster && members === "alone") continue;
+    const outcome = await runSeed(seed, { ...options, members, mutation });
+    if (outcome.violations.length > 0) return outcome;
+  }
+  return undefined;
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { firstToCatch } from "./main.ts";
+import { findMutation, mutations } from "./mutations.ts";
+
+/** Those that hardly any run survives; the others are for `npm run sim -- --mutations`. */
+for (const name of ["hasty-store", "fast-clock", "endless-domains"]) {
+  test(`the simulator finds the bug ${name}`, async () => {
+    const mutation = findMutation(name);
+    const seeds = Array.from({ length: 30 }, (_, i) => i + 1);
+    const outcome = await firstToCatch(mutation, seeds, { members: "alone" });
+    assert.ok(outcome, mutation.about);
+  });
+}
+
+test("no two bugs have one name", () => {
+  assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);
+  assert.throws(() => findMutation("none"), /no mutation is called none; there are: hasty-store/);
+});

@@ -1,0 +1,62 @@
+import type { Event } from "../../src/kernel/event.ts";
+import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { InstanceSummary, Store } from "../../src/stores/store.ts";
+import { type CommitRecord, definitionKey, type InstanceRemains, type Remains } from "./evidence.ts";
+
+/** More than any run leaves. */
+const rowsMax = 1_000_000;
+
+/** Reads what the store holds when all is over. */
+export async function readRemains(store: Store, commits: readonly CommitRecord[]): Promise<Omit<Remains, "leftovers">> {
+  const summaries = await store.listInstances({ limit: rowsMax });
+  return {
+    instances: await Promise.all(summaries.map((summary) => readInstance(store, summary))),
+    definitions: await readDefinitions(store, [...summaries, ...everWritten(commits)]),
+    strayKeys: await findStrayKeys(store, summaries, commits),
+  };
+}
+
+async function readInstance(store: Store, summary: InstanceSummary): Promise<InstanceRemains> {
+  const history = await store.loadHistory([summary.key]);
+  const turns = history.map((row) => ({ ...row, events: JSON.parse(row.events) as Event[] }));
+  return { ...summary, turns, tasks: await store.readTasks(summary.key) };
+}
+
+/** Instances that may have been purged since. */
+function everWritten(commits: readonly CommitRecord[]): Pick<InstanceSummary, "workflow" | "version">[] {
+  return commits.flatMap(({ batch }) => [...batch.changes.instances, ...batch.changes.finished]);
+}
+
+async function readDefinitions(
+  store: Store,
+  instances: readonly Pick<InstanceSummary, "workflow" | "version">[],
+): Promise<Map<string, DagSpec>> {
+  const definitions = new Map<string, DagSpec>();
+  for (const { workflow, version } of instances) {
+    const key = definitionKey(workflow, version);
+    if (definitions.has(key)) continue;
+    const row = await store.loadDefinition(workflow, version);
+    if (row !== undefined) definitions.set(key, JSON.parse(row.spec) as DagSpec);
+  }
+  return definitions;
+}
+
+/** Whatever was ever written must belong to an instance that is still there, or be gone. */
+async function findStrayKeys(
+  store: Store,
+  summaries: readonly InstanceSummary[],
+  commits: readonly CommitRecord[],
+): Promise<number[]> {
+  const written = new Set<number>();
+  for (const { batch } of commits) {
+    const { history, tasks, payloads } = batch.changes;
+    for (const { instance } of [...history, ...tasks, ...payloads]) written.add(instance);
+  }
+  for (const { key } of summaries) written.delete(key);
+  const strays: number[] = [];
+  for (const key of written) {
+    const history = await store.loadHistory([key]);
+    if (history.length + (await store.readTasks(key)).length > 0) strays.push(key);
+  }
+  return strays;
+}

@@ -1,0 +1,359 @@
+import { TaskBuilder } from "../../src/authoring/task-builder.ts";
+import type { Workflow } from "../../src/authoring/workflow.ts";
+import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
+import type { EndStatus } from "../../src/kernel/status.ts";
+import type { Chance } from "./chance.ts";
+import { bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";
+
+/** What has to be done to an instance from outside, or it does not come to its end. */
+export type Errand = "retry" | "mend" | "patch-external" | "add";
+
+/** A workflow, and how an instance of it ends if nobody interferes. */
+export interface Shape {
+  readonly workflow: Workflow;
+  readonly status: EndStatus;
+  /** By task name; of those that succeed. */
+  readonly outputs: Readonly<Record<string, unknown>>;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly errand?: Errand;
+}
+
+/** What a shape is drawn with. */
+export interface Brush {
+  readonly chance: Chance;
+  /** Declared ones, for tasks to be put into. */
+  readonly domains: readonly string[];
+  /** Where tasks run that are put into none. */
+  readonly workflowDomain?: string;
+}
+
+/** Longer than any run. */
+const daySeconds = 24 * 3600;
+const hourMs = 3_600_000;
+
+/** At most this many instances of the shape `limited` run at once. */
+export const limitedMax = 2;
+
+const shapes = {
+  chain(brush: Brush): Shape {
+    const length = brush.chance.whole(2, 6);
+    const names = Array.from({ length }, (_, i) => `t${i}`);
+    const workflow = named("chain").withTimeout(daySeconds);
+    for (const [i, name] of names.entries()) {
+      workflow.withTask(task(brush, name, "step", { value: i }, { after: names.slice(Math.max(0, i - 1), i) }));
+    }
+    const outputs = names.map((name, i) => [name, sum((i * (i + 1)) / 2)] as const);
+    return success(workflow, Object.fromEntries(outputs));
+  },
+
+  fan(brush: Brush): Shape {
+    const width = brush.chance.whole(3, 9);
+    const arms = Array.from({ length: width }, (_, i) => `arm${i}`);
+    const workflow = named("fan").withMaxConcurrentTasks(brush.chance.whole(2, 5));
+    workflow.withTask(task(brush, "root", "step", { value: 1 }));
+    for (const arm of arms) workflow.withTask(task(brush, arm, "patch", { value: 2 }, { after: ["root"] }));
+    workflow.withTask(task(brush, "join", "step", { value: 4 }, { after: arms }));
+    const outputs = { root: sum(1), ...Object.fromEntries(arms.map((arm) => [arm, sum(3)])), join: sum(3 * width + 4) };
+    return success(workflow, outputs);
+  },
+
+  diamond(brush: Brush): Shape {
+    const workflow = named("diamond")
+      .withTask(task(brush, "top", "step", { value: 1 }))
+      .withTask(task(brush, "left", "step", { value: 2 }, { after: ["top"] }))
+      .withTask(task(brush, "right", "bulky", { value: 3 }, { after: ["top"] }))
+      .withTask(task(brush, "bottom", "step", { value: 4 }, { after: ["left", "right", "top"] }));
+    return success(workflow, { top: sum(1), left: sum(3), right: bulky(4), bottom: sum(12) });
+  },
+
+  layered,
+
+  bulky(brush: Brush): Shape {
+    const workflow = named("bulky")
+      .withTask(task(brush, "a", "bulky", { value: 1 }))
+      .withTask(task(brush, "b", "bulky", { value: 2 }, { after: ["a"] }))
+      .withTask(new TaskBuilder("size").withDecision("size(context.text) > 100").withDependency("b"))
+      .withTask(task(brush, "c", "step", { value: 3 }, { after: ["a", "b"] }).withDependency("size", { when: true }));
+    const outputs = { a: bulky(1), b: bulky(3), size: true, c: sum(7) };
+    return { ...success(workflow, outputs), params: { text: "y".repeat(bulkyLength) } };
+  },
+
+  flaky(brush: Brush): Shape {
+    const failures = brush.chance.whole(1, 3);
+    const initialMs = brush.chance.isLucky(0.3) ? brush.chance.whole(2000, 9000) : brush.chance.whole(0, 400);
+    const retry = { count: failures, initialMs, factor: 2, jitter: 0.5 };
+    const flaky = task<Flaky>(brush, "flaky", "flaky", { value: 5, failures }, { retry });
+    const workflow = named("flaky")
+      .withTask(flaky)
+      .withTask(task(brush, "after", "step", { value: 1 }, { after: ["flaky"] }));
+    return success(workflow, { flaky: sum(5), after: sum(6) });
+  },
+
+  "timed-task"(brush: Brush): Shape {
+    const timeoutMs = brush.chance.whole(400, 3000);
+    const params = { value: 2, failures: 1, ms: 5, timeoutMs };
+    const hang = task<Flaky>(brush, "hang", "hang", params, { retry: { count: 9, initialMs: 50 } });
+    hang.withTimeout(timeoutMs / 1000);
+    return success(named("timed-task").withTask(hang), { hang: sum(2) });
+  },
+
+  /** Ends by its own timeout, while a task runs and another waits for a retry that would come too late. */
+  "timed-instance"(brush: Brush): Shape {
+    const workflow = named("timed-instance")
+      .withTimeout(brush.chance.whole(4, 60) / 10)
+      .withTask(task<Flaky>(brush, "hang", "hang", { value: 1, failures: 1_000_000 }))
+      .withTask(
+        task<Flaky>(brush, "late", "flaky", { value: 1, failures: 1 }, { retry: { count: 1, initialMs: hourMs } }),
+      );
+    return { workflow: workflow.build(), status: "Failed", outputs: {} };
+  },
+
+  spread(brush: Brush): Shape {
+    const subTasks = brush.chance.whole(1, 4);
+    const names = Array.from({ length: subTasks }, (_, i) => `spread.${i}`);
+    const workflow = named("spread")
+      .withTask(task<Spread>(brush, "spread", "spread", { value: 1, subTasks }))
+      .withTask(task(brush, "join", "step", { value: 1 }, { after: ["spread"] }));
+    const outputs = { spread: sum(1), ...Object.fromEntries(names.map((name) => [name, sum(2)])) };
+    return success(workflow, { ...outputs, join: sum(2 + 2 * subTasks) });
+  },
+
+  /** Sub-tasks of sub-tasks: 1 + 2 + 4 tasks, each with the sum of those above it. */
+  "spread-deeper"(brush: Brush): Shape {
+    const children = ["spread.0", "spread.1"];
+    const grandchildren = children.flatMap((name) => [`${name}.0`, `${name}.1`]);
+    const workflow = named("spread-deeper")
+      .withTask(task<Spread>(brush, "spread", "spread", { value: 1, subTasks: 2, deeper: true }))
+      .withTask(task(brush, "join", "step", { value: 1 }, { after: ["spread"] }));
+    return success(workflow, {
+      spread: sum(1),
+      ...Object.fromEntries(children.map((name) => [name, sum(2)])),
+      ...Object.fromEntries(grandchildren.map((name) => [name, sum(3)])),
+      join: sum(1 + 1 + 2 * 2 + 4 * 3),
+    });
+  },
+
+  nested(brush: Brush): Shape {
+    const innermost = named("innermost").withTask(task(brush, "deep", "patch", { value: 1 }));
+    const retry = { count: 1, initialMs: 60 };
+    const first = task<Flaky>(brush, "first", "flaky", { value: 1, failures: 1 }, { retry });
+    const inner = named("inner")
+      .withTask(first)
+      .withTask(new TaskBuilder("nest").withNestedWorkflow(innermost.build()).withDependency("first"));
+    const workflow = named("nested")
+      .withTask(task(brush, "before", "step", { value: 1 }))
+      .withTask(new TaskBuilder("nest").withNestedWorkflow(inner.build()).withDependency("before"))
+      .withTask(new TaskBuilder("merged").withDecision("context.deep == 1").withDependency("nest"))
+      .withTask(
+        task(brush, "after", "step", { value: 1 }, { after: ["nest"] }).withDependency("merged", { when: true }),
+      );
+    const nest = { first: sum(1), nest: { deep: sum(1) } };
+    return success(workflow, { before: sum(1), nest, merged: true, after: sum(3) });
+  },
+
+  /** Several children at a time, with large results. */
+  brood(brush: Brush): Shape {
+    const inner = named("brood-inner")
+      .withTask(task(brush, "a", "step", { value: 1 }))
+      .withTask(task(brush, "b", "bulky", { value: 1 }, { after: ["a"] }));
+    const names = Array.from({ length: brush.chance.whole(2, 4) }, (_, i) => `child${i}`);
+    const workflow = named("brood").withMaxConcurrentTasks(brush.chance.whole(2, 4));
+    const built = inner.build();
+    for (const name of names) workflow.withTask(new TaskBuilder(name).withNestedWorkflow(built));
+    workflow.withTask(task(brush, "join", "step", { value: 1 }, { after: names }));
+    const outputs = Object.fromEntries(names.map((name) => [name, { a: sum(1), b: bulky(2) }]));
+    return success(workflow, { ...outputs, join: sum(1 + 3 * names.length) });
+  },
+
+  /** The nested workflow fails; the retry of its node goes on with the same child. */
+  "nested-retry"(brush: Brush): Shape {
+    const inner = named("inner-retry")
+      .withTask(task(brush, "good", "step", { value: 1 }))
+      .withTask(task(brush, "bad", "broken-at-first", { value: 1 }, { after: ["good"] }));
+    const nest = new TaskBuilder("nest").withNestedWorkflow(inner.build()).withRetryCount(1);
+    nest.withRetryPolicy({ initialMs: brush.chance.whole(50, 400), factor: 1 });
+    return success(named("nested-retry").withTask(nest), { nest: { good: sum(1), bad: sum(2) } });
+  },
+
+  decision(brush: Brush): Shape {
+    const isHigh = brush.chance.isLucky(0.5);
+    const workflow = named("decision")
+      .withTask(task(brush, "look", "step", { value: isHigh ? 10 : 1 }))
+      .withTask(new TaskBuilder("choose").withDecision("outputs.look.sum > 5").withDependency("look"))
+      .withTask(task(brush, "high", "step", { value: 100 }).withDependency("choose", { when: true }))
+      .withTask(task(brush, "low", "step", { value: 200 }).withDependency("choose", { when: false }))
+      .withTask(task(brush, "join", "step", { value: 1 }, { after: ["high", "low"] }));
+    const branch = isHigh ? { high: sum(100) } : { low: sum(200) };
+    return success(workflow, {
+      look: sum(isHigh ? 10 : 1),
+      choose: isHigh,
+      ...branch,
+      join: sum(isHigh ? 101 : 201),
+    });
+  },
+
+  "skipped-failure"(brush: Brush): Shape {
+    const workflow = named("skipped-failure")
+      .withTask(task(brush, "broken", "broken", { value: 1 }).withSkipWhenFailed())
+      .withTask(task(brush, "after", "step", { value: 1 }, { after: ["broken"] }));
+    return success(workflow, { after: sum(1) });
+  },
+
+  "other-branch"(brush: Brush): Shape {
+    const workflow = named("other-branch")
+      .withFailurePolicy("continue")
+      .withTask(task(brush, "broken", "broken", { value: 1 }, { retry: { count: 2, initialMs: 80 } }))
+      .withTask(task(brush, "never", "step", { value: 1 }, { after: ["broken"] }))
+      .withTask(task(brush, "a", "step", { value: 1 }))
+      .withTask(task(brush, "b", "step", { value: 1 }, { after: ["a"] }));
+    return { workflow: workflow.build(), status: "Failed", outputs: { a: sum(1), b: sum(2) } };
+  },
+
+  /** A failure ends the instance at once, with whatever else runs. */
+  abrupt(brush: Brush): Shape {
+    const workflow = named("abrupt")
+      .withFailurePolicy("abort-running")
+      .withTask(task(brush, "long", "step", { value: 1, ms: 15_000 }))
+      .withTask(task(brush, "broken", "broken", { value: 1 }));
+    return { workflow: workflow.build(), status: "Failed", outputs: {} };
+  },
+
+  retried(brush: Brush): Shape {
+    const workflow = named("retried")
+      .withTask(task(brush, "good", "step", { value: 1 }))
+      .withTask(task(brush, "bad", "broken-at-first", { value: 2 }, { after: ["good"] }))
+      .withTask(task(brush, "after", "step", { value: 3 }, { after: ["bad"] }));
+    return { ...success(workflow, { good: sum(1), bad: sum(3), after: sum(6) }), errand: "retry" };
+  },
+
+  mended(brush: Brush): Shape {
+    const workflow = named("mended")
+      .withTask(task(brush, "good", "step", { value: 1 }))
+      .withTask(task(brush, "bad", "broken", { value: 2 }, { after: ["good"] }))
+      .withTask(task(brush, "after", "step", { value: 3 }, { after: ["bad"] }));
+    return { ...success(workflow, { good: sum(1), bad: sum(70), after: sum(73) }), errand: "mend" };
+  },
+
+  patched(brush: Brush): Shape {
+    const retry = { count: 10_000, initialMs: 700 };
+    const workflow = named("patched").withTask(task(brush, "wait", "await-context", { value: 1 }, { retry }));
+    return { ...success(workflow, { wait: sum(43) }), errand: "patch-external" };
+  },
+
+  added(brush: Brush): Shape {
+    const retry = { count: 10_000, initialMs: 700 };
+    const workflow = named("added")
+      .withTask(task(brush, "wait", "await-context", { value: 1 }, { retry }))
+      .withTask(task(brush, "after", "step", { value: 1 }, { after: ["wait"] }));
+    return { ...success(workflow, { wait: sum(43), extra: sum(44), after: sum(88) }), errand: "add" };
+  },
+
+  limited(brush: Brush): Shape {
+    const retry = { count: 1, initialMs: 1500 };
+    const workflow = named("limited")
+      .withMaxInstances(limitedMax)
+      .withTask(task(brush, "a", "step", { value: 1 }))
+      .withTask(task<Flaky>(brush, "b", "flaky", { value: 1, failures: 1 }, { after: ["a"], retry }));
+    return success(workflow, { a: sum(1), b: sum(2) });
+  },
+} satisfies Record<string, (brush: Brush) => Shape>;
+
+export type Kind = keyof typeof shapes;
+
+export const kinds = Object.keys(shapes) as readonly Kind[];
+
+export function drawShape(kind: Kind, brush: Brush): Shape {
+  return shapes[kind](brush);
+}
+
+/** Its instances wait for somebody from outside. */
+export function needsErrand(workflow: string): boolean {
+  return workflow === "patched" || workflow === "added";
+}
+
+/** Layers of tasks of all sorts, each with some of the tasks above it to wait for. */
+function layered(brush: Brush): Shape {
+  const { chance } = brush;
+  const workflow = named("layered").withMaxConcurrentTasks(chance.whole(1, 6));
+  const domain = brush.domains.length > 0 && chance.isLucky(0.3) ? chance.pick(brush.domains) : undefined;
+  if (domain !== undefined) workflow.withDomain(domain);
+  const inner: Brush = domain === undefined ? brush : { ...brush, workflowDomain: domain };
+  const sums = new Map<string, number>();
+  const outputs: Record<string, unknown> = {};
+  for (let layer = 0, layers = chance.whole(2, 4); layer < layers; layer++) {
+    const above = [...sums.keys()];
+    for (let place = 0, width = chance.whole(1, 4); place < width; place++) {
+      const name = `n${layer}${place}`;
+      const after = above.length === 0 ? [] : chooseSome(chance, above);
+      const value = chance.whole(1, 9);
+      const total = after.reduce((total, each) => total + (sums.get(each) ?? 0), value);
+      const job = chance.pick(["step", "step", "patch", "bulky", "flaky"] as const);
+      const retry = { count: 1, initialMs: 150 };
+      if (job === "flaky") workflow.withTask(task<Flaky>(inner, name, job, { value, failures: 1 }, { after, retry }));
+      else workflow.withTask(task(inner, name, job, { value }, { after }));
+      sums.set(name, total);
+      outputs[name] = job === "bulky" ? bulky(total) : sum(total);
+    }
+  }
+  return success(workflow, outputs);
+}
+
+function chooseSome(chance: Chance, names: readonly string[]): string[] {
+  const chosen = names.filter(() => chance.isLucky(0.4)).slice(0, 4);
+  return chosen.length > 0 ? chosen : [chance.pick(names)];
+}
+
+function success(workflow: WorkflowBuilder, outputs: Readonly<Record<string, unknown>>): Shape {
+  return { workflow: workflow.build(), status: "Success", outputs };
+}
+
+function named(name: string): WorkflowBuilder {
+  return new WorkflowBuilder().withName(name);
+}
+
+interface TaskOptions {
+  readonly after?: readonly string[];
+  readonly retry?: {
+    readonly count: number;
+    readonly initialMs: number;
+    readonly factor?: number;
+    readonly jitter?: number;
+  };
+}
+
+/** The job is told what the record needs and a job cannot see: its domain, its retry policy. */
+function task<Params extends Step = Step>(
+  { chance, domains, workflowDomain }: Brush,
+  name: string,
+  job: string,
+  params: Omit<Params, "ms" | "domain" | "retryMs" | "retryFactor"> & { ms?: number },
+  { after = [], retry }: TaskOptions = {},
+): TaskBuilder {
+  const own = domains.length > 0 && chance.isLucky(0.35) ? chance.pick(domains) : undefined;
+  const domain = own ?? workflowDomain;
+  const { count, ...policy } = { factor: 1, ...retry };
+  const told = {
+    ms: drawMs(chance),
+    ...params,
+    ...(domain !== undefined && { domain }),
+    ...(retry !== undefined && { retryMs: retry.initialMs, retryFactor: policy.factor }),
+  };
+  const builder = new TaskBuilder(name).withJobFunction(job, told).withDependencies(after).withTimeout(daySeconds);
+  if (own !== undefined) builder.withDomain(own);
+  return retry === undefined ? builder : builder.withRetryCount(count ?? 0).withRetryPolicy(policy);
+}
+
+/** Most tasks are over in a moment; some take long enough to be lost again and again. */
+function drawMs(chance: Chance): number {
+  const kind = chance.next();
+  if (kind < 0.55) return chance.whole(0, 60);
+  return kind < 0.9 ? chance.whole(100, 1500) : chance.whole(2000, 12_000);
+}
+
+function sum(value: number): { sum: number } {
+  return { sum: value };
+}
+
+function bulky(value: number): { sum: number; text: string } {
+  return { sum: value, text: "x".repeat(bulkyLength) };
+}

@@ -1,0 +1,113 @@
+import type { Workflow } from "../../src/authoring/workflow.ts";
+import type { EndStatus } from "../../src/kernel/status.ts";
+import type { Chance } from "./chance.ts";
+import { drawShape, type Errand, type Kind, kinds } from "./shapes.ts";
+
+/** What clients do to an instance while it runs, beyond what it needs. */
+export type Act =
+  | { readonly what: "look" | "list" | "history" | "breakpoint" | "await"; readonly afterMs: number }
+  /** Puts a key into the context that nobody else uses. */
+  | { readonly what: "patch"; readonly afterMs: number }
+  | { readonly what: "pause"; readonly afterMs: number; readonly forMs: number }
+  | { readonly what: "terminate"; readonly afterMs: number }
+  /** Submits the same id at about the same time. */
+  | { readonly what: "double"; readonly afterMs: number };
+
+/** One instance to submit, what is done to it, and how it may end whatever happens to the machines. */
+export interface Scenario {
+  readonly number: number;
+  readonly kind: Kind;
+  readonly workflow: Workflow;
+  /** Undefined: the engine makes one. */
+  readonly instanceId: string | undefined;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly maxConcurrentTasks: number | undefined;
+  readonly submitAt: number;
+  readonly acts: readonly Act[];
+  readonly errand: Errand | undefined;
+  readonly ends: readonly EndStatus[];
+  /** By task name; of one that ends in Success. */
+  readonly outputs: Readonly<Record<string, unknown>>;
+  /** What becomes of it when it has ended. Reused: another one is submitted under the same id. */
+  readonly afterlife: "none" | "reused" | "rerun" | "purged";
+}
+
+/** Somebody changes the size of a domain. */
+export interface Resize {
+  readonly at: number;
+  readonly domain: string;
+  readonly size: number;
+}
+
+export interface Workload {
+  readonly scenarios: readonly Scenario[];
+  readonly resizes: readonly Resize[];
+}
+
+export interface WorkloadOptions {
+  /** By name, the size it has at first. */
+  readonly domains: Readonly<Record<string, number>>;
+  /** Everything is submitted within this time. */
+  readonly spanMs: number;
+  readonly kinds?: readonly Kind[];
+}
+
+/** The same for the same chance. */
+export function drawWorkload(chance: Chance, options: WorkloadOptions): Workload {
+  const count = chance.whole(10, 25);
+  const scenarios = Array.from({ length: count }, (_, number) =>
+    drawScenario(chance.fork(`scenario ${number}`), number, options),
+  );
+  return { scenarios, resizes: drawResizes(chance.fork("resizes"), options) };
+}
+
+function drawScenario(chance: Chance, number: number, options: WorkloadOptions): Scenario {
+  const kind = chance.isLucky(0.15) ? "layered" : chance.pick(options.kinds ?? kinds);
+  const shape = drawShape(kind, { chance, domains: Object.keys(options.domains) });
+  const acts = drawActs(chance);
+  const isTerminated = acts.some(({ what }) => what === "terminate");
+  return {
+    number,
+    kind,
+    workflow: shape.workflow,
+    instanceId: chance.isLucky(0.7) ? `w${number}-${kind}` : undefined,
+    params: { ...shape.params, origin: number },
+    maxConcurrentTasks: chance.isLucky(0.2) ? chance.whole(1, 3) : undefined,
+    submitAt: chance.within(0, options.spanMs),
+    acts,
+    errand: shape.errand,
+    ends: isTerminated ? [shape.status, "Terminated"] : [shape.status],
+    outputs: shape.outputs,
+    afterlife: plainKinds.includes(kind) && !isTerminated ? drawAfterlife(chance) : "none",
+  };
+}
+
+/** Of one instance each, that needs nobody to come to its end and gives the same when it runs again. */
+const plainKinds: readonly Kind[] = ["chain", "fan", "diamond", "layered", "decision", "bulky", "flaky", "spread"];
+
+function drawAfterlife(chance: Chance): Scenario["afterlife"] {
+  return chance.weighted({ none: 0.7, reused: 0.1, rerun: 0.1, purged: 0.1 }) ?? "none";
+}
+
+function drawActs(chance: Chance): Act[] {
+  const afterMs = (): number => chance.waitMs(1500);
+  const acts: Act[] = Array.from({ length: chance.whole(0, 4) }, () => ({
+    what: chance.pick(["look", "look", "list", "history", "breakpoint", "await"] as const),
+    afterMs: afterMs(),
+  }));
+  for (let patches = chance.whole(0, 3); patches > 0; patches--) acts.push({ what: "patch", afterMs: afterMs() });
+  if (chance.isLucky(0.25)) acts.push({ what: "pause", afterMs: afterMs(), forMs: chance.waitMs(2000) });
+  if (chance.isLucky(0.1)) acts.push({ what: "terminate", afterMs: afterMs() });
+  if (chance.isLucky(0.15)) acts.push({ what: "double", afterMs: chance.waitMs(100) });
+  return acts;
+}
+
+function drawResizes(chance: Chance, { domains, spanMs }: WorkloadOptions): Resize[] {
+  const names = Object.keys(domains);
+  if (names.length === 0 || chance.isLucky(0.4)) return [];
+  return Array.from({ length: chance.whole(1, 5) }, () => ({
+    at: chance.within(0, spanMs),
+    domain: chance.pick(names),
+    size: chance.whole(1, 3),
+  }));
+}

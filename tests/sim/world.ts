@@ -1,0 +1,341 @@
+import { EngineError, messageOf } from "../../src/base/error.ts";
+import type { EngineOptions } from "../../src/engine/options.ts";
+import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
+import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import { letterBoxOf } from "../../src/stores/letter-box.ts";
+import type { InstanceSummary, Store } from "../../src/stores/store.ts";
+import { Chance } from "./chance.ts";
+import { Client } from "./client.ts";
+import { type Climate, type ClimateName, drawClimate } from "./climate.ts";
+import { Driver, playResizes } from "./drivers.ts";
+import { EventLog } from "./event-log.ts";
+import type { Evidence, Setting } from "./evidence.ts";
+import { Faults, type FaultyWorld } from "./faults.ts";
+import { Life, Member } from "./member.ts";
+import type { Mutation } from "./mutations.ts";
+import { Network } from "./network.ts";
+import { readRemains } from "./remains.ts";
+import { type EventOwner, Scheduler } from "./scheduler.ts";
+import { type Kind, needsErrand } from "./shapes.ts";
+import { Witness } from "./witness.ts";
+import { drawWorkload, type Workload } from "./workload.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  /** So many members in a cluster; undefined: one engine alone. */
+  readonly memberCount?: number | undefined;
+  readonly climate?: ClimateName;
+  readonly kinds?: readonly Kind[];
+  readonly mutation?: Mutation | undefined;
+  /** Errors have stacks, and the hash is this checkout's own. */
+  readonly hasStacks?: boolean;
+}
+
+/** Once the faults are over, everything ends within this time, and every member stops within that one. */
+const calmMs = 600_000;
+const stopMs = 120_000;
+
+/** Letters and mail of the last moments are read within this time. */
+const quietMs = 60_000;
+
+const domains: Readonly<Record<string, number>> = { red: 2, blue: 3 };
+
+/** One run: machines, a store, a network and clients on virtual time, all from one seed. */
+export class World implements FaultyWorld {
+  readonly scheduler: Scheduler;
+  readonly log: EventLog;
+  readonly witness: Witness;
+  readonly network: Network;
+  readonly members: readonly Member[];
+  readonly climate: Climate;
+  readonly #options: WorldOptions;
+  readonly #chance: Chance;
+  readonly #store: MemoryStore | SqliteStore;
+  readonly #workload: Workload;
+  readonly #setting: Setting;
+  readonly #shardCount: number;
+  readonly #idleMs: number;
+  readonly #client: Client;
+  #leftovers: Leftover[] = [];
+  #isOver = false;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    const chance = (this.#chance = new Chance(options.seed));
+    this.log = new EventLog(() => this.scheduler.now);
+    this.scheduler = new Scheduler((at, order) => {
+      this.log.mix(at);
+      this.log.mix(order);
+    });
+    this.witness = new Witness(this.log, () => this.scheduler.now);
+    this.network = new Network({ scheduler: this.scheduler, chance: chance.fork("network"), log: this.log });
+    const { memberCount, climate: name } = options;
+    this.climate = drawClimate(chance.fork("climate"), { memberCount, ...(name !== undefined && { name }) });
+    this.members = Array.from({ length: this.climate.memberCount }, (_, i) => new Member(`m${i + 1}`));
+    const { storeKind, spanMs, timings } = this.climate;
+    this.#store = storeKind === "memory" ? new MemoryStore({ delay: atOnce }) : new SqliteStore({ file: ":memory:" });
+    const kinds = options.kinds;
+    this.#workload = drawWorkload(chance.fork("workload"), { domains, spanMs, ...(kinds !== undefined && { kinds }) });
+    const drawn = chance.fork("setting");
+    this.#shardCount = memberCount === undefined ? 1 : drawn.pick([1, 4, 16]);
+    this.#idleMs = drawn.pick([3000, 1_800_000]);
+    this.#setting = {
+      isCluster: memberCount !== undefined,
+      timings,
+      poolSize: drawn.whole(7, 12),
+      domains,
+      maxInterruptions: 1_000_000,
+      calmAt: spanMs,
+    };
+    this.#client = new Client({
+      scheduler: this.scheduler,
+      witness: this.witness,
+      chance: chance.fork("client"),
+      callees: () => this.members.flatMap(({ isUp, life }) => (isUp && life !== undefined ? [life] : [])),
+    });
+  }
+
+  /** Without stacks: they reach histories, and name the folder that the code is in. */
+  async run(): Promise<Evidence> {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = this.#options.hasStacks ? stackTraceLimit : 0;
+    const onRejection = (error: unknown): void => this.witness.trouble(`nobody caught: ${messageOf(error)}`);
+    process.on("unhandledRejection", onRejection);
+    try {
+      return await this.#run();
+    } finally {
+      process.off("unhandledRejection", onRejection);
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  }
+
+  async #run(): Promise<Evidence> {
+    await this.#store.open();
+    try {
+      void this.#live().catch((error: unknown) => {
+        this.witness.trouble(error instanceof Error ? (error.stack ?? error.message) : String(error));
+        this.#isOver = true;
+      });
+      await this.scheduler.run(() => this.#isOver);
+      if (!this.#isOver) this.witness.trouble("nothing is left that could happen, and it is not over");
+      for (const error of this.scheduler.errors) this.witness.trouble(`an event failed: ${messageOf(error)}`);
+      return await this.#evidence();
+    } finally {
+      for (const { life } of this.members) life?.crash("the run is over");
+      await this.#store.close();
+    }
+  }
+
+  async #live(): Promise<void> {
+    const { scheduler, climate } = this;
+    const faults = new Faults(this, climate, this.#chance.fork("faults"));
+    for (const [place, member] of this.members.entries()) void this.#beginLater(member, place === 0 ? 0 : 500);
+    const work = this.#play();
+    await faults.run();
+    faults.end();
+    this.witness.fault("none from now on");
+    const all = work.then(() => this.#untilQuiet());
+    if (!(await this.#within(calmMs, all))) this.witness.trouble("the work did not end after the faults had");
+    for (const member of this.members) await this.#stopForGood(member);
+    scheduler.after(0, undefined, () => void (this.#isOver = true));
+  }
+
+  async #play(): Promise<void> {
+    const { scenarios, resizes } = this.#workload;
+    const chance = this.#chance.fork("drivers");
+    const drivers = scenarios.map((scenario) => {
+      return new Driver(scenario, this.#client, chance.fork(`driver ${scenario.number}`)).play();
+    });
+    await Promise.all([...drivers, playResizes(resizes, this.#client)]);
+  }
+
+  /** Everybody is there, all is done and read, also what was carried out long after it was asked for. */
+  async #untilQuiet(): Promise<void> {
+    do {
+      await this.#endOrphans();
+      while (!this.members.every(({ isUp }) => isUp)) await this.scheduler.sleep(100);
+      await this.#untilRead();
+    } while ((await this.#unfinished()).length > 0);
+  }
+
+  async #unfinished(): Promise<InstanceSummary[]> {
+    return await this.#store.listInstances({ status: ["Ready", "Running", "Paused"], limit: 1000 });
+  }
+
+  /** Instances whose start nobody knows of come to their end too; some of them only if somebody sees to it. */
+  async #endOrphans(): Promise<void> {
+    for (let number = 0; ; number++) {
+      const unfinished = await this.#unfinished();
+      if (unfinished.length === 0) return;
+      for (const { id, workflow } of unfinished) {
+        if (!needsErrand(workflow)) continue;
+        const about = { instanceId: id, marker: `orphan-${number}` };
+        await this.#client.call("terminate", about, (engine) => engine.terminateWorkflowInstance(id, about.marker));
+      }
+      await this.scheduler.sleep(1000);
+    }
+  }
+
+  /**
+   * What instances and members had written to each other when the work was done is read after a while; the rest is kept as
+   * evidence. New mail comes all the time. What is for members that are gone is of no use to anybody, and grows old.
+   */
+  async #untilRead(): Promise<void> {
+    const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
+    const members = this.#livingMembers().map(letterBoxOf);
+    const boxes = [...shards.map((shard) => `shard:${shard}`), ...members];
+    const left = async (): Promise<Leftover[]> => [
+      ...(await this.#store.loadLetters(shards)),
+      ...(await this.#store.readMail(boxes, 1_000_000)),
+    ];
+    const names = new Set((await left()).map(nameOf));
+    for (const end = this.scheduler.now + quietMs; ; await this.scheduler.sleep(500)) {
+      this.#leftovers = (await left()).filter((each) => names.has(nameOf(each)));
+      if (this.#leftovers.length === 0 || this.scheduler.now > end) return;
+    }
+  }
+
+  #livingMembers(): string[] {
+    const living = new Set<string>();
+    for (const { what, member } of this.witness.memberships) {
+      if (what === "joined") living.add(member);
+      else living.delete(member);
+    }
+    return [...living];
+  }
+
+  async #stopForGood(member: Member): Promise<void> {
+    member.isWanted = false;
+    const { life } = member;
+    if (life === undefined) return;
+    if (!(await this.#within(stopMs, this.#stop(life)))) this.witness.trouble(`${member.name} did not stop in time`);
+    else if (life.record.end?.how !== "stopped") this.witness.trouble(`${member.name} did not stop in good order`);
+  }
+
+  /** False if it takes longer. */
+  async #within(ms: number, work: Promise<unknown>): Promise<boolean> {
+    return await Promise.race([work.then(() => true), this.scheduler.sleep(ms).then(() => false)]);
+  }
+
+  // Members
+
+  async #beginLater(member: Member, meanMs: number): Promise<void> {
+    await this.scheduler.sleep(this.#chance.waitMs(meanMs));
+    await this.begin(member);
+  }
+
+  /** One that cannot start, because the store is away, tries again. */
+  async begin(member: Member): Promise<void> {
+    while (member.isWanted && member.life === undefined && !this.#isOver) {
+      const life = (member.life = this.#newLife(member));
+      void life.died.then(() => this.#afterDeath(member, life));
+      try {
+        await Promise.race([life.engine.start(), life.died]);
+        if (!life.isDead) life.record.up = this.witness.moment();
+        return;
+      } catch (error) {
+        if (!(error instanceof EngineError && error.retryable))
+          this.witness.trouble(`${member.name} did not start: ${messageOf(error)}`);
+        life.finish("gave up", messageOf(error));
+      }
+      await this.scheduler.sleep(this.#chance.within(100, 1000));
+    }
+  }
+
+  async leave(member: Member, awayMs: number): Promise<void> {
+    const { life } = member;
+    if (life === undefined || !life.isUp || life.isFrozen) return;
+    member.isWanted = false;
+    await Promise.race([this.#stop(life), life.died]);
+    await this.scheduler.sleep(awayMs);
+    member.isWanted = true;
+    await this.begin(member);
+  }
+
+  async #stop(life: Life): Promise<void> {
+    life.record.stopping = this.witness.moment();
+    this.log.note(`${life.machine} is told to stop`);
+    try {
+      await life.engine.stop();
+      life.finish("stopped", "in good order");
+    } catch (error) {
+      life.finish("gave up", messageOf(error));
+    }
+  }
+
+  async #afterDeath(member: Member, life: Life): Promise<void> {
+    if (life.record.end?.how === "crashed") await this.#beginLater(member, this.climate.downMs);
+  }
+
+  #newLife(member: Member): Life {
+    const { scheduler, log, witness, network } = this;
+    const { mutation } = this.#options;
+    const inner = this.#store instanceof MemoryStore ? this.#connection() : this.#store;
+    return new Life({
+      member,
+      scheduler,
+      log,
+      witness,
+      inner,
+      isServer: this.#setting.isCluster,
+      chance: this.#chance.fork(`life ${witness.lives.length}`),
+      mutation,
+      options: (life) => this.#engineOptions(network, member, life),
+    });
+  }
+
+  #connection(): Store {
+    const connection = (this.#store as MemoryStore).connect();
+    void connection.open();
+    return connection;
+  }
+
+  #engineOptions(network: Network, member: Member, life: EventOwner): Partial<EngineOptions> {
+    const { poolSize, domains, maxInterruptions, timings, isCluster } = this.#setting;
+    const sizes = Object.entries(domains).map(([name, size], priority) => [name, { size, priority }]);
+    const alone = {
+      poolSize,
+      poolSizeMax: 16,
+      domains: Object.fromEntries(sizes) as Record<string, { size: number; priority: number }>,
+      maxInterruptions,
+      idleMs: this.#idleMs,
+      stopGraceMs: 1000,
+    };
+    if (!isCluster) return alone;
+    const plain = network.busOf(member.name, life);
+    const bus = this.#options.mutation?.bus?.(plain) ?? plain;
+    const named = { name: member.name, shards: this.#shardCount, timings };
+    return { ...alone, cluster: this.climate.hasBus ? { ...named, bus } : named };
+  }
+
+  async #evidence(): Promise<Evidence> {
+    const { witness } = this;
+    const { calls, runs, lives, clockSettings, commits, claims, memberships, logLines, troubles } = witness;
+    const remains = { ...(await readRemains(this.#store, commits)), leftovers: this.#leftovers };
+    return {
+      setting: this.#setting,
+      scenarios: this.#workload.scenarios,
+      calls,
+      runs,
+      lives,
+      clockSettings,
+      commits,
+      claims,
+      memberships,
+      logLines,
+      troubles,
+      remains,
+    };
+  }
+}
+
+type Leftover = Evidence["remains"]["leftovers"][number];
+
+function nameOf(left: Leftover): string {
+  return "box" in left ? `${left.id}` : `${left.source}/${left.target}/${left.number}`;
+}
+
+/** The time that a commit takes is the connection's, not the store's. */
+async function atOnce(): Promise<void> {
+  return undefined;
+}
