@@ -4,7 +4,7 @@ import { EngineError } from "../base/error.ts";
 import type { SlotGrant, SlotReport } from "./slot-report.ts";
 
 /** A wish for slots that was not repeated for this long keeps nothing from others. */
-const wishMs = 5000;
+const wishMs = 20_000;
 
 /** Where some get one slot more than others, or one instead of none, it is theirs for this long before others have it. */
 const turnMs = 10_000;

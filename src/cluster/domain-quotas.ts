@@ -10,8 +10,8 @@ const idleMs = 10_000;
 /** This member's part of the domains: it starts an attempt only while fewer run than the quota says. */
 export interface SlotPool {
   /**
-   * `running`: all that have a slot, from before they start until they have ended, aborted ones included.
-   * `waiting`: those that lack nothing but a slot of the domain.
+   * `running`: all that have a slot of the domain, also those that are about to start or to end. It grows only below the
+   * quota, or by attempts that come with their worker (Q4). `waiting`: those that lack nothing but a slot.
    */
   demand(domain: string): { readonly running: number; readonly waiting: number };
   setQuota(domain: string, quota: number): void;
@@ -32,8 +32,8 @@ export interface DomainQuotasOptions {
   readonly pool: SlotPool;
   readonly timings: Pick<ClusterTimings, "rebalanceMs" | "workerLostMs">;
   /**
-   * Whether attempts may come to run on workers that outlive this member. To be true before the first of them is
-   * granted a slot that was not reported so; simplest: whether this member takes in remote workers at all.
+   * Attempts may run on workers that outlive this member. True from an answered report on before the first one does;
+   * simplest: whether this member takes in remote workers at all.
    */
   readonly hasRemoteWorkers: () => boolean;
   readonly logger: Logger;
@@ -98,7 +98,7 @@ export class DomainQuotas {
     const holding = this.#holdings.get(domain);
     if (holding === undefined || holding.isWanted || holding.isPatient) return;
     holding.isWanted = true;
-    this.#lookSoon(holding);
+    if (holding.underWay === undefined) this.#lookSoon(holding);
   }
 
   /** The member is gone, and has no new id yet: it has nothing, and reports again when it has one. */
@@ -268,10 +268,10 @@ export class DomainQuotas {
 class Holding {
   readonly domain: string;
   quota = 0;
-  /** The newest one named in a report or taken a grant of. */
+  /** The newest one that a report has named or a taken grant came from. */
   epoch = 0;
   underWay: SlotReport | undefined;
-  /** The newest report was: by whom, and whether it said that nothing is held or needed. */
+  /** If the newest report was: by whom, and whether it said that nothing is held or needed. */
   answered: { readonly epoch: number; readonly wasIdle: boolean } | undefined;
   /** Something has been waiting since the last report. */
   isWanted = false;
@@ -280,6 +280,7 @@ class Holding {
   /** The last report was not answered. */
   isUnheard = false;
   neededAt: number;
+  /** Attempts that left with their worker, and until when they may run without being counted elsewhere. */
   strays: { readonly slots: number; readonly until: number }[] = [];
   /** Who waits for a report with a larger sequence to be answered. */
   uncounted: {

@@ -54,6 +54,8 @@ export class ShardKeeper {
   readonly #pausedUntil = new Map<number, number>();
   /** How many views there had been when the last operation on a shard ended. */
   readonly #endedAt = new Map<number, number>();
+  /** Members that said so, until they are gone. */
+  readonly #leavers = new Set<string>();
   #views = 0;
   #me = "";
   #living: ReadonlySet<string> = new Set();
@@ -73,6 +75,7 @@ export class ShardKeeper {
   /** Each view was asked for after the one before had been followed. */
   follow(view: ClusterView, me: string): void {
     const living = new Set(view.members.map(({ id }) => id));
+    for (const member of this.#leavers) if (!living.delete(member)) this.#leavers.delete(member);
     if (this.#isLeaving || !living.has(me)) return;
     this.#views++;
     this.#me = me;
@@ -81,6 +84,13 @@ export class ShardKeeper {
     const rows = new Map(view.shards.map((row) => [row.shard, row]));
     for (let shard = 0; shard < this.#options.shardCount; shard++) this.#decide(shard, rows.get(shard));
     this.#openNext();
+  }
+
+  /** A hint that a member is about to leave: nothing is placed on it any more, although views still show it. */
+  leaving(member: string): void {
+    if (!this.#living.has(member) || member === this.#me) return;
+    this.#leavers.add(member);
+    this.#living = new Set([...this.#living].filter((id) => id !== member));
   }
 
   /** A hint that another member has given the shard up: there is no need to wait for a view that says so. */

@@ -108,7 +108,7 @@ export class Dispatcher {
       const attempt = this.#attempts.get(id);
       if (attempt === undefined || attempt.state === "running") continue;
       this.#leave(attempt);
-      this.#tell(attempt, () => attempt.run.owner.withdrawn(attempt.run));
+      this.#tellWithdrawn(attempt.run);
     }
   }
 
@@ -424,7 +424,11 @@ export class Dispatcher {
   #start(attempt: Attempt, worker: Worker, now: number): void {
     const { run } = attempt;
     this.#occupy(attempt, worker, now);
-    this.#tell(attempt, () => run.owner.started(run, executionOf(attempt)));
+    try {
+      run.owner.started(run, executionOf(attempt));
+    } catch (error) {
+      this.#ownerFailed(run, error);
+    }
     if (attempt.state !== "running") return;
     if (run.isCautious || worker.isRemote) void this.#executeConfirmed(attempt);
     else this.#execute(attempt, now);
@@ -507,8 +511,12 @@ export class Dispatcher {
     }
     this.#release(attempt);
     const execution = executionOf(attempt);
-    if (from === undefined) this.#tell(attempt, () => run.owner.ended(run, outcome, execution));
-    else this.#tell(attempt, () => run.owner.ended(run, outcome, execution, () => from.acknowledge(attemptId)));
+    try {
+      if (from === undefined) run.owner.ended(run, outcome, execution);
+      else run.owner.ended(run, outcome, execution, () => from.acknowledge(attemptId));
+    } catch (error) {
+      this.#ownerFailed(run, error);
+    }
   }
 
   /** What was granted here waits again. What was not is taken back from its owner's point of view. */
@@ -516,7 +524,7 @@ export class Dispatcher {
     if (attempt.state !== "running") return;
     if (!attempt.isAdopted) return this.#requeue(attempt, why);
     this.#takeBack(attempt);
-    this.#tell(attempt, () => attempt.run.owner.withdrawn(attempt.run));
+    this.#tellWithdrawn(attempt.run);
   }
 
   /** Of an attempt that was to run on a remote worker: it waits again, in its old place. */
@@ -595,10 +603,14 @@ export class Dispatcher {
     this.#running.delete(attempt);
     this.#pools.of(domain).slots.delete(attemptId);
     this.#isolation.ended(attempt);
-    // Where there are several workers, a slot is that of one of them: it is free for whoever waits for this one.
-    if (this.#workers.connected.length > 0) this.#recallDue = true;
-    if (this.#remote.delete(attempt) && attempt.jobStartedAt === undefined) this.#forget(attempt);
+    if (this.#workers.connected.length > 0 || this.#remote.size > 0) this.#releaseWorker(attempt);
     this.#wake();
+  }
+
+  /** Where there are several workers, a slot is that of one of them: it is free for whoever waits for this one. */
+  #releaseWorker(attempt: Attempt): void {
+    this.#recallDue = true;
+    if (this.#remote.delete(attempt) && attempt.jobStartedAt === undefined) this.#forget(attempt);
   }
 
   #forget({ worker, run }: Attempt): void {
@@ -613,13 +625,17 @@ export class Dispatcher {
     await Promise.all(workers.map((worker) => worker.stop()));
   }
 
-  /** An owner that throws is a bug of its own; it must not cost a slot or stop its neighbours. */
-  #tell(attempt: Attempt, report: () => void): void {
+  #tellWithdrawn(run: TaskRun): void {
     try {
-      report();
+      run.owner.withdrawn(run);
     } catch (error) {
-      this.#logger.error({ attemptId: attempt.run.attemptId, error }, "the owner of a task failed to take its report");
+      this.#ownerFailed(run, error);
     }
+  }
+
+  /** An owner that throws is a bug of its own; it must not cost a slot or stop its neighbours. */
+  #ownerFailed({ attemptId }: TaskRun, error: unknown): void {
+    this.#logger.error({ attemptId, error }, "the owner of a task failed to take its report");
   }
 
   #reasonToWait({ state, run, care }: Attempt): string {

@@ -47,6 +47,9 @@ export interface MemberView {
 /** An engine among others on one store: joins the parts that make it one of them. */
 export class ClusterMember implements RegionCluster {
   readonly holders: Holdings;
+  readonly callMs: number;
+  /** Or has tried to. */
+  hasJoined = false;
   readonly #parts: ClusterMemberParts;
   readonly #membership: Membership;
   readonly #keeper: ShardKeeper;
@@ -68,6 +71,7 @@ export class ClusterMember implements RegionCluster {
 
   constructor(parts: ClusterMemberParts) {
     this.#parts = parts;
+    this.callMs = parts.options.timings.callMs;
     const { store, clock, random, logger, dispatcher, options } = parts;
     const { timings, name } = options;
     const living = (): ReadonlySet<string> => this.#membership.living;
@@ -180,11 +184,21 @@ export class ClusterMember implements RegionCluster {
 
   /** Joins the cluster; shards are opened one after the other from then on. */
   async open(): Promise<void> {
-    const { store, domains, options } = this.#parts;
+    const { store, domains, options, logger } = this.#parts;
     const { timings, bus } = options;
     const declared = Object.entries(domains).map(([name, { size, priority = 0 }]) => ({ name, size, priority }));
     await store.declareDomains(declared);
+    for (const { name, size } of await store.loadDomains()) {
+      const own = domains[name];
+      if (own !== undefined && own.size !== size) {
+        logger.warn(
+          { domain: name, size, configured: own.size },
+          "the cluster has another size for a domain, and keeps it",
+        );
+      }
+    }
     await this.#learnDomains();
+    this.hasJoined = true;
     await this.#membership.start();
     this.holders.start();
     this.#quotas.start();
@@ -199,6 +213,7 @@ export class ClusterMember implements RegionCluster {
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
     this.#quotas.stop();
+    this.#courier.hintAll(this.#others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
     await this.#keeper.releaseAll();
     this.holders.stop();
     this.#courier.stop(new EngineError("ENGINE_STATE", "the engine was stopped"));
@@ -207,6 +222,11 @@ export class ClusterMember implements RegionCluster {
 
   isLeaseValid(): boolean {
     return this.#membership.lease.isValid;
+  }
+
+  /** Why it stands still; undefined if it does not. */
+  get problem(): string | undefined {
+    return this.isLeaseValid() ? undefined : "this member has not heard from the store for long: its lease has lapsed";
   }
 
   call(shard: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
@@ -318,6 +338,8 @@ export class ClusterMember implements RegionCluster {
         return this.#mustRegion().receive(hint.row);
       case "AbortAttempts":
         return this.holders.drop(hint.attemptIds);
+      case "MemberLeaving":
+        return this.#keeper.leaving(hint.member);
       case "ShardFreed":
         return this.#keeper.freed(hint.shard);
       case "ShardOpened":
@@ -368,7 +390,9 @@ export class ClusterMember implements RegionCluster {
 
   async #reportSlots(domain: string, report: SlotReport): Promise<SlotGrant> {
     const call: Call = { type: "ReportSlots", report };
-    const { rebalanceMs } = this.#parts.options.timings;
-    return (await this.#courier.call(this.#domainShard(domain), call, { timeoutMs: 10 * rebalanceMs })) as SlotGrant;
+    const { rebalanceMs, pollMs } = this.#parts.options.timings;
+    // Without a bus that works, it is found at the owner's next look into its letter boxes, and so is the answer.
+    const timeoutMs = Math.max(10 * rebalanceMs, 4 * pollMs);
+    return (await this.#courier.call(this.#domainShard(domain), call, { timeoutMs })) as SlotGrant;
   }
 }

@@ -214,11 +214,18 @@ export class Engine {
     }
     try {
       await this.#settleShardCount();
-      await syncJobs({ registry: this.#registry, store, logger, now: clock.now() });
+      await syncJobs({
+        registry: this.#registry,
+        store,
+        logger,
+        now: clock.now(),
+        isShared: this.#member !== undefined,
+      });
       await (this.#member ?? this.#region).open();
     } catch (error) {
-      // As long as nothing runs, the next start finds everything as this one did.
-      this.#stage = this.#dispatcher.waitingCount + this.#dispatcher.runningCount === 0 ? "new" : "stopped";
+      // As long as nothing runs, the next start finds everything as this one did. A member joins once.
+      const isIdle = this.#dispatcher.waitingCount + this.#dispatcher.runningCount === 0;
+      this.#stage = isIdle && this.#member?.hasJoined !== true ? "new" : "stopped";
       if (this.#stage === "stopped") await this.executor.shutdown();
       await store.close();
       throw error;
@@ -475,9 +482,10 @@ export class Engine {
   get health(): Health {
     const { unfinished, inMemory, parked, droppedReports, stuck } = this.#region.counts;
     const isUp = this.#stage === "up";
+    const problem = this.#problem ?? (isUp ? this.#member?.problem : undefined);
     return {
-      status: isUp ? (this.#problem === undefined ? "up" : "degraded") : this.#stage === "new" ? "new" : "stopped",
-      problem: this.#problem === undefined ? undefined : messageOf(this.#problem),
+      status: isUp ? (problem === undefined ? "up" : "degraded") : this.#stage === "new" ? "new" : "stopped",
+      problem: problem === undefined ? undefined : messageOf(problem),
       unfinishedInstances: unfinished,
       instancesInMemory: inMemory,
       parkedInstances: parked,
@@ -565,7 +573,13 @@ export class Engine {
   async #recordJobs(): Promise<void> {
     const { storage: store, clock, logger } = this.#options;
     try {
-      await syncJobs({ registry: this.#registry, store, logger, now: clock.now() });
+      await syncJobs({
+        registry: this.#registry,
+        store,
+        logger,
+        now: clock.now(),
+        isShared: this.#member !== undefined,
+      });
     } catch (error) {
       logger.warn({ error: messageOf(error) }, "a newly registered job could not be recorded");
     }

@@ -29,7 +29,10 @@ export class Executor {
   /** Nobody keeps a record of a start, and only instances withdraw their tasks. */
   readonly #owner: TaskOwner = {
     started: () => undefined,
-    ended: (run, outcome) => this.#ended(run, outcome),
+    ended: (run, outcome, _execution, acknowledge) => {
+      this.#ended(run, outcome);
+      acknowledge?.();
+    },
     withdrawn: () => undefined,
   };
 

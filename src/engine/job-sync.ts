@@ -8,9 +8,12 @@ export async function syncJobs(parts: {
   store: Store;
   logger: Logger;
   now: number;
+  /** Other members may have functions that are not here. */
+  isShared: boolean;
 }): Promise<void> {
-  const { registry, store, logger, now } = parts;
-  const { save, remove, changes } = registry.reconcile(await store.loadJobs(), now);
+  const { registry, store, logger, now, isShared } = parts;
+  const { save: found, remove, changes } = registry.reconcile(await store.loadJobs(), now);
+  const save = isShared ? found.filter(({ missing }) => !missing) : found;
   if (save.length > 0) await store.saveJobs(save);
   if (remove.length > 0) await store.deleteJobs(remove);
   for (const { kind, name, id } of changes) {

@@ -93,6 +93,10 @@ export class AttachedAttempts {
     return !holders.hasSeen(addedAt) || holders.isLiving(holder) || holders.isReporting(run.attemptId);
   }
 
+  has(attemptId: string): boolean {
+    return this.#attempts.has(attemptId);
+  }
+
   /** Its holder says that it has it. False: it is not wanted. */
   heard(attemptId: string, holder: string): boolean {
     const attached = this.#attempts.get(attemptId);

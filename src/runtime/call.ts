@@ -29,5 +29,6 @@ export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reus
 export type Hint =
   | { readonly type: "Letter"; readonly row: OutboxRow }
   | { readonly type: "AbortAttempts"; readonly attemptIds: readonly string[] }
+  | { readonly type: "MemberLeaving"; readonly member: string }
   | { readonly type: "ShardFreed"; readonly shard: number }
   | { readonly type: "ShardOpened"; readonly shard: number; readonly epoch: number; readonly owner: string };

@@ -136,6 +136,18 @@ export class InstanceActor implements TaskOwner {
     this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome: { kind: "lost" } } });
   }
 
+  /** Its attempts that were running here. Where nothing new is to start, they stay on record and run again. */
+  takeBackStopped(isElsewhere: (attemptId: string) => boolean): void {
+    const { state } = this.machine;
+    if (state.failing) return;
+    const starting = new Set(Array.from(this.#starts.keys(), ({ task }) => task));
+    for (const task of this.machine.jobsInFlight()) {
+      const run = new InstanceTaskRun(this, task, false);
+      const hasStarted = state.phase(task) === Phase.running || starting.has(task);
+      if (hasStarted && !isElsewhere(run.attemptId)) this.withdrawn(run);
+    }
+  }
+
   /** In the life before this one. A thread that dies takes nobody along, so such a loss is another matter. */
   wasLostWithProcess(task: number): boolean {
     return this.#lostWithProcess?.has(task) ?? false;

@@ -40,6 +40,8 @@ export interface RegionCluster extends SharedAllocators {
   readonly holders: Holders;
   /** As long as it holds, nobody else can own what this member owns. */
   isLeaseValid(): boolean;
+  /** After so long a call is given up. */
+  readonly callMs: number;
   /** Brings a call to the shard's owner, wherever that is, and gives its answer. */
   call(shard: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown>;
   /** To the shard's owner, if it is known; it may get lost. */
@@ -331,7 +333,12 @@ export class Region {
   // Calls
 
   #call(id: string, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
-    return this.#callShard(this.shardOf(id), call, options);
+    const answer = this.#callShard(this.shardOf(id), call, options);
+    const { cluster } = this.#parts;
+    if (cluster === undefined) return answer;
+    return answer.catch((error: unknown) =>
+      throwFor(id, call, { error, callMs: options?.timeoutMs ?? cluster.callMs }),
+    );
   }
 
   #callShard(number: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
@@ -451,6 +458,14 @@ export class Region {
 
 function shardMoved(shard: number): EngineError {
   return new EngineError("SHARD_MOVED", `shard ${shard} is on its way to another member; repeat the request`);
+}
+
+/** Users know instances, not shards. */
+function throwFor(id: string, { type }: Call, { error, callMs }: { error: unknown; callMs: number }): never {
+  if (!hasCode(error, "CALL_UNANSWERED")) throw error;
+  const unknown = type === "Ask" ? "" : "; whether the request was carried out is unknown";
+  const message = `no member answered for instance "${id}" within ${callMs / 1000} s${unknown}`;
+  throw new EngineError("CALL_UNANSWERED", message, { cause: error });
 }
 
 /** The shard went away under the call, so what became of it is unknown. */

@@ -243,6 +243,7 @@ export class Shard implements ActorHost, MailShard {
     this.#wakes.stop();
     dispatcher.drop((run) => this.#isMine(run));
     await this.#mailRoom.settled();
+    if (dispatcher.isShutDown && this.#parts.sharesInstances) this.#takeBackStopped();
     await this.#lane.flush(this);
     if (this.isClosed) throw this.#closedBy;
     this.#closedBy = error;
@@ -255,6 +256,11 @@ export class Shard implements ActorHost, MailShard {
     this.#failAll(error);
     this.#lane.leave(this);
     await this.#lane.release(this);
+  }
+
+  /** What this member ran was stopped with it, and is not to be looked for: whoever opens the shard next starts it. */
+  #takeBackStopped(): void {
+    for (const { actor } of this.entries) actor?.takeBackStopped((attempt) => this.attached.has(attempt));
   }
 
   #isMine({ owner }: TaskRun): boolean {

@@ -9,6 +9,7 @@ import type { InstanceStatus, EndStatus, TaskStatus } from "../kernel/status.ts"
  *   although its answer was lost is recognised by its number and answered with success.
  * - `STORE_FENCED`: somebody else owns the shard now. The caller drops what it knows of the shard.
  * - `STORE_DATA`: the database will never take this batch, whoever sends it. The caller finds the one instance to blame.
+ * Every call settles: an adapter that hears nothing for long gives it up as `STORE_UNAVAILABLE`.
  * `open` may also give `STORE_LOCKED`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_CORRUPT` and `STORE_NEWER`.
  */
 export interface Store {
@@ -185,9 +186,9 @@ export interface Changes {
   outbox: OutboxRow[];
   /** Insert or replace by shard and source; letters to the shard from that source up to the number go. */
   marks: MarkRow[];
-  /** Written once: one that is there already is `STORE_DATA`. */
   /** Insert or replace by name. */
   domains: DomainRow[];
+  /** Written once: one that is there already is `STORE_DATA`. */
   requests: RequestRow[];
   /** Requests of the shard from before that time are forgotten. */
   requestsForgotten: { shard: number; before: number }[];

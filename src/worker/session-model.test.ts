@@ -1,8 +1,9 @@
 import { test } from "node:test";
 import { type Process, World, workerLostMs } from "./session-world.test.ts";
 
-const seeds = Number(process.env["SESSION_SEEDS"] ?? 150);
+/** The same seed gives the same run: `SESSION_SEED=71 SESSION_SEEDS=1` shows one again. */
 const firstSeed = Number(process.env["SESSION_SEED"] ?? 1);
+const seeds = Number(process.env["SESSION_SEEDS"] ?? 60);
 
 /** Each seed is mild in most ways and wild in some. */
 function setWeather(world: World): void {

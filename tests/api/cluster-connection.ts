@@ -2,7 +2,7 @@ import { EngineError } from "../../src/base/error.ts";
 import type { Store } from "../../src/index.ts";
 
 /** How a connection treats what is asked of it. */
-type State = "up" | "failing" | "hanging" | "dead";
+type State = "up" | "failing" | "hanging" | "mute" | "dead";
 
 /**
  * One member's connection to the store, in the hands of the test. Opening and closing always succeed: they are this end's
@@ -36,6 +36,11 @@ export class Connection {
     this.#state = "hanging";
   }
 
+  /** From now on every call reaches the store, and is not answered. */
+  mute(): void {
+    this.#state = "mute";
+  }
+
   /** For ever: the process is gone, and what it had not sent yet is gone with it. */
   die(): void {
     this.#state = "dead";
@@ -53,6 +58,8 @@ export class Connection {
     if (this.#state === "dead") return await new Promise<never>(() => undefined);
     while (this.#state === "hanging") await this.#mended.promise;
     if (this.#state === "failing") throw new EngineError("STORE_UNAVAILABLE", "the database does not answer");
-    return await call();
+    const answer = await call();
+    if (this.#state === "mute") await this.#mended.promise;
+    return answer;
   }
 }

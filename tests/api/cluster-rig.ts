@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { busTextLengthMax } from "../../src/cluster/bus.ts";
 import { InProcessBus } from "../../src/cluster/in-process-bus.ts";
 import {
   type Bus,
@@ -222,7 +223,7 @@ export class RigMember {
     this.connection = new Connection(parts.store);
     const clock = (this.#clock = new MemberClock(parts.clock));
     const { cluster, ...options } = parts.options;
-    const bus = cluster.bus && { bus: heardWhenAwake(cluster.bus, clock) };
+    const bus = cluster.bus && { bus: busOf(cluster.bus, clock) };
     this.engine = new Engine({
       storage: this.connection.store,
       clock,
@@ -288,8 +289,20 @@ export class RigMember {
   }
 }
 
-function heardWhenAwake(bus: Bus, clock: MemberClock): Bus {
-  return { connect: (address, listener) => bus.connect(address, (text) => clock.arrives(() => listener(text))) };
+/** The bus as one member has it: it takes no text that is too long, and its member hears nothing while it sleeps. */
+function busOf(bus: Bus, clock: MemberClock): Bus {
+  return {
+    connect: (address, listener) => {
+      const connection = bus.connect(address, (text) => clock.arrives(() => listener(text)));
+      return {
+        send: (to, text) => {
+          assert.ok(text.length <= busTextLengthMax, "too long for the bus");
+          connection.send(to, text);
+        },
+        close: () => connection.close(),
+      };
+    },
+  };
 }
 
 /** Which shard an id belongs to: the same for ever, so the test may say it too. */

@@ -185,7 +185,7 @@ describe("11.2 when nobody is there to answer", () => {
       const since = clock.now();
       await assert.rejects(
         clock.until(a.engine.getWorkflowInstanceStatus("x")),
-        says("CALL_UNANSWERED", "nobody answered", "90000 ms", "whether it was carried out is unknown"),
+        says("CALL_UNANSWERED", "no member answered", "90 s"),
       );
       assert.equal(clock.now() - since, 90_000);
       a.connection.mend();
@@ -198,7 +198,7 @@ describe("11.2 when nobody is there to answer", () => {
     const id = await rig.idOn(b);
     b.kill();
     const since = rig.clock.now();
-    await assert.rejects(rig.clock.until(a.engine.getWorkflowInstanceStatus(id)), says("CALL_UNANSWERED", "5000 ms"));
+    await assert.rejects(rig.clock.until(a.engine.getWorkflowInstanceStatus(id)), says("CALL_UNANSWERED", "5 s"));
     assert.equal(rig.clock.now() - since, 5000);
   });
 
@@ -481,6 +481,29 @@ for (const [bus, how] of buses) {
       await clock.until(c.engine.rerunWorkflowInstance(id, "u"));
       const breakpoint = await clock.until(a.engine.getWorkflowInstanceBreakpoint(id));
       assert.deepEqual(breakpoint.context, { large });
+      for (const { log } of [a, b, c]) assert.equal(log.find("debug", /the bus did not take/), undefined);
+    });
+  });
+
+  describe(`11.2 a call whose answer is lost with the owner, ${how}`, () => {
+    test("11.2 is recognised by the next owner, and carried out once", async (t) => {
+      const trio = await three(t, bus);
+      const { rig, clock, a, b } = trio;
+      const { id } = await begun(trio);
+      const others = await Promise.all(["given", "other"].map((prefix) => rig.idOn(b, prefix)));
+      // What it writes is written, and it never hears of it; so it does not beat either.
+      b.connection.spares = (method) => method !== "commit" && method !== "beat";
+      b.connection.mute();
+      const patched = a.engine.updateContext(id, { n: 1 });
+      const started = others.map((instanceId) => a.engine.submitWorkflow(one, { instanceId }));
+      await clock.until(Promise.all([patched, ...started]));
+      assert.deepEqual(a.heardOf("b").at(-1), "lost");
+      b.kill();
+      await clock.advance(120_000);
+      assert.equal((await rig.historyOf(id)).filter((type) => type === "ContextPatched").length, 1);
+      for (const other of others) {
+        assert.equal((await rig.historyOf(other)).filter((type) => type === "InstanceCreated").length, 1);
+      }
     });
   });
 

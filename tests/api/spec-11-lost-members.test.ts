@@ -178,7 +178,7 @@ for (const [which, silence] of Object.entries(silences)) {
       (await clock.until(work.call("a", { instanceId: id, after: 1 }))).finish("elsewhere");
       await rig.until(a, id, (view) => taskOf(view, "a").status === "Success");
       const unanswered = b.engine.getWorkflowInstanceStatus(id);
-      await assert.rejects(clock.until(unanswered), says("CALL_UNANSWERED", "nobody answered"));
+      await assert.rejects(clock.until(unanswered), says("CALL_UNANSWERED", "no member answered"));
       const answered = b.engine.getWorkflowInstanceStatus(id);
       await clock.advance(20_000);
       b.connection.mend();

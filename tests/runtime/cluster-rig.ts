@@ -189,6 +189,7 @@ export class RigMember {
     };
     return {
       holders: this.holdings,
+      callMs: 60_000,
       isLeaseValid: () => this.isLeaseValid,
       call: (shard, call) => this.#rig.call(shard, call),
       hintOwner: (shard, hint) => void (this.#rig.hintsArrive && this.#rig.ownerOf(shard)?.hinted(hint)),

@@ -1,10 +1,17 @@
 import type { Clock } from "../../src/base/clock.ts";
+import { hasCode } from "../../src/base/error.ts";
 import type { Bus } from "../../src/cluster/bus.ts";
-import { Lease } from "../../src/cluster/lease.ts";
+import { Lease, type Moment } from "../../src/cluster/lease.ts";
 import type { Care } from "../../src/dispatch/attempt.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DomainPool } from "../../src/dispatch/domain-pool.ts";
-import type { Batch, Store } from "../../src/stores/store.ts";
+import { DomainPools } from "../../src/dispatch/domain-pools.ts";
+import { AttachedAttempts } from "../../src/runtime/attached-attempts.ts";
+import { Holdings } from "../../src/runtime/holdings.ts";
+import { InboundMark } from "../../src/runtime/inbound-mark.ts";
+import { InstanceActor } from "../../src/runtime/instance-actor.ts";
+import { Shard } from "../../src/runtime/shard.ts";
+import type { Batch, OutboxRow, Store } from "../../src/stores/store.ts";
 
 /**
  * A bug put in on purpose, to see whether the simulator finds it. It changes what an engine is given, or, while it is
@@ -72,6 +79,66 @@ export const mutations: readonly Mutation[] = [
     needsCluster: true,
     store: (store) => changed(store, { removeMember: (member) => store.removeMember(member) }),
   },
+  {
+    name: "open-fence",
+    about: "The store takes what an earlier owner writes.",
+    needsCluster: true,
+    store: withoutFence,
+    install: () => {
+      standings.clear();
+      return () => standings.clear();
+    },
+  },
+  {
+    name: "leaking-slots",
+    about: "The slot of an attempt that ends is not given back, one time in three.",
+    install: leakSlots,
+  },
+  {
+    name: "double-dispatch",
+    about: "A shard's new owner runs again what is still running elsewhere.",
+    needsCluster: true,
+    install: () => redefined(AttachedAttempts.prototype, "judge", { value: () => "lost" }),
+  },
+  {
+    name: "silent-holder",
+    about: "What came of an attempt is not told to the shard's new owner.",
+    needsCluster: true,
+    install: () => redefined(Holdings.prototype, "report", { value: () => undefined }),
+  },
+  {
+    name: "stale-answers",
+    about: "A member answers from what it knew of a shard before it was lost.",
+    needsCluster: true,
+    install: () => redefined(Shard.prototype, "isLost", { get: () => false }),
+  },
+  {
+    name: "doubled-letters",
+    about: "A letter that comes twice is read twice.",
+    needsCluster: true,
+    install: () => redefined(InboundMark.prototype, "received", { value: (row: OutboxRow) => [row] }),
+  },
+  {
+    name: "forgotten-wake-ups",
+    about: "Waits that were under way when a shard was opened are forgotten.",
+    store: (store) => changed(store, { loadInstances: (shard, page) => withoutWakeUps(store, shard, page) }),
+  },
+  {
+    name: "forgotten-numbers",
+    about: "Letters are numbered from 1 again when a shard is opened.",
+    store: (store) => changed(store, { loadSent: async () => [] }),
+  },
+  {
+    name: "forgotten-tasks",
+    about: "Tasks that were scheduled when a shard was opened are not run.",
+    install: () => redefined(InstanceActor.prototype, "resumeTasks", { value: () => [] }),
+  },
+  {
+    name: "late-lease",
+    about: "A lease counts from when its renewal was answered, and for as long as others are patient.",
+    needsCluster: true,
+    install: countLeaseLate,
+  },
 ];
 
 export function findMutation(name: string): Mutation {
@@ -118,4 +185,67 @@ function redefined(prototype: object, name: string, change: PropertyDescriptor):
   if (before === undefined) throw new Error(`there is no ${name} to change`);
   Object.defineProperty(prototype, name, { configurable: true, ...change });
   return () => Object.defineProperty(prototype, name, before);
+}
+
+/** By shard: under which epoch and number the store was written last. */
+const standings = new Map<number, { epoch: number; number: number }>();
+
+/** Whatever is refused is written under the name of the present owner. */
+function withoutFence(store: Store): Store {
+  const note = ({ fences }: Batch): void => {
+    for (const { shard, epoch, number } of fences) standings.set(shard, { epoch, number });
+  };
+  return changed(store, {
+    async claimShard(shard, owner) {
+      const claim = await store.claimShard(shard, owner);
+      if (claim !== undefined) standings.set(shard, { epoch: claim.epoch, number: claim.batch });
+      return claim;
+    },
+    async commit(batch) {
+      try {
+        await store.commit(batch);
+        note(batch);
+      } catch (error) {
+        if (!hasCode(error, "STORE_FENCED")) throw error;
+        const fences = batch.fences.map((fence) => {
+          const { epoch, number } = standings.get(fence.shard) ?? fence;
+          return { ...fence, epoch, number: number + 1 };
+        });
+        await store.commit({ ...batch, fences });
+        note({ ...batch, fences });
+      }
+    },
+  });
+}
+
+async function withoutWakeUps(
+  store: Store,
+  ...args: Parameters<Store["loadInstances"]>
+): ReturnType<Store["loadInstances"]> {
+  return (await store.loadInstances(...args)).map((row) => ({ ...row, wake: null }));
+}
+
+function leakSlots(): () => void {
+  const find = Object.getOwnPropertyDescriptor(DomainPools.prototype, "of")?.value as (name: string) => DomainPool;
+  let given = 0;
+  const leaky = new WeakSet<DomainPool>();
+  const value = function (this: DomainPools, name: string): DomainPool {
+    const pool = find.call(this, name);
+    if (leaky.has(pool)) return pool;
+    leaky.add(pool);
+    const giveBack = pool.slots.delete.bind(pool.slots);
+    pool.slots.delete = (id) => ++given % 3 !== 0 && giveBack(id);
+    return pool;
+  };
+  return redefined(DomainPools.prototype, "of", { value });
+}
+
+function countLeaseLate(): () => void {
+  const renew = Object.getOwnPropertyDescriptor(Lease.prototype, "renewed")?.value as (sent: Moment) => void;
+  const value = function (this: Lease): void {
+    const { monotonic, wall } = this.moment();
+    // A tenth of the others' patience is what the member keeps back: 0.8 s of 8.
+    renew.call(this, { monotonic: monotonic + 800, wall: wall + 800 });
+  };
+  return redefined(Lease.prototype, "renewed", { value });
 }

@@ -50,7 +50,11 @@ export class MemoryStore implements Store {
   }
 
   async open(): Promise<void> {
-    if (this.#isOpen) throw new EngineError("STORE_LOCKED", "The memory store is open already, close it first.");
+    if (this.#isOpen)
+      throw new EngineError(
+        "STORE_LOCKED",
+        "The memory store is open already: close it first, or give each engine its own connect().",
+      );
     this.#isOpen = true;
   }
 

@@ -6,6 +6,8 @@ import type { ClockSetting, Evidence, LifeRecord, Moment } from "../evidence.ts"
 export interface Lapse {
   readonly from: number;
   readonly to: number;
+  /** The monotonic clock shows it, so a timer tells. The wall clock has to be looked at. */
+  readonly isTimed: boolean;
 }
 
 /** What the clocks of the machines showed at any time of a run. */
@@ -48,13 +50,12 @@ export class Clocks {
 
   /** When the life's lease was over by its own clocks, first after that time; Infinity if it never was. */
   lapseAfter(life: LifeRecord, after: number): number {
-    const lapse = this.#lapsesOf(life).find(({ to }) => to > after);
-    return lapse === undefined ? Infinity : Math.max(lapse.from, after);
+    return Math.max(this.nextLapse(life, after)?.from ?? Infinity, after);
   }
 
-  /** The lapse that the time falls into. */
-  lapseAt(life: LifeRecord, at: number): Lapse | undefined {
-    return this.#lapsesOf(life).find(({ from, to }) => from <= at && at < to);
+  /** The lapse that the time falls into, or the first after it. */
+  nextLapse(life: LifeRecord, after: number): Lapse | undefined {
+    return this.#lapsesOf(life).find(({ to }) => to > after);
   }
 
   #lapsesOf(life: LifeRecord): readonly Lapse[] {
@@ -65,9 +66,10 @@ export class Clocks {
 
   #findLapses(life: LifeRecord): Lapse[] {
     return life.renewals.flatMap(({ sentAt }, place) => {
-      const from = Math.min(this.#monotonicLapse(life, sentAt), this.#wallLapse(life.machine, sentAt));
+      const timed = this.#monotonicLapse(life, sentAt);
+      const from = Math.min(timed, this.#wallLapse(life.machine, sentAt));
       const to = life.renewals[place + 1]?.knownAt ?? Infinity;
-      return from < to ? [{ from, to }] : [];
+      return from < to ? [{ from, to, isTimed: timed <= from + 1 }] : [];
     });
   }
 

@@ -1,35 +1,36 @@
 import type { Evidence, JobRun, LifeRecord } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { clocksOf } from "./clocks.ts";
+import { clocksOf, type Lapse } from "./clocks.ts";
 
 /** Clocks tell whole milliseconds. */
 const roundingMs = 2;
 
+/** A call to the store takes at most so long, and a look at the wall clock may have to wait for it. */
+const callMs = 4000;
+
 /**
  * A member whose lease is over by its own clocks starts nothing, and stops what runs: at once, or, if it stood still when
- * that happened, as soon as it can know.
+ * that happened or its wall clock shows it, as soon as it can know.
  */
 export const checkLeases: Checker = (evidence) => {
   if (!evidence.setting.isCluster) return [];
   return evidence.runs.flatMap((run) => {
     const life = evidence.lives[run.life - 1];
-    if (life === undefined) return [];
-    const lapse = clocksOf(evidence).lapseAt(life, run.start.at);
-    const lapsedMs = run.start.at - (lapse?.from ?? Infinity);
+    const lapse = life && clocksOf(evidence).nextLapse(life, run.start.at);
+    if (life === undefined || lapse === undefined) return [];
+    const lapsedMs = run.start.at - lapse.from;
     if (lapsedMs > roundingMs)
       return [`${run.attemptId} ran on life ${life.number}, whose lease had been over for ${lapsedMs.toFixed(0)} ms`];
-    return checkStop(evidence, life, run);
+    return checkStop(evidence, life, run, lapse);
   });
 };
 
-function checkStop(evidence: Evidence, life: LifeRecord, run: JobRun): string[] {
-  const { beatMs } = evidence.setting.timings;
-  const lapsedAt = clocksOf(evidence).lapseAfter(life, run.start.at);
+function checkStop(evidence: Evidence, life: LifeRecord, run: JobRun, lapse: Lapse): string[] {
+  const lookMs = lapse.isTimed ? 0 : 2 * evidence.setting.timings.beatMs + callMs;
+  const noticedAt = awakeAt(life, awakeAt(life, lapse.from) + lookMs);
   const stoppedAt = Math.min(run.end?.at ?? Infinity, run.abort?.at ?? Infinity, life.end?.at ?? Infinity);
-  // No timer tells that the machine was suspended; the next sign of life does, or what it leads to.
-  const noticedAt = awakeAt(life, lapsedAt) + 2 * beatMs;
-  if (stoppedAt <= awakeAt(life, noticedAt) + roundingMs) return [];
-  const late = (stoppedAt - lapsedAt).toFixed(0);
+  if (stoppedAt <= noticedAt + roundingMs) return [];
+  const late = (stoppedAt - lapse.from).toFixed(0);
   return [`${run.attemptId} ran on for ${late} ms after the lease of life ${life.number} was over`];
 }
 
