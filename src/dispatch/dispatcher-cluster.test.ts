@@ -82,7 +82,7 @@ describe("a lease that has lapsed", () => {
 
   test("says which attempts have gone with their workers, and not of those that were only queued again", async () => {
     const gone: string[] = [];
-    const rig = new Rig({ onLetGo: ({ attemptId }, worker) => void gone.push(`${attemptId} ${worker}`) });
+    const rig = new Rig({ onLetGo: ({ attemptId }, { worker }) => void gone.push(`${attemptId} ${worker}`) });
     const session = new HandSession("a", 2);
     rig.worker.missing.add("job");
     rig.dispatcher.connect(session);

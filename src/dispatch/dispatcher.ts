@@ -196,7 +196,11 @@ export class Dispatcher {
     for (const attempt of this.#remote) {
       if (attempt.worker !== worker) continue;
       if (attempt.jobStartedAt === undefined) this.#requeue(attempt, "the worker is gone");
-      else this.#end(attempt, { kind: "lost" });
+      else {
+        const { address } = worker;
+        this.#end(attempt, { kind: "lost" });
+        this.#onLetGo?.(attempt.run, { worker: address, isLost: true });
+      }
     }
     this.jobsChanged();
   }
@@ -585,7 +589,7 @@ export class Dispatcher {
   #letGo(attempt: Attempt): void {
     const { worker } = executionOf(attempt);
     this.#takeBack(attempt);
-    this.#onLetGo?.(attempt.run, worker);
+    this.#onLetGo?.(attempt.run, { worker, isLost: false });
   }
 
   /** Of an attempt on a remote worker, which has nothing more to do with it. */
@@ -691,8 +695,8 @@ export interface DispatcherOptions {
   readonly sharedDomains?: boolean;
   /** Somebody has begun to wait in a shared domain whose quota is used up. */
   readonly onDemand?: (domain: string) => void;
-  /** An attempt has left without a word, and runs on, on a worker that is not connected here any more. */
-  readonly onLetGo?: (run: TaskRun, worker: string) => void;
+  /** An attempt may run on, on a worker that is not connected here any more. One that is not lost has left without a word. */
+  readonly onLetGo?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
   /** The lease: asked before every start, and again before the job is called if that took a while. */
   readonly mayStart?: () => boolean;
   /** Of `submit` only. */

@@ -177,9 +177,9 @@ export class ClusterMember implements RegionCluster {
   }
 
   /** An attempt runs on, on a worker that has gone to another member: nobody else may have its slot yet. */
-  letGo(run: TaskRun, worker: string): void {
+  letGo(run: TaskRun, { worker, isLost }: { worker: string; isLost: boolean }): void {
     this.#quotas.left(run.domain, 1);
-    if (run instanceof InstanceTaskRun) run.actor.host.runsElsewhere(run, worker);
+    if (run instanceof InstanceTaskRun && !isLost) run.actor.host.runsElsewhere(run, worker);
   }
 
   /** Joins the cluster; shards are opened one after the other from then on. */
@@ -366,7 +366,8 @@ export class ClusterMember implements RegionCluster {
     if (event.type === "suspected") this.#suspected.add(event.member);
     else if (event.type !== "joined") this.#suspected.delete(event.member);
     if (event.type === "left") this.#left.add(event.member);
-    if (event.type === "lost") this.#lossSeenAt = this.#parts.clock.monotonic();
+    // One that leaves in good order sends its workers away with what they run.
+    if (event.type === "lost" || event.type === "left") this.#lossSeenAt = this.#parts.clock.monotonic();
     if (event.type === "shard-opened") this.#announce(event.shard);
     for (const listener of this.#listeners) {
       try {

@@ -148,7 +148,9 @@ export class Engine {
 
   #makeDispatcher(): Dispatcher {
     const { clock, logger, maxSubTasks, poolSize, poolSizeMax, domains, stopGraceMs, cluster } = this.#options;
+    const mayStart = (): boolean => this.#member?.isLeaseValid() ?? false;
     const worker = new EmbeddedWorker({
+      ...(cluster !== undefined && { mayStart }),
       jobs: { get: (id) => this.#registry.find(id)?.job },
       logger,
       threads: new ThreadWorker({ clock, logger }),
@@ -158,9 +160,9 @@ export class Engine {
     });
     const shared = cluster !== undefined && {
       sharedDomains: true,
-      mayStart: (): boolean => this.#member?.isLeaseValid() ?? false,
+      mayStart,
       onDemand: (domain: string): void => this.#member?.wantsSlots(domain),
-      onLetGo: (run: TaskRun, worker: string): void => this.#member?.letGo(run, worker),
+      onLetGo: (run: TaskRun, gone: { worker: string; isLost: boolean }): void => this.#member?.letGo(run, gone),
     };
     return new Dispatcher({ clock, logger, worker, poolSize, poolSizeMax, domains, graceMs: stopGraceMs, ...shared });
   }

@@ -48,6 +48,8 @@ export class Allocators {
   #allocatorOf(shard: Shard, domain: string): Promise<DomainAllocator> {
     const placed = this.#placed.get(domain);
     if (placed?.shard === shard) return placed.allocator;
+    // There is one for each epoch: an earlier life of the shard that goes on for a moment must not take its place.
+    if (placed !== undefined && placed.shard.pen.epoch > shard.pen.epoch) return Promise.reject(notYet(domain));
     const allocator = this.#make(shard, domain);
     this.#placed.set(domain, { shard, allocator });
     allocator.catch(() => {
@@ -58,6 +60,8 @@ export class Allocators {
 
   async #make(shard: Shard, domain: string): Promise<DomainAllocator> {
     const { store, clock, livingSince, workerLostMs, quietMs } = this.#parts;
+    // What died before the shard was claimed is seen in that view, if not before.
+    if (livingSince(shard.claimedAt) === undefined) throw notYet(domain);
     const row = (await store.loadDomains()).find(({ name }) => name === domain);
     if (row === undefined) throw new EngineError("DOMAIN_UNKNOWN", `domain "${domain}" is not declared in the cluster`);
     return new DomainAllocator({
@@ -70,4 +74,8 @@ export class Allocators {
       quietMs: quietMs(),
     });
   }
+}
+
+function notYet(domain: string): EngineError {
+  return new EngineError("CALL_UNANSWERED", `the slots of domain "${domain}" cannot be handed out yet`);
 }

@@ -150,7 +150,10 @@ export class Residents {
 
   async #loadFinished(id: string): Promise<void> {
     const purges = this.#purges;
-    const finished = await this.#store.findFinished(id);
+    const search = await this.searchFor(id, () => this.#store.findFinished(id));
+    // It was here meanwhile, and may have been reopened: the caller looks again.
+    if (search === "outdated") return;
+    const finished = search.found;
     if (finished === undefined) throw unknownInstance(id);
     const { key, workflow, version, status, endedAt } = finished;
     const definition = await this.#definitions.load(workflow, version);

@@ -263,6 +263,14 @@ export class Shard implements ActorHost, MailShard {
     for (const { actor } of this.entries) actor?.takeBackStopped((attempt) => this.attached.has(attempt));
   }
 
+  /** Nobody hears of them any more: whoever owns the shard now runs them again. */
+  #stopAttempts(): void {
+    const { dispatcher } = this.#parts;
+    dispatcher.drop((run) => this.#isMine(run));
+    const running = dispatcher.listRunning().filter(({ run }) => this.#isMine(run));
+    dispatcher.abort(running.map(({ run }) => run.attemptId));
+  }
+
   #isMine({ owner }: TaskRun): boolean {
     return owner instanceof InstanceActor && owner.host === this;
   }
@@ -708,7 +716,7 @@ export class Shard implements ActorHost, MailShard {
     this.#isClosing = true;
     this.#wakes.stop();
     this.#lane.leave(this);
-    this.#parts.dispatcher.drop((run) => this.#isMine(run));
+    this.#stopAttempts();
     this.#failAll(error);
     this.#parts.onLost(this, error);
   }

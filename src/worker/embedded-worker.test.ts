@@ -20,7 +20,7 @@ function makeWorker(job: Job, maxSubTasks?: number): EmbeddedWorker {
 }
 
 function execute(job: Job, given: Partial<TaskRun> = {}, abort = new Abort()): Outcome | Promise<Outcome> {
-  return makeWorker(job).execute(makeRun(new Owner(), "orders", given), abort);
+  return makeWorker(job).execute(makeRun(new Owner(), "orders", given), abort) as Outcome | Promise<Outcome>;
 }
 
 /** Runs the function as a job. */

@@ -8,7 +8,7 @@ import type { Abort } from "../dispatch/abort.ts";
 import { AttemptContext, type RunIdentity } from "./attempt-context.ts";
 import { admitted, type AdmitSubTasks, callJob, failureOutcome } from "./call-job.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
-import type { Worker } from "../dispatch/worker.ts";
+import type { Answer, Worker } from "../dispatch/worker.ts";
 
 /** By job id. A `Map` fits as it is. */
 export interface JobLookup {
@@ -24,6 +24,8 @@ export interface EmbeddedWorkerOptions {
   readonly address?: string | (() => string);
   /** How many sub-tasks one attempt may generate. */
   readonly maxSubTasks?: number;
+  /** The lease: asked again right before a job is called that had to wait for its inputs. */
+  readonly mayStart?: () => boolean;
   /** Without it, sub-tasks are passed on as they were generated. */
   readonly admitSubTasks?: AdmitSubTasks;
 }
@@ -41,6 +43,7 @@ export class EmbeddedWorker implements Worker {
   readonly #threads: ThreadWorker | undefined;
   readonly #subTasksMax: number;
   readonly #admit: AdmitSubTasks | undefined;
+  readonly #mayStart: (() => boolean) | undefined;
 
   constructor(options: EmbeddedWorkerOptions) {
     const { address = "embedded" } = options;
@@ -50,6 +53,7 @@ export class EmbeddedWorker implements Worker {
     this.#threads = options.threads;
     this.#subTasksMax = options.maxSubTasks ?? 1000;
     this.#admit = options.admitSubTasks;
+    this.#mayStart = options.mayStart;
   }
 
   get address(): string {
@@ -60,7 +64,7 @@ export class EmbeddedWorker implements Worker {
     return this.#jobs.get(id) !== undefined;
   }
 
-  execute(run: TaskRun, abort: Abort): Outcome | Promise<Outcome> {
+  execute(run: TaskRun, abort: Abort): Outcome | Promise<Answer> {
     const job = this.#jobs.get(run.job);
     if (job === undefined) {
       const message = `task "${run.taskName}" needs job "${run.job}", which is not registered`;
@@ -87,11 +91,12 @@ export class EmbeddedWorker implements Worker {
     run: TaskRun,
     abort: Abort,
     awaitedInputs: TaskInputs | Promise<TaskInputs>,
-  ): Promise<Outcome> {
+  ): Promise<Answer> {
     try {
       const inputs = await awaitedInputs;
       const verdict = await validateParams(job, paramsFromText(run.params));
       if (abort.aborted) return failureOutcome(abort.signal.reason);
+      if (this.#mayStart?.() === false) return { kind: "refused", why: "the lease has lapsed" };
       if (verdict.ok) return await this.#call({ job, run, abort, inputs, params: verdict.value });
       const message = `task "${run.taskName}": params do not fit job "${job.name}": ${verdict.issues}`;
       return failureOutcome(new EngineError("PARAMS_INVALID", message));

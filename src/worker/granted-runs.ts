@@ -208,7 +208,8 @@ export class GrantedRuns {
     const answer = this.#parts.worker.execute(taskRunOf(message), run.abort);
     if (!("then" in answer)) return this.#ended(run, answer);
     answer.then(
-      (outcome) => this.#ended(run, outcome),
+      // Without a lease to ask for, it refuses nothing.
+      (given) => this.#ended(run, given.kind === "refused" ? failureOutcome(new Error(given.why)) : given),
       (error: unknown) => this.#ended(run, failureOutcome(error)),
     );
   }

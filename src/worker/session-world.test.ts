@@ -123,6 +123,8 @@ export class Work {
   status: "open" | "done" | "aborted" = "open";
   /** The only one who may report it now. */
   current: Registration | undefined;
+  /** A worker has taken it from one member to another. */
+  isMoved = false;
   /** How often it was nobody's. */
   orphanings = 0;
 
@@ -177,7 +179,7 @@ export class Registration implements TaskOwner {
   ended(_run: TaskRun, outcome: Outcome, _execution: object, acknowledge?: () => void): void {
     this.#report(outcome.kind);
     if (this.isSuperseded) return acknowledge?.();
-    if (outcome.kind === "lost") this.#world.checkStopped(this.work.id);
+    if (outcome.kind === "lost" && !this.work.isMoved) this.#world.checkStopped(this.work.id);
     this.#world.ended(this.work, outcome, acknowledge);
   }
 
@@ -431,7 +433,9 @@ export class World {
   ended(work: Work, outcome: Outcome, acknowledge?: () => void): void {
     if (outcome.kind === "lost") {
       acknowledge?.();
-      this.placeLater(work);
+      // Where others have held it too, one who is out of touch with the worker does not know enough to call it lost.
+      if (work.isMoved) this.#giveUpLater(work);
+      else this.placeLater(work);
     } else if (this.happens(this.writeFailure)) {
       // Nobody has it now: it turns up again with its worker, or is given up.
       this.#giveUpLater(work);
@@ -483,6 +487,7 @@ export class World {
     else at?.letGo([attemptId]);
     at?.drop((other) => other.attemptId === attemptId);
     if (from?.isSuperseded === false && at?.isRunning(attemptId) === true) return attempt.decline();
+    work.isMoved = true;
     if (member.dispatcher.adopt(run, attempt.worker, attempt.outcome, startedAt)) work.current = registration;
     else {
       work.current = undefined;
@@ -511,6 +516,7 @@ export class World {
     // An owner knows its own dispatcher: what is held there and has gone on elsewhere is let go.
     member.dispatcher.letGo([work.id]);
     member.superseded.delete(work.id);
+    work.isMoved = false;
     work.current = new Registration(this, work, member);
     member.dispatcher.enqueue(this.#run(work, work.current));
   }

@@ -67,9 +67,9 @@ export class Clocks {
   #findLapses(life: LifeRecord): Lapse[] {
     return life.renewals.flatMap(({ sentAt }, place) => {
       const timed = this.#monotonicLapse(life, sentAt);
-      const from = Math.min(timed, this.#wallLapse(life.machine, sentAt));
       const to = life.renewals[place + 1]?.knownAt ?? Infinity;
-      return from < to ? [{ from, to, isTimed: timed <= from + 1 }] : [];
+      const lapses = this.#wallLapses(life.machine, sentAt, Math.min(timed, to));
+      return timed < to ? [...lapses, { from: timed, to, isTimed: true }] : lapses;
     });
   }
 
@@ -82,14 +82,15 @@ export class Clocks {
     return lapsesAt;
   }
 
-  #wallLapse(machine: string, sentAt: number): number {
+  /** A wall clock that was set ahead may be set back before anybody has looked at it. */
+  #wallLapses(machine: string, sentAt: number, to: number): Lapse[] {
     const offset = this.offsetAt(machine, sentAt);
-    const later = (this.#settings.get(machine) ?? []).filter(({ at }) => at > sentAt);
-    for (const [place, at] of [sentAt, ...later.map(({ at }) => at)].entries()) {
-      const lapsesAt = Math.max(at, sentAt + this.#leaseMs + offset - this.offsetAt(machine, at));
-      if (lapsesAt < (later[place]?.at ?? Infinity)) return lapsesAt;
-    }
-    return Infinity;
+    const changes = (this.#settings.get(machine) ?? []).filter(({ at }) => at > sentAt).map(({ at }) => at);
+    return [sentAt, ...changes].flatMap((at, place) => {
+      const from = Math.max(at, sentAt + this.#leaseMs + offset - this.offsetAt(machine, at));
+      const until = Math.min(changes[place] ?? Infinity, to);
+      return from < until ? [{ from, to: until, isTimed: false }] : [];
+    });
   }
 }
 

@@ -29,7 +29,8 @@ function checkStop(evidence: Evidence, life: LifeRecord, run: JobRun, lapse: Lap
   const lookMs = lapse.isTimed ? 0 : 2 * evidence.setting.timings.beatMs + callMs;
   const noticedAt = awakeAt(life, awakeAt(life, lapse.from) + lookMs);
   const stoppedAt = Math.min(run.end?.at ?? Infinity, run.abort?.at ?? Infinity, life.end?.at ?? Infinity);
-  if (stoppedAt <= noticedAt + roundingMs) return [];
+  // It may be renewed, or the wall clock set back, before anybody has noticed.
+  if (stoppedAt <= noticedAt + roundingMs || lapse.to <= noticedAt) return [];
   const late = (stoppedAt - lapse.from).toFixed(0);
   return [`${run.attemptId} ran on for ${late} ms after the lease of life ${life.number} was over`];
 }
