@@ -179,7 +179,10 @@ export class ClusterMember implements RegionCluster {
   /** An attempt runs on, on a worker that has gone to another member: nobody else may have its slot yet. */
   letGo(run: TaskRun, { worker, isLost }: { worker: string; isLost: boolean }): void {
     this.#quotas.left(run.domain, 1);
-    if (run instanceof InstanceTaskRun && !isLost) run.actor.host.runsElsewhere(run, worker);
+    if (isLost) return;
+    // A task of no instance has nobody who would look for it.
+    if (!(run instanceof InstanceTaskRun)) run.owner.ended(run, { kind: "lost" }, { worker });
+    else run.actor.host.runsElsewhere(run, worker);
   }
 
   /** Joins the cluster; shards are opened one after the other from then on. */

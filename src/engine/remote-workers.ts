@@ -85,7 +85,7 @@ export class RemoteWorkers {
     const { attemptId, instanceId, domain, startedAt } = descriptor;
     const shard = region.shardOf(instanceId);
     const own = region.takeBack(shard, attemptId);
-    if (own === undefined && region.isOpen(shard)) return dispatcher.isRunning(attemptId);
+    if (own === undefined && region.isOpen(shard)) return false;
     const vouchedAt = own === undefined ? await holdings.ask(shard, attemptId) : undefined;
     if (own === undefined && vouchedAt === undefined) return false;
     const run = own ?? foreignRun(descriptor, (...report) => holdings.report(...report));

@@ -177,6 +177,8 @@ describe("an attempt that another member holds", () => {
     await clock.advance(lostMs - 1);
     attached.sweep();
     assert.equal(await lastEvent(run), "");
+    assert.equal(attached.heard(run.attemptId, "n"), false, "a member that was given up does not hold it");
+    holders.living.add("n");
     assert.equal(attached.heard(run.attemptId, "n"), true);
     await clock.advance(lostMs - 1);
     attached.sweep();
@@ -189,8 +191,9 @@ describe("an attempt that another member holds", () => {
   test("whose end is known is attached no longer", async () => {
     holders.living.add("m");
     const run = await running("i", "m");
-    assert.equal(attached.delete(run.attemptId), true);
-    assert.equal(attached.delete(run.attemptId), false, "the report of its end counts once");
+    assert.equal(attached.delete(run.attemptId, "another"), false, "only its holder speaks for it");
+    assert.equal(attached.delete(run.attemptId, "m"), true);
+    assert.equal(attached.delete(run.attemptId, "m"), false, "the report of its end counts once");
     assert.equal(attached.heard(run.attemptId, "m"), false);
     holders.living.delete("m");
     attached.sweep();
@@ -199,7 +202,12 @@ describe("an attempt that another member holds", () => {
 
   test("that nobody wants is stopped where it is, each holder being told once", async () => {
     for (const member of ["m", "n"]) holders.living.add(member);
-    const runs = [await running("i", "m"), await running("j", "n"), await running("k", "m"), await running("l", "m")];
+    const runs = [
+      await running("i", "m"),
+      await running("j", "n"),
+      await running("k", "m/gpu"),
+      await running("l", "m"),
+    ];
     const [i, j, k, l] = runs.map(({ attemptId }) => attemptId) as [string, string, string, string];
     attached.heard(k, "n");
     attached.abort([i, j, k, "never heard of"]);

@@ -101,6 +101,9 @@ export class AttachedAttempts {
   heard(attemptId: string, holder: string): boolean {
     const attached = this.#attempts.get(attemptId);
     if (attached === undefined) return false;
+    // Only a remote worker takes an attempt along. A word of somebody who was given up may come late, by letter box.
+    const isNewHolder = isRemote(attached.worker) && this.#holders.isLiving(holder);
+    if (attached.holder !== holder && !isNewHolder) return false;
     attached.holder = holder;
     attached.hasHolder = true;
     attached.heardAt = this.#clock.monotonic();
@@ -114,9 +117,12 @@ export class AttachedAttempts {
     return attached?.run;
   }
 
-  /** Its end is known. False if it is not attached. */
-  delete(attemptId: string): boolean {
-    return this.#attempts.delete(attemptId);
+  /**
+   * Its end is known. False if it is not attached, or another holds it: whoever had it before, and was given up, does not
+   * speak for whoever runs it now.
+   */
+  delete(attemptId: string, holder: string): boolean {
+    return this.#attempts.get(attemptId)?.holder === holder && this.#attempts.delete(attemptId);
   }
 
   abort(attemptIds: readonly string[]): void {

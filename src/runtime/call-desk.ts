@@ -71,7 +71,7 @@ export class CallDesk {
       case "Purge":
         return await shard.purge(call.instances);
       case "Report":
-        return await shard.reported(call.attemptId, call.id, call.input);
+        return await shard.reported(call);
       case "Hold":
         return shard.held(call.holder, call.attemptIds);
       case "ReportSlots":

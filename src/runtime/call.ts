@@ -12,8 +12,7 @@ export type Call =
   /** Answered when the instance has ended, or after a while: "not yet". */
   | { readonly type: "AwaitEnd"; readonly id: string; readonly question: unknown }
   | { readonly type: "Purge"; readonly instances: readonly { key: number; id: string }[] }
-  /** An attempt that another member holds has ended. */
-  | { readonly type: "Report"; readonly attemptId: string; readonly id: string; readonly input: Input }
+  | ReportCall
   /** These attempts run on; the answer names those that are not wanted. */
   | { readonly type: "Hold"; readonly holder: string; readonly attemptIds: readonly string[] }
   | { readonly type: "ReportSlots"; readonly report: SlotReport }
@@ -23,6 +22,15 @@ export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reus
   readonly type: "Start";
   readonly workflow: string;
   readonly version: string;
+}
+
+/** An attempt that another member holds has ended. */
+export interface ReportCall {
+  readonly type: "Report";
+  readonly holder: string;
+  readonly attemptId: string;
+  readonly id: string;
+  readonly input: Input;
 }
 
 /** What members tell each other to save time. Whoever misses one finds out by itself. */

@@ -28,6 +28,10 @@ class FakeDispatcher {
   readonly waiting = new Set<string>();
   readonly aborted: string[] = [];
 
+  isInTouch(attemptId: string): boolean {
+    return this.isRunning(attemptId);
+  }
+
   isRunning(attemptId: string): boolean {
     return this.running.has(attemptId);
   }
@@ -260,7 +264,7 @@ describe("the end of an attempt that was held for another", () => {
   test("is reported to its instance's shard, for as long as it takes", async () => {
     const { shard, call, timeoutMs, answer } = report();
     assert.deepEqual([shard, timeoutMs], [3, Infinity]);
-    assert.deepEqual(call, { type: "Report", attemptId: "a", id: "i3", input });
+    assert.deepEqual(call, { type: "Report", holder: "me", attemptId: "a", id: "i3", input });
     assert.deepEqual([rig.holdings.isReporting("a"), heard], [true, 0]);
     await clock.advance(workerBeatMs);
     assert.equal(heard, 0);

@@ -11,7 +11,7 @@ export interface HoldingsParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly timings: ClusterTimings;
-  readonly dispatcher: Pick<Dispatcher, "abort" | "isRunning" | "waitingFor">;
+  readonly dispatcher: Pick<Dispatcher, "abort" | "isInTouch" | "isRunning" | "waitingFor">;
   readonly member: () => string;
   readonly isLiving: (member: string) => boolean;
   readonly hasLeft: (member: string) => boolean;
@@ -101,7 +101,8 @@ export class Holdings implements Holders {
   report(run: HeldRun, input: Input, onHeard: () => void): void {
     const shard = this.#parts.shardOf(run.instanceId);
     this.#held.set(run.attemptId, { shard, vouchedAt: this.#parts.clock.monotonic(), isReporting: true });
-    const call = { type: "Report", attemptId: run.attemptId, id: run.instanceId, input } as const;
+    const holder = this.#parts.member();
+    const call = { type: "Report", holder, attemptId: run.attemptId, id: run.instanceId, input } as const;
     void this.#reportUntilHeard(shard, call, onHeard);
   }
 
@@ -128,7 +129,10 @@ export class Holdings implements Holders {
   beat(): void {
     this.#forgetVanished();
     this.#stopUnvouched();
-    for (const [shard, held] of Map.groupBy(this.#held, ([, { shard }]) => shard)) {
+    const { dispatcher } = this.#parts;
+    // A worker that is not heard of may be with another member by now, which then speaks for what it runs.
+    const known = [...this.#held].filter(([id, { isReporting }]) => isReporting || isSpokenFor(dispatcher, id));
+    for (const [shard, held] of Map.groupBy(known, ([, { shard }]) => shard)) {
       void this.#askOwner(
         shard,
         held.map(([id]) => id),
@@ -187,6 +191,10 @@ interface Held {
   vouchedAt: number;
   /** It has ended here, and its owner has yet to know. */
   readonly isReporting: boolean;
+}
+
+function isSpokenFor(dispatcher: HoldingsParts["dispatcher"], attemptId: string): boolean {
+  return dispatcher.isInTouch(attemptId) || dispatcher.waitingFor(attemptId) !== undefined;
 }
 
 /** One member alone: whatever is not here runs nowhere. */

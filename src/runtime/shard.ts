@@ -12,6 +12,7 @@ import type { Input, StartWorkflow } from "../kernel/input.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import type { InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
 import { AttachedAttempts, type Holders } from "./attached-attempts.ts";
+import type { ReportCall } from "./call.ts";
 import { endFor } from "./children.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import type { Expressions } from "./expression.ts";
@@ -478,9 +479,9 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** Another member tells how an attempt of an instance here has ended. Durable when it resolves, or not wanted. */
-  async reported(attemptId: string, instanceId: string, input: Input): Promise<void> {
-    if (!this.attached.delete(attemptId)) return void this.droppedReports++;
-    await this.tell(instanceId, () => input);
+  async reported({ holder, attemptId, id, input }: ReportCall): Promise<void> {
+    if (!this.attached.delete(attemptId, holder)) return void this.droppedReports++;
+    await this.tell(id, () => input);
   }
 
   /** Another member tells which attempts of instances here it holds; gives back those that are not wanted. */

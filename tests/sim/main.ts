@@ -63,7 +63,8 @@ export async function firstToCatch(
   for (const seed of seeds) {
     const members = options.members ?? drawMembers(seed);
     if (mutation.needsCluster && members === "alone") continue;
-    const outcome = await runSeed(seed, { ...options, members, mutation });
+    const { climate } = mutation;
+    const outcome = await runSeed(seed, { ...(climate !== undefined && { climate }), ...options, members, mutation });
     if (outcome.violations.length > 0) return outcome;
   }
   return undefined;

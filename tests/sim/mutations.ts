@@ -8,10 +8,10 @@ import { DomainPool } from "../../src/dispatch/domain-pool.ts";
 import { DomainPools } from "../../src/dispatch/domain-pools.ts";
 import { AttachedAttempts } from "../../src/runtime/attached-attempts.ts";
 import { Holdings } from "../../src/runtime/holdings.ts";
-import { InboundMark } from "../../src/runtime/inbound-mark.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
 import { Shard } from "../../src/runtime/shard.ts";
-import type { Batch, OutboxRow, Store } from "../../src/stores/store.ts";
+import type { Batch, Store } from "../../src/stores/store.ts";
+import type { ClimateName } from "./climate.ts";
 
 /**
  * A bug put in on purpose, to see whether the simulator finds it. It changes what an engine is given, or, while it is
@@ -23,6 +23,8 @@ export interface Mutation {
   readonly about: string;
   /** It makes no difference to a process alone. */
   readonly needsCluster?: true;
+  /** Where it shows sooner than elsewhere. */
+  readonly climate?: ClimateName;
   readonly store?: (store: Store) => Store;
   readonly bus?: (bus: Bus) => Bus;
   readonly clock?: (clock: Clock) => Clock;
@@ -110,13 +112,8 @@ export const mutations: readonly Mutation[] = [
     name: "stale-answers",
     about: "A member answers from what it knew of a shard before it was lost.",
     needsCluster: true,
+    climate: "freezes",
     install: () => redefined(Shard.prototype, "isLost", { get: () => false }),
-  },
-  {
-    name: "doubled-letters",
-    about: "A letter that comes twice is read twice.",
-    needsCluster: true,
-    install: () => redefined(InboundMark.prototype, "received", { value: (row: OutboxRow) => [row] }),
   },
   {
     name: "forgotten-wake-ups",
@@ -137,6 +134,7 @@ export const mutations: readonly Mutation[] = [
     name: "late-lease",
     about: "A lease counts from when its renewal was answered, and for as long as others are patient.",
     needsCluster: true,
+    climate: "freezes",
     install: countLeaseLate,
   },
 ];
