@@ -316,6 +316,7 @@ export class ClusterMember implements RegionCluster {
   #follow(view: ClusterView): void {
     this.#viewedId = this.id;
     this.#owners.follow(view);
+    this.#mustRegion().followEpochs(view.shards);
     this.#keeper.follow(view, this.id);
     this.#mustRegion().sweepAttached();
   }

@@ -4,7 +4,7 @@ import type { HandledCall } from "../cluster/courier.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
-import type { OutboxRow, ShardClaim } from "../stores/store.ts";
+import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
 import type { Holders } from "./attached-attempts.ts";
 import { CallDesk, type CallDeskParts, type EndAnswer, type SharedAllocators } from "./call-desk.ts";
 import type { Call, Hint } from "./call.ts";
@@ -167,6 +167,18 @@ export class Region {
     const shard = this.#shards[number];
     this.#shards[number] = undefined;
     await shard?.close(shardMoved(number));
+  }
+
+  /**
+   * The store shows a later epoch of a shard that is open here: it was claimed since. That may have been this very member,
+   * by a request that was given up and landed late; a shard with nothing to write would never find out.
+   */
+  followEpochs(rows: readonly ShardRow[]): void {
+    for (const { shard: number, epoch } of rows) {
+      const shard = this.#shards[number];
+      if (shard === undefined || epoch <= shard.pen.epoch) continue;
+      shard.lose(new Fenced([number], `Shard ${number} was claimed under epoch ${epoch}, after ${shard.pen.epoch}.`));
+    }
   }
 
   /** This member is no longer who it was: whatever it owned is another's. */

@@ -506,8 +506,8 @@ export class Shard implements ActorHost, MailShard {
   }
 
   failed(actor: InstanceActor, error: unknown): void {
-    // A store that is away while the shard moves says nothing about the instance.
-    if (this.#isClosing) return;
+    // A store that is away while the shard moves, or the engine stops, says nothing about the instance.
+    if (this.#isClosing || this.#parts.dispatcher.isShutDown) return;
     const entry = this.#residents.get(actor.id);
     if (entry?.actor === actor) void this.#parking.park(entry, actor.row, error);
   }
