@@ -94,9 +94,13 @@ export class CallDesk {
       const request = { id, isGivenId, reuse, definition, definitions: [], input };
       await shard.start(requestKey === undefined ? request : { ...request, requestKey });
     };
-    if (isGivenId) await this.#once(shard, { key, isFirst }, () => start(key));
-    // A made-up id is as good as a key.
-    else if (isFirst || !(await shard.hasInstance(id))) await start();
+    if (isGivenId) return await this.#once(shard, { key, isFirst }, () => start(key));
+    if (key === undefined || isFirst) return await start();
+    // A made-up id is as good as a key, until the instance is purged.
+    await this.#once(shard, { key, isFirst }, async () => {
+      if (!(await shard.hasInstance(id))) return await start(key);
+      await shard.commit({ requests: [this.#requestRow(shard, key, null)] });
+    });
   }
 
   #tellHere(shard: Shard, call: Extract<Call, { type: "Tell" }>, key: string | undefined): Promise<void> {

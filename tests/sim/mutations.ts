@@ -76,12 +76,6 @@ export const mutations: readonly Mutation[] = [
     store: (store) => changed(store, { findRequest: async () => undefined }),
   },
   {
-    name: "rash-removal",
-    about: "A member is removed even if it has given a sign of life since.",
-    needsCluster: true,
-    store: (store) => changed(store, { removeMember: (member) => store.removeMember(member) }),
-  },
-  {
     name: "open-fence",
     about: "The store takes what an earlier owner writes.",
     needsCluster: true,
