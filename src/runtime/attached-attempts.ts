@@ -57,11 +57,13 @@ export class AttachedAttempts {
   readonly #holders: Holders;
   readonly #claim: ShardClaim;
   readonly #attempts = new Map<string, Attached>();
+  #sweptAt: number;
 
   constructor(clock: Clock, holders: Holders, claim: ShardClaim) {
     this.#clock = clock;
     this.#holders = holders;
     this.#claim = claim;
+    this.#sweptAt = clock.monotonic();
   }
 
   /** The worker is the one that its start names. */
@@ -143,8 +145,19 @@ export class AttachedAttempts {
     this.abort([...this.#attempts.values()].filter(({ run }) => run.owner === actor).map(({ run }) => run.attemptId));
   }
 
+  /** Sweeps come often. If one is late, this member stood still, and heard nothing for its own reasons. */
+  #forgive(): void {
+    const now = this.#clock.monotonic();
+    const standstillMs = now - this.#sweptAt - this.#holders.lostMs;
+    this.#sweptAt = now;
+    if (standstillMs <= -this.#holders.lostMs / 2) return;
+    for (const attached of this.#attempts.values())
+      attached.heardAt = Math.max(attached.heardAt, now - this.#holders.lostMs / 2);
+  }
+
   /** Now and then, and when members come and go: tells the instances of those that are lost, or were stopped. */
   sweep(): void {
+    this.#forgive();
     for (const [id, { run }] of this.#attempts) {
       const place = this.judge(id);
       // Where nothing new is to start, an attempt that is taken back would never end.
