@@ -23,7 +23,6 @@ describe("several workers", () => {
     assert.deepEqual(where(rig), { 1: "here/a", 2: "here/b", 3: "hand", 4: "here/a" });
     assert.deepEqual(rig.waiting, ["5"]);
     assert.equal(rig.dispatcher.poolSize, 4);
-    assert.equal(rig.dispatcher.hasRemoteWorkers, true);
   });
 
   test("make the pool larger, and the default domain with it", async () => {
@@ -37,7 +36,6 @@ describe("several workers", () => {
     assert.equal(rig.dispatcher.poolSize, 6);
     rig.dispatcher.disconnect(session);
     assert.equal(rig.dispatcher.poolSize, 1);
-    assert.equal(rig.dispatcher.hasRemoteWorkers, false);
   });
 
   test("do not let the embedded worker have more than its own part", async () => {
@@ -225,6 +223,5 @@ describe("shutdown", () => {
     assert.equal(session.call("a").abort.aborted, false);
     assert.deepEqual(rig.owner.ends, []);
     rig.dispatcher.connect(new HandSession("b"));
-    assert.equal(rig.dispatcher.hasRemoteWorkers, false);
   });
 });

@@ -326,11 +326,6 @@ export class Dispatcher {
     return this.#shutDown;
   }
 
-  /** Jobs may run in processes that outlive this one. */
-  get hasRemoteWorkers(): boolean {
-    return this.#workers.connected.length > 0;
-  }
-
   /** The embedded worker's part and the slots of the workers that are connected. */
   get poolSize(): number {
     return this.#pools.size;

@@ -187,19 +187,10 @@ export class ClusterMember implements RegionCluster {
 
   /** Joins the cluster; shards are opened one after the other from then on. */
   async open(): Promise<void> {
-    const { store, domains, options, logger } = this.#parts;
+    const { store, domains, options } = this.#parts;
     const { timings, bus } = options;
     const declared = Object.entries(domains).map(([name, { size, priority = 0 }]) => ({ name, size, priority }));
     await store.declareDomains(declared);
-    for (const { name, size } of await store.loadDomains()) {
-      const own = domains[name];
-      if (own !== undefined && own.size !== size) {
-        logger.warn(
-          { domain: name, size, configured: own.size },
-          "the cluster has another size for a domain, and keeps it",
-        );
-      }
-    }
     await this.#learnDomains();
     this.hasJoined = true;
     await this.#membership.start();
@@ -298,9 +289,13 @@ export class ClusterMember implements RegionCluster {
 
   /** Every member takes part in every domain, also those that others have declared. */
   async #learnDomains(): Promise<void> {
-    const { store, dispatcher, logger } = this.#parts;
+    const { store, dispatcher, domains, logger } = this.#parts;
     try {
       for (const { name, size, priority } of await store.loadDomains()) {
+        const configured = domains[name]?.size ?? size;
+        if (!this.hasJoined && configured !== size) {
+          logger.warn({ domain: name, size, configured }, "the cluster has another size for a domain, and keeps it");
+        }
         dispatcher.declareDomain(name, { size, priority });
         this.#quotas.declare(name);
       }

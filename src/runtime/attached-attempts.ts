@@ -148,11 +148,11 @@ export class AttachedAttempts {
   /** Sweeps come often. If one is late, this member stood still, and heard nothing for its own reasons. */
   #forgive(): void {
     const now = this.#clock.monotonic();
-    const standstillMs = now - this.#sweptAt - this.#holders.lostMs;
+    const patienceMs = this.#holders.lostMs / 2;
+    const stoodStill = now - this.#sweptAt > patienceMs;
     this.#sweptAt = now;
-    if (standstillMs <= -this.#holders.lostMs / 2) return;
-    for (const attached of this.#attempts.values())
-      attached.heardAt = Math.max(attached.heardAt, now - this.#holders.lostMs / 2);
+    if (!stoodStill) return;
+    for (const attached of this.#attempts.values()) attached.heardAt = Math.max(attached.heardAt, now - patienceMs);
   }
 
   /** Now and then, and when members come and go: tells the instances of those that are lost, or were stopped. */

@@ -7,7 +7,6 @@ import { utf8Length } from "../base/utf8.ts";
 import type { MarkRow, OutboxRow } from "../stores/store.ts";
 import type { Message, Origin } from "./message.ts";
 import { InboundMark } from "./inbound-mark.ts";
-import type { OwnRows } from "./lane.ts";
 import type { Admit, EnterGate, LeaveGate, Letter, Outbox, StartChild, TellParent } from "./outbox.ts";
 import { readTexts } from "./task-inputs.ts";
 
@@ -32,9 +31,8 @@ export interface MailShard {
   childOf(parent: ParentAddress, id: string): Promise<{ end: Letter | undefined } | undefined>;
   /** What the gate of a workflow has to say to that. */
   answerForGate(letter: EnterGate | LeaveGate): Promise<Admit[]>;
-  /** A commit of the shard's own, when it is its turn. */
-  commit(rows: OwnRows): Promise<void>;
-  post(row: OutboxRow): void;
+  /** Writes letters that no turn caused, with marks of what they answer, and posts them. */
+  send(letters: readonly Letter[], marks: () => MarkRow[]): Promise<void>;
 }
 
 /**
@@ -179,12 +177,7 @@ export class MailRoom {
 
   /** In one commit: the letter is done with, and what it is answered with is on its way. */
   async #done(origin: Origin, ...answers: Letter[]): Promise<void> {
-    const outbox: OutboxRow[] = [];
-    await this.#shard.commit(() => {
-      for (const answer of answers) outbox.push(this.#shard.outbox.address(this.#shard.shardOf(answer.to), answer));
-      return { marks: this.consumed([origin]), outbox };
-    });
-    for (const row of outbox) this.#shard.post(row);
+    await this.#shard.send(answers, () => this.consumed([origin]));
   }
 }
 

@@ -4,10 +4,12 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { InstanceRow, MarkRow } from "../stores/store.ts";
 import type { AttachedAttempts } from "./attached-attempts.ts";
 import { startsOfChildren } from "./children.ts";
-import type { Effect, InstanceActor } from "./instance-actor.ts";
+import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import type { OwnRows } from "./lane.ts";
+import { letterOf } from "./letter-of.ts";
 import type { Message, Origin } from "./message.ts";
+import type { Letter } from "./outbox.ts";
 import { parkedError, type Residents } from "./residents.ts";
 import type { WakeQueue } from "./wake-queue.ts";
 
@@ -27,8 +29,8 @@ export interface ParkingShard {
   /** Nobody waits for it any longer; gives back what it had not read. */
   readonly dismiss: (entry: InstanceEntry, error: unknown) => Message[];
   readonly withActor: (id: string, use: (actor: InstanceActor) => void) => Promise<void>;
-  /** Writes letters of the instance outside of its turns, and posts them. */
-  readonly send: (actor: InstanceActor, effects: readonly Effect[]) => Promise<void>;
+  /** Writes letters outside of turns, and posts them. */
+  readonly send: (letters: readonly Letter[]) => Promise<void>;
 }
 
 /**
@@ -103,7 +105,8 @@ export class Parking {
   async #askOthers(actor: InstanceActor): Promise<void> {
     try {
       if (actor.machine.status === "Ready") await this.#shard.rejoinGate(actor);
-      await this.#shard.send(actor, startsOfChildren(actor.machine));
+      const letters = startsOfChildren(actor.machine).flatMap((start) => letterOf(actor, start) ?? []);
+      if (letters.length > 0) await this.#shard.send(letters);
     } catch (error) {
       const fields = { instanceId: actor.id, error: messageOf(error) };
       this.#shard.logger.error(fields, "an instance that is back in service could not ask what it has missed");

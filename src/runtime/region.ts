@@ -14,11 +14,9 @@ import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
+import { patiently } from "./patiently.ts";
 import { Shard, type ShardParts, type StartRequest } from "./shard.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
-
-/** How long to wait before reading again from a store that is away. */
-const loadAgainMs = 500;
 
 type OwnParts = "gates" | "sharesInstances" | "shardOf" | "post" | "hasSubscribers" | "publish" | "onLost" | "holders";
 
@@ -132,20 +130,16 @@ export class Region {
     const losses = this.#losses;
     const isOver = (): boolean => owner !== this.#parts.owner() || losses !== this.#losses;
     let first: ShardClaim | undefined;
-    for (;;) {
-      try {
-        // Another try has another claim: what the last one may still write must not take up its numbers.
-        const claim = await this.#parts.store.claimShard(number, owner);
-        if (claim === undefined) return "taken";
-        first ??= claim;
-        const { clean, previousOwner } = first;
-        await this.#openClaimed(number, { ...claim, clean, previousOwner }, isOver);
-        return "open";
-      } catch (error) {
-        if (!hasCode(error, "STORE_UNAVAILABLE") || first === undefined || isOver()) throw error;
-        await new Promise<void>((resolve) => this.#parts.clock.after(loadAgainMs, resolve));
-      }
-    }
+    const open = async (): Promise<"open" | "taken"> => {
+      // Another try has another claim: what the last one may still write must not take up its numbers.
+      const claim = await this.#parts.store.claimShard(number, owner);
+      if (claim === undefined) return "taken";
+      first ??= claim;
+      const { clean, previousOwner } = first;
+      await this.#openClaimed(number, { ...claim, clean, previousOwner }, isOver);
+      return "open";
+    };
+    return await patiently(this.#parts.clock, open, () => first === undefined || isOver());
   }
 
   async #openClaimed(number: number, claim: ShardClaim, isOver: () => boolean): Promise<void> {
@@ -285,14 +279,12 @@ export class Region {
 
   /** The same, for a job that has done its work: it does not fail because the store is away. */
   async saveDefinitionsPatiently(definitions: readonly Definition[]): Promise<void> {
-    for (;;) {
-      try {
-        return await this.saveDefinitions(definitions);
-      } catch (error) {
-        if (!hasCode(error, "STORE_UNAVAILABLE") || this.#parts.dispatcher.isShutDown) throw error;
-        await new Promise<void>((resolve) => this.#parts.clock.after(loadAgainMs, resolve));
-      }
-    }
+    const { clock, dispatcher } = this.#parts;
+    await patiently(
+      clock,
+      () => this.saveDefinitions(definitions),
+      () => dispatcher.isShutDown,
+    );
   }
 
   /** Of ended instances, wherever they live. Gives back how many are gone. */

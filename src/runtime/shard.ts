@@ -26,14 +26,12 @@ import { MailRoom, type MailShard } from "./mail-room.ts";
 import type { CommittedTurn, Message, Origin, Told } from "./message.ts";
 import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type StartChild } from "./outbox.ts";
 import { Parking } from "./parking.ts";
+import { patiently } from "./patiently.ts";
 import { Pen } from "./pen.ts";
 import { Residents, unknownInstance } from "./residents.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
-
-/** How long to wait before reading again from a store that is away. */
-const readAgainMs = 500;
 
 /** What the shards of one member share. */
 export interface ShardParts {
@@ -152,7 +150,7 @@ export class Shard implements ActorHost, MailShard {
       consumed: (origins) => this.#mailRoom.consumed(origins),
       dismiss: (entry, error) => this.#dismiss(entry, error),
       withActor: (id, use) => this.#withActor(id, use),
-      send: (actor, effects) => this.#send(actor, effects),
+      send: (letters) => this.send(letters),
     });
     lane.enter(this);
   }
@@ -163,25 +161,13 @@ export class Shard implements ActorHost, MailShard {
 
   /** Waits for a store that is away: no job fails because its inputs could not be read, even if its shard moves on. */
   async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
-    const { store, dispatcher } = this.#parts;
-    return await this.#patiently(
-      () => store.readPayloads(instance, refs),
-      () => dispatcher.isShutDown,
-    );
+    const { clock, store, dispatcher } = this.#parts;
+    const read = (): Promise<string[]> => store.readPayloads(instance, refs);
+    return await patiently(clock, read, () => dispatcher.isShutDown);
   }
 
-  async #patiently<T>(
-    read: () => Promise<T>,
-    isHopeless: () => boolean = () => this.#isClosing || this.isClosed,
-  ): Promise<T> {
-    for (;;) {
-      try {
-        return await read();
-      } catch (error) {
-        if (!hasCode(error, "STORE_UNAVAILABLE") || isHopeless()) throw error;
-        await new Promise<void>((resolve) => this.#parts.clock.after(readAgainMs, resolve));
-      }
-    }
+  #patiently<T>(read: () => Promise<T>): Promise<T> {
+    return patiently(this.#parts.clock, read, () => this.#isClosing || this.isClosed);
   }
 
   shardOf(instanceId: string): number {
@@ -583,12 +569,7 @@ export class Shard implements ActorHost, MailShard {
     const limit = this.#sharedLimit(definition);
     if (limit === undefined) return this.#parts.gates.rejoin(definition.name, id, definition.spec.maxInstances);
     const letter: EnterGate = { kind: "enter-gate", ...this.#gateOf(actor), limit, isReopened: false };
-    const outbox: OutboxRow[] = [];
-    await this.commit(() => {
-      outbox.push(this.outbox.address(this.shardOf(letter.to), letter));
-      return { outbox };
-    });
-    for (const row of outbox) this.post(row);
+    await this.send([letter]);
   }
 
   /** What the gate of a workflow, which is on this shard, has to say to that. */
@@ -654,13 +635,12 @@ export class Shard implements ActorHost, MailShard {
     this.#parts.gates.left(entry.workflow, entry.id);
   }
 
-  /** Letters of an instance that no turn of it caused. */
-  async #send(actor: InstanceActor, effects: readonly Effect[]): Promise<void> {
-    if (effects.length === 0) return;
+  /** Letters that no turn caused, in one commit with marks of what they answer. */
+  async send(letters: readonly Letter[], marks: () => MarkRow[] = () => []): Promise<void> {
     const outbox: OutboxRow[] = [];
     await this.commit(() => {
-      outbox.push(...effects.flatMap((effect) => this.#address(actor, effect) ?? []));
-      return { outbox };
+      for (const letter of letters) outbox.push(this.outbox.address(this.shardOf(letter.to), letter));
+      return { marks: marks(), outbox };
     });
     for (const row of outbox) this.post(row);
   }
