@@ -53,9 +53,18 @@ export function checkFilter(filter: Partial<InstanceFilter>): void {
     if (text !== undefined && typeof text !== "string") check.refuse(`${name} must be text, got ${shown(text)}`);
   }
   if (limit !== undefined) check.wholeNumber("limit", limit, 1);
-  for (const [name, number] of Object.entries({ before, createdFrom, createdTo })) {
+  if (before !== undefined) checkPlace(check, before);
+  for (const [name, number] of Object.entries({ createdFrom, createdTo })) {
     if (number !== undefined) check.numberWithin(name, number, { min: 0, max: Number.MAX_VALUE });
   }
+}
+
+/** The last of the page before fits as it is. */
+function checkPlace(check: SettingCheck, place: unknown): void {
+  check.object("before", place);
+  const { createdAt, key } = place as { createdAt?: unknown; key?: unknown };
+  check.numberWithin("before.createdAt", createdAt, { min: 0, max: Number.MAX_VALUE });
+  check.wholeNumber("before.key", key, 0);
 }
 
 export function checkPage(page: { readonly afterTurn?: unknown; readonly limit?: unknown }): void {

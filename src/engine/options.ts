@@ -18,7 +18,7 @@ import { systemClock } from "./system-clock.ts";
 import { SystemRandom } from "./system-random.ts";
 
 export interface EngineOptions {
-  /** `sqlite("./heddle.db")` from `heddle/sqlite`, or `memoryStore()` from `heddle/testing`. */
+  /** `sqlite("./heddle.db")` from `heddle/sqlite`, `postgres(url)` from `heddle/postgres`, `mysql(url)` from `heddle/mysql`. */
   readonly storage: Store;
   readonly jobs?: readonly Job[];
   /** Known by name, for tasks that nest a workflow by its name. */
@@ -41,7 +41,7 @@ export interface EngineOptions {
   readonly retentionMs?: Partial<Readonly<Record<EndStatus, number>>>;
   /** How long `stop()` waits for jobs to settle after they got the signal. Default 5 seconds, in a cluster 3. */
   readonly stopGraceMs?: number;
-  /** Makes the engine one of several on the same store. */
+  /** Makes the engine one of several on the same store. On a database server it is, with or without this. */
   readonly cluster?: ClusterOptions;
   /** Default: warnings and errors, as JSON lines on standard error. */
   readonly logger?: Logger;
@@ -65,6 +65,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { retentionMs, cluster, ...given } = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as unknown as EngineOptions;
+  const clusterOptions = cluster ?? (given.storage?.clusters === "always" ? {} : undefined);
   const resolved: ResolvedOptions = {
     jobs: [],
     workflows: [],
@@ -75,12 +76,12 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     maxInterruptions: defaultLimits.interruptionsMax,
     idleMs: 30 * minuteMs,
     stuckMs: 60 * minuteMs,
-    stopGraceMs: cluster === undefined ? 5000 : 3000,
+    stopGraceMs: clusterOptions === undefined ? 5000 : 3000,
     logger: stderrLogger,
     clock: systemClock,
     random: new SystemRandom(),
     ...given,
-    cluster: cluster === undefined ? undefined : resolveClusterOptions(cluster),
+    cluster: clusterOptions === undefined ? undefined : resolveClusterOptions(clusterOptions),
     retentionMs: { Success: sevenDaysMs, Failed: sevenDaysMs, Terminated: sevenDaysMs, ...retentionMs },
   };
   checkOptions(resolved);
@@ -122,7 +123,7 @@ function checkOptions(options: ResolvedOptions): void {
   if (typeof options.storage?.commit !== "function") {
     throw invalid("storage", 'must be a store, such as sqlite("./heddle.db") from "heddle/sqlite"');
   }
-  if (options.cluster !== undefined && !options.storage.isShared) {
+  if (options.cluster !== undefined && options.storage.clusters === "never") {
     throw invalid("cluster", "needs a store that several members can open; an embedded one belongs to one process");
   }
   checkParts(options);

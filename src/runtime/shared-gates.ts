@@ -89,17 +89,17 @@ export class SharedGates {
   /** The oldest first. */
   async #unfinished(workflow: string): Promise<InstanceSummary[]> {
     const all: InstanceSummary[] = [];
-    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    for (let before: InstanceSummary | undefined; ;) {
       const page = await this.#store.listInstances({
         workflow,
         status: ["Ready", "Running", "Paused"],
-        before,
+        ...(before !== undefined && { before }),
         limit: pageSize,
       });
       all.push(...page);
       const last = page.at(-1);
       if (last === undefined || page.length < pageSize) return all.sort((a, b) => a.createdAt - b.createdAt);
-      before = last.key;
+      before = last;
     }
   }
 }

@@ -10,11 +10,15 @@ import type { InstanceStatus, EndStatus, TaskStatus } from "../kernel/status.ts"
  * - `STORE_FENCED`: somebody else owns the shard now. The caller drops what it knows of the shard.
  * - `STORE_DATA`: the database will never take this batch, whoever sends it. The caller finds the one instance to blame.
  * Every call settles: an adapter that hears nothing for long gives it up as `STORE_UNAVAILABLE`.
- * `open` may also give `STORE_LOCKED`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_CORRUPT` and `STORE_NEWER`.
+ * `open` may also give `STORE_LOCKED`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_CORRUPT`, `STORE_NEWER`, `STORE_DENIED`
+ * and `STORE_UNSUITABLE`.
  */
 export interface Store {
-  /** Several members may have it open at once. An embedded store belongs to one process. */
-  readonly isShared: boolean;
+  /**
+   * Whether several engines may have it open at once, as members of a cluster. On a database server any engine is a
+   * member, also the only one: others may come at any time. An embedded store belongs to one process.
+   */
+  readonly clusters: "never" | "possible" | "always";
 
   /** Takes ownership where the store is embedded, and brings the schema up to date. */
   open(): Promise<void>;
@@ -61,9 +65,9 @@ export interface Store {
 
   /** The newest finished instance of that id. */
   findFinished(id: string): Promise<FinishedRow | undefined>;
-  /** Unfinished and finished ones together, newest first. */
+  /** Unfinished and finished ones together, newest first: by the time they were created, then by key. */
   listInstances(filter: InstanceFilter): Promise<InstanceSummary[]>;
-  /** Ids of finished instances of that status that ended before the given time; for retention. */
+  /** Finished instances of that status that ended before the given time, in the order they were created; for retention. */
   finishedBefore(filter: {
     status: EndStatus;
     endedBefore: number;
@@ -321,8 +325,8 @@ export interface InstanceFilter {
   readonly idPrefix?: string;
   readonly createdFrom?: number;
   readonly createdTo?: number;
-  /** Page on: only keys below this one. */
-  readonly before?: number;
+  /** Page on: only what comes after this one, which is the last of the page before. */
+  readonly before?: { readonly createdAt: number; readonly key: number };
   readonly limit: number;
 }
 

@@ -165,7 +165,7 @@ describe("5.1 Engine", () => {
     assert.equal((await engine.listWorkflowInstances({ idPrefix: "i-" })).length, 3);
     const [first, second] = await engine.listWorkflowInstances({ limit: 2 });
     assert.ok(first && second);
-    const rest = await engine.listWorkflowInstances({ limit: 2, before: second.key });
+    const rest = await engine.listWorkflowInstances({ limit: 2, before: second });
     assert.deepEqual(
       rest.map((each) => each.id),
       all.slice(2).map((each) => each.id),

@@ -41,7 +41,7 @@ async function everyRead(store: Store, filters: readonly InstanceFilter[]): Prom
     await Promise.all(texts.map((text) => store.findFinished(text))),
     await Promise.all(texts.map((text) => store.latestDefinition(text))),
     await Promise.all(texts.map((text) => store.loadDefinition(text, "a"))),
-    await store.finishedBefore({ status: "Success", endedBefore: 10, limit: 3 }),
+    await store.finishedBefore({ status: "Success", endedBefore: 30, limit: 3 }),
     await Promise.all(filters.map((one) => store.listInstances(one))),
   ];
 }

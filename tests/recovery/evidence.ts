@@ -49,9 +49,8 @@ export async function gatherEvidence(files: { databaseFile: string; logFile: str
 
 async function readInstances(store: SqliteStore): Promise<Map<string, InstanceEvidence>> {
   const instances = new Map<string, InstanceEvidence>();
-  let before = Number.MAX_SAFE_INTEGER;
-  for (;;) {
-    const page = await store.listInstances({ before, limit: 1000 });
+  for (let before: InstanceSummary | undefined; ;) {
+    const page = await store.listInstances({ ...(before !== undefined && { before }), limit: 1000 });
     for (const summary of page) {
       const history = await store.loadHistory([summary.key]);
       const turns = history.map((row) => ({ ...row, events: JSON.parse(row.events) as Event[] }));
@@ -59,7 +58,7 @@ async function readInstances(store: SqliteStore): Promise<Map<string, InstanceEv
     }
     const last = page.at(-1);
     if (last === undefined) return instances;
-    before = last.key;
+    before = last;
   }
 }
 

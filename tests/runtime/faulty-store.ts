@@ -52,8 +52,8 @@ export class FaultyStore implements Store {
     this.disk = disk;
   }
 
-  get isShared(): boolean {
-    return this.disk.inner.isShared;
+  get clusters(): Store["clusters"] {
+    return this.disk.inner.clusters;
   }
 
   get ledger(): Ledger {

@@ -55,7 +55,7 @@ interface InFlight {
  * having been carried out, and are never answered to the dead.
  */
 export class SimStore implements Store {
-  readonly isShared = true;
+  readonly clusters = "possible";
   readonly #inner: Store;
   readonly #user: StoreUser;
   readonly #link: StoreLink;

@@ -1,3 +1,4 @@
+import { newestFirst } from "../listing.ts";
 import type { FinishedRow, InstanceFilter, InstanceRow, InstanceSummary } from "../store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -5,18 +6,24 @@ export function listInstances(tables: Tables, filter: InstanceFilter): InstanceS
   const unfinished = [...tables.instances.values()].map(summaryOfUnfinished);
   const finished = [...tables.finished.values()].map(summaryOfFinished);
   const found = [...unfinished, ...finished].filter((row) => passes(row, filter));
-  return found.sort((a, b) => b.key - a.key).slice(0, filter.limit);
+  return newestFirst(found).slice(0, filter.limit);
 }
 
 function passes(row: InstanceSummary, filter: InstanceFilter): boolean {
   return (
-    row.key < (filter.before ?? Infinity) &&
+    isAfter(filter.before, row) &&
     (filter.status?.includes(row.status) ?? true) &&
     row.workflow === (filter.workflow ?? row.workflow) &&
     row.id.startsWith(filter.idPrefix ?? "") &&
     row.createdAt >= (filter.createdFrom ?? -Infinity) &&
     row.createdAt <= (filter.createdTo ?? Infinity)
   );
+}
+
+/** Further down the list. */
+function isAfter(place: InstanceFilter["before"], row: InstanceSummary): boolean {
+  if (place === undefined || row.createdAt < place.createdAt) return true;
+  return row.createdAt === place.createdAt && row.key < place.key;
 }
 
 function summaryOfUnfinished(row: InstanceRow): InstanceSummary {

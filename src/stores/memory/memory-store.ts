@@ -31,7 +31,7 @@ import { definitionKey, requestKey, Tables } from "./tables.ts";
  * one connection; the other members of a cluster have each their own, by `connect`.
  */
 export class MemoryStore implements Store {
-  readonly isShared: boolean = true;
+  readonly clusters = "possible";
   #tables = new Tables();
   readonly #delay: () => Promise<void>;
   #commits: Promise<void> = Promise.resolve();
@@ -163,7 +163,7 @@ export class MemoryStore implements Store {
   }): Promise<{ key: number; id: string }[]> {
     const ended = (row: FinishedRow) => row.status === filter.status && row.endedAt < filter.endedBefore;
     const rows = [...this.#read().finished.values()].filter(ended);
-    const oldestFirst = rows.sort((a, b) => a.endedAt - b.endedAt || a.key - b.key);
+    const oldestFirst = rows.sort((a, b) => a.createdAt - b.createdAt || a.key - b.key);
     return oldestFirst.slice(0, filter.limit).map(({ key, id }) => ({ key, id }));
   }
 

@@ -3,8 +3,10 @@ import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { EngineError } from "../../base/error.ts";
 import { needsWriterToRecover } from "./faults.ts";
-import { readMigrations } from "./sql-file.ts";
-import type { Migration } from "./sql-file.ts";
+import { SqlFiles } from "../sql-file.ts";
+import type { Migration } from "../sql-file.ts";
+
+export const sqlFiles = new SqlFiles(import.meta.url);
 
 /** Stands in the file's header and says that the file is ours: "HDDL". */
 const applicationId = 0x4844444c;
@@ -49,13 +51,13 @@ export function settlePath(file: string): string {
 }
 
 export function openFile(file: string): DatabaseSync {
-  const migrations = readMigrations();
+  const migrations = sqlFiles.migrations();
   checkFile(file, migrations);
   return openWith(file, `${filePragmas}${pragmas}`, migrations);
 }
 
 export function openInMemory(): DatabaseSync {
-  return openWith(":memory:", pragmas, readMigrations());
+  return openWith(":memory:", pragmas, sqlFiles.migrations());
 }
 
 function openWith(file: string, settings: string, migrations: readonly Migration[]): DatabaseSync {

@@ -4,6 +4,7 @@ import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
 import { letterBoxOf } from "../letter-box.ts";
+import { listInstances, type ListQuery } from "../listing.ts";
 import type {
   Batch,
   ClusterView,
@@ -26,7 +27,6 @@ import type {
 import { openFile, openInMemory, settlePath } from "./database.ts";
 import { openingError, operationError } from "./faults.ts";
 import { FileLock } from "./file-lock.ts";
-import { listInstances } from "./list-instances.ts";
 import {
   Columns,
   toClaim,
@@ -43,11 +43,12 @@ import {
   toRequest,
   toSent,
   toShard,
+  toSummary,
   toTask,
-} from "./rows.ts";
+} from "../rows.ts";
 import { prepareStatements } from "./statements.ts";
 import type { Statements } from "./statements.ts";
-import { fromDisk, toDisk } from "./text.ts";
+import { fromDisk, toDisk } from "../text.ts";
 import { writeChanges, writeDefinition, writeJob } from "./write-changes.ts";
 import { writeFences } from "./write-fences.ts";
 
@@ -55,6 +56,13 @@ const inMemory = ":memory:";
 
 /** The name of the number of shards among the settings. */
 const shardCount = "shard_count";
+
+const listStatements = {
+  "list-unfinished": "listUnfinished",
+  "list-finished-by-status": "listFinishedByStatus",
+  "list-finished-by-workflow": "listFinishedByWorkflow",
+  "list-finished-by-id": "listFinishedById",
+} as const satisfies Record<ListQuery, keyof Statements>;
 
 interface Opened {
   readonly db: DatabaseSync;
@@ -68,7 +76,7 @@ interface Opened {
  * returns its promise; callers must not count on that.
  */
 export class SqliteStore implements Store {
-  readonly isShared: boolean = false;
+  readonly clusters = "never";
   readonly #file: string;
   #opened: Opened | undefined;
 
@@ -178,7 +186,21 @@ export class SqliteStore implements Store {
   }
 
   async listInstances(filter: InstanceFilter): Promise<InstanceSummary[]> {
-    return this.#read((statements) => listInstances(statements, filter));
+    return await listInstances(
+      {
+        list: async (query, values) => this.#all((from) => from[listStatements[query]], values, toSummary),
+        countFinishedById: async ({ first, end, limit }) => {
+          const row = this.#first(
+            (from) => from.countFinishedById,
+            [first, end, limit],
+            (found) => found.number("found"),
+          );
+          assert(row !== undefined, "a count has a row");
+          return row;
+        },
+      },
+      filter,
+    );
   }
 
   async finishedBefore(filter: {

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
-import { readQuery } from "./sql-file.ts";
+import { sqlFiles } from "./database.ts";
 
 export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Every statement is prepared once. That also proves, at the opening, that the tables and columns are there. */
 export function prepareStatements(db: DatabaseSync) {
-  const prepare = (name: string) => db.prepare(readQuery(name));
+  const prepare = (name: string) => db.prepare(sqlFiles.query(name));
   return {
     claimShard: prepare("claim-shard"),
     readShard: prepare("read-shard"),
@@ -52,8 +52,8 @@ export function prepareStatements(db: DatabaseSync) {
     findFinished: prepare("find-finished"),
     finishedBefore: prepare("finished-before"),
     listUnfinished: prepare("list-unfinished"),
-    listFinished: prepare("list-finished"),
     listFinishedByStatus: prepare("list-finished-by-status"),
+    listFinishedByWorkflow: prepare("list-finished-by-workflow"),
     listFinishedById: prepare("list-finished-by-id"),
     countFinishedById: prepare("count-finished-by-id"),
     loadLetters: prepare("load-letters"),

@@ -1,6 +1,6 @@
 import type { Changes, DefinitionRow, FinishedRow, InstanceRow, JobRow, TaskRow } from "../store.ts";
 import type { Statements } from "./statements.ts";
-import { toDisk, toDiskOrNull } from "./text.ts";
+import { toDisk, toDiskOrNull } from "../text.ts";
 
 /**
  * The hottest path of the program: one prepared statement per row, values bound by position, nothing built in between.

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { isNextBatch } from "../fence-check.ts";
 import type { Fence } from "../store.ts";
-import { Columns } from "./rows.ts";
+import { Columns } from "../rows.ts";
 import type { Statements } from "./statements.ts";
 
 /**

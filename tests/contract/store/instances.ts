@@ -91,10 +91,11 @@ function finishedSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store);
       await owner.commit({
         finished: [
-          finishedRow({ key: 1, endedAt: 300 }),
-          finishedRow({ key: 2, endedAt: 100 }),
-          finishedRow({ key: 3, endedAt: 200, status: "Failed" }),
-          finishedRow({ key: 4, endedAt: 200 }),
+          finishedRow({ key: 1, createdAt: 30, endedAt: 300 }),
+          finishedRow({ key: 2, createdAt: 10, endedAt: 100 }),
+          finishedRow({ key: 3, createdAt: 15, endedAt: 200, status: "Failed" }),
+          finishedRow({ key: 4, createdAt: 20, endedAt: 200 }),
+          finishedRow({ key: 5, createdAt: 5, endedAt: 900 }),
         ],
       });
       const before = async (endedBefore: number, limit: number) =>

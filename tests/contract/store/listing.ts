@@ -27,21 +27,26 @@ async function populated(t: TestContext, makeStore: MakeStore): Promise<Store> {
   return store;
 }
 
+/** Where the row of that key stands. */
+function place(key: number): { createdAt: number; key: number } {
+  return { createdAt: 1_000 + key, key };
+}
+
 /** What is asked, and the keys expected. */
 const cases: [what: string, filter: Partial<InstanceFilter>, keys: number[]][] = [
   ["everything, newest first", {}, [8, 7, 6, 5, 4, 3, 2, 1]],
   ["a page", { limit: 3 }, [8, 7, 6]],
-  ["the next page", { limit: 3, before: 6 }, [5, 4, 3]],
-  ["the last page", { limit: 3, before: 3 }, [2, 1]],
+  ["the next page", { limit: 3, before: place(6) }, [5, 4, 3]],
+  ["the last page", { limit: 3, before: place(3) }, [2, 1]],
   ["one unfinished status", { status: ["Running"] }, [7, 1]],
   ["one finished status", { status: ["Success"] }, [6, 4]],
   ["several statuses, one of them twice", { status: ["Failed", "Ready", "Terminated", "Failed"] }, [8, 5, 2]],
   ["no status at all", { status: [] }, []],
-  ["a page of several statuses", { status: ["Success", "Running"], limit: 2, before: 7 }, [6, 4]],
+  ["a page of several statuses", { status: ["Success", "Running"], limit: 2, before: place(7) }, [6, 4]],
   ["a workflow", { workflow: "hourly" }, [4, 3]],
   ["a workflow and a status", { workflow: "hourly", status: ["Success"] }, [4]],
   ["an id prefix", { idPrefix: "order-" }, [7, 4, 3, 2, 1]],
-  ["an id prefix and a page", { idPrefix: "order-", before: 7, limit: 2 }, [4, 3]],
+  ["an id prefix and a page", { idPrefix: "order-", before: place(7), limit: 2 }, [4, 3]],
   ["an id prefix and a status", { idPrefix: "order-", status: ["Failed", "Paused"] }, [3, 2]],
   ["an id prefix, a workflow and a status", { idPrefix: "order-", workflow: "nightly", status: ["Failed"] }, [2]],
   ["a whole id", { idPrefix: "invoice-6" }, [6]],
@@ -65,6 +70,30 @@ export function listingSuite(name: string, makeStore: MakeStore): void {
       });
     }
 
+    test("time comes before the key, which tells those of one moment apart", async (t) => {
+      const store = await fresh(t, makeStore);
+      const owner = await Owner.claim(store);
+      const times: [key: number, createdAt: number][] = [
+        [1, 50],
+        [2, 70],
+        [3, 50],
+        [4, 60],
+        [5, 50],
+      ];
+      await owner.commit({
+        instances: times.slice(0, 2).map(([key, createdAt]) => instanceRow({ key, createdAt })),
+        finished: times.slice(2).map(([key, createdAt]) => finishedRow({ key, createdAt })),
+      });
+      const seen: number[] = [];
+      for (let page = await store.listInstances({ limit: 2 }); page.length > 0;) {
+        seen.push(...page.map(({ key }) => key));
+        const before = page.at(-1);
+        assert.ok(before);
+        page = await store.listInstances({ limit: 2, before });
+      }
+      assert.deepEqual(seen, [2, 4, 5, 3, 1]);
+    });
+
     test("a prefix that very many share pages like a rare one", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
@@ -72,7 +101,7 @@ export function listingSuite(name: string, makeStore: MakeStore): void {
       await owner.commit({
         finished: keys.map((key) => finishedRow({ key, id: `${key % 2 ? "odd" : "even"}-${key}` })),
       });
-      const page = { idPrefix: "odd-", before: 2_000, limit: 2 };
+      const page = { idPrefix: "odd-", before: place(2_000), limit: 2 };
       const found = await store.listInstances(page);
       assert.deepEqual(
         found.map((row) => row.key),

@@ -43,6 +43,7 @@ const instance = fc.record<InstanceRow>({
   parked: textOrNull,
 });
 
+/** Whatever ends was created before. */
 const finished = fc.record<FinishedRow>({
   key: finishedKey,
   id: text,
@@ -52,7 +53,7 @@ const finished = fc.record<FinishedRow>({
   generation: small,
   reason: textOrNull,
   createdAt: time,
-  endedAt: time,
+  endedAt: time.map((at) => 20 + at),
   tasks: small,
   tasksFailed: small,
 });
@@ -119,7 +120,7 @@ export const filter: fc.Arbitrary<InstanceFilter> = fc.record(
     idPrefix: text,
     createdFrom: time,
     createdTo: time,
-    before: key,
+    before: fc.record({ createdAt: time, key }),
     limit: fc.integer({ min: 1, max: 10 }),
   },
   { requiredKeys: ["limit"] },

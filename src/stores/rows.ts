@@ -1,6 +1,5 @@
-import type { SQLOutputValue } from "node:sqlite";
-import { assert } from "../../base/assert.ts";
-import type { EndStatus, InstanceStatus, TaskStatus } from "../../kernel/status.ts";
+import { assert } from "../base/assert.ts";
+import type { EndStatus, InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import type {
   DefinitionRow,
   DomainRow,
@@ -17,14 +16,14 @@ import type {
   ShardClaim,
   ShardRow,
   TaskRow,
-} from "../store.ts";
+} from "./store.ts";
 import { fromDisk } from "./text.ts";
 
-/** A row as the driver gives it: the queries name their columns as the fields of the store's rows. */
+/** A row as a driver gives it: every database's queries name their columns as the fields of the store's rows. */
 export class Columns {
-  readonly #values: Record<string, SQLOutputValue>;
+  readonly #values: Readonly<Record<string, unknown>>;
 
-  constructor(values: Record<string, SQLOutputValue>) {
+  constructor(values: Readonly<Record<string, unknown>>) {
     this.#values = values;
   }
 
@@ -38,8 +37,10 @@ export class Columns {
     return this.#values[name] === null ? null : this.number(name);
   }
 
+  /** Some databases have no truth values, and keep 0 and 1. */
   boolean(name: string): boolean {
-    return this.number(name) === 1;
+    const value = this.#values[name];
+    return typeof value === "boolean" ? value : this.number(name) === 1;
   }
 
   text(name: string): string {
