@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { add, nothing, percent, ranges, readLcov } from "./lcov.ts";
 import type { Covered } from "./lcov.ts";
 import { root } from "./run.ts";
+import { withTestServers } from "./servers/test-servers.ts";
 import { allTests, runTests } from "./test-runner.ts";
 
 const gates = [
@@ -16,15 +17,17 @@ const gates = [
 ];
 
 mkdirSync(join(root, "coverage"), { recursive: true });
-const passed = runTests(allTests, [
-  "--experimental-test-coverage",
-  "--test-coverage-include=src/**/*.ts",
-  "--test-coverage-exclude=src/**/*.test.ts",
-  "--test-reporter=dot",
-  "--test-reporter-destination=stdout",
-  "--test-reporter=lcov",
-  "--test-reporter-destination=coverage/lcov.info",
-]);
+const passed = await withTestServers(() =>
+  runTests(allTests, [
+    "--experimental-test-coverage",
+    "--test-coverage-include=src/**/*.ts",
+    "--test-coverage-exclude=src/**/*.test.ts",
+    "--test-reporter=dot",
+    "--test-reporter-destination=stdout",
+    "--test-reporter=lcov",
+    "--test-reporter-destination=coverage/lcov.info",
+  ]),
+);
 if (!passed) fail("a test failed");
 
 const covered = readLcov(readFileSync(join(root, "coverage/lcov.info"), "utf8"), root);

@@ -3,7 +3,7 @@
  *
  * - `--seeds 1000 --from 1`: so many seeds; `--minutes 5`: as many as fit. `--jobs 2`: in so many processes.
  * - `--seed 123`: this one, with the end of its log; `--log`: with all of it. The same seed is the same run.
- * - `--members 3`, `--members alone`, `--climate crashes`: what the seed would otherwise choose.
+ * - `--members 3`, `--members alone`, `--workers 2`, `--climate crashes`: what the seed would otherwise choose.
  * - `--mutation name`: with a bug put in on purpose; `--mutations`: with each of them, until a seed finds it.
  * - `--stacks`: errors have stacks.
  *
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     minutes: { type: "string" },
     jobs: { type: "string", default: "1" },
     members: { type: "string" },
+    workers: { type: "string" },
     climate: { type: "string" },
     mutation: { type: "string" },
     mutations: { type: "boolean", default: false },
@@ -41,6 +42,7 @@ const progressEveryMs = 5000;
 const options: SeedOptions = {
   hasStacks: values.stacks,
   ...(values.members !== undefined && { members: values.members === "alone" ? "alone" : Number(values.members) }),
+  ...(values.workers !== undefined && { workers: Number(values.workers) }),
   ...(values.climate !== undefined && { climate: values.climate as ClimateName }),
   ...(values.mutation !== undefined && { mutation: findMutation(values.mutation) }),
 };
@@ -107,8 +109,9 @@ function show({ seed, about, hash, violations, tail }: Told, withLog: boolean): 
   console.log(`\nseed ${seed} FAILED: ${about}; hash ${hash}`);
   for (const violation of violations.slice(0, withLog ? violationsShown : 1)) console.log(`  ${violation}`);
   if (withLog) for (const line of tail) console.log(`  | ${line}`);
-  const more = values.members === undefined ? "" : ` --members ${values.members}`;
-  console.log(`  again: npm run sim -- --seed ${seed}${more}${values.climate ? ` --climate ${values.climate}` : ""}`);
+  const given = (["members", "workers", "climate"] as const).filter((name) => values[name] !== undefined);
+  const more = given.map((name) => ` --${name} ${values[name]}`).join("");
+  console.log(`  again: npm run sim -- --seed ${seed}${more}`);
 }
 
 async function* outcomes(step: number): AsyncGenerator<Told> {

@@ -1,8 +1,9 @@
 /**
- * `npm test`: types, lint, format, then every test. Everything runs even if something before it failed, so that one run
+ * `npm test`: types, lint, format, then every test, beside real database servers. Everything runs even if something before it failed, so that one run
  * tells all. `npm test -- src/kernel/retry.test.ts` runs only the tests that are named.
  */
 import { run } from "./run.ts";
+import { withTestServers } from "./servers/test-servers.ts";
 import { allTests, runTests } from "./test-runner.ts";
 
 const chosen = process.argv.slice(2);
@@ -16,7 +17,7 @@ if (chosen.length === 0) {
   console.log("── tests");
 }
 
-if (!runTests(chosen.length > 0 ? chosen : allTests)) failed.push("tests");
+if (!(await withTestServers(() => runTests(chosen.length > 0 ? chosen : allTests)))) failed.push("tests");
 
 if (failed.length > 0) {
   console.error(`\nFailed: ${failed.join(", ")}.`);

@@ -65,6 +65,7 @@ describe("a planted violation is caught:", () => {
       text: `import type { X } from "../engine/x.ts";`,
       what: /may not see engine/,
     },
+    { check: direction, path: "src/stores/mysql/a.ts", text: `import { Pool } from "pg";`, what: /only src\/stores/ },
     {
       check: direction,
       path: "src/base/a.ts",

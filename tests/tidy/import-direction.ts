@@ -28,6 +28,12 @@ const siblings = ["kernel", "stores"];
 /** These must be able to run anywhere, so they see no package and nothing of Node's. */
 const bare = ["base", "kernel"];
 
+/** What a user installs beside Heddle for one kind of server is seen by the adapter alone. */
+const drivers: Readonly<Record<string, string>> = {
+  pg: "src/stores/postgres/",
+  mysql2: "src/stores/mysql/",
+};
+
 export interface PackageNames {
   /** Those a user gets together with Heddle. */
   readonly dependencies: readonly string[];
@@ -76,6 +82,8 @@ function wrongPackage(from: string, specifier: string, packages: PackageNames): 
     .split("/")
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
+  const adapter = drivers[name];
+  if (adapter !== undefined) return from.startsWith(adapter) ? undefined : `only ${adapter} sees it`;
   return packages.dependencies.includes(name) ? undefined : "it is not among the dependencies of package.json";
 }
 
