@@ -1,25 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
-import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { DomainRow, InstanceFilter, Store } from "../../src/stores/store.ts";
-import { filter, texts } from "./store/random-batches.ts";
-import { boxes, memberIds, steps } from "./store/random-steps.ts";
-import type { Step } from "./store/random-steps.ts";
-import { StepTaker } from "./store/step-taker.ts";
+import { MemoryStore } from "../../../src/stores/memory/memory-store.ts";
+import type { DomainRow, InstanceFilter, Store } from "../../../src/stores/store.ts";
+import { filter, texts } from "./random-batches.ts";
+import { boxes, memberIds, steps } from "./random-steps.ts";
+import type { Step } from "./random-steps.ts";
+import { StepTaker } from "./step-taker.ts";
+import type { MakeStore } from "./subject.ts";
 
-test("any sequence of steps gives the same answers from both stores, and leaves the same behind", async () => {
-  const property = fc.asyncProperty(steps, fc.array(filter, { maxLength: 5 }), async (taken, filters) => {
-    const memory = await answers(new MemoryStore({ delay: async () => undefined }), taken, filters);
-    const sqlite = await answers(new SqliteStore({ file: ":memory:" }), taken, filters);
-    assert.deepEqual(sqlite, memory);
+/** Whatever is done to it, a store answers as the one in memory does. */
+export function equalitySuite(name: string, makeStore: MakeStore, numRuns: number): void {
+  test(`${name}: any sequence of steps gives the same answers as in memory, and leaves the same behind`, async () => {
+    const property = fc.asyncProperty(steps, fc.array(filter, { maxLength: 5 }), async (taken, filters) => {
+      const memory = new MemoryStore({ delay: async () => undefined });
+      await memory.open();
+      const expected = await answers(memory, taken, filters);
+      assert.deepEqual(await answers((await makeStore()).store, taken, filters), expected);
+    });
+    await fc.assert(property, { numRuns });
   });
-  await fc.assert(property, { numRuns: 300 });
-});
+}
 
 async function answers(store: Store, taken: readonly Step[], filters: readonly InstanceFilter[]): Promise<unknown[]> {
-  await store.open();
   try {
     const taker = new StepTaker(store);
     const outcomes: unknown[] = [];

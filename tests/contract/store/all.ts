@@ -1,0 +1,47 @@
+import { claimSuite } from "./claim.ts";
+import { commitSuite } from "./commit.ts";
+import { definitionsSuite } from "./definitions.ts";
+import { domainsSuite } from "./domains.ts";
+import { fencesSuite } from "./fences.ts";
+import { historySuite } from "./history.ts";
+import { instancesSuite } from "./instances.ts";
+import { jobsSuite } from "./jobs.ts";
+import { leasesSuite } from "./leases.ts";
+import { lettersSuite } from "./letters.ts";
+import { listingSuite } from "./listing.ts";
+import { mailSuite } from "./mail.ts";
+import { membersSuite } from "./members.ts";
+import { payloadsSuite } from "./payloads.ts";
+import { purgeSuite } from "./purge.ts";
+import { requestsSuite } from "./requests.ts";
+import { shardCountSuite } from "./shard-count.ts";
+import { tasksSuite } from "./tasks.ts";
+import { textSuite } from "./text.ts";
+import type { MakeStore, StoreSuite } from "./subject.ts";
+
+const suites: readonly StoreSuite[] = [
+  shardCountSuite,
+  membersSuite,
+  claimSuite,
+  leasesSuite,
+  commitSuite,
+  fencesSuite,
+  historySuite,
+  instancesSuite,
+  listingSuite,
+  tasksSuite,
+  payloadsSuite,
+  lettersSuite,
+  requestsSuite,
+  mailSuite,
+  domainsSuite,
+  definitionsSuite,
+  jobsSuite,
+  purgeSuite,
+  textSuite,
+];
+
+/** All that a store promises. */
+export function storeContract(name: string, makeStore: MakeStore): void {
+  for (const suite of suites) suite(name, makeStore);
+}
