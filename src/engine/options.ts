@@ -65,7 +65,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { retentionMs, cluster, ...given } = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as unknown as EngineOptions;
-  const clusterOptions = cluster ?? (given.storage?.clusters === "always" ? {} : undefined);
+  const clusterOptions = cluster === undefined && given.storage?.clusters === "always" ? {} : cluster;
   const resolved: ResolvedOptions = {
     jobs: [],
     workflows: [],

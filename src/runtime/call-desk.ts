@@ -67,7 +67,7 @@ export class CallDesk {
       case "Ask":
         return await shard.ask(call.id, (_, actor) => this.#parts.answer(call.question, actor));
       case "AwaitEnd":
-        return await this.#awaitHere(shard, call);
+        return isFirst ? await this.#awaitEnd(shard, call) : await this.#awaitHere(shard, call);
       case "Purge":
         return await shard.purge(call.instances);
       case "Report":
@@ -146,12 +146,17 @@ export class CallDesk {
     return { shard: shard.number, key, at: this.#parts.clock.now(), refusal };
   }
 
+  /** For a caller of this member, who is there for as long as it takes. */
+  async #awaitEnd(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
+    return this.#endAnswer(question, await shard.awaitEnd(id));
+  }
+
+  #endAnswer(question: unknown, actor: InstanceActor): EndAnswer {
+    return { hasEnded: true, answer: this.#parts.answer(question, actor) };
+  }
+
   async #awaitHere(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
-    const answerAtEnd = (actor: InstanceActor): EndAnswer => ({
-      hasEnded: true,
-      answer: this.#parts.answer(question, actor),
-    });
-    const end = shard.sharedEnd(id).then(answerAtEnd);
+    const end = shard.sharedEnd(id).then((actor) => this.#endAnswer(question, actor));
     const { promise: notYet, resolve } = Promise.withResolvers<EndAnswer>();
     const timer = this.#parts.clock.after(awaitHoldMs, () => resolve({ hasEnded: false }));
     try {
