@@ -55,6 +55,14 @@ export const errorCodes = {
   STORE_READ_ONLY: { retryable: false, meaning: "The database file or its folder cannot be written." },
   STORE_FULL: { retryable: true, meaning: "There is no space left for the database." },
   STORE_CORRUPT: { retryable: false, meaning: "The database file is damaged or is not a database." },
+  STORE_DENIED: {
+    retryable: false,
+    meaning: "The database server does not let this user in, or has not granted it a right.",
+  },
+  STORE_UNSUITABLE: {
+    retryable: false,
+    meaning: "The database server is too old, or set up in a way that loses data.",
+  },
   STORE_NEWER: { retryable: false, meaning: "The database was written by a newer version of Heddle." },
 } as const satisfies Record<string, { retryable: boolean; meaning: string }>;
 

@@ -32,7 +32,7 @@ interface Walk {
 const endStatuses: readonly InstanceStatus[] = ["Success", "Failed", "Terminated"];
 
 /** Rows of a prefix come in the order of their ids and must be sorted: worth it for few, while many are met on any walk. */
-const rareMax = 1_000;
+const rareMax = 10_000;
 
 /**
  * One walk per status asked for, each from the newest down and no longer than the page; the page is what is newest of

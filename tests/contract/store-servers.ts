@@ -17,18 +17,20 @@ const tables: Readonly<Record<ServerKind, string>> = {
  */
 export function onServer(kind: ServerKind, storeAt: (url: string) => Store): MakeStore {
   let url = "";
+  let drop = async (): Promise<void> => undefined;
   const open = async (): Promise<Store> => {
     const store = storeAt(url);
     await store.open();
     return store;
   };
   before(async () => {
-    url = await newDatabase(kind, { after });
+    url = await newDatabase(kind, { after: (work) => void (drop = work) });
     await (await open()).close();
   });
+  after(() => drop());
   return async () => {
     const found = (await execute(url, tables[kind])) as { name: string }[];
-    for (const { name } of found) await execute(url, `DELETE FROM ${name}`);
+    await execute(url, ...found.map(({ name }) => `DELETE FROM ${name}`));
     const store = await open();
     const reopen = async (): Promise<Store> => {
       await store.close();

@@ -38,21 +38,26 @@ export function urlOf(server: string, database: string): string {
   return url.href;
 }
 
-/** Runs one statement on a connection of its own, as an administrator would. */
-export async function execute(url: string, sql: string): Promise<unknown[]> {
+/** Runs statements on a connection of their own, as an administrator would. Gives what the last one gave. */
+export async function execute(url: string, ...statements: readonly string[]): Promise<unknown[]> {
+  let rows: unknown[] = [];
   if (url.startsWith("postgres")) {
     const client = new Client({ connectionString: url });
     await client.connect();
     try {
-      return (await client.query<Record<string, unknown>>(sql)).rows;
+      for (const sql of statements) ({ rows } = await client.query<Record<string, unknown>>(sql));
+      return rows;
     } finally {
       await client.end();
     }
   }
   const connection = await createConnection(url);
   try {
-    const [rows] = await connection.query(sql);
-    return Array.isArray(rows) ? rows : [];
+    for (const sql of statements) {
+      const [result] = await connection.query(sql);
+      rows = Array.isArray(result) ? result : [];
+    }
+    return rows;
   } finally {
     await connection.end();
   }

@@ -54,8 +54,7 @@ async function everyClusterRead(store: Store): Promise<unknown[]> {
   const shards = [0, 1, 2, 3];
   return [
     await store.beat("nobody"),
-    await Promise.all(shards.map((shard) => store.claimShard(shard, "somebody else"))),
-    await Promise.all(shards.flatMap((shard) => memberIds.map((id) => store.claimShard(shard, id)))),
+    await claims(store, shards, ["somebody else", ...memberIds]),
     await store.settleShardCount(99),
     await store.loadLetters(shards),
     await store.loadLetters([2]),
@@ -66,6 +65,13 @@ async function everyClusterRead(store: Store): Promise<unknown[]> {
     (await store.readMail(boxes.slice(1), 2)).map(({ box, body }) => [box, body]),
     (await store.loadDomains()).sort(byName),
   ];
+}
+
+/** One after the other: a server takes those that are sent at once in any order. */
+async function claims(store: Store, shards: readonly number[], owners: readonly string[]): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (const shard of shards) for (const owner of owners) all.push(await store.claimShard(shard, owner));
+  return all;
 }
 
 function byName(a: DomainRow, b: DomainRow): number {

@@ -97,15 +97,15 @@ export function listingSuite(name: string, makeStore: MakeStore): void {
     test("a prefix that very many share pages like a rare one", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
-      const keys = Array.from({ length: 3_000 }, (_, i) => i + 1);
+      const keys = Array.from({ length: 21_000 }, (_, i) => i + 1);
       await owner.commit({
         finished: keys.map((key) => finishedRow({ key, id: `${key % 2 ? "odd" : "even"}-${key}` })),
       });
-      const page = { idPrefix: "odd-", before: place(2_000), limit: 2 };
+      const page = { idPrefix: "odd-", before: place(20_000), limit: 2 };
       const found = await store.listInstances(page);
       assert.deepEqual(
         found.map((row) => row.key),
-        [1_999, 1_997],
+        [19_999, 19_997],
       );
       assert.deepEqual(await store.listInstances({ ...page, status: ["Success"] }), found);
     });

@@ -1,0 +1,144 @@
+import { connect, type Socket } from "node:net";
+import type * as mysql2 from "mysql2";
+import type { Address } from "./address.ts";
+
+/** The package `mysql2`, which is there only where it is needed. */
+export type Driver = Pick<typeof mysql2, "createConnection">;
+
+export type Row = Record<string, unknown>;
+
+/** What a statement gave: rows, or how many it changed. */
+export type Result = Row[] | { readonly affectedRows: number };
+
+/** A server that is cut off is noticed in the middle of a call by its limit, and between calls by this. */
+const keepAliveMs = 10_000;
+
+/**
+ * The protocol sends a packet in pieces of this many bytes. One that is up to so many bytes shorter than some whole
+ * pieces makes the driver send a piece too much, after which the server ends the connection.
+ */
+const pieceBytes = 2 ** 24 - 1;
+const miscountedBytes = 16;
+
+/** Heard nothing for so long that the connection was given up. */
+export class NoAnswer extends Error {
+  constructor(limitMs: number) {
+    super(`no answer within ${Math.round(limitMs / 1000)} seconds`);
+  }
+}
+
+/**
+ * One connection, for one call at a time. It answers or it is given up: no call takes longer than its limit. Whatever
+ * went wrong on it, it is not to be used again.
+ */
+export class Connection {
+  readonly #client: mysql2.Connection;
+  readonly #socket: Socket;
+  #onLost: (() => void) | undefined;
+  #isBusy = false;
+
+  private constructor(client: mysql2.Connection, socket: Socket) {
+    this.#client = client;
+    this.#socket = socket;
+    // What ails a connection that is in use is told to who uses it, by the call's own error.
+    client.on("error", () => this.#lose());
+    socket.on("close", () => this.#lose());
+  }
+
+  /** Connects and logs in; throws what the driver throws. */
+  static async open(driver: Driver, address: Address, limitMs: number): Promise<Connection> {
+    // Its own, because the driver's way to give up a connection waits for the server.
+    const socket = connect(
+      address.socketPath === undefined ? { host: address.host, port: address.port } : { path: address.socketPath },
+    );
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, keepAliveMs);
+    const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+    const client = driver.createConnection({
+      stream: () => socket,
+      host: address.host,
+      port: address.port,
+      user: address.user,
+      password: address.password,
+      database: address.database,
+      ...(address.tls && { ssl: address.tls }),
+      charset: "utf8mb4",
+      multipleStatements: true,
+      flags: ["-LOCAL_FILES", "-SESSION_TRACK"],
+      // Values are in the text already, and a question mark is a character like any other.
+      queryFormat: (sql: string) => sql,
+      connectTimeout: 0,
+    });
+    const connection = new Connection(client, socket);
+    const timer = setTimeout(() => reject(new NoAnswer(limitMs)), limitMs);
+    client.connect((error) => (error ? reject(error) : resolve(connection)));
+    try {
+      return await promise;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The server is gone, or has ended it. */
+  get isLost(): boolean {
+    return this.#socket.destroyed;
+  }
+
+  /** Told once, when the server is gone or has ended it. */
+  onLost(listener: () => void): void {
+    this.#onLost = listener;
+    if (this.isLost) this.#lose();
+  }
+
+  /** Several statements; gives what each of them gave. An error stops them where it occurs. */
+  async send(text: string, limitMs: number): Promise<Result[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result[]>();
+    const timer = setTimeout(() => {
+      reject(new NoAnswer(limitMs));
+      this.#socket.destroy();
+    }, limitMs);
+    this.#isBusy = true;
+    this.#client.query(wellCounted(text), (error: mysql2.QueryError | null, results: unknown) => {
+      if (error) reject(withoutText(error));
+      else resolve(results as Result[]);
+    });
+    try {
+      return await promise;
+    } finally {
+      this.#isBusy = false;
+      clearTimeout(timer);
+    }
+  }
+
+  /** Says goodbye if nothing is under way. Waits for nobody. */
+  end(): void {
+    this.#onLost = undefined;
+    if (this.#isBusy || this.isLost) {
+      this.#socket.destroy();
+      return;
+    }
+    this.#client.end();
+    this.#socket.destroySoon();
+  }
+
+  #lose(): void {
+    this.#socket.destroy();
+    this.#onLost?.();
+    this.#onLost = undefined;
+  }
+}
+
+function wellCounted(text: string): string {
+  const isShort = text.length * 3 < pieceBytes - miscountedBytes;
+  if (isShort || Buffer.byteLength(text) % pieceBytes < pieceBytes - miscountedBytes) return text;
+  return text + " ".repeat(miscountedBytes);
+}
+
+/** The driver leaves what was sent in its errors, and with it everybody's data. */
+function withoutText(error: mysql2.QueryError): mysql2.QueryError {
+  delete (error as { sql?: string }).sql;
+  return error;
+}

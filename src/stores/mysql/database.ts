@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { assert } from "../../base/assert.ts";
+import { EngineError } from "../../base/error.ts";
+import type { Address } from "./address.ts";
+import { Connection } from "./connection.ts";
+import type { Driver, Result, Row } from "./connection.ts";
+import { isMissingTable } from "./faults.ts";
+import { whole } from "./literal.ts";
+import { patienceS, settings } from "./script.ts";
+import { readFacts, type Server, suitableServer } from "./server.ts";
+import { sqlFiles } from "./statement.ts";
+import { statements } from "./statements.ts";
+
+/** How long a lock is waited for. Shorter than any call, and longer than the server waits for a client with locks. */
+const lockWaitS = 20;
+
+const tables = [
+  "schema_version",
+  "setting",
+  "shard",
+  "member",
+  "instance",
+  "finished",
+  "history",
+  "task",
+  "payload",
+  "outbox",
+  "mark",
+  "definition",
+  "job",
+  "mail",
+  "request",
+  "domain",
+].map((name) => `heddle_${name}`);
+
+/**
+ * For every connection, whatever the server or somebody's `init_connect` has set. Each statement sees what has been
+ * committed before it. Nothing limits how much a statement gives or changes.
+ *
+ * A client that is stopped in the middle of sending a packet is given up like one that is stopped between two.
+ */
+export const sessionSettings = [
+  settings,
+  "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
+  `SET autocommit = 1, unique_checks = 1, sql_safe_updates = 0, sql_select_limit = DEFAULT, sql_big_selects = 1,
+    group_concat_max_len = 1073741824, innodb_lock_wait_timeout = ${lockWaitS},
+    wait_timeout = ${patienceS}, net_read_timeout = 10`,
+].join(";");
+
+/** Proves that the tables are there, and that this user may read and write. */
+const checks = [
+  settings,
+  `SELECT 1 FROM ${tables.join(", ")} WHERE FALSE`,
+  "INSERT INTO heddle_setting (name, value) SELECT name, value FROM heddle_setting WHERE FALSE",
+  "UPDATE heddle_setting SET value = 0 WHERE FALSE",
+  "DELETE FROM heddle_setting WHERE FALSE",
+].join(";");
+
+interface Opening {
+  readonly connection: Connection;
+  readonly address: Address;
+  readonly server: Server;
+  readonly limitMs: number;
+}
+
+/** Checks the server, brings the tables up to date, and says what differs there. */
+export async function openDatabase(driver: Driver, address: Address, limitMs: number): Promise<Server> {
+  const connection = await Connection.open(driver, address, limitMs);
+  try {
+    const server = suitableServer(await readFacts(connection, limitMs), address);
+    await connection.send(sessionSettings, limitMs);
+    await migrate({ connection, address, server, limitMs });
+    await connection.send(checks, limitMs);
+    return server;
+  } finally {
+    connection.end();
+  }
+}
+
+/**
+ * A server cannot undo a CREATE or an ALTER. So only one does it at a time, and a migration that was broken off is run
+ * again from its beginning. The lock goes with the connection.
+ */
+async function migrate(opening: Opening): Promise<void> {
+  const migrations = sqlFiles.migrations();
+  const known = migrations.at(-1)?.version ?? 0;
+  if ((await readVersion(opening, known)) === known) return;
+  await lock(opening);
+  // Another may have done it meanwhile.
+  const version = await readVersion(opening, known);
+  const { connection, server, limitMs } = opening;
+  for (const migration of migrations) {
+    if (migration.version <= version) continue;
+    const sql = migration.sql.replaceAll("{collation}", server.collation).trim();
+    await connection.send(`${settings};${sql}`, limitMs);
+    const save = statements.saveSchemaVersion.with(whole(migration.version));
+    await connection.send(`${settings};${save}`, limitMs);
+  }
+}
+
+async function lock({ connection, address, limitMs }: Opening): Promise<void> {
+  // Names of locks are the whole server's, and short.
+  const name = `heddle:${createHash("sha256").update(address.database).digest("hex").slice(0, 32)}`;
+  const results = await connection.send(`${settings};SELECT GET_LOCK('${name}', ${lockWaitS}) AS got`, limitMs);
+  if (firstRow(results)?.["got"] === 1) return;
+  throw new EngineError(
+    "STORE_UNAVAILABLE",
+    `Another member has been bringing the tables of ${address.shown} up to date for ${lockWaitS} seconds, try again.`,
+  );
+}
+
+/** 0 if there is nothing of ours yet. */
+async function readVersion({ connection, address, limitMs }: Opening, known: number): Promise<number> {
+  const version = await connection.send(`${settings};${statements.readSchemaVersion.with()}`, limitMs).then(
+    (results) => firstRow(results)?.["version"] ?? 0,
+    (error: unknown) => {
+      if (isMissingTable(error)) return 0;
+      throw error;
+    },
+  );
+  assert(typeof version === "number", "a schema's version is a number");
+  if (version <= known) return version;
+  throw new EngineError(
+    "STORE_NEWER",
+    `The database ${address.shown} has schema version ${version} and this program knows versions up to ${known}, run a newer one.`,
+  );
+}
+
+/** Of the second statement: the first are the settings. */
+function firstRow([, rows]: readonly Result[]): Row | undefined {
+  return Array.isArray(rows) ? rows[0] : undefined;
+}

@@ -1,0 +1,1 @@
+UPDATE heddle_member SET beat = beat + 1 WHERE id = ?1

@@ -1,0 +1,3 @@
+INSERT INTO heddle_domain (name, size, priority)
+VALUES ?1
+ON DUPLICATE KEY UPDATE name = VALUES(name)

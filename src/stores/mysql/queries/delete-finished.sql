@@ -1,0 +1,1 @@
+DELETE FROM heddle_finished WHERE `key` IN (?1)

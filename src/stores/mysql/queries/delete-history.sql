@@ -1,0 +1,1 @@
+DELETE FROM heddle_history WHERE instance IN (?1)

@@ -1,0 +1,1 @@
+DELETE FROM heddle_instance WHERE `key` IN (?1)

@@ -1,0 +1,1 @@
+DELETE FROM heddle_job WHERE id IN (?1)

@@ -1,0 +1,1 @@
+DELETE FROM heddle_mail WHERE id IN (?1)

@@ -1,0 +1,1 @@
+DELETE FROM heddle_payload WHERE instance IN (?1)

@@ -1,0 +1,1 @@
+DELETE FROM heddle_task WHERE instance IN (?1)

@@ -1,0 +1,1 @@
+DELETE FROM heddle_request WHERE ?1

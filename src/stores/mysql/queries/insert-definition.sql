@@ -1,0 +1,3 @@
+INSERT INTO heddle_definition (name, version, spec, created_at)
+VALUES ?1
+ON DUPLICATE KEY UPDATE name = VALUES(name)

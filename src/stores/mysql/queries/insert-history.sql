@@ -1,0 +1,2 @@
+INSERT INTO heddle_history (instance, turn, first_event, at, events)
+VALUES ?1

@@ -1,0 +1,2 @@
+INSERT INTO heddle_mail (box, body, at)
+VALUES ?1

@@ -1,0 +1,2 @@
+INSERT INTO heddle_outbox (source, target, number, body)
+VALUES ?1

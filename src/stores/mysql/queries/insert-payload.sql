@@ -1,0 +1,2 @@
+INSERT INTO heddle_payload (instance, ref, body)
+VALUES ?1

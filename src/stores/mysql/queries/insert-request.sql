@@ -1,0 +1,2 @@
+INSERT INTO heddle_request (shard, `key`, at, refusal)
+VALUES ?1

@@ -1,0 +1,3 @@
+SELECT name, size, priority
+FROM heddle_domain
+ORDER BY name

@@ -1,0 +1,3 @@
+SELECT id, address, beat
+FROM heddle_member
+ORDER BY id

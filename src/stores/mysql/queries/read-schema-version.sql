@@ -1,0 +1,1 @@
+SELECT MAX(version) AS version FROM heddle_schema_version

@@ -1,0 +1,1 @@
+SELECT value FROM heddle_setting WHERE name = ?1

@@ -1,0 +1,3 @@
+INSERT INTO heddle_schema_version (version)
+VALUES (?1)
+ON DUPLICATE KEY UPDATE version = VALUES(version)

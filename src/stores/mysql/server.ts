@@ -1,0 +1,121 @@
+import { EngineError } from "../../base/error.ts";
+import type { Address } from "./address.ts";
+import type { Connection } from "./connection.ts";
+
+/** What we need to know of a server that is suitable: all that differs between them. */
+export interface Server {
+  /** Compares text byte by byte, without padding. */
+  readonly collation: string;
+  /** What it takes in at once. */
+  readonly packetBytesMax: number;
+}
+
+interface Kind {
+  readonly name: string;
+  readonly collation: string;
+  readonly versionMin: readonly [major: number, minor: number, patch: number];
+  /** With these a commit is on disk when it returns. */
+  readonly flushModes: readonly string[];
+}
+
+const mariadb: Kind = {
+  name: "MariaDB",
+  collation: "utf8mb4_nopad_bin",
+  versionMin: [10, 6, 0],
+  flushModes: ["1", "3"],
+};
+
+const mysql: Kind = { name: "MySQL", collation: "utf8mb4_0900_bin", versionMin: [8, 0, 17], flushModes: ["1"] };
+
+/** Smaller pages have no room for our keys. */
+const pageBytesMin = 16_384;
+
+/** Room in a packet for what is not ours: its head, and whatever a proxy adds. */
+const packetBytesReserved = 1024;
+
+/** The server's settings that tell whether it is suitable, by name. */
+export type Facts = ReadonlyMap<string, string>;
+
+const names = [
+  "version",
+  "innodb_flush_log_at_trx_commit",
+  "innodb_page_size",
+  "innodb_read_only",
+  "log_bin",
+  "sync_binlog",
+  "binlog_format",
+  "read_only",
+  "max_allowed_packet",
+];
+
+export async function readFacts(connection: Connection, limitMs: number): Promise<Facts> {
+  const wanted = names.map((name) => `'${name}'`).join();
+  const [, rows] = await connection.send(`DO 0;SHOW GLOBAL VARIABLES WHERE Variable_name IN (${wanted})`, limitMs);
+  return new Map((Array.isArray(rows) ? rows : []).map((row) => [String(row["Variable_name"]), String(row["Value"])]));
+}
+
+/** Refuses a server that is too old, takes no writes, or would lose what it has acknowledged. */
+export function suitableServer(facts: Facts, { shown }: Address): Server {
+  const version = facts.get("version") ?? "";
+  const kind = version.includes("MariaDB") ? mariadb : mysql;
+  const unsuitable = (found: string, advice: string): EngineError =>
+    new EngineError("STORE_UNSUITABLE", `The server of ${shown} ${found}, ${advice}.`);
+
+  if (isBelow(version, kind.versionMin)) {
+    throw unsuitable(`is ${kind.name} ${version}`, `use ${kind.name} ${kind.versionMin.join(".")} or newer`);
+  }
+  if (!facts.has("innodb_flush_log_at_trx_commit")) throw unsuitable("has no InnoDB", "start it with that engine");
+  if (isOn(facts, "read_only") || isOn(facts, "innodb_read_only")) {
+    throw new EngineError(
+      "STORE_READ_ONLY",
+      `The server of ${shown} takes no writes, give the URL of one that does, or turn read_only off.`,
+    );
+  }
+  const flushMode = facts.get("innodb_flush_log_at_trx_commit") ?? "";
+  if (!kind.flushModes.includes(flushMode)) {
+    throw unsuitable(
+      `has innodb_flush_log_at_trx_commit = ${flushMode} and would lose finished work in a crash`,
+      "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and the same in its configuration",
+    );
+  }
+  if (isOn(facts, "log_bin")) checkLog(facts, unsuitable);
+  if (Number(facts.get("innodb_page_size")) < pageBytesMin) {
+    throw unsuitable(`has pages of ${facts.get("innodb_page_size")} bytes`, `use one with ${pageBytesMin} or more`);
+  }
+  return {
+    collation: kind.collation,
+    packetBytesMax: packetBytes(Number(facts.get("max_allowed_packet"))),
+  };
+}
+
+/** How long our part of a packet may be. */
+export function packetBytes(allowed: number): number {
+  return allowed - packetBytesReserved;
+}
+
+/** A server with a log for replicas brings its tables in line with that log after a crash, so the log must be safe too. */
+function checkLog(facts: Facts, unsuitable: (found: string, advice: string) => EngineError): void {
+  if (facts.get("sync_binlog") !== "1") {
+    throw unsuitable(
+      `has a binary log with sync_binlog = ${facts.get("sync_binlog")} and would lose finished work in a crash`,
+      "SET GLOBAL sync_binlog = 1, and the same in its configuration",
+    );
+  }
+  // It takes no transaction that is READ COMMITTED. Servers that have only the other formats have no such setting.
+  if (facts.get("binlog_format") === "STATEMENT") {
+    throw unsuitable(
+      "has binlog_format = STATEMENT",
+      "SET GLOBAL binlog_format = 'ROW', and the same in its configuration",
+    );
+  }
+}
+
+function isOn(facts: Facts, name: string): boolean {
+  return !["OFF", "0", undefined].includes(facts.get(name));
+}
+
+function isBelow(version: string, min: readonly number[]): boolean {
+  const numbers = version.split(/[.-]/, min.length).map(Number);
+  const at = min.findIndex((number, index) => number !== numbers[index]);
+  return at !== -1 && !((numbers[at] ?? 0) > (min[at] ?? 0));
+}

@@ -1,0 +1,149 @@
+import type {
+  Changes,
+  DefinitionRow,
+  DomainRow,
+  FinishedRow,
+  InstanceRow,
+  JobRow,
+  MarkRow,
+  TaskRow,
+} from "../store.ts";
+import { flag, joined, type Literal, row, sql, text, textOrNull, whole, wholeOrNull } from "./literal.ts";
+import { rowsPerStatementMax, Script } from "./script.ts";
+import { statements } from "./statements.ts";
+
+/** One statement for all rows of a table. The order is that of `Changes`. */
+export function writeChanges(changes: Changes): Script {
+  const script = new Script();
+  purge(script, changes.purged);
+  script.add(statements.insertDefinition, changes.definitions.map(definition));
+  script.add(statements.saveInstance, changes.instances.map(instance));
+  script.add(statements.deleteInstance, changes.instancesEnded.map(whole));
+  script.add(statements.saveFinished, changes.finished.map(finished));
+  script.add(statements.deleteFinished, changes.finishedReopened.map(whole));
+  script.add(
+    statements.insertHistory,
+    changes.history.map(({ instance: key, turn, firstEvent, at, events }) =>
+      row(whole(key), whole(turn), whole(firstEvent), whole(at), text(events)),
+    ),
+  );
+  script.add(statements.saveTask, changes.tasks.map(task));
+  script.add(
+    statements.insertPayload,
+    changes.payloads.map(({ instance: key, ref, body }) => row(whole(key), whole(ref), text(body))),
+  );
+  script.add(
+    statements.insertOutbox,
+    changes.outbox.map(({ source, target, number, body }) =>
+      row(whole(source), whole(target), whole(number), text(body)),
+    ),
+  );
+  mark(script, changes.marks);
+  script.add(statements.saveDomain, changes.domains.map(domain));
+  script.add(
+    statements.insertRequest,
+    changes.requests.map(({ shard, key, at, refusal }) => row(whole(shard), text(key), whole(at), textOrNull(refusal))),
+  );
+  for (const { shard, before } of changes.requestsForgotten) {
+    script.add(statements.forgetRequests, [sql`shard = ${whole(shard)} AND at < ${whole(before)}`]);
+  }
+  return script;
+}
+
+/** A new table with rows of an instance must be added here; the contract's purge suite looks for what is left. */
+function purge(script: Script, instances: readonly number[]): void {
+  const keys = instances.map(whole);
+  script.add(statements.deleteInstance, keys);
+  script.add(statements.deleteFinished, keys);
+  script.add(statements.deleteHistory, keys);
+  script.add(statements.deleteTasks, keys);
+  script.add(statements.deletePayloads, keys);
+}
+
+/** Letters are found and deleted in two statements, which belong together. */
+function mark(script: Script, marks: readonly MarkRow[]): void {
+  script.add(
+    statements.saveMark,
+    marks.map(({ shard, source, number }) => row(whole(shard), whole(source), whole(number))),
+  );
+  for (let from = 0; from < marks.length; from += rowsPerStatementMax) {
+    const passed = marks
+      .slice(from, from + rowsPerStatementMax)
+      .map(
+        ({ shard, source, number }) =>
+          sql`(target = ${whole(shard)} AND source = ${whole(source)} AND number <= ${whole(number)})`,
+      );
+    script.add(statements.findLetters, [joined(passed, sql` OR `)]);
+    script.add(statements.deleteLetters, [sql``]);
+  }
+}
+
+function instance(one: InstanceRow): Literal {
+  return row(
+    whole(one.key),
+    text(one.id),
+    text(one.workflow),
+    text(one.version),
+    text(one.status),
+    whole(one.generation),
+    wholeOrNull(one.wake),
+    flag(one.active),
+    whole(one.createdAt),
+    whole(one.updatedAt),
+    textOrNull(one.parked),
+  );
+}
+
+function finished(one: FinishedRow): Literal {
+  return row(
+    whole(one.key),
+    text(one.id),
+    text(one.workflow),
+    text(one.version),
+    text(one.status),
+    whole(one.generation),
+    textOrNull(one.reason),
+    whole(one.createdAt),
+    whole(one.endedAt),
+    whole(one.tasks),
+    whole(one.tasksFailed),
+  );
+}
+
+function task(one: TaskRow): Literal {
+  return row(
+    whole(one.instance),
+    whole(one.task),
+    whole(one.attempt),
+    text(one.name),
+    whole(one.type),
+    text(one.status),
+    textOrNull(one.worker),
+    wholeOrNull(one.startedAt),
+    wholeOrNull(one.endedAt),
+    whole(one.retryCount),
+    textOrNull(one.error),
+  );
+}
+
+export function definition(one: DefinitionRow): Literal {
+  return row(text(one.name), text(one.version), text(one.spec), whole(one.createdAt));
+}
+
+export function domain(one: DomainRow): Literal {
+  return row(text(one.name), whole(one.size), whole(one.priority));
+}
+
+export function job(one: JobRow): Literal {
+  return row(
+    text(one.id),
+    text(one.name),
+    text(one.signature),
+    text(one.parameters),
+    textOrNull(one.codePath),
+    text(one.sourceHash),
+    whole(one.createdAt),
+    whole(one.updatedAt),
+    flag(one.missing),
+  );
+}

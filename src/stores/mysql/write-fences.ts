@@ -1,0 +1,78 @@
+import { assert } from "../../base/assert.ts";
+import { EngineError } from "../../base/error.ts";
+import { isNextBatch, type Standing } from "../fence-check.ts";
+import { Columns } from "../rows.ts";
+import type { Fence } from "../store.ts";
+import type { Connection } from "./connection.ts";
+import { isFenceError } from "./faults.ts";
+import { flag, joined, list, type Literal, sql, whole } from "./literal.ts";
+import { settings } from "./script.ts";
+import { statements } from "./statements.ts";
+
+/**
+ * The first writes of a commit: they move its shards on if every fence holds, and otherwise stop what comes after them.
+ *
+ * Why an owner that was overtaken leaves nothing behind: the fence takes the lock of the shard's row, as a claim does,
+ * and keeps it to the end of the transaction. If the claim has it, the fence waits, and then meets the new epoch; if
+ * the fence has it, the claim waits, and then knows of the batch.
+ */
+export function writeFences(fences: readonly Fence[]): Literal[] {
+  assert(fences.length > 0, "a batch has a fence for each shard that it writes");
+  const each = (toSql: (fence: Fence) => Literal): Literal[] => fences.map(toSql);
+  const held = each(
+    ({ shard, epoch, number }) =>
+      sql`shard = ${whole(shard)} AND epoch = ${whole(epoch)} AND batch = ${whole(number - 1)}`,
+  );
+  return [
+    statements.fence.with(
+      joined(
+        each(({ shard, lastKey }) => sql`WHEN ${whole(shard)} THEN ${whole(lastKey)}`),
+        sql` `,
+      ),
+      joined(
+        each(({ shard, clean }) => sql`WHEN ${whole(shard)} THEN ${flag(clean)}`),
+        sql` `,
+      ),
+      list(each(({ shard }) => whole(shard))),
+      joined(held, sql` OR `),
+    ),
+    statements.checkFences.with(whole(fences.length)),
+  ];
+}
+
+/**
+ * Brings a commit to an end, whichever. If its fences do not hold, nothing of it stays, and how far its shards are says
+ * why: it had landed and its answer was lost, or shards have another owner. It may also be that it is the next after
+ * all, because what it came before has landed meanwhile: then it is to be sent again.
+ */
+export async function land(
+  connection: Connection,
+  commit: { readonly packets: readonly string[]; readonly fences: readonly Fence[]; readonly until: number },
+): Promise<void> {
+  const { packets, fences, until } = commit;
+  try {
+    for (const packet of packets) await connection.send(packet, until - performance.now());
+  } catch (error) {
+    if (!isFenceError(error)) throw error;
+    const standings = await readStandings(connection, fences, until - performance.now());
+    if (!isNextBatch(fences, (shard) => standings.get(shard))) return;
+    throw new EngineError("STORE_UNAVAILABLE", "A commit came before the one that it follows, send it again.");
+  }
+}
+
+async function readStandings(
+  connection: Connection,
+  fences: readonly Fence[],
+  limitMs: number,
+): Promise<Map<number, Standing>> {
+  const shards = list(fences.map(({ shard }) => whole(shard)));
+  const results = await connection.send(`ROLLBACK;${settings};${statements.readStandings.with(shards)}`, limitMs);
+  const rows = results.at(-1);
+  assert(Array.isArray(rows), "standings are rows");
+  return new Map(
+    rows.map((row) => {
+      const columns = new Columns(row);
+      return [columns.number("shard"), { epoch: columns.number("epoch"), batch: columns.number("batch") }];
+    }),
+  );
+}

@@ -1,0 +1,91 @@
+import { EngineError } from "../../base/error.ts";
+import { toDisk } from "../text.ts";
+
+/**
+ * Whole columns as parameters, in PostgreSQL's binary form of an array. Text arrays would have to be escaped here and
+ * read character by character there: for rows of JSON that costs more than twice the time on this side.
+ */
+
+/** Object ids of the elements' types, the same on every server. */
+const elementType = { boolean: 16, bigint: 20, text: 25 } as const;
+
+/** One dimension, whether there are nulls, the type, how many, and the first one's number, which is 1. */
+const headerBytes = 20;
+const lengthBytes = 4;
+const bigintBytes = 8;
+
+/** In place of an element's length. */
+const isNull = -1;
+
+const twoTo32 = 2 ** 32;
+
+export function bigints(values: readonly (number | null)[]): Buffer {
+  const { bytes, view } = newArray("bigint", values.length, values.length * (lengthBytes + bigintBytes));
+  let offset = headerBytes;
+  for (const value of values) {
+    if (value === null) {
+      view.setInt32(offset, isNull);
+      offset += lengthBytes;
+      continue;
+    }
+    if (!Number.isSafeInteger(value)) throw refused("a whole number", value);
+    view.setInt32(offset, bigintBytes);
+    view.setInt32(offset + lengthBytes, Math.floor(value / twoTo32));
+    // Takes what is left below that.
+    view.setInt32(offset + lengthBytes + bigintBytes / 2, value);
+    offset += lengthBytes + bigintBytes;
+  }
+  return bytes.subarray(0, offset);
+}
+
+export function texts(values: readonly (string | null)[]): Buffer {
+  const onDisk: (string | null)[] = [];
+  let length = 0;
+  for (const value of values) {
+    if (value !== null && typeof value !== "string") throw refused("text", value);
+    const text = value === null ? null : toDisk(value);
+    onDisk.push(text);
+    length += lengthBytes + (text === null ? 0 : Buffer.byteLength(text));
+  }
+  const { bytes, view } = newArray("text", values.length, length);
+  let offset = headerBytes;
+  for (const text of onDisk) {
+    const written = text === null ? 0 : bytes.write(text, offset + lengthBytes);
+    view.setInt32(offset, text === null ? isNull : written);
+    offset += lengthBytes + written;
+  }
+  return bytes;
+}
+
+export function booleans(values: readonly boolean[]): Buffer {
+  const { bytes, view } = newArray("boolean", values.length, values.length * (lengthBytes + 1));
+  let offset = headerBytes;
+  for (const value of values) {
+    view.setInt32(offset, 1);
+    view.setUint8(offset + lengthBytes, value ? 1 : 0);
+    offset += lengthBytes + 1;
+  }
+  return bytes;
+}
+
+/** With its header; the elements take so many bytes. A view writes numbers several times faster than a buffer does. */
+function newArray(
+  type: keyof typeof elementType,
+  count: number,
+  elementBytes: number,
+): { bytes: Buffer; view: DataView } {
+  const bytes = Buffer.allocUnsafe(headerBytes + elementBytes);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  view.setInt32(0, 1);
+  // That there may be nulls is no promise that there are.
+  view.setInt32(4, 1);
+  view.setInt32(8, elementType[type]);
+  view.setInt32(12, count);
+  view.setInt32(16, 1);
+  return { bytes, view };
+}
+
+/** Nothing was sent yet, and whoever sends it will be told the same. */
+function refused(expected: string, value: unknown): EngineError {
+  return new EngineError("STORE_DATA", `A row has ${typeof value} ${String(value)} where ${expected} belongs.`);
+}

@@ -1,0 +1,195 @@
+import { EngineError } from "../../base/error.ts";
+import { SqlFiles } from "../sql-file.ts";
+import type { Address } from "./address.ts";
+import type { Connection } from "./connection.ts";
+import { grants, isNoRight, quoted, readOnly } from "./faults.ts";
+import type { Row } from "./pipeline.ts";
+import type { Statements } from "./statements.ts";
+
+export const sqlFiles = new SqlFiles(import.meta.url);
+
+/** Older ones are not looked after any more. */
+const versionMin = 13;
+
+/** Stands for us among the locks that any program may take: "HDDL". */
+const lockClass = 0x4844444c;
+
+export interface Database {
+  readonly address: Address;
+  /** Where our tables are. */
+  readonly schema: string;
+  /** For each thing asked of the server. */
+  readonly limitMs: number;
+}
+
+/** What the server says about itself. */
+export interface ServerFacts {
+  /** As a number: 15.4 is 150004. */
+  readonly version: number;
+  readonly encoding: string;
+  readonly isStandby: boolean;
+  readonly isReadOnly: boolean;
+}
+
+/**
+ * For every session. A commit is on disk when it returns, also where the server is set to answer sooner; it sees what
+ * others have committed, statement by statement.
+ *
+ * Each of our statements has one good plan, which walks an index from the first row on. So the planner makes it once, and
+ * is kept from choosing by statistics, which are missing for a new table and late for one that grows fast.
+ *
+ * A statement ends a little before the caller's patience does. A host that vanished in the middle of one is noticed by
+ * the server in half a minute, so that locks do not outlive it by hours.
+ *
+ * Large values are compressed by lz4 where the server has it: ten megabytes are written in a quarter of the time.
+ */
+export function sessionSettings(session: { schema: string; name: string; limitMs: number }): string {
+  const { schema, name, limitMs } = session;
+  return `
+    SET search_path TO ${quoted(schema)};
+    SET application_name TO '${name.replaceAll("'", "''")}';
+    SET statement_timeout TO ${Math.floor(limitMs * 0.8)};
+    SET idle_in_transaction_session_timeout TO ${limitMs};
+    SET tcp_keepalives_idle TO 10;
+    SET tcp_keepalives_interval TO 5;
+    SET tcp_keepalives_count TO 4;
+    SET default_transaction_isolation TO 'read committed';
+    SET plan_cache_mode TO force_generic_plan;
+    SET jit TO off;
+    SET enable_seqscan TO off;
+    SET enable_bitmapscan TO off;
+    SET enable_hashjoin TO off;
+    SET enable_mergejoin TO off;
+    SET max_parallel_workers_per_gather TO 0;
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+    SELECT set_config(name, 'lz4', false)
+    FROM pg_settings
+    WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals);
+  `;
+}
+
+/** Refuses a server that would lose data, or that we have never met. */
+export async function checkServer(connection: Connection, { address, limitMs }: Database): Promise<void> {
+  const [row = {}] = await connection.execute(
+    `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
+      pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS readonly`,
+    limitMs,
+  );
+  checkFacts(
+    {
+      version: Number(row["version"]),
+      encoding: String(row["encoding"]),
+      isStandby: row["standby"] === true,
+      isReadOnly: row["readonly"] === "on",
+    },
+    address,
+  );
+}
+
+export function checkFacts(facts: ServerFacts, { place, database }: Address): void {
+  const { version, encoding, isStandby, isReadOnly } = facts;
+  const major = Math.floor(version / 10_000);
+  if (major < versionMin) {
+    throw new EngineError(
+      "STORE_UNSUITABLE",
+      `The server of the database ${place} is PostgreSQL ${major}, use version ${versionMin} or newer.`,
+    );
+  }
+  if (encoding !== "UTF8") {
+    throw new EngineError(
+      "STORE_UNSUITABLE",
+      `The database ${place} keeps text as ${encoding}, which cannot hold every character, make another with CREATE DATABASE ${quoted(`${database}_utf8`)} ENCODING 'UTF8' TEMPLATE template0.`,
+    );
+  }
+  if (isStandby || isReadOnly) {
+    const { code, sentence } = readOnly(place);
+    throw new EngineError(code, `${sentence}.`);
+  }
+}
+
+/** Brings our tables up to date. However many members start at once, one does it and the others wait. */
+export async function migrate(connection: Connection, database: Database): Promise<void> {
+  const { schema, limitMs } = database;
+  const migrations = sqlFiles.migrations();
+  const known = migrations.at(-1)?.version ?? 0;
+  if ((await readVersion(connection, database, known)) === known) return;
+  await connection.execute(`BEGIN; SELECT pg_advisory_xact_lock(${lockClass}, hashtext('${schema}'))`, limitMs);
+  // Another may have done it meanwhile.
+  const version = await readVersion(connection, database, known);
+  if (version === undefined) await createSchema(connection, database);
+  for (const migration of migrations) {
+    if (migration.version <= (version ?? 0)) continue;
+    await connection.execute(migration.sql, limitMs);
+    await connection.execute(`INSERT INTO schema_version (version) VALUES (${migration.version})`, limitMs);
+  }
+  await connection.execute("COMMIT", limitMs);
+}
+
+/** 0 if the schema has nothing of ours yet; undefined if there is no such schema. */
+async function readVersion(connection: Connection, database: Database, known: number): Promise<number | undefined> {
+  const { address, schema, limitMs } = database;
+  // From the catalogue's tables: functions such as to_regclass may answer from what this session remembers.
+  const [found = {}] = await connection.execute(
+    `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = '${schema}') AS schema,
+      EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'schema_version') AS versions`,
+    limitMs,
+  );
+  if (found["schema"] !== true) return undefined;
+  if (found["versions"] !== true) return 0;
+  const [row = {}] = await connection.execute(
+    `SELECT max(version)::int AS version FROM ${quoted(schema)}.schema_version`,
+    limitMs,
+  );
+  const version = Number(row["version"] ?? 0);
+  if (version <= known) return version;
+  throw new EngineError(
+    "STORE_NEWER",
+    `The database ${address.place} has schema version ${version} and this program knows versions up to ${known}, run a newer one.`,
+  );
+}
+
+async function createSchema(connection: Connection, { address, schema, limitMs }: Database): Promise<void> {
+  try {
+    await connection.execute(`CREATE SCHEMA ${quoted(schema)}`, limitMs);
+  } catch (error) {
+    if (!isNoRight(error)) throw error;
+    const { place, database, user } = address;
+    throw new EngineError(
+      "STORE_DENIED",
+      `The user ${user} may not make the schema ${schema} in the database ${place}, run GRANT CREATE ON DATABASE ${quoted(database)} TO ${quoted(user)}.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Shows that the tables and columns of every statement are there. */
+export async function checkStatements(
+  connection: Connection,
+  { limitMs }: Database,
+  statements: Statements,
+): Promise<void> {
+  const prepare = Object.values(statements).map(({ name, sql }) => `PREPARE ${quoted(name)} AS ${sql}`);
+  await connection.execute(prepare.join(";\n"), limitMs);
+}
+
+/** Asks for everything that will be needed: a right that is missing would otherwise show in the middle of the work. */
+export async function checkRights(connection: Connection, { address, schema, limitMs }: Database): Promise<void> {
+  const lacking: Row[] = await connection.execute(
+    `SELECT relname
+    FROM pg_class
+    WHERE relnamespace = '${quoted(schema)}'::regnamespace AND CASE relkind
+      WHEN 'r' THEN NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+        AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
+      WHEN 'S' THEN NOT has_sequence_privilege(oid, 'USAGE')
+      ELSE false
+    END`,
+    limitMs,
+  );
+  if (lacking.length === 0) return;
+  const names = lacking.map((row) => String(row["relname"])).join(", ");
+  const { place, user } = address;
+  throw new EngineError(
+    "STORE_DENIED",
+    `The user ${user} lacks rights to ${names} in the schema ${schema} of the database ${place}, run ${grants(user, schema)}.`,
+  );
+}

@@ -1,0 +1,1 @@
+UPDATE member SET beat = beat + 1 WHERE id = $1

@@ -1,0 +1,1 @@
+DELETE FROM finished WHERE key = ANY ($1::bigint[])

@@ -1,0 +1,1 @@
+DELETE FROM history WHERE instance = ANY ($1::bigint[])

@@ -1,0 +1,1 @@
+DELETE FROM instance WHERE key = ANY ($1::bigint[])

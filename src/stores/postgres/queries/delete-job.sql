@@ -1,0 +1,1 @@
+DELETE FROM job WHERE id = ANY ($1::text[])

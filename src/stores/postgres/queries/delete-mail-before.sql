@@ -1,0 +1,1 @@
+DELETE FROM mail WHERE at < $1

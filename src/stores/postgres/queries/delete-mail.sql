@@ -1,0 +1,1 @@
+DELETE FROM mail WHERE id = ANY ($1::bigint[])

@@ -1,0 +1,1 @@
+DELETE FROM task WHERE instance = ANY ($1::bigint[])

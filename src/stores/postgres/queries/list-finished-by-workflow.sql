@@ -1,0 +1,10 @@
+-- As list-finished-by-status, but walks the rows of one workflow only.
+SELECT key, id, workflow, version, status, generation,
+  created_at AS "createdAt", ended_at AS "endedAt", reason, NULL AS parked
+FROM finished
+WHERE status = $1
+  AND workflow = $2
+  AND ($3::text IS NULL OR (id >= $3 AND id < $4))
+  AND created_at >= $5 AND created_at <= $6 AND (created_at < $7 OR key < $8)
+ORDER BY created_at DESC, key DESC
+LIMIT $9

@@ -1,0 +1,3 @@
+SELECT name, version, spec, created_at AS "createdAt"
+FROM definition
+WHERE name = $1 AND version = $2

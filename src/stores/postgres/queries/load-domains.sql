@@ -1,0 +1,3 @@
+SELECT name, size, priority
+FROM domain
+ORDER BY name

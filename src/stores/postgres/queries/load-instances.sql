@@ -1,0 +1,6 @@
+SELECT key, id, workflow, version, status, generation, wake, active,
+  created_at AS "createdAt", updated_at AS "updatedAt", parked
+FROM instance
+WHERE key > $1 AND key <= $2
+ORDER BY key
+LIMIT $3

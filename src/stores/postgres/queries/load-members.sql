@@ -1,0 +1,3 @@
+SELECT id, address, beat
+FROM member
+ORDER BY id

@@ -1,0 +1,3 @@
+SELECT shard, epoch, owner, clean AS released
+FROM shard
+ORDER BY shard

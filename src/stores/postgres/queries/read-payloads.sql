@@ -1,0 +1,3 @@
+SELECT ref, body
+FROM payload
+WHERE instance = $1 AND ref = ANY ($2::bigint[])

@@ -1,0 +1,75 @@
+import { sqlFiles } from "./database.ts";
+import type { Statement } from "./pipeline.ts";
+
+export type Statements = ReturnType<typeof loadStatements>;
+
+/** Every statement is one file. */
+export function loadStatements() {
+  return {
+    insertShard: load("insert-shard"),
+    lockShard: load("lock-shard"),
+    claimShard: load("claim-shard"),
+    lockShards: load("lock-shards"),
+    fence: load("fence"),
+    readShards: load("read-shards"),
+    loadShards: load("load-shards"),
+
+    insertMember: load("insert-member"),
+    beatMember: load("beat-member"),
+    endSessions: load("end-sessions"),
+    deleteMember: load("delete-member"),
+    loadMembers: load("load-members"),
+    settleSetting: load("settle-setting"),
+    readSetting: load("read-setting"),
+
+    saveInstance: load("save-instance"),
+    deleteInstance: load("delete-instance"),
+    saveFinished: load("save-finished"),
+    deleteFinished: load("delete-finished"),
+    insertHistory: load("insert-history"),
+    deleteHistory: load("delete-history"),
+    saveTask: load("save-task"),
+    deleteTasks: load("delete-tasks"),
+    insertPayload: load("insert-payload"),
+    deletePayloads: load("delete-payloads"),
+    insertOutbox: load("insert-outbox"),
+    saveMark: load("save-mark"),
+    deleteLetters: load("delete-letters"),
+    insertRequest: load("insert-request"),
+    forgetRequests: load("forget-requests"),
+    insertDefinition: load("insert-definition"),
+    saveJob: load("save-job"),
+    deleteJob: load("delete-job"),
+    saveDomain: load("save-domain"),
+    declareDomain: load("declare-domain"),
+    insertMail: load("insert-mail"),
+    deleteMail: load("delete-mail"),
+    deleteMailBefore: load("delete-mail-before"),
+
+    loadInstances: load("load-instances"),
+    loadHistory: load("load-history"),
+    readHistory: load("read-history"),
+    readTasks: load("read-tasks"),
+    readPayloads: load("read-payloads"),
+    findFinished: load("find-finished"),
+    finishedBefore: load("finished-before"),
+    listUnfinished: load("list-unfinished"),
+    listFinishedByStatus: load("list-finished-by-status"),
+    listFinishedByWorkflow: load("list-finished-by-workflow"),
+    listFinishedById: load("list-finished-by-id"),
+    countFinishedById: load("count-finished-by-id"),
+    loadLetters: load("load-letters"),
+    loadMarks: load("load-marks"),
+    loadSent: load("load-sent"),
+    readRequest: load("read-request"),
+    readMail: load("read-mail"),
+    loadDomains: load("load-domains"),
+    loadDefinition: load("load-definition"),
+    latestDefinition: load("latest-definition"),
+    loadJobs: load("load-jobs"),
+  };
+}
+
+function load(name: string): Statement {
+  return { name, sql: sqlFiles.query(name) };
+}
