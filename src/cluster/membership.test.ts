@@ -168,6 +168,28 @@ describe("membership", () => {
       assert.deepEqual(tale, ["joined a1"]);
     });
 
+    test("looks again at once when it is told to, also while it is looking, and then beats as before", async () => {
+      const { membership } = await begin("a");
+      await clock.advance(1000);
+      const times = timesOf("beat");
+      store.answer = (call) => (call === "beat" ? after(100) : Promise.resolve());
+      membership.lookAgain();
+      await clock.advance(50);
+      membership.lookAgain();
+      membership.lookAgain();
+      await clock.advance(5000);
+      assert.deepEqual(times, [0, 100, 2600]);
+    });
+
+    test("looks no more once it has stopped", async () => {
+      const { membership } = await begin("a");
+      await membership.stop();
+      const times = timesOf("beat");
+      membership.lookAgain();
+      await clock.advance(5000);
+      assert.deepEqual(times, []);
+    });
+
     test("knows nobody and has no lease before", () => {
       const { membership } = new Member("a");
       assert.equal(membership.id, "a1");

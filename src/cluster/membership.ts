@@ -107,6 +107,16 @@ export class Membership {
     }
   }
 
+  /** Something has happened that only a later view can tell of: it is asked for now, and not with the next beat. */
+  lookAgain(): void {
+    const life = this.#life;
+    if (life.isOver || !life.isAnnounced) return;
+    life.isHurried = true;
+    if (life.isBeating) return;
+    life.beatTimer?.cancel();
+    void this.#beat(life);
+  }
+
   /** Leaves. If the store cannot be told, the others find out by themselves. */
   stop(): Promise<void> {
     this.#stopping ??= this.#leave();
@@ -143,6 +153,8 @@ export class Membership {
       isAnnounced: false,
       isLapsed: false,
       isOver: false,
+      isBeating: false,
+      isHurried: false,
       beatTimer: undefined,
       leaseTimer: undefined,
     };
@@ -226,6 +238,8 @@ export class Membership {
   async #beat(life: Life): Promise<void> {
     // The machine may have been suspended since, which no timer tells.
     this.#checkLease(life);
+    life.isBeating = true;
+    life.isHurried = false;
     let renewal: Renewal;
     try {
       renewal = await this.#renew(life);
@@ -245,7 +259,10 @@ export class Membership {
   }
 
   #beatAfter(life: Life, delayMs: number): void {
-    if (!life.isOver) life.beatTimer = this.#options.clock.after(Math.max(0, delayMs), () => void this.#beat(life));
+    life.isBeating = false;
+    if (life.isOver) return;
+    const waitMs = life.isHurried ? 0 : Math.max(0, delayMs);
+    life.beatTimer = this.#options.clock.after(waitMs, () => void this.#beat(life));
   }
 
   /** What a sign of life has brought. */
@@ -349,6 +366,10 @@ interface Life {
   isAnnounced: boolean;
   isLapsed: boolean;
   isOver: boolean;
+  /** A sign of life is on its way. */
+  isBeating: boolean;
+  /** The next one is to follow at once. */
+  isHurried: boolean;
   /** For the next beat, or the next try to join. */
   beatTimer: Timer | undefined;
   leaseTimer: Timer | undefined;

@@ -56,10 +56,7 @@ export class OutgoingCall {
     // With a key from outside it may be the repetition of another call.
     this.isUntried = parts.id === parts.key;
     if (timeoutMs === Infinity) return;
-    this.#deadline = clock.after(timeoutMs, () => {
-      const message = `nobody answered a call to shard ${shard} within ${timeoutMs} ms; whether it was carried out is unknown`;
-      this.reject(new EngineError("CALL_UNANSWERED", message));
-    });
+    this.#deadline = clock.after(timeoutMs, () => this.reject(unanswered(shard, timeoutMs)));
   }
 
   get isSettled(): boolean {
@@ -129,4 +126,9 @@ export class OutgoingCall {
     this.#onSettled();
     this.tell("settled");
   }
+}
+
+export function unanswered(shard: number, timeoutMs: number): EngineError {
+  const message = `nobody answered a call to shard ${shard} within ${timeoutMs} ms; whether it was carried out is unknown`;
+  return new EngineError("CALL_UNANSWERED", message);
 }

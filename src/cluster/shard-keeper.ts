@@ -72,6 +72,15 @@ export class ShardKeeper {
     return this.#owned;
   }
 
+  /** There is nothing to open or to release for now. */
+  get isSettled(): boolean {
+    return this.#operations.size === 0 && this.#waiting.size === 0;
+  }
+
+  async settled(): Promise<void> {
+    while (!this.isSettled) await Promise.all([...this.#operations.values()].map(({ done }) => done));
+  }
+
   /** Each view was asked for after the one before had been followed. */
   follow(view: ClusterView, me: string): void {
     const living = new Set(view.members.map(({ id }) => id));
@@ -127,7 +136,7 @@ export class ShardKeeper {
     this.#waiting.clear();
     for (const shard of this.#owned) if (!this.#operations.has(shard)) this.#begin(shard, "release");
     // The end of an open is the beginning of a release.
-    while (this.#operations.size > 0) await Promise.all([...this.#operations.values()].map(({ done }) => done));
+    await this.settled();
   }
 
   #decide(shard: number, row: ShardRow | undefined): void {

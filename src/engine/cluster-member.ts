@@ -185,7 +185,7 @@ export class ClusterMember implements RegionCluster {
     else run.actor.host.runsElsewhere(run, worker);
   }
 
-  /** Joins the cluster; shards are opened one after the other from then on. */
+  /** Joins the cluster, and opens the shards that are its own by then; others come later. */
   async open(): Promise<void> {
     const { store, domains, options } = this.#parts;
     const { timings, bus } = options;
@@ -196,11 +196,21 @@ export class ClusterMember implements RegionCluster {
     await this.#membership.start();
     this.holders.start();
     this.#quotas.start();
+    await this.#untilSettled();
     this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchLetters());
     this.#every(timings.workerBeatMs, () => {
       this.#mustRegion().sweepAttached();
       void this.#learnDomains();
     });
+  }
+
+  /** A start that came back at once would be followed by calls to shards that nobody has yet. */
+  async #untilSettled(): Promise<void> {
+    const { clock, options } = this.#parts;
+    const { promise: patienceOver, resolve } = Promise.withResolvers<void>();
+    const timer = clock.after(options.timings.suspectMs, resolve);
+    await Promise.race([this.#keeper.settled(), patienceOver]);
+    timer.cancel();
   }
 
   /** Hands its shards over and leaves. */
@@ -367,7 +377,11 @@ export class ClusterMember implements RegionCluster {
     if (event.type === "left") this.#left.add(event.member);
     // One that leaves in good order sends its workers away with what they run.
     if (event.type === "lost" || event.type === "left") this.#lossSeenAt = this.#parts.clock.monotonic();
-    if (event.type === "shard-opened") this.#announce(event.shard);
+    if (event.type === "shard-opened") {
+      this.#announce(event.shard);
+      // Whether those who held attempts of these shards are gone is told by a view from after they were claimed.
+      if (this.#keeper.isSettled) this.#membership.lookAgain();
+    }
     for (const listener of this.#listeners) {
       try {
         listener(event);

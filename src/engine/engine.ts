@@ -171,7 +171,7 @@ export class Engine {
     const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions, cluster } = this.#options;
     return new Region({
       shardCount: cluster?.shards ?? 1,
-      laneCount: 1,
+      laneCount: store.lanes,
       ...(this.#member !== undefined && { cluster: this.#member }),
       store,
       clock,

@@ -361,7 +361,11 @@ export class Region {
     if (shard === undefined) throw shardMoved(number);
     const call = body as Call;
     try {
-      const answer = await this.#desk.carryOutOnce(shard, call, { key, isFirst });
+      // Of a call that comes for the first time, from this very member, there are no copies.
+      const carryOut = isFirst
+        ? this.#desk.carryOut(shard, call, { key, isFirst })
+        : this.#desk.carryOutOnce(shard, call, { key, isFirst });
+      const answer = await carryOut;
       if (this.#wasOwn(shard)) return answer;
     } catch (error) {
       // A repetition that cannot look whether it was carried out before must not say that it was not.

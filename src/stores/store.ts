@@ -19,6 +19,8 @@ export interface Store {
    * member, also the only one: others may come at any time. An embedded store belongs to one process.
    */
   readonly clusters: "never" | "possible" | "always";
+  /** How many commits it is worth having under way at once, each of other shards. */
+  readonly lanes: number;
 
   /** Takes ownership where the store is embedded, and brings the schema up to date. */
   open(): Promise<void>;

@@ -52,6 +52,10 @@ export class FaultyStore implements Store {
     this.disk = disk;
   }
 
+  get lanes(): number {
+    return this.disk.inner.lanes;
+  }
+
   get clusters(): Store["clusters"] {
     return this.disk.inner.clusters;
   }

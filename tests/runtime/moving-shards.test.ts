@@ -312,7 +312,7 @@ describe("a call that is repeated", () => {
     const shard = m0.region.shardOf("x");
     const before = await updates(m0);
     const gate = m0.store.hold();
-    const calls = [true, false, false].map((isFirst) => {
+    const calls = [false, false, false].map((isFirst) => {
       return watch(m0.region.handle(shard, { key: "k", isFirst, body: order }));
     });
     await rig.clock.settle();

@@ -56,6 +56,7 @@ interface InFlight {
  */
 export class SimStore implements Store {
   readonly clusters = "possible";
+  readonly lanes: number = 1;
   readonly #inner: Store;
   readonly #user: StoreUser;
   readonly #link: StoreLink;

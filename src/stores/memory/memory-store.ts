@@ -32,6 +32,7 @@ import { definitionKey, requestKey, Tables } from "./tables.ts";
  */
 export class MemoryStore implements Store {
   readonly clusters = "possible";
+  readonly lanes: number = 1;
   #tables = new Tables();
   readonly #delay: () => Promise<void>;
   #commits: Promise<void> = Promise.resolve();

@@ -14,7 +14,8 @@ export type Literal = string & { readonly literal: unique symbol };
 export const nothing = "NULL" as Literal;
 
 export function text(value: string): Literal {
-  return stored(toDisk(value));
+  if (typeof value === "string") return stored(toDisk(value));
+  throw new EngineError("STORE_DATA", `A text in a row must be text, got ${shown(value)}.`);
 }
 
 /** A text that is in the form it has on disk already. */

@@ -47,12 +47,13 @@ import { type Address, parseAddress } from "./address.ts";
 import type { Result } from "./connection.ts";
 import { Connections, connectionsMin, type Limits, type Use } from "./connections.ts";
 import { isNotEnded, openingError, operationError } from "./faults.ts";
+import { JointRead, oneMoment } from "./joint-read.ts";
 import { bound, list, type Literal, nothing, row, sql, stored, text, whole, wholeOrNull } from "./literal.ts";
 import { rowsPerStatementMax, Script, settings, transaction } from "./script.ts";
 import { findNamed } from "./session-name.ts";
 import type { Statement } from "./statement.ts";
 import { statements } from "./statements.ts";
-import { definition, domain, job, writeChanges } from "./write-changes.ts";
+import { definitionRows, domainRows, jobRows, writeChanges } from "./write-changes.ts";
 import { land, writeFences } from "./write-fences.ts";
 
 const connectionsByDefault = 9;
@@ -80,6 +81,7 @@ interface Opened {
  */
 export class MysqlStore implements Store {
   readonly clusters = "always";
+  readonly lanes: number = 1;
   readonly #address: Address;
   readonly #size: number;
   readonly #limits: Limits;
@@ -141,11 +143,10 @@ export class MysqlStore implements Store {
     const [, , , members, shards] = await this.#send(
       "life",
       statements.beatMember.with(text(member)),
-      "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-      "START TRANSACTION READ ONLY",
+      ...oneMoment.begin,
       statements.loadMembers.with(),
       statements.loadShards.with(),
-      "COMMIT",
+      ...oneMoment.end,
     );
     return { members: mapRows(members, toMember), shards: mapRows(shards, toShard) };
   }
@@ -249,9 +250,11 @@ export class MysqlStore implements Store {
   }
 
   async listInstances(filter: InstanceFilter): Promise<InstanceSummary[]> {
+    const read = new JointRead((...script) => this.#send("rest", ...script));
     return await listInstances(
       {
-        list: (query, values) => this.#all(statements[query].with(...listLiterals(values)), toSummary),
+        list: async (query, values) =>
+          mapRows(await read.ask(statements[query].with(...listLiterals(values))), toSummary),
         countFinishedById: async ({ first, end, limit }) => {
           const query = statements.countFinishedById.with(...listLiterals([first, end, limit]));
           const found = await this.#first(query, (counted) => counted.number("found"));
@@ -301,7 +304,7 @@ export class MysqlStore implements Store {
   }
 
   async deleteMail(ids: readonly number[]): Promise<void> {
-    await this.#write(statements.deleteMail, ids.map(whole));
+    await this.#write(statements.deleteMail, ids.toSorted((a, b) => a - b).map(whole));
   }
 
   async deleteMailBefore(at: number): Promise<void> {
@@ -313,11 +316,11 @@ export class MysqlStore implements Store {
   }
 
   async declareDomains(domains: readonly DomainRow[]): Promise<void> {
-    await this.#write(statements.declareDomain, domains.map(domain));
+    await this.#write(statements.declareDomain, domainRows(domains));
   }
 
   async saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void> {
-    await this.#write(statements.insertDefinition, definitions.map(definition));
+    await this.#write(statements.insertDefinition, definitionRows(definitions));
   }
 
   async loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined> {
@@ -333,11 +336,11 @@ export class MysqlStore implements Store {
   }
 
   async saveJobs(jobs: readonly JobRow[]): Promise<void> {
-    await this.#write(statements.saveJob, jobs.map(job));
+    await this.#write(statements.saveJob, jobRows(jobs));
   }
 
   async deleteJobs(ids: readonly string[]): Promise<void> {
-    await this.#write(statements.deleteJob, ids.map(text));
+    await this.#write(statements.deleteJob, ids.toSorted().map(text));
   }
 
   async #first<Row>(query: Literal, toRow: (found: Columns) => Row): Promise<Row | undefined> {

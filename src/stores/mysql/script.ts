@@ -34,10 +34,7 @@ export class Script {
   /** Nothing if there are no rows. */
   add(statement: Statement, rows: readonly Literal[]): void {
     for (let from = 0; from < rows.length; from += rowsPerStatementMax) {
-      this.#steps.push({
-        statement,
-        rows: from === 0 && rows.length <= rowsPerStatementMax ? rows : rows.slice(from, from + rowsPerStatementMax),
-      });
+      this.#steps.push({ statement, rows: rows.slice(from, from + rowsPerStatementMax) });
     }
   }
 

@@ -16,7 +16,7 @@ import { statements } from "./statements.ts";
 export function writeChanges(changes: Changes): Script {
   const script = new Script();
   purge(script, changes.purged);
-  script.add(statements.insertDefinition, changes.definitions.map(definition));
+  script.add(statements.insertDefinition, definitionRows(changes.definitions));
   script.add(statements.saveInstance, changes.instances.map(instance));
   script.add(statements.deleteInstance, changes.instancesEnded.map(whole));
   script.add(statements.saveFinished, changes.finished.map(finished));
@@ -39,7 +39,7 @@ export function writeChanges(changes: Changes): Script {
     ),
   );
   mark(script, changes.marks);
-  script.add(statements.saveDomain, changes.domains.map(domain));
+  script.add(statements.saveDomain, domainRows(changes.domains));
   script.add(
     statements.insertRequest,
     changes.requests.map(({ shard, key, at, refusal }) => row(whole(shard), text(key), whole(at), textOrNull(refusal))),
@@ -126,24 +126,37 @@ function task(one: TaskRow): Literal {
   );
 }
 
-export function definition(one: DefinitionRow): Literal {
-  return row(text(one.name), text(one.version), text(one.spec), whole(one.createdAt));
-}
-
-export function domain(one: DomainRow): Literal {
-  return row(text(one.name), whole(one.size), whole(one.priority));
-}
-
-export function job(one: JobRow): Literal {
-  return row(
-    text(one.id),
-    text(one.name),
-    text(one.signature),
-    text(one.parameters),
-    textOrNull(one.codePath),
-    text(one.sourceHash),
-    whole(one.createdAt),
-    whole(one.updatedAt),
-    flag(one.missing),
+/**
+ * What several members may write at once is written in one order by all, so that they do not wait for each other in a
+ * circle. Versions of one workflow stay as they come: the last of them is the latest.
+ */
+export function definitionRows(definitions: readonly DefinitionRow[]): Literal[] {
+  return inOrder(definitions, ({ name }) => name).map((one) =>
+    row(text(one.name), text(one.version), text(one.spec), whole(one.createdAt)),
   );
+}
+
+export function domainRows(domains: readonly DomainRow[]): Literal[] {
+  return inOrder(domains, ({ name }) => name).map((one) => row(text(one.name), whole(one.size), whole(one.priority)));
+}
+
+export function jobRows(jobs: readonly JobRow[]): Literal[] {
+  return inOrder(jobs, ({ id }) => id).map((one) =>
+    row(
+      text(one.id),
+      text(one.name),
+      text(one.signature),
+      text(one.parameters),
+      textOrNull(one.codePath),
+      text(one.sourceHash),
+      whole(one.createdAt),
+      whole(one.updatedAt),
+      flag(one.missing),
+    ),
+  );
+}
+
+function inOrder<Row>(rows: readonly Row[], keyOf: (one: Row) => string): Row[] {
+  if (rows.length < 2) return [...rows];
+  return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : Number(keyOf(a) > keyOf(b))));
 }

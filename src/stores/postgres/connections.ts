@@ -10,6 +10,11 @@ import type { Statements } from "./statements.ts";
 /** Commits, reads and signs of life: the least there can be. */
 export const connectionsMin = 3;
 
+/** How many of all connections are for commits. */
+export function commitsOf(size: number): number {
+  return Math.floor((size - 1) / 2);
+}
+
 export interface ConnectionsOptions {
   readonly address: Address;
   readonly schema: string;
@@ -40,7 +45,7 @@ export class Connections {
       };
       return new ConnectionPool({ size: share, limitMs, connect }, sessionName(use, undefined));
     };
-    const forCommits = Math.floor((size - 1) / 2);
+    const forCommits = commitsOf(size);
     this.#pools = {
       commits: pool("commits", forCommits, limits.workMs),
       reads: pool("reads", size - 1 - forCommits, limits.workMs),

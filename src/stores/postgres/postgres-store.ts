@@ -48,7 +48,7 @@ import { toDisk } from "../text.ts";
 import { Address } from "./address.ts";
 import { bigints, texts } from "./array-parameter.ts";
 
-import { Connections, connectionsMin, type Limits } from "./connections.ts";
+import { Connections, commitsOf, connectionsMin, type Limits } from "./connections.ts";
 import { isFenceFault, isNoRight, openingError, operationError } from "./faults.ts";
 import type { Row, Statement, Step, Value } from "./pipeline.ts";
 import { sessionName, type SessionUse } from "./session-name.ts";
@@ -95,6 +95,7 @@ interface Opened {
  */
 export class PostgresStore implements Store {
   readonly clusters = "always";
+  readonly lanes: number;
   readonly #address: Address;
   readonly #schema: string;
   readonly #size: number;
@@ -108,6 +109,7 @@ export class PostgresStore implements Store {
     this.#address = new Address(url);
     this.#schema = schema ?? schemaByDefault;
     this.#size = connections ?? connectionsByDefault;
+    this.lanes = commitsOf(this.#size);
     this.#limits = limits ?? limitsByDefault;
     if (!schemaName.test(this.#schema)) {
       throw new EngineError(

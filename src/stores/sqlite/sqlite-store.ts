@@ -77,6 +77,7 @@ interface Opened {
  */
 export class SqliteStore implements Store {
   readonly clusters = "never";
+  readonly lanes: number = 1;
   readonly #file: string;
   #opened: Opened | undefined;
 
