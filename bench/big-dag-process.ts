@@ -2,6 +2,7 @@ import { onNewEngine, record, resultMs } from "./harness.ts";
 import { layeredWorkflow, layerWidth } from "./layered-workflow.ts";
 import { engineFor } from "./no-op.ts";
 import { median } from "./statistics.ts";
+import { storageAt } from "./storages/storage-at.ts";
 
 /** What the measuring process sends. */
 export interface BigDagTimes {
@@ -13,12 +14,13 @@ export interface BigDagTimes {
 }
 
 const options = engineFor(layerWidth);
-const [what, ...args] = process.argv.slice(2);
+const [what, place = "", ...args] = process.argv.slice(2);
+const storage = storageAt(place);
 
 if (what === "record") {
   const [nodes, file = ""] = args;
   const workflow = layeredWorkflow(Number(nodes));
-  process.send?.(await record(file, options, (engine) => resultMs(engine, workflow)));
+  process.send?.(await record(storage, file, options, (engine) => resultMs(engine, workflow)));
 } else {
   const [small, large, warmUps] = args.map(Number);
   process.send?.(await measure(small ?? 0, large ?? 0, warmUps ?? 0));
@@ -41,6 +43,6 @@ async function runOnce(nodes: number): Promise<{ ms: number; buildMs: number }> 
   const start = performance.now();
   const workflow = layeredWorkflow(nodes);
   const buildMs = performance.now() - start;
-  const ms = await onNewEngine(options, (engine) => resultMs(engine, workflow));
+  const ms = await onNewEngine(storage, options, (engine) => resultMs(engine, workflow));
   return { ms, buildMs };
 }

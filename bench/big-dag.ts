@@ -4,15 +4,16 @@ import { CeilingProcess, inChild } from "./child.ts";
 import { type Figure, figure, noGoal, type Settings } from "./figure.ts";
 import { inFolder } from "./folder.ts";
 import type { RecordingCounts } from "./harness.ts";
-import { median, sum } from "./statistics.ts";
+import { median } from "./statistics.ts";
+import type { BenchStorage } from "./storages/bench-storage.ts";
 
 const small = 1000;
 const large = 100_000;
 const rssMbMax = 1000;
 
 /** A deep layered DAG; µs per node and peak memory, beside a small one of the same width. */
-export async function bigDag({ runs, quick }: Settings): Promise<Figure[]> {
-  const { times, smallBareMs, largeBareMs, counts } = await measure(runs, quick ? 10 : 30);
+export async function bigDag({ storage, runs, quick }: Settings): Promise<Figure[]> {
+  const { times, smallBareMs, largeBareMs, counts } = await measure(storage, runs, quick ? 10 : 30);
   const medianOf = (field: keyof BigDagTimes): number => median(times.map((each) => each[field]));
   const unit = "µs/node";
   const ofSmall = { value: perNode(medianOf("smallMs"), small), ceiling: perNode(median(smallBareMs), small), unit };
@@ -37,16 +38,18 @@ function perNode(ms: number, nodes: number): number {
   return (ms / nodes) * 1000;
 }
 
-async function measure(runs: number, warmUps: number) {
+async function measure(storage: BenchStorage, runs: number, warmUps: number) {
   return await inFolder(async (folder) => {
-    const { ceiling: smallCeiling } = await recorded(small, join(folder, "small"));
-    const { ceiling: largeCeiling, counts } = await recorded(large, join(folder, "large"));
+    const { ceiling: smallCeiling } = await recorded(storage, small, join(folder, "small"));
+    const { ceiling: largeCeiling, counts } = await recorded(storage, large, join(folder, "large"));
     const times: BigDagTimes[] = [];
     const smallBareMs: number[] = [];
     const largeBareMs: number[] = [];
     await bareMs(smallCeiling);
     for (let run = 0; run < runs; run++) {
-      times.push(await inChild("big-dag-process.ts", ["measure", ...[small, large, warmUps].map(String)]));
+      times.push(
+        await inChild("big-dag-process.ts", ["measure", storage.place, ...[small, large, warmUps].map(String)]),
+      );
       smallBareMs.push(await bareMs(smallCeiling));
       largeBareMs.push(await bareMs(largeCeiling));
     }
@@ -56,11 +59,11 @@ async function measure(runs: number, warmUps: number) {
   });
 }
 
-async function recorded(nodes: number, file: string) {
-  const counts = await inChild<RecordingCounts>("big-dag-process.ts", ["record", String(nodes), file]);
-  return { ceiling: new CeilingProcess(file), counts };
+async function recorded(storage: BenchStorage, nodes: number, file: string) {
+  const counts = await inChild<RecordingCounts>("big-dag-process.ts", ["record", storage.place, String(nodes), file]);
+  return { ceiling: new CeilingProcess(storage, file), counts };
 }
 
 async function bareMs(ceiling: CeilingProcess): Promise<number> {
-  return sum((await ceiling.run()).commits);
+  return (await ceiling.run()).allCommits;
 }

@@ -1,70 +1,74 @@
-import type { SQLInputValue, StatementSync } from "node:sqlite";
-import { openFile } from "../src/stores/sqlite/database.ts";
-import { prepareStatements } from "../src/stores/sqlite/statements.ts";
-import type { Statements } from "../src/stores/sqlite/statements.ts";
-import type { Call, Recording } from "./recording-store.ts";
+import type { Batch } from "../src/stores/store.ts";
+import type { Recording } from "./recording.ts";
+import type { BareDriver, BenchStorage } from "./storages/bench-storage.ts";
 
 /** All in ms. */
 export interface BareTimes {
-  /** Opening the file, which may have a log to recover. */
+  /** Opening the database, which may have a log to recover, and claiming the shards. */
   readonly open: number;
   readonly reads: number;
   /** Each commit. */
   readonly commits: number[];
+  /** All of them. Those that the engine had under way at once are so here. */
+  readonly allCommits: number;
 }
 
-interface Bound {
-  readonly statement: StatementSync;
-  readonly values: readonly SQLInputValue[];
+interface Ready {
+  readonly send: () => unknown;
+  readonly ended: readonly number[];
 }
 
 /**
- * The bare ceiling: the statements that an engine ran, with the same values and in the same commits, straight to the
- * driver, on a file with the same schema and settings. What can be made ready is, so that only the driver is timed.
+ * The bare ceiling: what an engine's commits carried, with the same values in the same transactions, straight to the
+ * driver, on a database with the same schema and settings. What can be made ready is, so that only the driver is timed.
  */
-export function runBare(file: string, recording: Recording): BareTimes {
+export async function runBare(storage: BenchStorage, address: string, recording: Recording): Promise<BareTimes> {
+  const { shards, before, commits, atOnce } = recording;
   const start = performance.now();
-  const db = openFile(file);
-  const statements = prepareStatements(db);
-  for (const shard of recording.shards) statements.claimShard.run(shard, "the bare ceiling");
+  const driver = await storage.openDriver(address, { shards, atOnce });
   const open = performance.now() - start;
 
-  const reads = recording.reads.map((call) => bind(statements, call));
-  const commits = recording.commits.map((calls) => calls.map((call) => bind(statements, call)));
-  const times = { open, reads: timeReads(reads), commits: timeCommits(statements, commits) };
-  checkLanded(statements, recording);
-  db.close();
+  for (const batch of before) await driver.readyCommit(batch)();
+  const reads = recording.reads.map((read) => driver.readyRead(read));
+  const writes = commits.map(({ batch, ended }): Ready => ({ send: driver.readyCommit(batch), ended }));
+  const times = { open, reads: await timeReads(reads), ...(await timeCommits(writes)) };
+  await checkLanded(driver, lastNumbers([...before, ...commits.map(({ batch }) => batch)]));
+  await driver.close();
   return times;
 }
 
-function bind(statements: Statements, [name, values]: Call): Bound {
-  return { statement: statements[name], values };
-}
-
-function timeReads(reads: readonly Bound[]): number {
+async function timeReads(reads: readonly (() => unknown)[]): Promise<number> {
   const start = performance.now();
-  for (const { statement, values } of reads) statement.all(...values);
+  for (const read of reads) await read();
   return performance.now() - start;
 }
 
-function timeCommits({ begin, commit }: Statements, commits: readonly (readonly Bound[])[]): number[] {
-  return commits.map((calls) => {
-    const start = performance.now();
-    begin.run();
-    for (const { statement, values } of calls) statement.run(...values);
-    commit.run();
-    return performance.now() - start;
-  });
+/** Each begins when those have ended that the engine had seen end before it. */
+async function timeCommits(commits: readonly Ready[]): Promise<Pick<BareTimes, "commits" | "allCommits">> {
+  const times: Promise<number>[] = [];
+  const start = performance.now();
+  for (const { send, ended } of commits) {
+    for (const number of ended) await times[number];
+    times.push(timeOf(send));
+  }
+  return { commits: await Promise.all(times), allCommits: performance.now() - start };
 }
 
-/** A commit whose fence did not hold would have written its rows all the same here; so a wrong replay is found out. */
-function checkLanded(statements: Statements, { commits }: Recording): void {
-  const expected = new Map<number, number>();
-  for (const [name, [number, , , shard]] of commits.flat()) {
-    if (name === "fence") expected.set(Number(shard), Number(number));
-  }
+async function timeOf(send: () => unknown): Promise<number> {
+  const start = performance.now();
+  await send();
+  return performance.now() - start;
+}
+
+/** By shard, the number of the last batch that concerns it. */
+function lastNumbers(batches: readonly Batch[]): Map<number, number> {
+  return new Map(batches.flatMap(({ fences }) => fences.map(({ shard, number }) => [shard, number])));
+}
+
+/** A commit whose fence did not hold is over sooner, or writes its rows all the same; so a wrong replay is found out. */
+async function checkLanded(driver: BareDriver, expected: ReadonlyMap<number, number>): Promise<void> {
   for (const [shard, number] of expected) {
-    const batch = Number(statements.readShard.get(shard)?.["batch"]);
+    const batch = await driver.lastBatch(shard);
     if (batch !== number) throw new Error(`shard ${shard} has batch ${batch} after the bare commits, not ${number}`);
   }
 }

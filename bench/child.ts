@@ -2,15 +2,22 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { BareTimes } from "./ceiling.ts";
+import type { BenchStorage } from "./storages/bench-storage.ts";
 
+/** It does not outlive this process. */
 function forkBeside(file: string, args: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: [], serialization: "advanced" });
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const child = fork(path, args, { execArgv: [], serialization: "advanced" });
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
+  return child;
 }
 
 /** What the child sends, or an error if it ends without a word. */
 async function messageFrom<T>(child: ChildProcess): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onExit = (code: number | null): void => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}`));
+  const onExit = (code: number | null): void => reject(new Error(`${child.spawnargs[1]} ended with ${code}`));
   child.once("message", (message) => resolve(message as T));
   child.once("exit", onExit);
   try {
@@ -36,10 +43,9 @@ export async function inChild<T>(file: string, args: readonly string[]): Promise
 export class CeilingProcess {
   readonly #child: ChildProcess;
 
-  /** `startFile`: the database to start from, instead of an empty one. */
-  constructor(recordingFile: string, startFile?: string) {
-    const args = startFile === undefined ? [recordingFile] : [recordingFile, startFile];
-    this.#child = forkBeside("ceiling-process.ts", args);
+  /** `copyOf`: the database to start from, instead of an empty one. */
+  constructor({ place }: BenchStorage, recordingFile: string, ...copyOf: string[]) {
+    this.#child = forkBeside("ceiling-process.ts", [place, recordingFile, ...copyOf]);
   }
 
   async run(): Promise<BareTimes> {

@@ -1,3 +1,5 @@
+import type { BenchStorage } from "./storages/bench-storage.ts";
+
 /** One line of the result. */
 export interface Figure {
   readonly name: string;
@@ -15,6 +17,7 @@ export interface Figure {
 }
 
 export interface Settings {
+  readonly storage: BenchStorage;
   /** A figure is the median of so many runs; where one run is short, of a multiple of them. */
   readonly runs: number;
   /** Less warming up: the whole must be over in a minute, also on a busy machine. */
@@ -23,7 +26,7 @@ export interface Settings {
 
 export type Benchmark = (settings: Settings) => Promise<Figure[]>;
 
-interface Goal {
+export interface Goal {
   readonly target: string;
   readonly isMet: (value: number, ratio: number) => boolean;
 }

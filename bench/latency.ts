@@ -10,8 +10,9 @@ import { median, percentile } from "./statistics.ts";
 const count = 500;
 
 /** A one-task workflow on an idle engine, from submit to result; ms, beside two bare commits. */
-export async function latency({ runs, quick }: Settings): Promise<Figure[]> {
-  const { engine, bare, commits, statements } = await compare({
+export async function latency({ storage, runs, quick }: Settings): Promise<Figure[]> {
+  const { engine, bare, commits, rows } = await compare({
+    storage,
     runs,
     warmUps: quick ? 0 : 2,
     options: engineFor(10),
@@ -23,7 +24,7 @@ export async function latency({ runs, quick }: Settings): Promise<Figure[]> {
     ceiling: median(pairs.map((times) => percentile(times, part))),
     unit: "ms",
   });
-  const notes = { workflows: count, commits, statements };
+  const notes = { workflows: count, commits, rows };
   const goal = { target: "≤ 3 × two bare commits", isMet: (_: number, ratio: number) => ratio <= 3 };
   return [figure("latency-p50", at(0.5), goal, notes), figure("latency-p99", at(0.99), noGoal, notes)];
 }

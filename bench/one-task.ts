@@ -2,7 +2,7 @@ import { type Engine, TaskBuilder, type Workflow, WorkflowBuilder } from "../src
 import { type Figure, figure, type Settings } from "./figure.ts";
 import { compare, elapsedMs } from "./harness.ts";
 import { engineFor, noOp } from "./no-op.ts";
-import { median, sum } from "./statistics.ts";
+import { median } from "./statistics.ts";
 
 const inFlight = 1000;
 
@@ -11,10 +11,11 @@ export function oneTaskWorkflow(): Workflow {
 }
 
 /** Many one-task workflows at once, each durable before its result is told; workflows per second. */
-export async function oneTask({ runs }: Settings): Promise<Figure[]> {
+export async function oneTask({ storage, runs }: Settings): Promise<Figure[]> {
   const count = 20_000;
   const workflow = oneTaskWorkflow();
-  const { engine, bare, commits, statements } = await compare({
+  const { engine, bare, commits, rows } = await compare({
+    storage,
     runs,
     warmUps: 2,
     options: engineFor(inFlight),
@@ -22,9 +23,9 @@ export async function oneTask({ runs }: Settings): Promise<Figure[]> {
   });
   const perSecond = (ms: number[]): number => (count / median(ms)) * 1000;
   const value = perSecond(engine);
-  const ceiling = perSecond(bare.map((times) => sum(times.commits)));
+  const ceiling = perSecond(bare.map(({ allCommits }) => allCommits));
   const goal = { target: "≥ 0.4 × ceiling", isMet: (_: number, ratio: number) => ratio >= 0.4 };
-  const notes = { workflows: count, commits, statementsPerWorkflow: statements / count };
+  const notes = { workflows: count, commits, rowsPerWorkflow: rows / count };
   return [figure("one-task", { value, ceiling, unit: "workflows/s" }, goal, notes)];
 }
 

@@ -1,8 +1,8 @@
 import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../src/index.ts";
-import type { Store } from "../src/index.ts";
-import { sqlite } from "../src/sqlite.ts";
 import { silentLogger } from "../src/base/logger.ts";
-import { RecordingStore, saveRecording } from "./recording-store.ts";
+import { storage as storeAt } from "../src/storage.ts";
+import { ownsAllShards } from "./harness.ts";
+import { Recorder } from "./recording.ts";
 
 /** What the recovering process sends. */
 export interface RecoverTimes {
@@ -13,7 +13,8 @@ export interface RecoverTimes {
   readonly peakRssMb: number;
 }
 
-const [what, file = "", countText, recordingFile] = process.argv.slice(2);
+const [what, address = "", countText, recordingFile] = process.argv.slice(2);
+const store = await storeAt(address);
 const count = Number(countText);
 const allRun = Promise.withResolvers<void>();
 let called = 0;
@@ -25,25 +26,26 @@ const hold = defineJob("hold", () => {
 });
 
 if (what === "prepare") await prepare();
-else if (recordingFile === undefined) await send(await recover(sqlite(file)));
+else if (recordingFile === undefined) await send(await recover());
 else {
-  const store = new RecordingStore({ file });
-  const times = await recover(store);
-  saveRecording(recordingFile, store);
+  const recorder = new Recorder(store);
+  const times = await recover();
+  recorder.save(recordingFile);
   await send(times);
 }
 process.kill(process.pid, "SIGKILL");
 
-function newEngine(storage: Store): Engine {
-  return new Engine({ storage, jobs: [hold], poolSize: count, poolSizeMax: count, logger: silentLogger });
+function newEngine(): Engine {
+  return new Engine({ storage: store, jobs: [hold], poolSize: count, poolSizeMax: count, logger: silentLogger });
 }
 
 /** Leaves a store behind in which every instance has a task whose start is on record. */
 async function prepare(): Promise<void> {
   const task = new TaskBuilder("hold").withJobFunction(hold).withTimeout(3600);
   const workflow = new WorkflowBuilder().withName("hold").withTask(task).build();
-  const engine = newEngine(sqlite(file));
+  const engine = newEngine();
   await engine.start();
+  await ownsAllShards(engine, store);
   const started = startsOnRecord(engine);
   await Promise.all(Array.from({ length: count }, () => engine.submitWorkflow(workflow)));
   await started;
@@ -60,8 +62,8 @@ async function startsOnRecord(engine: Engine): Promise<void> {
   await promise;
 }
 
-async function recover(storage: Store): Promise<RecoverTimes> {
-  const engine = newEngine(storage);
+async function recover(): Promise<RecoverTimes> {
+  const engine = newEngine();
   const start = performance.now();
   await engine.start();
   const startMs = performance.now() - start;

@@ -239,7 +239,7 @@ function none(findings: readonly Finding[]): void {
 }
 
 function find(patterns: string[]): string[] {
-  return globSync(patterns, { cwd: root, withFileTypes: true })
+  return globSync(patterns, { cwd: root, withFileTypes: true, exclude: ({ name }) => name === "node_modules" })
     .filter((entry) => entry.isFile())
     .map((entry) =>
       join(entry.parentPath, entry.name)
