@@ -19,6 +19,7 @@ import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region, RegionCluster } from "../runtime/region.ts";
 import type { Shard } from "../runtime/shard.ts";
 import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
+import { isHalfImported } from "../stores/transfer-mark.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "./owner-table.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
@@ -319,6 +320,8 @@ export class ClusterMember implements RegionCluster {
   }
 
   #follow(view: ClusterView): void {
+    // An import that began while this member joined has the shards to itself until it is through.
+    if (isHalfImported(view.shards)) return;
     this.#viewedId = this.id;
     this.#owners.follow(view);
     this.#mustRegion().followEpochs(view.shards);

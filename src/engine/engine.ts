@@ -24,6 +24,7 @@ import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { Region } from "../runtime/region.ts";
 import { parseTexts, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
+import { refuseHalfImported } from "../stores/transfer-mark.ts";
 import { admitted } from "../worker/call-job.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
 import { subTaskNode } from "../worker/sub-task-node.ts";
@@ -216,6 +217,8 @@ export class Engine {
     }
     try {
       await this.#settleShardCount();
+      // Nobody's beat yet: it changes nothing, and shows how the shards are.
+      refuseHalfImported((await store.beat(this.#address())).shards);
       await syncJobs({
         registry: this.#registry,
         store,

@@ -3,7 +3,7 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { HandledCall } from "../cluster/courier.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import { hasEnded } from "../kernel/status.ts";
-import { shardOfKey } from "../stores/instance-key.ts";
+import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
 import type { Holders } from "./attached-attempts.ts";
 import { CallDesk, type CallDeskParts, type EndAnswer, type SharedAllocators } from "./call-desk.ts";
@@ -198,7 +198,7 @@ export class Region {
   }
 
   shardOf(id: string): number {
-    return this.#shards.length === 1 ? 0 : fnv1a(id) % this.#shards.length;
+    return shardOfId(id, this.#shards.length);
   }
 
   /** Looks for letters that did not come by themselves. */
@@ -479,11 +479,4 @@ function throwFor(id: string, { type }: Call, { error, callMs }: { error: unknow
 /** The shard went away under the call, so what became of it is unknown. */
 function isLoss(error: unknown): boolean {
   return hasCode(error, "STORE_FENCED") || hasCode(error, "MEMBER_LOST") || hasCode(error, "SHARD_MOVED");
-}
-
-/** A fixed hash: which shard an id belongs to must never change. */
-function fnv1a(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
 }

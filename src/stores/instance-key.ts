@@ -9,6 +9,14 @@ const keysPerShard = 2 ** 40;
 /** Above this, keys would pass 2^53 and lose their last bits. */
 const shardMax = 2 ** 13 - 1;
 
+/** A fixed hash: which shard an id belongs to must never change. */
+export function shardOfId(id: string, shardCount: number): number {
+  if (shardCount === 1) return 0;
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
+  return (hash >>> 0) % shardCount;
+}
+
 export function shardOfKey(key: number): number {
   return Math.floor(key / keysPerShard);
 }

@@ -16,11 +16,17 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   worker: ["base", "kernel", "cluster", "authoring", "dispatch"],
   runtime: ["base", "kernel", "stores", "cluster", "authoring", "dispatch"],
   engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "runtime"],
+  transfer: ["base", "kernel", "stores", "runtime"],
   testing: ["base"],
 };
 
 /** All that other folders see of the stores; only doors name a concrete one. */
-const storeInterface = ["src/stores/store.ts", "src/stores/instance-key.ts", "src/stores/letter-box.ts"];
+const storeInterface = [
+  "src/stores/store.ts",
+  "src/stores/instance-key.ts",
+  "src/stores/letter-box.ts",
+  "src/stores/transfer-mark.ts",
+];
 
 /** Folders within a folder whose contents never see each other: the kernel's front ends, the stores' adapters. */
 const siblings = ["kernel", "stores"];

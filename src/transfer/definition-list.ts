@@ -1,0 +1,87 @@
+import { DatabaseSync } from "node:sqlite";
+import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import type { DefinitionRow, Store } from "../stores/store.ts";
+import { nestedIn, type NestedWorkflow } from "./references.ts";
+
+const unreadPerPage = 100;
+
+/**
+ * The definitions that instances need: their own, those nested in these, and of each name the one saved last, which a
+ * workflow gets that nests another by its name alone. There may be as many as instances, so they are noted in a database
+ * without a name: SQLite keeps it on disk and removes it by itself.
+ */
+export class DefinitionList {
+  readonly #store: Store;
+  readonly #notes = new DatabaseSync("");
+  readonly #note;
+  readonly #markRead;
+  /** Whose newest version is noted. */
+  readonly #names = new Set<string>();
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#notes.exec(`
+      PRAGMA journal_mode = OFF;
+      CREATE TABLE definition (
+        name TEXT NOT NULL,
+        version TEXT NOT NULL,
+        is_latest INTEGER NOT NULL,
+        is_read INTEGER NOT NULL,
+        PRIMARY KEY (name, version)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX unread ON definition (is_read) WHERE is_read = 0;
+    `);
+    this.#note = this.#notes.prepare(`
+      INSERT INTO definition (name, version, is_latest, is_read) VALUES (?, ?, ?, 0)
+      ON CONFLICT DO UPDATE SET is_latest = max(is_latest, excluded.is_latest)
+    `);
+    this.#markRead = this.#notes.prepare("UPDATE definition SET is_read = 1 WHERE name = ? AND version = ?");
+  }
+
+  note({ name, version }: NestedWorkflow, isLatest = false): void {
+    this.#note.run(toNote(name), toNote(version), isLatest ? 1 : 0);
+  }
+
+  /** Those of one name together, the one saved last at the end. One that the store does not have is left out. */
+  async *rows(): AsyncGenerator<DefinitionRow> {
+    await this.#follow();
+    const ordered = this.#notes.prepare("SELECT name, version FROM definition ORDER BY name, is_latest, version");
+    for (const { name, version } of ordered.iterate()) {
+      const row = await this.#store.loadDefinition(fromNote(name), fromNote(version));
+      if (row !== undefined) yield row;
+    }
+  }
+
+  /** Until nothing is noted whose nested workflows are not. */
+  async #follow(): Promise<void> {
+    const unread = this.#notes.prepare(`SELECT name, version FROM definition WHERE is_read = 0 LIMIT ${unreadPerPage}`);
+    for (let page = unread.all(); page.length > 0; page = unread.all()) {
+      for (const { name, version } of page) {
+        await this.#read(fromNote(name), fromNote(version));
+        this.#markRead.run(name as string, version as string);
+      }
+    }
+  }
+
+  async #read(name: string, version: string): Promise<void> {
+    const row = await this.#store.loadDefinition(name, version);
+    if (row !== undefined) for (const nested of nestedIn((JSON.parse(row.spec) as DagSpec).nodes)) this.note(nested);
+    if (this.#names.has(name)) return;
+    this.#names.add(name);
+    const latest = await this.#store.latestDefinition(name);
+    if (latest !== undefined) this.note(latest, true);
+  }
+
+  close(): void {
+    this.#notes.close();
+  }
+}
+
+/** JSON has a form for every string, which the text of a database has not. */
+function toNote(text: string): string {
+  return JSON.stringify(text);
+}
+
+function fromNote(note: unknown): string {
+  return JSON.parse(note as string) as string;
+}

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from "node:util";
+import { EngineError } from "../base/error.ts";
+import type { ClusterView, Store } from "../stores/store.ts";
+import { isImporter, refuseHalfImported } from "../stores/transfer-mark.ts";
+import { DefinitionList } from "./definition-list.ts";
+import { formatName, formatVersion, type Header } from "./export-line.ts";
+import { InstanceDigest } from "./instance-digest.ts";
+import { LineWriter } from "./line-writer.ts";
+import { nestedInEvents, nestedInLetter } from "./references.ts";
+import { refuseLiving, viewOf } from "./resting-store.ts";
+import { steady } from "./steady-store.ts";
+import { StoreContents } from "./store-contents.ts";
+
+/**
+ * Everything that is to move from a store, as lines of JSON with their line breaks: jobs, domains, instances with their
+ * histories, tasks and payloads, letters they have not read, and definitions. The store must be open, and nobody may
+ * run on it meanwhile. It is read and not changed, a page at a time.
+ *
+ * `STORE_LOCKED` if engines run on the store, or if one did before the last line: without that, the lines are not
+ * taken by `importInstances`.
+ */
+export async function* exportInstances(store: Store): AsyncGenerator<string, void, void> {
+  const from = steady(store);
+  const before = await viewOf(from);
+  refuseLiving(before, "exported");
+  refuseHalfImported(before.shards);
+  const definitions = new DefinitionList(from);
+  try {
+    const writer = new LineWriter();
+    const shards = before.shards.map(({ shard }) => shard);
+    const contents = new StoreContents(from, shards);
+    yield writer.header(await headerOf(from, before));
+    yield* writer.rows("jobs", await from.loadJobs());
+    yield* writer.rows("domains", await from.loadDomains());
+    for await (const page of contents.keys()) yield* writer.rows("keys", page);
+    yield* instanceLines(writer, contents, definitions);
+    for await (const letters of contents.letters()) {
+      for (const { body } of letters) for (const nested of nestedInLetter(body)) definitions.note(nested);
+      yield* writer.rows("letters", letters);
+    }
+    for await (const row of definitions.rows()) yield* writer.rows("definitions", [row]);
+    const after = await viewOf(from);
+    if (!isDeepStrictEqual(after, before)) throw usedMeanwhile();
+    yield writer.end();
+  } finally {
+    definitions.close();
+  }
+}
+
+async function headerOf(store: Store, { shards }: ClusterView): Promise<Omit<Header, "kind">> {
+  const owners = new Set(shards.map(({ owner }) => owner));
+  const [owner = ""] = owners;
+  return {
+    format: formatName,
+    version: formatVersion,
+    // A store in which a shard was ever claimed has settled how many there are, whatever is asked for.
+    shards: shards.length === 0 ? 0 : await store.settleShardCount(shards.length),
+    owner: owners.size === 1 && !isImporter(owner) ? owner : "",
+    clean: shards.every(({ released }) => released),
+  };
+}
+
+async function* instanceLines(
+  writer: LineWriter,
+  contents: StoreContents,
+  definitions: DefinitionList,
+): AsyncGenerator<string> {
+  for await (const { kind, row, parts } of contents.instances()) {
+    const digest = new InstanceDigest(kind, row);
+    definitions.note({ name: row.workflow, version: row.version });
+    yield* writer.rows(kind, [row]);
+    for await (const part of parts) {
+      digest.add(part.kind, part.rows);
+      yield* writer.rows(part.kind, part.rows);
+      if (part.kind !== "history") continue;
+      for (const { events } of part.rows) for (const nested of nestedInEvents(events)) definitions.note(nested);
+    }
+    yield writer.closed(digest.closed());
+  }
+}
+
+function usedMeanwhile(): EngineError {
+  return new EngineError(
+    "STORE_LOCKED",
+    "The export is of no use: an engine was started on the store meanwhile. Stop it, and export again.",
+  );
+}

@@ -1,0 +1,178 @@
+import type {
+  DefinitionRow,
+  DomainRow,
+  FinishedRow,
+  HistoryRow,
+  InstanceRow,
+  JobRow,
+  OutboxRow,
+  PayloadRow,
+  TaskRow,
+} from "../stores/store.ts";
+
+export const formatName = "heddle-export";
+export const formatVersion = 1;
+
+/** One instance of the list that comes before them all: their new keys must be known before anything refers to them. */
+export interface KeyRow {
+  readonly key: number;
+  readonly createdAt: number;
+  readonly id: string;
+}
+
+/** What belongs to the instance whose row came last. */
+export type TurnRow = Omit<HistoryRow, "instance">;
+export type AttemptRow = Omit<TaskRow, "instance">;
+export type ValueRow = Omit<PayloadRow, "instance">;
+
+/** What an export holds, by the kind of the line. */
+export interface Rows {
+  readonly jobs: JobRow;
+  readonly domains: DomainRow;
+  readonly keys: KeyRow;
+  /** One to a line, and then its parts. */
+  readonly unfinished: InstanceRow;
+  readonly finished: FinishedRow;
+  readonly history: TurnRow;
+  readonly payloads: ValueRow;
+  readonly tasks: AttemptRow;
+  readonly letters: OutboxRow;
+  /** Those of one name come together, and the one saved last is the last of them. */
+  readonly definitions: DefinitionRow;
+}
+
+export type RowKind = keyof Rows;
+export type PartKind = "history" | "payloads" | "tasks";
+export type RowsLine = {
+  readonly [Kind in RowKind]: { readonly kind: Kind; readonly rows: readonly Rows[Kind][] };
+}[RowKind];
+
+export interface Header {
+  readonly kind: "header";
+  readonly format: string;
+  readonly version: number;
+  /** How many shards the instances were divided into. */
+  readonly shards: number;
+  /** Who owned them last; empty if that was not one and the same. */
+  readonly owner: string;
+  /** All of them were given up in good order: nothing was running. */
+  readonly clean: boolean;
+}
+
+/** All parts of an instance have come. */
+export interface Closed extends Readonly<Record<PartKind, number>> {
+  readonly kind: "closed";
+  readonly sha256: string;
+}
+
+export interface End {
+  readonly kind: "end";
+  /** How many came before this one. */
+  readonly lines: number;
+  readonly rows: RowCounts;
+  /** Of all lines before this one, each with its line break. */
+  readonly sha256: string;
+}
+
+export type RowCounts = Readonly<Record<RowKind, number>>;
+export type Line = Header | RowsLine | Closed | End;
+
+type Field = "text" | "number" | "boolean" | "text or null" | "number or null";
+type Shape<Row> = { readonly [Name in keyof Row]-?: Field };
+
+const text = "text";
+const number = "number";
+const boolean = "boolean";
+const textOrNull = "text or null";
+const numberOrNull = "number or null";
+
+/** The fields of each row, in the order they are written. A field that is added to a row has to be added here. */
+export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
+  jobs: {
+    id: text,
+    name: text,
+    signature: text,
+    parameters: text,
+    codePath: textOrNull,
+    sourceHash: text,
+    createdAt: number,
+    updatedAt: number,
+    missing: boolean,
+  },
+  domains: { name: text, size: number, priority: number },
+  keys: { key: number, createdAt: number, id: text },
+  unfinished: {
+    key: number,
+    id: text,
+    workflow: text,
+    version: text,
+    status: text,
+    generation: number,
+    wake: numberOrNull,
+    active: boolean,
+    createdAt: number,
+    updatedAt: number,
+    parked: textOrNull,
+  },
+  finished: {
+    key: number,
+    id: text,
+    workflow: text,
+    version: text,
+    status: text,
+    generation: number,
+    reason: textOrNull,
+    createdAt: number,
+    endedAt: number,
+    tasks: number,
+    tasksFailed: number,
+  },
+  history: { turn: number, firstEvent: number, at: number, events: text },
+  payloads: { ref: number, body: text },
+  tasks: {
+    task: number,
+    attempt: number,
+    name: text,
+    type: number,
+    status: text,
+    worker: textOrNull,
+    startedAt: numberOrNull,
+    endedAt: numberOrNull,
+    retryCount: number,
+    error: textOrNull,
+  },
+  letters: { source: number, target: number, number, body: text },
+  definitions: { name: text, version: text, spec: text, createdAt: number },
+};
+
+export const rowKinds = Object.keys(shapes) as RowKind[];
+
+/** The row's fields and no others, always in the same order: whatever store it comes from, it is the same text. */
+export function inShape<Kind extends RowKind>(kind: Kind, row: Rows[Kind]): Rows[Kind] {
+  const shaped: Partial<Rows[Kind]> = {};
+  for (const name of Object.keys(shapes[kind]) as (keyof Rows[Kind])[]) shaped[name] = row[name];
+  return shaped as Rows[Kind];
+}
+
+/** What is wrong with a row that was read; undefined if nothing is. */
+export function misshapen(kind: RowKind, row: unknown): string | undefined {
+  if (typeof row !== "object" || row === null) return `holds something that is no row of ${kind}`;
+  const shape: Readonly<Record<string, Field>> = shapes[kind];
+  const unknown = Object.keys(row).find((name) => !Object.hasOwn(shape, name));
+  if (unknown !== undefined) return `has a row of ${kind} with a field "${unknown}", which is not known`;
+  const values = row as Readonly<Record<string, unknown>>;
+  const wrong = Object.keys(shape).find((name) => !fits(values[name], shape[name] as Field));
+  return wrong === undefined ? undefined : `has a row of ${kind} whose field "${wrong}" is not ${shape[wrong]}`;
+}
+
+function fits(value: unknown, field: Field): boolean {
+  if (value === null) return field === "text or null" || field === "number or null";
+  if (typeof value === "string") return field === "text" || field === "text or null";
+  if (typeof value === "number")
+    return Number.isSafeInteger(value) && (field === "number" || field === "number or null");
+  return typeof value === "boolean" && field === "boolean";
+}
+
+export function noRows(): Record<RowKind, number> {
+  return Object.fromEntries(rowKinds.map((kind) => [kind, 0])) as Record<RowKind, number>;
+}

@@ -1,0 +1,37 @@
+import { EngineError } from "../base/error.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import { Graph } from "../kernel/dag/graph.ts";
+import type { Event } from "../kernel/event.ts";
+import { defaultLimits } from "../kernel/machine.ts";
+import { finishedRow } from "../runtime/turn-rows.ts";
+import type { FinishedRow, InstanceSummary, Store } from "../stores/store.ts";
+
+const turnsPerPage = 200;
+
+/**
+ * The whole row of a finished instance that a list has shown. The store finds the newest of an id; of an earlier one,
+ * whose id was used again, the row is what its history makes of it.
+ */
+export async function readFinished(store: Store, summary: InstanceSummary): Promise<FinishedRow> {
+  const newest = await store.findFinished(summary.id);
+  return newest?.key === summary.key ? newest : await fold(store, summary);
+}
+
+async function fold(store: Store, { id, key, workflow, version }: InstanceSummary): Promise<FinishedRow> {
+  const definition = await store.loadDefinition(workflow, version);
+  if (definition === undefined) {
+    throw new EngineError(
+      "STORE_DATA",
+      `Instance "${id}" cannot be exported: workflow "${workflow}" has no version ${version} in the store, and its id was used again. Purge it first.`,
+    );
+  }
+  const machine = new DagMachine(new Graph(JSON.parse(definition.spec) as DagSpec), id, key, defaultLimits);
+  for (let afterTurn = -1; ;) {
+    const page = await store.readHistory(key, { afterTurn, limit: turnsPerPage });
+    for (const { events, at } of page) for (const event of JSON.parse(events) as Event[]) machine.apply(event, at);
+    const last = page.at(-1);
+    if (last === undefined) return finishedRow(machine);
+    afterTurn = last.turn;
+  }
+}

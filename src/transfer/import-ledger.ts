@@ -1,0 +1,133 @@
+import { DatabaseSync } from "node:sqlite";
+import { shardOfKey } from "../stores/instance-key.ts";
+import type { DefinitionRow, InstanceRow } from "../stores/store.ts";
+import type { KeyRow } from "./export-line.ts";
+
+/** Of an instance that waits for a place among those of its workflow that run. */
+export interface Waiting {
+  readonly key: number;
+  readonly id: string;
+  readonly workflow: string;
+  readonly version: string;
+}
+
+export interface NotedDefinition {
+  readonly row: DefinitionRow;
+  /** It is to be the one saved last under its name. */
+  readonly isLatest: boolean;
+}
+
+/**
+ * What an import has to remember about everything it writes. There may be more than fits in memory, so it is kept in a
+ * database without a name: SQLite has it on disk and removes it by itself.
+ */
+export class ImportLedger {
+  readonly #db = new DatabaseSync("");
+  readonly #list;
+  readonly #keyOf;
+  readonly #write;
+  readonly #digestOf;
+  readonly #wait;
+  readonly #answer;
+  readonly #define;
+
+  constructor() {
+    this.#db.exec(`
+      PRAGMA journal_mode = OFF;
+      BEGIN;
+      CREATE TABLE listed (
+        given INTEGER PRIMARY KEY, source INTEGER NOT NULL, created_at INTEGER NOT NULL, shard INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE numbered (given INTEGER PRIMARY KEY, key INTEGER NOT NULL) STRICT;
+      CREATE TABLE written (key INTEGER PRIMARY KEY, sha256 TEXT NOT NULL) STRICT;
+      CREATE TABLE waiting (id TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE definition (place INTEGER PRIMARY KEY, name TEXT NOT NULL, row TEXT NOT NULL) STRICT;
+    `);
+    this.#list = this.#db.prepare("INSERT OR IGNORE INTO listed VALUES (?, ?, ?, ?)");
+    this.#keyOf = this.#db.prepare("SELECT key FROM numbered WHERE given = ?");
+    this.#write = this.#db.prepare("INSERT OR IGNORE INTO written VALUES (?, ?)");
+    this.#digestOf = this.#db.prepare("SELECT sha256 FROM written WHERE key = ?");
+    this.#wait = this.#db.prepare("REPLACE INTO waiting VALUES (?, ?)");
+    this.#answer = this.#db.prepare("DELETE FROM waiting WHERE id = ?");
+    this.#define = this.#db.prepare("INSERT INTO definition (name, row) VALUES (?, ?)");
+  }
+
+  /** It will come, and belongs to that shard. False if it was listed before. */
+  list({ key, createdAt }: KeyRow, shard: number): boolean {
+    return this.#list.run(key, shardOfKey(key), createdAt, shard).changes === 1;
+  }
+
+  /**
+   * Gives every listed instance a new key, from that of its shard on, in the order they were made: as the shards that
+   * they come from have it, and between those by time. Gives back how many each shard has.
+   */
+  number(lastKeys: readonly number[]): Map<number, number> {
+    this.#db.exec("CREATE TABLE last (shard INTEGER PRIMARY KEY, key INTEGER NOT NULL) STRICT");
+    const last = this.#db.prepare("INSERT INTO last VALUES (?, ?)");
+    for (const [shard, key] of lastKeys.entries()) last.run(shard, key);
+    this.#db.exec(`
+      INSERT INTO numbered (given, key)
+      SELECT given, last.key + row_number() OVER (PARTITION BY shard ORDER BY moment, given)
+      FROM (
+        SELECT given, shard, max(created_at) OVER (PARTITION BY source ORDER BY given ROWS UNBOUNDED PRECEDING) AS moment
+        FROM listed
+      ) JOIN last USING (shard)
+    `);
+    const counts = this.#db.prepare("SELECT shard, count(*) AS count FROM listed GROUP BY shard").all();
+    return new Map(counts.map(({ shard, count }) => [Number(shard), Number(count)]));
+  }
+
+  /** 0, which is nobody's, for an instance that was purged and of which only its name is left. */
+  keyOf(given: number): number {
+    return Number(this.#keyOf.get(given)?.["key"] ?? 0);
+  }
+
+  /** False if it was written before. */
+  wrote(key: number, sha256: string): boolean {
+    return this.#write.run(key, sha256).changes === 1;
+  }
+
+  digestOf(key: number): string | undefined {
+    return this.#digestOf.get(key)?.["sha256"] as string | undefined;
+  }
+
+  /** How many instances were listed, and how many of them have come. */
+  get counts(): { readonly listed: number; readonly written: number } {
+    const count = (table: string): number =>
+      Number(this.#db.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"]);
+    return { listed: count("listed"), written: count("written") };
+  }
+
+  waits({ key, id, workflow, version }: InstanceRow): void {
+    this.#wait.run(JSON.stringify(id), JSON.stringify({ key, id, workflow, version } satisfies Waiting));
+  }
+
+  /** It is told what comes of it, and waits no longer. */
+  answered(id: string): void {
+    this.#answer.run(JSON.stringify(id));
+  }
+
+  *waiting(): Generator<Waiting> {
+    for (const { row } of this.#db.prepare("SELECT row FROM waiting").iterate())
+      yield JSON.parse(String(row)) as Waiting;
+  }
+
+  /** Those of one name together, the one to be the latest at the end. */
+  defined(row: DefinitionRow): void {
+    this.#define.run(JSON.stringify(row.name), JSON.stringify(row));
+  }
+
+  /** In the order they came. */
+  *definitions(): Generator<NotedDefinition> {
+    const noted = this.#db.prepare(`
+      SELECT row, place = max(place) OVER (PARTITION BY name) AS isLatest FROM definition ORDER BY place
+    `);
+    for (const { row, isLatest } of noted.iterate()) {
+      yield { row: JSON.parse(String(row)) as DefinitionRow, isLatest: isLatest === 1 };
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

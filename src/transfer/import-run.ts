@@ -1,0 +1,228 @@
+import { isDeepStrictEqual } from "node:util";
+import { hasCode } from "../base/error.ts";
+import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import { shardOfKey } from "../stores/instance-key.ts";
+import type { DomainRow, JobRow } from "../stores/store.ts";
+import { refuseOtherOrder } from "./definition-order.ts";
+import type { Closed, PartKind, RowCounts, Rows, RowsLine } from "./export-line.ts";
+import { ImportLedger } from "./import-ledger.ts";
+import { InstanceDigest } from "./instance-digest.ts";
+import { LineReader } from "./line-reader.ts";
+import { MovedLetters } from "./moved-letters.ts";
+import { readBack } from "./read-back.ts";
+import { letterWithKeys, withKeys } from "./references.ts";
+import type { Ownership, TargetStore } from "./target-store.ts";
+
+/** The lines of one export on their way into a store. */
+export class ImportRun {
+  readonly #target: TargetStore;
+  readonly #reader = new LineReader();
+  readonly #ledger = new ImportLedger();
+  readonly #letters: MovedLetters;
+  readonly #jobs: JobRow[] = [];
+  readonly #domains: DomainRow[] = [];
+  readonly #keyOf = (given: number): number => this.#ledger.keyOf(given);
+  /** The instance whose parts are coming. */
+  #open: OpenInstance | undefined;
+  #isNumbered = false;
+  #last: Ownership = { owner: "", clean: true };
+
+  private constructor(target: TargetStore, letters: MovedLetters) {
+    this.#target = target;
+    this.#letters = letters;
+  }
+
+  static async into(target: TargetStore): Promise<ImportRun> {
+    return new ImportRun(target, await MovedLetters.into(target));
+  }
+
+  /** Of the store that was exported. */
+  get last(): Ownership {
+    return this.#last;
+  }
+
+  async take(text: string): Promise<void> {
+    await this.#locating(() => this.#take(text));
+  }
+
+  /** Everything has come: reads it back, and gives how much it is. The store is not released yet. */
+  async complete(): Promise<RowCounts> {
+    return await this.#locating(() => this.#complete());
+  }
+
+  /** Rows are written some time after their line. */
+  async #locating<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!hasCode(error, "STORE_DATA")) throw error;
+      throw this.#reader.wrong(`or one shortly before it holds what the store refuses (${error.message})`);
+    }
+  }
+
+  async #take(text: string): Promise<void> {
+    const line = this.#reader.read(text);
+    if (line.kind === "header") this.#last = { owner: line.owner, clean: line.clean };
+    else if (line.kind === "closed") this.#close(line);
+    else if (line.kind === "history" || line.kind === "payloads" || line.kind === "tasks") {
+      await this.#takePart(line, text.length);
+    } else {
+      if (this.#open !== undefined) throw this.#reader.wrong(`comes before instance "${this.#open.id}" is complete`);
+      if (line.kind !== "end") await this.#takeRows(line, text.length);
+    }
+  }
+
+  async #complete(): Promise<RowCounts> {
+    const { rows } = this.#reader;
+    const { listed, written } = this.#ledger.counts;
+    if (listed !== written) throw this.#reader.wrong(`ends an export of ${written} instances that lists ${listed}`);
+    await this.#writeShared();
+    await this.#askGates();
+    await this.#target.flush();
+    await readBack(this.#target, this.#ledger, { jobs: this.#jobs, domains: this.#domains });
+    await this.#letters.readBack();
+    return rows;
+  }
+
+  /** What would stay behind if it were removed again with the instances: written when all lines are known to be right. */
+  async #writeShared(): Promise<void> {
+    await refuseOtherOrder(this.#target.store, this.#ledger);
+    await this.#target.store.saveJobs(this.#jobs);
+    await this.#target.put(0, { domains: this.#domains }, 0);
+    for (const { row } of this.#ledger.definitions()) {
+      await this.#target.put(0, { definitions: [row] }, row.spec.length);
+    }
+    await this.#target.flush();
+  }
+
+  close(): void {
+    this.#ledger.close();
+  }
+
+  async #takeRows(line: Exclude<RowsLine, { kind: PartKind }>, length: number): Promise<void> {
+    switch (line.kind) {
+      case "jobs":
+        return void this.#jobs.push(...line.rows);
+      case "domains":
+        return void this.#domains.push(...line.rows);
+      case "keys":
+        for (const row of line.rows) this.#list(row);
+        return;
+      case "unfinished":
+        for (const row of line.rows) await this.#beginUnfinished(row, length);
+        return;
+      case "finished":
+        for (const row of line.rows) await this.#beginFinished(row, length);
+        return;
+      case "letters":
+        for (const row of line.rows) await this.#takeLetter(row);
+        return;
+      case "definitions":
+        for (const row of line.rows) this.#ledger.defined(row);
+    }
+  }
+
+  #list(row: Rows["keys"]): void {
+    if (this.#isNumbered) throw this.#reader.wrong("lists instances after the first of them");
+    if (this.#ledger.list(row, this.#target.shardOf(row.id))) return;
+    throw this.#reader.wrong(`lists instance "${row.id}" a second time`);
+  }
+
+  /** All that will come are listed. */
+  #number(): void {
+    if (this.#isNumbered) return;
+    this.#isNumbered = true;
+    this.#target.gaveKeys(this.#ledger.number(this.#target.lastKeys));
+  }
+
+  async #beginUnfinished(given: Rows["unfinished"], length: number): Promise<void> {
+    const row = { ...given, key: this.#newKey(given) };
+    this.#begin(row, new InstanceDigest("unfinished", given), new InstanceDigest("unfinished", row));
+    if (row.status === "Ready" && row.parked === null) this.#ledger.waits(row);
+    await this.#target.put(shardOfKey(row.key), { instances: [row] }, length);
+  }
+
+  async #beginFinished(given: Rows["finished"], length: number): Promise<void> {
+    const row = { ...given, key: this.#newKey(given) };
+    this.#begin(row, new InstanceDigest("finished", given), new InstanceDigest("finished", row));
+    await this.#target.put(shardOfKey(row.key), { finished: [row] }, length);
+  }
+
+  #newKey({ key: given, id }: { readonly key: number; readonly id: string }): number {
+    this.#number();
+    const key = this.#keyOf(given);
+    if (key !== 0 && shardOfKey(key) === this.#target.shardOf(id)) return key;
+    throw this.#reader.wrong(`has instance "${id}", which is not in the list of instances`);
+  }
+
+  #begin({ id, key }: { id: string; key: number }, given: InstanceDigest, written: InstanceDigest): void {
+    this.#open = { id, key, line: this.#reader.number, given, written };
+  }
+
+  async #takePart(line: PartLine, length: number): Promise<void> {
+    if (this.#open === undefined) throw this.#reader.wrong("belongs to no instance");
+    const { key: instance, given, written } = this.#open;
+    given.add(line.kind, line.rows);
+    const part = line.kind === "history" ? { ...line, rows: line.rows.map((turn) => this.#turn(turn)) } : line;
+    written.add(part.kind, part.rows);
+    const rows = part.rows.map((row) => ({ instance, ...row }));
+    await this.#target.put(shardOfKey(instance), { [part.kind]: rows }, length);
+  }
+
+  #turn(turn: Rows["history"]): Rows["history"] {
+    return { ...turn, events: this.#readable(() => withKeys(turn.events, this.#keyOf)) };
+  }
+
+  #close(closed: Closed): void {
+    if (this.#open === undefined) throw this.#reader.wrong("belongs to no instance");
+    const { id, key, line, given, written } = this.#open;
+    if (!isDeepStrictEqual(given.closed(), closed)) {
+      const lines = `lines ${line} to ${this.#reader.number}`;
+      throw this.#reader.wrong(
+        `shows that instance "${id}" is not as it was exported: ${lines} were altered, or some are missing`,
+      );
+    }
+    if (!this.#ledger.wrote(key, written.closed().sha256))
+      throw this.#reader.wrong(`ends instance "${id}" a second time`);
+    this.#open = undefined;
+  }
+
+  async #takeLetter({ source, body }: Rows["letters"]): Promise<void> {
+    this.#number();
+    const letter = this.#readable(() => letterWithKeys(body, this.#keyOf));
+    if (letter.kind === "admit") this.#ledger.answered(letter.to);
+    await this.#letters.write(letter, source);
+  }
+
+  /** What users have never seen was altered, if it is not as the program wrote it. */
+  #readable<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+      throw this.#reader.wrong("holds something that cannot be read: it was altered");
+    }
+  }
+
+  /** Those that wait where one member is alone are found by it when it starts. */
+  async #askGates(): Promise<void> {
+    if (!this.#target.sharesInstances) return;
+    for (const waiting of this.#ledger.waiting()) {
+      const definition = await this.#target.store.loadDefinition(waiting.workflow, waiting.version);
+      const limit = definition && (JSON.parse(definition.spec) as DagSpec).maxInstances;
+      if (limit !== undefined && limit.max > 0) await this.#letters.ask(waiting, limit);
+    }
+  }
+}
+
+type PartLine = Extract<RowsLine, { kind: PartKind }>;
+
+interface OpenInstance {
+  readonly id: string;
+  readonly key: number;
+  /** Where it begins. */
+  readonly line: number;
+  /** As it is in the lines, and as it is in the store. */
+  readonly given: InstanceDigest;
+  readonly written: InstanceDigest;
+}

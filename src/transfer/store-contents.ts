@@ -1,0 +1,167 @@
+import { firstKey } from "../stores/instance-key.ts";
+import type { FinishedRow, InstanceRow, InstanceSummary, OutboxRow, Store } from "../stores/store.ts";
+import type { PayloadRef } from "../kernel/payload.ts";
+import type { Letter } from "../runtime/outbox.ts";
+import type { AttemptRow, KeyRow, PartKind, Rows, TurnRow, ValueRow } from "./export-line.ts";
+import { readFinished } from "./finished-row.ts";
+import { payloadRefs } from "./references.ts";
+
+const instancesPerPage = 500;
+const turnsPerPage = 100;
+const attemptsPerPage = 500;
+
+/** On a server a question takes far longer than its answer: so many are asked at a time. */
+const instancesAhead = 8;
+
+/** Large values are read together until they have this many bytes; one may have more. */
+const bytesPerPage = 512 * 1024;
+
+type Head =
+  | { readonly kind: "unfinished"; readonly row: InstanceRow }
+  | { readonly kind: "finished"; readonly row: FinishedRow };
+
+export type Part = {
+  readonly [Kind in PartKind]: { readonly kind: Kind; readonly rows: readonly Rows[Kind][] };
+}[PartKind];
+
+/** One instance: its row, and by and by all others of it. */
+export type FoundInstance = Head & { readonly parts: AsyncIterable<Part> };
+
+/** What most instances have no more of: it is asked for ahead of time. */
+type Opening = readonly [turns: readonly TurnRow[], attempts: readonly AttemptRow[]];
+
+/** What a store that nobody writes to holds of instances: everything, a page at a time. */
+export class StoreContents {
+  readonly #store: Store;
+  readonly #shards: readonly number[];
+
+  /** Of these shards; there are no instances in those that nobody ever claimed. */
+  constructor(store: Store, shards: readonly number[]) {
+    this.#store = store;
+    this.#shards = shards;
+  }
+
+  async *keys(): AsyncGenerator<KeyRow[]> {
+    for await (const page of this.#unfinished()) yield page.map(keyRow);
+    for await (const page of this.#finished()) yield page.map(keyRow);
+  }
+
+  async *instances(): AsyncGenerator<FoundInstance> {
+    const ahead: FoundInstance[] = [];
+    for await (const head of this.#heads()) {
+      ahead.push({ ...head, parts: this.#parts(head.row.key) });
+      const next = ahead.length > instancesAhead ? ahead.shift() : undefined;
+      if (next !== undefined) yield next;
+    }
+    yield* ahead;
+  }
+
+  async *#heads(): AsyncGenerator<Head> {
+    for await (const page of this.#unfinished()) for (const row of page) yield { kind: "unfinished", row };
+    for await (const page of this.#finished()) {
+      for (let start = 0; start < page.length; start += instancesAhead) {
+        const summaries = page.slice(start, start + instancesAhead);
+        const rows = await Promise.all(summaries.map((summary) => readFinished(this.#store, summary)));
+        for (const row of rows) yield { kind: "finished", row };
+      }
+    }
+  }
+
+  #parts(instance: number): AsyncGenerator<Part> {
+    const opening = Promise.all([this.#turns(instance, -1), this.#store.readTasks(instance)]);
+    // Whoever reads on hears of it; nobody may.
+    opening.catch(() => undefined);
+    return this.#partsAfter(instance, opening);
+  }
+
+  /** Large values come after the turn that first refers to them. */
+  async *#partsAfter(instance: number, opening: Promise<Opening>): AsyncGenerator<Part> {
+    const [first, attempts] = await opening;
+    let turns = first;
+    // References go up from turn to turn, so those that are not above the last were there before.
+    let lastRef = -1;
+    while (turns.length > 0) {
+      yield { kind: "history", rows: turns };
+      const before = lastRef;
+      const found = turns.flatMap(({ events }) => payloadRefs(events)).filter(({ ref }) => ref > before);
+      for (const { ref } of found) lastRef = Math.max(lastRef, ref);
+      for (const refs of inPages(found)) yield { kind: "payloads", rows: await this.#values(instance, refs) };
+      const isLast = turns.length < turnsPerPage;
+      turns = isLast ? [] : await this.#turns(instance, turns.at(-1)?.turn ?? 0);
+    }
+    for (let start = 0; start < attempts.length; start += attemptsPerPage) {
+      yield { kind: "tasks", rows: attempts.slice(start, start + attemptsPerPage) };
+    }
+  }
+
+  /** What instances have to say to each other; see `isBetweenInstances`. Shard by shard, each pair's in order. */
+  async *letters(): AsyncGenerator<OutboxRow[]> {
+    for (const shard of this.#shards) yield (await this.#store.loadLetters([shard])).filter(isBetweenInstances);
+  }
+
+  async *#unfinished(): AsyncGenerator<InstanceRow[]> {
+    for (const shard of this.#shards) {
+      let after = firstKey(shard) - 1;
+      for (;;) {
+        const page = await this.#store.loadInstances(shard, { after, limit: instancesPerPage });
+        const last = page.at(-1);
+        if (last === undefined) break;
+        yield page;
+        after = last.key;
+      }
+    }
+  }
+
+  async *#finished(): AsyncGenerator<InstanceSummary[]> {
+    for (let before: InstanceSummary | undefined; ;) {
+      const page = await this.#store.listInstances({
+        status: ["Success", "Failed", "Terminated"],
+        ...(before !== undefined && { before }),
+        limit: instancesPerPage,
+      });
+      before = page.at(-1);
+      if (before === undefined) return;
+      yield page;
+    }
+  }
+
+  async #turns(instance: number, afterTurn: number): Promise<readonly TurnRow[]> {
+    return await this.#store.readHistory(instance, { afterTurn, limit: turnsPerPage });
+  }
+
+  async #values(instance: number, refs: readonly number[]): Promise<ValueRow[]> {
+    const bodies = await this.#store.readPayloads(instance, refs);
+    return bodies.map((body, place) => ({ ref: refs[place] as number, body }));
+  }
+}
+
+/** In order, each once. */
+function* inPages(found: readonly PayloadRef[]): Generator<number[]> {
+  const sizes = new Map(found.map(({ ref, bytes }) => [ref, bytes]));
+  let page: number[] = [];
+  let bytes = 0;
+  for (const ref of [...sizes.keys()].sort((a, b) => a - b)) {
+    page.push(ref);
+    bytes += sizes.get(ref) ?? 0;
+    if (bytes < bytesPerPage) continue;
+    yield page;
+    page = [];
+    bytes = 0;
+  }
+  if (page.length > 0) yield page;
+}
+
+function keyRow({ key, createdAt, id }: KeyRow): KeyRow {
+  return { key, createdAt, id };
+}
+
+/**
+ * A void letter says nothing; it only kept the numbers without a gap. And what instances and the gates of their workflows
+ * say to each other stays behind: a gate is made of its instances anew, and those that wait ask it again. An instance
+ * that is told to end because there is no place for it has to hear that.
+ */
+function isBetweenInstances({ body }: OutboxRow): boolean {
+  const letter = JSON.parse(body) as Letter;
+  if (letter.kind === "admit") return letter.refusal !== undefined;
+  return letter.kind !== "void" && letter.kind !== "enter-gate" && letter.kind !== "leave-gate";
+}

@@ -1,0 +1,252 @@
+import { randomUUID } from "node:crypto";
+import { EngineError, hasCode } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+import { Pen } from "../runtime/pen.ts";
+import { lastKeyOf, shardOfId } from "../stores/instance-key.ts";
+import {
+  type Changes,
+  type ClusterView,
+  type Fenced,
+  noChanges,
+  type ShardClaim,
+  type Store,
+} from "../stores/store.ts";
+import { importerName, isBeingImported, isImporter } from "../stores/transfer-mark.ts";
+import { refuseLiving, viewOf } from "./resting-store.ts";
+import { StoreContents } from "./store-contents.ts";
+
+/** What shares one commit, at most; the last rows of it may pass this. */
+const rowsPerCommit = 2000;
+const lengthPerCommit = 4 * 1024 * 1024;
+
+/** As many as a cluster has where nothing is said. */
+const clusterShards = 128;
+
+const shardsMax = 8192;
+
+/**
+ * A store in the hands of an import, which owns all of its shards and writes in batches, fenced like those of any owner.
+ *
+ * - X1 Nobody else has instances in it: it was empty when the shards were claimed, or had what a broken import left.
+ * - X2 As long as the import has not given up its shards, all in one commit, the store counts as half imported.
+ */
+export class TargetStore {
+  readonly store: Store;
+  readonly shardCount: number;
+  readonly #importer = importerName(randomUUID());
+  #pens: readonly Pen[] = [];
+  #changes = noChanges();
+  readonly #touched = new Set<number>();
+  #rows = 0;
+  #length = 0;
+
+  private constructor(store: Store, shardCount: number) {
+    this.store = store;
+    this.shardCount = shardCount;
+  }
+
+  /**
+   * What a broken import left in it is removed. `STORE_LOCKED` if engines run on it, `OPTION_INVALID` if it has
+   * instances, or another number of shards than is asked for.
+   */
+  static async claim(store: Store, shards: number | undefined): Promise<TargetStore> {
+    const view = await viewOf(store);
+    refuseLiving(view, "imported into");
+    const target = new TargetStore(store, await settleShards(store, shards));
+    const isLeftover = view.shards.length > 0 && view.shards.every(isBeingImported);
+    if (!isLeftover) await target.#refuseUnlessEmpty();
+    const claims: ShardClaim[] = [];
+    try {
+      await target.#claimAll(claims);
+      refuseLiving(await viewOf(store), "imported into");
+      if (isLeftover) refuseUnlessLeftover(claims, view);
+      else await target.#refuseUnlessEmpty();
+    } catch (error) {
+      await target.#passOn(claims.map(({ previousOwner: owner, clean }) => ({ owner, clean })));
+      throw error;
+    }
+    if (isLeftover) await target.#empty();
+    return target;
+  }
+
+  /** Instances of one workflow are with several members, which ask its gate by letter. */
+  get sharesInstances(): boolean {
+    return this.store.clusters === "always" || this.shardCount > 1;
+  }
+
+  get contents(): StoreContents {
+    return new StoreContents(this.store, this.#shards());
+  }
+
+  /** The highest key that was ever given out, by shard. */
+  get lastKeys(): number[] {
+    return this.#pens.map(({ lastKey }) => lastKey);
+  }
+
+  shardOf(id: string): number {
+    return shardOfId(id, this.shardCount);
+  }
+
+  /** The shards have given out so many keys more. */
+  gaveKeys(counts: ReadonlyMap<number, number>): void {
+    for (const [shard, count] of counts) {
+      const pen = this.#pen(shard);
+      pen.lastKey += count;
+      if (pen.lastKey <= lastKeyOf(shard)) continue;
+      throw new EngineError("OPTION_INVALID", `Shard ${shard} of the store has no keys left for so many instances.`);
+    }
+  }
+
+  /** Written with others, sooner or later. `length` is that of its texts, roughly. */
+  async put(shard: number, changes: Partial<Changes>, length: number): Promise<void> {
+    this.#touched.add(shard);
+    this.#length += length;
+    for (const table of Object.keys(changes) as (keyof Changes)[]) {
+      const rows: unknown[] = this.#changes[table];
+      for (const row of changes[table] ?? []) rows.push(row);
+      this.#rows += changes[table]?.length ?? 0;
+    }
+    if (this.#rows >= rowsPerCommit || this.#length >= lengthPerCommit) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    if (this.#rows === 0) return;
+    const pens = Array.from(this.#touched, (shard) => this.#pen(shard));
+    const changes = this.#changes;
+    this.#forget();
+    await this.#commit(pens, { changes, clean: false });
+  }
+
+  /** The store is whole from now on, and anybody's. */
+  async release(): Promise<void> {
+    await this.flush();
+    await this.#commit(this.#pens, { changes: noChanges(), clean: true });
+  }
+
+  /** Whoever claims the shards next finds them as the last owner of the other store left them. */
+  async passOn(last: Ownership): Promise<void> {
+    await this.#passOn(this.#shards().map(() => last));
+  }
+
+  /** The store is empty again when it resolves. `STORE_LOCKED` if somebody else has it by now. */
+  async abandon(): Promise<void> {
+    const { shards } = await viewOf(this.store);
+    if (!shards.every(({ owner }) => owner === this.#importer)) throw takenOver();
+    // What was under way may have landed or not: with new epochs the numbers are known.
+    await this.#claimAll([]);
+    await this.#empty();
+    await this.release();
+  }
+
+  async #claimAll(claims: ShardClaim[]): Promise<void> {
+    for (const shard of this.#shards()) {
+      const claim = await this.store.claimShard(shard, this.#importer);
+      if (claim === undefined) throw takenOver();
+      claims.push(claim);
+    }
+    this.#pens = claims.map((claim, shard) => new Pen(shard, claim));
+  }
+
+  async #refuseUnlessEmpty(): Promise<void> {
+    const found = await this.store.listInstances({ limit: 1 });
+    const letters = await this.store.loadLetters(this.#shards());
+    if (found.length + letters.length === 0) return;
+    throw new EngineError(
+      "OPTION_INVALID",
+      "The store has instances of its own, and an import needs an empty one. Give a new database, or purge its instances first.",
+    );
+  }
+
+  async #empty(): Promise<void> {
+    this.#forget();
+    for await (const page of this.contents.keys()) {
+      for (const { key, id } of page) await this.put(this.shardOf(id), { purged: [key] }, 0);
+    }
+    for (const shard of this.#shards()) {
+      const last = new Map((await this.store.loadLetters([shard])).map(({ source, number }) => [source, number]));
+      const marks = Array.from(last, ([source, number]) => ({ shard, source, number }));
+      if (marks.length > 0) await this.put(shard, { marks }, 0);
+    }
+    await this.flush();
+  }
+
+  /** Gives the first shards, which are free or its own, the marks of owners that are gone. Somebody may be quicker. */
+  async #passOn(lasts: readonly Ownership[]): Promise<void> {
+    let pens: Pen[] = [];
+    for (const [shard, { owner, clean }] of lasts.entries()) {
+      // What an import has finished must not look, not for a moment, as if it had not.
+      const claim = await this.store.claimShard(shard, clean && isImporter(owner) ? "" : owner);
+      if (claim !== undefined && clean) pens.push(new Pen(shard, claim));
+    }
+    while (pens.length > 0) {
+      try {
+        return await this.#commit(pens, { changes: noChanges(), clean: true });
+      } catch (error) {
+        if (!hasCode(error, "STORE_FENCED")) throw error;
+        const { shards: lost } = error as Fenced;
+        pens = pens.filter(({ shard }) => !lost.includes(shard));
+      }
+    }
+  }
+
+  async #commit(pens: readonly Pen[], { changes, clean }: { changes: Changes; clean: boolean }): Promise<void> {
+    await this.store.commit({ fences: pens.map((pen) => pen.fence(clean)), changes });
+    for (const pen of pens) pen.number++;
+  }
+
+  #forget(): void {
+    this.#changes = noChanges();
+    this.#touched.clear();
+    this.#rows = 0;
+    this.#length = 0;
+  }
+
+  #pen(shard: number): Pen {
+    return this.#pens[shard] as Pen;
+  }
+
+  #shards(): number[] {
+    return Array.from({ length: this.shardCount }, (_, shard) => shard);
+  }
+}
+
+/** Who owned a shard last, and whether it was given up in good order. */
+export interface Ownership {
+  readonly owner: string;
+  readonly clean: boolean;
+}
+
+async function settleShards(store: Store, wanted: number | undefined): Promise<number> {
+  // Before it is settled for ever.
+  if (wanted !== undefined) checkShards(store, wanted);
+  const settled = await store.settleShardCount(wanted ?? (store.clusters === "always" ? clusterShards : 1));
+  if (settled === (wanted ?? settled)) return settled;
+  throw new EngineError(
+    "OPTION_INVALID",
+    `The store has ${settled} shards for ever, not ${wanted}. Leave "shards" out, or give a new database.`,
+  );
+}
+
+function checkShards({ clusters }: Store, wanted: number): void {
+  const most = clusters === "never" ? 1 : shardsMax;
+  if (Number.isInteger(wanted) && wanted >= 1 && wanted <= most) return;
+  const range = most === 1 ? "1, because an embedded store has no more" : `a whole number from 1 to ${most}`;
+  throw new EngineError("OPTION_INVALID", `"shards" must be ${range}, got ${shown(wanted)}.`);
+}
+
+/** Another import may have come to its end, or an engine may have been there, since the view was taken. */
+function refuseUnlessLeftover(claims: readonly ShardClaim[], view: ClusterView): void {
+  for (const { shard, owner } of view.shards) {
+    const claim = claims[shard];
+    if (claim === undefined || claim.clean || claim.previousOwner !== owner) throw takenOver();
+  }
+}
+
+/** Whoever it was is not to be disturbed. */
+export function takenOver(cause?: unknown): EngineError {
+  return new EngineError(
+    "STORE_LOCKED",
+    "The import was broken off: an engine or another import has taken over the store meanwhile. See that nothing else uses the store, and import again, into an empty one.",
+    { cause },
+  );
+}

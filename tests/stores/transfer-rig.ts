@@ -1,0 +1,94 @@
+import type { Event } from "../../src/kernel/event.ts";
+import type { Letter } from "../../src/runtime/outbox.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { exportInstances } from "../../src/transfer.ts";
+import type { Line } from "../../src/transfer/export-line.ts";
+
+export async function linesOf(store: Store): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of exportInstances(store)) lines.push(line);
+  return lines;
+}
+
+/** What an export says, without what may differ between stores: keys are names, letters are by who writes to whom. */
+export interface Told {
+  readonly definitions: readonly string[];
+  readonly others: readonly string[];
+  readonly instances: ReadonlyMap<string, readonly string[]>;
+  readonly letters: ReadonlyMap<string, readonly string[]>;
+}
+
+export function told(lines: readonly string[]): Told {
+  const parsed = lines.map((line) => JSON.parse(line) as Line);
+  const names = namesOf(parsed);
+  const nameOf = (key: number): string => names.get(key) ?? "nobody";
+  const instances = new Map<string, string[]>();
+  const letters = new Map<string, string[]>();
+  const definitions: string[] = [];
+  const others: string[] = [];
+  let current: string[] = [];
+  for (const line of parsed) {
+    switch (line.kind) {
+      case "unfinished":
+      case "finished":
+        for (const { key, ...row } of line.rows) {
+          current = [JSON.stringify(row)];
+          instances.set(nameOf(key), current);
+        }
+        break;
+      case "history":
+        for (const row of line.rows) current.push(JSON.stringify({ ...row, events: named(row.events, nameOf) }));
+        break;
+      case "payloads":
+      case "tasks":
+        for (const row of line.rows) current.push(JSON.stringify(row));
+        break;
+      case "letters":
+        for (const { body } of line.rows) {
+          const letter = JSON.parse(named(body, nameOf)) as Letter;
+          const pair = `${String(letter.from)} → ${letter.to}`;
+          letters.set(pair, [...(letters.get(pair) ?? []), JSON.stringify(letter)]);
+        }
+        break;
+      case "definitions":
+        for (const row of line.rows) definitions.push(JSON.stringify(row));
+        break;
+      case "jobs":
+      case "domains":
+        for (const row of line.rows) others.push(JSON.stringify(row));
+        break;
+      default:
+    }
+  }
+  // Of somebody who is gone the letters are in no order.
+  for (const [pair, each] of letters) if (pair.startsWith("nobody")) letters.set(pair, each.sort());
+  return { definitions, others, instances, letters };
+}
+
+/** By id and by which of those with that id it is. */
+function namesOf(lines: readonly Line[]): Map<number, string> {
+  const rows = lines.flatMap((line) => (line.kind === "keys" ? line.rows : [])).sort((a, b) => a.key - b.key);
+  const lives = new Map<string, number>();
+  return new Map(
+    rows.map(({ key, id }) => {
+      const life = (lives.get(id) ?? 0) + 1;
+      lives.set(id, life);
+      return [key, `${id} #${life}`];
+    }),
+  );
+}
+
+/** Keys stand in the address of a parent and as the sender of a letter. */
+function named(text: string, nameOf: (key: number) => string): string {
+  const name = (holder: { key?: number | string; from?: number | string }): void => {
+    if (typeof holder.key === "number") holder.key = nameOf(holder.key);
+    if (typeof holder.from === "number") holder.from = nameOf(holder.from);
+  };
+  const value = JSON.parse(text) as Event[] | Letter;
+  for (const each of Array.isArray(value) ? value : [value]) {
+    name(each as object);
+    const holder = "order" in each ? each.order : each;
+    if ("parent" in holder && typeof holder.parent === "object") name(holder.parent);
+  }
+  return JSON.stringify(value);
+}

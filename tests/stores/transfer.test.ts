@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { createWriteStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { describe, test } from "node:test";
+import * as fc from "fast-check";
+import { shardOfKey } from "../../src/stores/instance-key.ts";
+import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
+import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
+import type { Store } from "../../src/stores/store.ts";
+import { exportInstances, importInstances } from "../../src/transfer.ts";
+import type { Letter } from "../../src/runtime/outbox.ts";
+import { shardOf } from "../api/cluster-rig.ts";
+import { contents, fill, lastOwner, needed } from "./random-contents.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+import { linesOf, told } from "./transfer-rig.ts";
+
+const shardCount = fc.constantFrom(1, 2, 3, 16);
+
+async function opened<S extends Store>(store: S): Promise<S> {
+  await store.open();
+  return store;
+}
+
+const sqliteStore = (): Promise<Store> => opened(new SqliteStore({ file: ":memory:" }));
+const memory = (): Promise<Store> => opened(new MemoryStore({ delay: () => Promise.resolve() }));
+
+describe("what moves from store to store", () => {
+  test("is the same there, whatever it is and however many shards there are", async () => {
+    await fc.assert(
+      fc.asyncProperty(contents, shardCount, shardCount, async (drawn, one, other) => {
+        const first = await memory();
+        const second = await sqliteStore();
+        const third = await memory();
+        await fill(first, one, drawn);
+        const lines = await linesOf(first);
+        const counts = await importInstances(second, lines);
+        assert.equal(counts.unfinished + counts.finished, drawn.instances.length);
+        for (const { name, version } of needed(drawn)) assert.ok(await second.loadDefinition(name, version));
+        assert.deepEqual(told(await linesOf(second)), told(lines));
+        await importInstances(third, await linesOf(second), { shards: other });
+        assert.deepEqual(told(await linesOf(third)), told(lines));
+        await checkPlaces(third, other, drawn.clean);
+        await second.close();
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe("the gate of a workflow with a maximum", () => {
+  /** The kinds of letters that two instances which wait for a place find in a store of so many shards. */
+  async function letters(shards: number): Promise<string[]> {
+    const [instance] = fc.sample(contents.filter(({ instances }) => instances.length > 0))[0]?.instances ?? [];
+    assert.ok(instance !== undefined);
+    const waiting = { ...instance, workflow: "nightly", version: "v1", status: "Ready", parked: null } as const;
+    const first = await memory();
+    await fill(first, 3, {
+      instances: [
+        { ...waiting, id: "refused" },
+        { ...waiting, id: "waits" },
+        { ...waiting, id: "parked", parked: "a bug" },
+      ],
+      letters: [{ kind: "admit", from: 0, to: 0, text: "too many", isRefusal: true }],
+      clean: true,
+    });
+    const second = await memory();
+    await importInstances(second, await linesOf(first), { shards });
+    const found = await second.loadLetters(Array.from({ length: shards }, (_, shard) => shard));
+    return found.map(({ body }) => {
+      const letter = JSON.parse(body) as Letter;
+      return `${letter.kind} ${letter.kind === "enter-gate" ? letter.instanceId : letter.to}`;
+    });
+  }
+
+  test("is asked again by those that wait, but not by one that is to hear that there is no place", async () => {
+    assert.deepEqual((await letters(2)).sort(), ["admit refused", "enter-gate waits"]);
+  });
+
+  test("needs no asking where one engine is alone", async () => {
+    assert.deepEqual(await letters(1), ["admit refused"]);
+  });
+});
+
+test("lines may go through a file, whatever characters are in them", async (t) => {
+  const store = await memory();
+  const [drawn] = fc.sample(
+    contents.filter(({ instances }) => instances.length > 8),
+    { numRuns: 1, seed: 5 },
+  );
+  assert.ok(drawn !== undefined);
+  await fill(store, 1, drawn);
+  const file = join(temporaryFolder(t), "lines.jsonl");
+  await pipeline(exportInstances(store), createWriteStream(file));
+  const other = await memory();
+  const lines = await open(file);
+  await importInstances(other, lines.readLines());
+  assert.ok((await linesOf(other)).join("").includes("\\u2028"), "a character that ends a line for many readers");
+  assert.deepEqual(told(await linesOf(other)), told(await linesOf(store)));
+});
+
+/** Everything is where an engine looks for it, and whoever claims a shard finds it as the last owner left it. */
+async function checkPlaces(store: Store, shards: number, clean: boolean): Promise<void> {
+  const idOf = new Map((await store.listInstances({ limit: 100 })).map(({ key, id }) => [key, id]));
+  const keys = [...idOf.keys()];
+  for (const [key, id] of idOf) assert.equal(shardOfKey(key), shardOf(id, shards));
+  for (let shard = 0; shard < shards; shard++) {
+    const marks = new Map((await store.loadMarks(shard)).map(({ source, number }) => [source, number]));
+    for (const { source, target, number, body } of await store.loadLetters([shard])) {
+      const letter = JSON.parse(body) as Letter;
+      assert.equal(number, (marks.get(source) ?? 0) + 1, "letters are numbered on from the mark, without a gap");
+      marks.set(source, number);
+      assert.equal(target, shardOf(letter.to, shards));
+      if (letter.from !== 0) assert.equal(source, shardOf(idOf.get(letter.from) ?? "", shards));
+    }
+    const claim = await store.claimShard(shard, "next");
+    assert.ok(claim !== undefined);
+    assert.ok(keys.every((key) => shardOfKey(key) !== shard || key <= claim.lastKey));
+    assert.equal(claim.clean, clean);
+    assert.equal(claim.previousOwner, lastOwner);
+  }
+}
