@@ -6,7 +6,7 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { TaskOwner, TaskRun } from "./task-run.ts";
-import type { Answer, ConnectedWorker, Worker } from "./worker.ts";
+import type { Answer, ConnectedWorker, Worker, WorkerConnection } from "./worker.ts";
 
 /** Lets everything happen that waits for nothing but its turn. */
 export async function settle(): Promise<void> {
@@ -140,12 +140,18 @@ export class HandSession extends HandWorker implements ConnectedWorker {
   /** Ids of attempts that have a slot. */
   readonly taken = new Set<string>();
   readonly followed = new Map<string, Abort>();
+  /** By attempt: when the test says so, it has stopped. One that is not here stops at once. */
+  readonly stops = new Map<string, PromiseWithResolvers<"stopped" | "sent away">>();
+  readonly connection: WorkerConnection;
   slots: number;
   isInTouch = true;
+  /** It still has what is to be adopted. */
+  isThere = true;
 
   constructor(name: string, slots = 2) {
     super();
     this.address = `here/${name}`;
+    this.connection = { worker: name, since: 1 };
     this.slots = slots;
   }
 
@@ -162,18 +168,28 @@ export class HandSession extends HandWorker implements ConnectedWorker {
     return Promise.resolve(super.execute(run, abort)).finally(() => this.taken.delete(run.attemptId));
   }
 
-  follow(attemptId: string, abort: Abort): void {
+  follow(attemptId: string, abort: Abort): boolean {
     this.taken.add(attemptId);
     this.followed.set(attemptId, abort);
     abort.signal.addEventListener("abort", () => {
       this.taken.delete(attemptId);
       this.heard.push(`${attemptId} aborted`);
     });
+    return this.isThere;
+  }
+
+  stopping(attemptId: string): Promise<"stopped" | "sent away"> | undefined {
+    return this.stops.get(attemptId)?.promise;
   }
 
   forget(attemptId: string): void {
     this.taken.delete(attemptId);
     this.heard.push(`${attemptId} forgotten`);
+  }
+
+  disown(attemptId: string): void {
+    this.taken.delete(attemptId);
+    this.heard.push(`${attemptId} disowned`);
   }
 
   acknowledge(attemptId: string): void {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
+import type { TaskRun } from "./task-run.ts";
 import type { Answer } from "./worker.ts";
 import { HandSession, makeRun, Owner, Rig, settle, success } from "./dispatch-rig.test.ts";
 
@@ -187,6 +188,18 @@ describe("adopt", () => {
     assert.equal(rig.dispatcher.adopt(rig.run("own"), session, promise, 0), true);
     assert.equal(rig.dispatcher.adopt(rig.run("new"), new HandSession("gone"), promise, 0), false);
     assert.deepEqual(rig.running, ["own", "waiting"]);
+    assert.equal(rig.dispatcher.isRunningOn("waiting", session), true);
+    assert.equal(rig.dispatcher.isRunningOn("waiting", other), false);
+    assert.deepEqual(rig.dispatcher.connectionOf("waiting"), { worker: "a", since: 1 });
+    assert.equal(rig.dispatcher.connectionOf("new"), undefined);
+  });
+
+  test("does not take what the worker has no longer: nobody would ever hear of it", async () => {
+    const { rig, session } = await adopting();
+    await rig.enqueue("own", "waiting");
+    session.isThere = false;
+    assert.equal(rig.dispatcher.adopt(rig.run("waiting"), session, Promise.withResolvers<Answer>().promise, 0), false);
+    assert.deepEqual([rig.running, rig.waiting], [["own"], ["waiting"]]);
   });
 
   test("hears of an attempt that its worker gave up in good order as withdrawn: it cannot start here again", async () => {
@@ -216,6 +229,60 @@ describe("adopt", () => {
   });
 });
 
+describe("an attempt that a remote worker is told to stop", () => {
+  async function stopping(): Promise<{
+    rig: Rig;
+    session: HandSession;
+    let: (how: "stopped" | "sent away") => Promise<void>;
+    gone: string[];
+  }> {
+    const gone: string[] = [];
+    const onLetGo = (run: TaskRun, { isLost }: { isLost: boolean }): void => {
+      gone.push(`${run.attemptId}${isLost ? " lost" : ""}`);
+    };
+    const domains = { data: { size: 1 } };
+    const rig = new Rig({ poolSize: 1, domains, onLetGo });
+    const session = new HandSession("a", 2);
+    rig.worker.missing.add("job");
+    rig.dispatcher.connect(session);
+    const stop = Promise.withResolvers<"stopped" | "sent away">();
+    session.stops.set("a", stop);
+    const settled = async (how: "stopped" | "sent away"): Promise<void> => {
+      stop.resolve(how);
+      await settle();
+    };
+    await rig.enqueue(rig.run("a", { domain: "data", timeoutMs: 1000 }), rig.run("b", { domain: "data" }));
+    return { rig, session, let: settled, gone };
+  }
+
+  test("has its slot in the domain until it has stopped", async () => {
+    const { rig, let: stop, gone } = await stopping();
+    rig.dispatcher.abort(["a"]);
+    await settle();
+    assert.deepEqual([rig.running, rig.waiting], [[], ["b"]]);
+    assert.deepEqual(rig.dispatcher.demand("data"), { running: 1, waiting: 1 });
+    await stop("stopped");
+    assert.deepEqual([rig.running, gone], [["b"], []]);
+  });
+
+  test("is timed out at once all the same, and may wait again beside its own slot", async () => {
+    const { rig, let: stop } = await stopping();
+    await rig.clock.advance(1000);
+    assert.deepEqual(rig.owner.ends, ["a timeout"]);
+    await rig.enqueue(rig.run("a", { domain: "data", rank: -1 }));
+    assert.deepEqual([rig.running, rig.waiting], [[], ["b", "a"]]);
+    await stop("stopped");
+    assert.deepEqual(rig.running, ["a"]);
+  });
+
+  test("may go on with another member, if its worker is sent away", async () => {
+    const { rig, let: stop, gone } = await stopping();
+    rig.dispatcher.abort(["a"]);
+    await stop("sent away");
+    assert.deepEqual([rig.running, gone], [["b"], ["a lost"]]);
+  });
+});
+
 describe("letGo", () => {
   test("makes a remote attempt leave without a word; what waits, or runs here, stays", async () => {
     const rig = new Rig({ poolSize: 1 });
@@ -229,6 +296,18 @@ describe("letGo", () => {
     assert.equal(session.call("remote").abort.aborted, false);
     await settle();
     assert.deepEqual(rig.running, ["embedded", "waiting"]);
+  });
+
+  test("is disowning, if nobody knows who has it: its worker asks", async () => {
+    const rig = new Rig({ poolSize: 1 });
+    const session = new HandSession("a", 1);
+    rig.dispatcher.connect(session);
+    await settle();
+    await rig.enqueue("remote", "embedded", "waiting");
+    rig.dispatcher.disown(["remote", "embedded", "waiting", "unknown"]);
+    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [["embedded"], ["waiting"], []]);
+    assert.deepEqual(session.heard, ["remote disowned"]);
+    assert.equal(session.call("remote").abort.aborted, false);
   });
 
   test("leaves one whose start is not durable yet: nobody else can have it", async () => {
@@ -280,12 +359,21 @@ describe("shared domains", () => {
     assert.deepEqual(rig.running, ["d", "d1", "d2", "d3"]);
     rig.dispatcher.setQuota("data", 9);
     await settle();
-    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 1, size: 0 });
+    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 1, size: 1 });
     await rig.finish("d");
     assert.deepEqual(rig.running, ["d1", "d2", "d3", "d4"]);
     rig.dispatcher.setQuota("data", 0);
     await rig.finish("d1");
     assert.deepEqual(rig.running, ["d2", "d3", "d4", "e"]);
+  });
+
+  test("keep nothing from the default domain that they do not use, even if they may have more than the pool", async () => {
+    const rig = shared();
+    rig.dispatcher.setQuota("data", 9);
+    await rig.enqueue("a", "b");
+    assert.deepEqual([rig.running, rig.waiting], [["a"], ["b"]]);
+    await rig.finish("a");
+    assert.deepEqual(rig.running, ["b"]);
   });
 
   test("are asked for once when somebody begins to wait, and again when that was over", async () => {

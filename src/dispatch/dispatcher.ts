@@ -10,7 +10,7 @@ import { Isolation } from "./isolation.ts";
 import { ParkedAttempts } from "./parked-attempts.ts";
 import type { TaskRun } from "./task-run.ts";
 import { UnsettledJobs } from "./unsettled-jobs.ts";
-import { type Answer, type ConnectedWorker, isConnected, type Worker } from "./worker.ts";
+import { type Answer, type ConnectedWorker, isConnected, type Worker, type WorkerConnection } from "./worker.ts";
 import { WorkerRing } from "./worker-ring.ts";
 
 export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
@@ -20,7 +20,8 @@ export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
  *
  * What stays true:
  * - I1 The slots in use are exactly the attempts in state `running`: one set of ids per domain, entered in `#occupy` and
- *   left in `#release`, nowhere else. Every way an attempt can end goes through `#release`, before anybody is told.
+ *   left in `#release`. Every way an attempt can end goes through `#release`, before anybody is told. One that a remote
+ *   worker is told to stop leaves its slot to a name of its own, until the worker has (`#awaitStop`).
  * - I2 An attempt is in `#attempts` from enqueue until it is `over`, and is over once: what the worker says afterwards
  *   is counted and dropped. So its owner hears of one end at most, and of none after an abort.
  * - I3 No attempt starts while its domain or the whole pool is full. After shrinking more may run than fit, and so after
@@ -54,6 +55,7 @@ export class Dispatcher {
   readonly #unsettled = new UnsettledJobs();
   #arrivals = 0;
   #lateReports = 0;
+  #stops = 0;
   #paused = false;
   #shutDown = false;
   #pumpQueued = false;
@@ -214,14 +216,14 @@ export class Dispatcher {
     if (!this.#workers.has(worker)) return false;
     const before = this.#attempts.get(run.attemptId);
     if (before?.state === "running") return before.worker === worker && this.rebind(run);
-    if (before !== undefined) this.#leave(before);
     const attempt = new Attempt(run, this.#arrivals++, this.#clock.now());
+    if (!worker.follow(run.attemptId, attempt.abort)) return false;
+    if (before !== undefined) this.#leave(before);
     attempt.state = "running";
     attempt.isAdopted = true;
     this.#attempts.set(run.attemptId, attempt);
     this.#occupy(attempt, worker, startedAt);
     attempt.jobStartedAt = startedAt;
-    worker.follow(run.attemptId, attempt.abort);
     this.#await(attempt, outcome);
     this.#armTimeout(attempt);
     return true;
@@ -244,6 +246,21 @@ export class Dispatcher {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
       if (attempt?.jobStartedAt !== undefined && this.#remote.has(attempt)) this.#letGo(attempt);
+    }
+  }
+
+  /**
+   * Nobody here owns these any more: those that run on a remote worker leave without a word, and run on for whoever does.
+   * Their worker asks who that is.
+   */
+  disown(attemptIds: Iterable<string>): void {
+    for (const id of attemptIds) {
+      const attempt = this.#attempts.get(id);
+      if (attempt?.jobStartedAt === undefined || !this.#remote.has(attempt)) continue;
+      const { worker } = executionOf(attempt);
+      this.#release(attempt);
+      if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.disown(id);
+      this.#onLetGo?.(attempt.run, { worker, isLost: false });
     }
   }
 
@@ -314,6 +331,16 @@ export class Dispatcher {
     const attempt = this.#attempts.get(attemptId);
     if (attempt?.state !== "running") return false;
     return attempt.worker !== undefined && (!isConnected(attempt.worker) || attempt.worker.isInTouch);
+  }
+
+  isRunningOn(attemptId: string, worker: Worker): boolean {
+    return this.isRunning(attemptId) && this.#attempts.get(attemptId)?.worker === worker;
+  }
+
+  /** By which connection the remote worker that runs it came here. Undefined if there is no such worker. */
+  connectionOf(attemptId: string): WorkerConnection | undefined {
+    const worker = this.isRunning(attemptId) ? this.#attempts.get(attemptId)?.worker : undefined;
+    return worker !== undefined && isConnected(worker) ? worker.connection : undefined;
   }
 
   /** Why it does not run; undefined if it runs, or is not here. */
@@ -442,7 +469,7 @@ export class Dispatcher {
     attempt.startedAt = startedAt;
     if (!isConnected(worker)) return;
     this.#remote.add(attempt);
-    worker.reserve(attemptId);
+    if (!attempt.isAdopted) worker.reserve(attemptId);
   }
 
   async #executeConfirmed(attempt: Attempt): Promise<void> {
@@ -551,6 +578,7 @@ export class Dispatcher {
     const error = new EngineError("TASK_TIMEOUT", message);
     this.#end(attempt, { kind: "timeout", failure: { type: error.code, message, retryable: error.retryable } });
     attempt.abort.abort(error);
+    this.#awaitStop(attempt);
   }
 
   /** Of an attempt on the embedded worker: this member may not run it any more. */
@@ -569,8 +597,27 @@ export class Dispatcher {
       else {
         this.#release(attempt);
         attempt.abort.abort(new DOMException(why, "AbortError"));
+        this.#awaitStop(attempt);
       }
     }
+  }
+
+  /**
+   * A remote worker is told by message, and may be out of reach: until it has stopped the attempt, the domain is as full as
+   * before. The attempt itself may be waiting again by then, so its slot has another name.
+   */
+  #awaitStop({ worker, run }: Attempt): void {
+    const stopping = worker !== undefined && isConnected(worker) ? worker.stopping(run.attemptId) : undefined;
+    if (worker === undefined || stopping === undefined) return;
+    const { slots } = this.#pools.of(run.domain);
+    const name = `${run.attemptId} until it stops, ${++this.#stops}`;
+    slots.add(name);
+    void stopping.then((how) => {
+      if (how === "sent away") this.#onLetGo?.(run, { worker: worker.address, isLost: true });
+      slots.delete(name);
+      this.#recallDue = true;
+      this.#wake();
+    });
   }
 
   /** Of an attempt that waits. */

@@ -170,7 +170,8 @@ export class DomainPools {
   #shareOut(): void {
     const rest = this.of(defaultDomain);
     if (!rest.declared) {
-      rest.quota = Math.max(0, this.#size - this.#reserved());
+      // Quotas from outside may be more than the whole pool: what is in no domain has a chance all the same.
+      rest.quota = Math.max(this.#isShared ? Math.min(1, this.#size) : 0, this.#size - this.#reserved());
       rest.size = rest.quota;
     }
     this.#byPriority = [...this.#byName.values()]

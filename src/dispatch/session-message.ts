@@ -14,6 +14,8 @@ import type { TaskInputs } from "./task-run.ts";
  * - M3 Signs of life are numbered (`beat`), through all connections of a worker. A member looks at none that is older than
  *   one it has seen; a worker that is vouched for counts from before it sent the beat that is answered.
  * - M4 A result is sent until it is acknowledged. Whatever a member does not know, it acknowledges or does not want.
+ * - M5 An order to stop is answered with a refusal, also for what does not run: its grant is void from then on. It is
+ *   repeated until the worker has answered, or has closed the grant and does not list the attempt.
  */
 export type WorkerMessage = Hello | Heartbeat | Result | Refusal | Leaving;
 

@@ -114,6 +114,15 @@ class SessionRig {
     return { number: this.link.last("Grant").grant, abort, said };
   }
 
+  /** Grants it, and takes that back. */
+  async stop(attemptId: string): Promise<{ number: number; stopped: Promise<string> }> {
+    const { number, abort } = await this.grant(attemptId);
+    abort.abort(new DOMException("enough", "AbortError"));
+    const stopped = this.session.stopping(attemptId);
+    assert.ok(stopped !== undefined);
+    return { number, stopped };
+  }
+
   result(attemptId: string, grant: number, outcome: Outcome = success): void {
     this.say({ type: "Result", attemptId, grant, outcome, startedAt: 1000 });
   }
@@ -205,11 +214,104 @@ describe("a session", () => {
     abort.abort(new DOMException("enough", "AbortError"));
     const reason = { name: "AbortError", message: "enough" };
     assert.deepEqual(rig.link.take(), [{ type: "Abort", attemptId: "a", grant: number, reason }]);
-    assert.equal(rig.session.freeSlots, 2);
+    assert.equal(rig.session.freeSlots, 1, "it may not have heard that yet");
     rig.result("a", number);
     await settle();
     assert.equal(said.answer, undefined);
     assert.deepEqual(rig.link.take(), [{ type: "Acknowledged", attemptId: "a", grant: number }]);
+    assert.equal(rig.session.freeSlots, 2);
+  });
+
+  test("knows that the worker has stopped an attempt when it says so, or does not list it any more", async () => {
+    const rig = connected();
+    const first = await rig.stop("a");
+    rig.say({ type: "Refused", attemptId: "a", grant: first.number, why: "the task was told to stop" });
+    assert.equal(await first.stopped, "stopped");
+    const second = await rig.stop("b");
+    rig.link.take();
+    rig.beat(second.number, [{ attemptId: "b", grant: second.number }]);
+    assert.deepEqual(rig.link.last("Vouched").unwanted, [{ attemptId: "b", grant: second.number }]);
+    assert.equal(rig.session.freeSlots, 1);
+    rig.beat(second.number);
+    assert.equal(await second.stopped, "stopped");
+    assert.deepEqual([rig.session.freeSlots, rig.session.stopping("b")], [2, undefined]);
+  });
+
+  test("repeats the order to stop as long as the grant may still arrive", async () => {
+    const rig = connected();
+    const { number, stopped } = await rig.stop("a");
+    rig.link.take();
+    rig.beat(number - 1);
+    assert.equal(rig.link.last("Abort").grant, number);
+    assert.equal(rig.session.freeSlots, 1);
+    rig.beat(number);
+    assert.equal(await stopped, "stopped");
+  });
+
+  test("asks the worker that comes back without it for no more, and one that brings it along to stop it", async () => {
+    const rig = connected();
+    const first = await rig.stop("a");
+    const second = await rig.stop("b");
+    rig.reconnect({ running: [{ grant: 0, descriptor: descriptorOf("b") }] });
+    assert.equal(await first.stopped, "stopped");
+    assert.deepEqual(
+      rig.announced.map(({ descriptor }) => descriptor.attemptId),
+      ["b"],
+    );
+    rig.announced[0]?.decline();
+    assert.deepEqual(rig.link.last("Abort").attemptId, "b");
+    rig.say({ type: "Refused", attemptId: "b", grant: 0, why: "the task was told to stop" });
+    assert.equal(await second.stopped, "stopped");
+  });
+
+  test("waits for nobody when it is over: a worker that is lost has stopped, one that is sent away may not have", async () => {
+    const lost = connected();
+    const { stopped } = await lost.stop("a");
+    await lost.clock.advance(workerLostMs);
+    assert.equal(await stopped, "stopped");
+    const closed = connected();
+    const { stopped: sentAway } = await closed.stop("a");
+    await closed.session.stop();
+    assert.equal(await sentAway, "sent away");
+  });
+
+  test("offers an attempt whose owner is lost to others, under its own grant, when the worker has shown that it has it", async () => {
+    const rig = connected();
+    const { number, said } = await rig.grant("a");
+    const unsent = rig.session.execute(
+      makeRun(owner, "b", { inputs: () => new Promise(() => undefined) }),
+      new Abort(),
+    );
+    void unsent;
+    rig.session.disown("a");
+    rig.session.disown("b");
+    assert.deepEqual([rig.session.freeSlots, rig.announced], [1, []]);
+    rig.link.take();
+    rig.beat(number - 1);
+    assert.deepEqual(
+      rig.link.take().map(({ type }) => type),
+      ["Vouched"],
+      "a grant that may still arrive is neither repeated nor taken back",
+    );
+    const key = { attemptId: "a", grant: number };
+    rig.beat(number, [key]);
+    assert.deepEqual(rig.link.last("Vouched").undecided, [key]);
+    assert.deepEqual(
+      rig.announced.map(({ descriptor }) => descriptor.attemptId),
+      ["a"],
+    );
+    assert.equal(rig.session.follow("a", new Abort()), true);
+    rig.result("a", number, { kind: "success", output: "1" });
+    assert.deepEqual(await rig.announced[0]?.outcome, { kind: "success", output: "1" });
+    assert.equal(said.answer, undefined, "whoever had it before hears nothing");
+  });
+
+  test("names the connection by the hello with which it began", () => {
+    const rig = connected();
+    rig.hello();
+    assert.deepEqual(rig.session.connection, { worker: "w", since: 1 });
+    rig.reconnect();
+    assert.deepEqual(rig.session.connection, { worker: "w", since: 3 });
   });
 
   test("does not send what was aborted before it could be", async () => {
@@ -273,7 +375,7 @@ describe("a result", () => {
     const rig = connected();
     const { number } = await rig.grant("a");
     rig.result("a", number, { kind: "success", output: "1" });
-    await rig.clock.advance(workerLostMs - 1);
+    await rig.clock.advance(2 * workerBeatMs - 1);
     rig.result("a", number, { kind: "success", output: "1" });
     assert.equal(rig.announced.length, 0);
     await rig.clock.advance(1);
@@ -597,10 +699,16 @@ describe("the sessions of a member", () => {
     assert.deepEqual([refused.sent, refused.isClosed], [[{ type: "Goodbye" }], true]);
     mayServe = true;
     const link = new HandLink();
-    hello(sessions.accept(link));
+    const listener = sessions.accept(link);
+    hello(listener);
+    link.take();
+    mayServe = false;
+    hello(listener, 2);
+    assert.deepEqual(link.take(), [], "nobody vouches for anything without a lease");
     rig.dispatcher.interruptAll();
     assert.equal(link.last("Goodbye").type, "Goodbye");
     assert.deepEqual(sessions.all, []);
+    mayServe = true;
     await rig.dispatcher.shutdown();
     const late = new HandLink();
     hello(sessions.accept(late));

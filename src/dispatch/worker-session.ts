@@ -24,7 +24,7 @@ import {
   type WorkerMessage,
 } from "./session-message.ts";
 import type { TaskRun } from "./task-run.ts";
-import type { Answer, ConnectedWorker } from "./worker.ts";
+import type { Answer, ConnectedWorker, WorkerConnection } from "./worker.ts";
 
 export interface SessionParts {
   readonly clock: Clock;
@@ -67,7 +67,9 @@ export interface AnnouncedAttempt {
  * - S2 With each sign of life both ends agree on what runs (`#reconcile`): an attempt that the worker should have and does
  *   not have is given back, one that it has and should not is unwanted. So whatever else is lost, nothing stays as it is
  *   for longer than until the next beat that arrives.
- * - S3 An answer `refused` is given only if the job was never called, or was stopped in good order. Where the attempt could
+ * - S3 An attempt that was told to stop has its slot here, and in its domain, until the worker has shown that it does not
+ *   run any more; the order is repeated until then.
+ * - S4 An answer `refused` is given only if the job was never called, or was stopped in good order. Where the attempt could
  *   have ended without this member's knowledge, because the worker has been elsewhere, it counts as lost.
  */
 export class WorkerSession implements ConnectedWorker {
@@ -80,6 +82,8 @@ export class WorkerSession implements ConnectedWorker {
   readonly #held = new Map<string, HeldAttempt>();
   /** Results that are being made durable. */
   readonly #reported = new Map<string, ReportedResult>();
+  /** Attempts that the worker was told to stop, and may not have. */
+  readonly #stopping = new Set<StoppingAttempt>();
   #jobs: ReadonlySet<string> = new Set();
   #slots = 0;
   #tags: readonly string[] = [];
@@ -87,6 +91,8 @@ export class WorkerSession implements ConnectedWorker {
   /** No hello has come over the link yet. */
   #isNew = true;
   #beat = 0;
+  /** The beat with which the worker came over this link. */
+  #since = 0;
   #grants = 0;
   /** It has refused a grant: it gets none until it is heard of again. */
   #isRefusing = false;
@@ -121,9 +127,13 @@ export class WorkerSession implements ConnectedWorker {
     return this.#link !== undefined && clock.monotonic() - this.#heardAt < 2 * timings.workerBeatMs;
   }
 
+  get connection(): WorkerConnection {
+    return { worker: this.id, since: this.#since };
+  }
+
   get freeSlots(): number {
     if (this.#link === undefined || this.#isRefusing) return 0;
-    return Math.max(0, this.#slots - this.#held.size - this.#reserved.size);
+    return Math.max(0, this.#slots - this.#held.size - this.#reserved.size - this.#stopping.size);
   }
 
   hasJob(id: string): boolean {
@@ -151,19 +161,31 @@ export class WorkerSession implements ConnectedWorker {
     return held.outcome;
   }
 
-  follow(attemptId: string, abort: Abort): void {
+  follow(attemptId: string, abort: Abort): boolean {
     this.#reserved.delete(attemptId);
     const reported = this.#reported.get(attemptId);
     if (reported !== undefined) reported.isFollowed = true;
     const held = this.#held.get(attemptId);
-    if (held === undefined) return;
+    if (held === undefined) return reported !== undefined;
     held.isFollowed = true;
     this.#stopWith(held, abort);
+    return true;
+  }
+
+  stopping(attemptId: string): Promise<"stopped" | "sent away"> | undefined {
+    return [...this.#stopping].findLast((stopping) => stopping.attemptId === attemptId)?.promise;
   }
 
   forget(attemptId: string): void {
     this.#reserved.delete(attemptId);
     this.#held.delete(attemptId);
+  }
+
+  disown(attemptId: string): void {
+    const held = this.#held.get(attemptId);
+    this.forget(attemptId);
+    // One that was not sent yet never will be.
+    if (held?.grant !== undefined) this.#bring(held.grant, held.descriptor).isConfirmed = held.isConfirmed;
   }
 
   acknowledge(attemptId: string): void {
@@ -241,6 +263,7 @@ export class WorkerSession implements ConnectedWorker {
   #arrive(hello: Hello, listed: readonly GrantKey[]): void {
     const hasBeenElsewhere = hello.lastWelcome !== this.address;
     this.#isNew = false;
+    this.#since = hello.beat;
     const names = new Set(listed.map(({ attemptId }) => attemptId));
     for (const held of this.#held.values()) {
       if (held.grant === undefined) continue;
@@ -248,7 +271,10 @@ export class WorkerSession implements ConnectedWorker {
       if (!names.has(held.attemptId)) this.#giveBack(held, hasBeenElsewhere);
     }
     for (const reported of this.#reported.values()) reported.grant = 0;
-    for (const { grant, descriptor } of hello.running) this.#bring(grant, descriptor);
+    for (const stopping of this.#stopping) stopping.grant = 0;
+    for (const { grant, descriptor } of hello.running) {
+      if (!this.#held.has(descriptor.attemptId)) this.#bring(grant, descriptor);
+    }
     for (const { grant, descriptor, outcome } of hello.results) {
       const { attemptId, startedAt } = descriptor;
       this.#result({ type: "Result", attemptId, grant, outcome, startedAt }, descriptor);
@@ -267,10 +293,28 @@ export class WorkerSession implements ConnectedWorker {
     for (const held of this.#held.values()) {
       if (held.grant === undefined) continue;
       if (grants.get(held.attemptId) === held.grant) this.#confirm(held);
-      else if (held.grant <= mark || held.message === undefined) this.#giveBack(held, false);
-      else this.#send(held.message);
+      else if (held.grant <= mark || held.isConfirmed) this.#giveBack(held, false);
+      else if (held.message !== undefined) this.#send(held.message);
     }
+    this.#settleStopped(mark, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
     return { beat, ...this.#judge(running) };
+  }
+
+  /** One that does not run, and will not because its grant is void, has stopped. */
+  #settleStopped(mark: number, running: ReadonlyMap<string, number>): void {
+    for (const { attemptId, grant, reason } of this.#stopping) {
+      if (running.get(attemptId) === grant) continue;
+      if (grant <= mark) this.#stopped({ attemptId, grant });
+      else this.#sendAbort({ attemptId, grant }, reason);
+    }
+  }
+
+  #stopped({ attemptId, grant }: GrantKey): void {
+    for (const stopping of this.#stopping) {
+      if (stopping.attemptId !== attemptId || stopping.grant !== grant) continue;
+      this.#stopping.delete(stopping);
+      stopping.resolve("stopped");
+    }
   }
 
   #confirm(held: HeldAttempt): void {
@@ -321,6 +365,8 @@ export class WorkerSession implements ConnectedWorker {
     this.#held.clear();
     this.#reserved.clear();
     this.#reported.clear();
+    for (const { resolve } of this.#stopping) resolve(how === "closed" ? "sent away" : "stopped");
+    this.#stopping.clear();
     this.#parts.onOver(this, how);
   }
 
@@ -351,16 +397,24 @@ export class WorkerSession implements ConnectedWorker {
     const stop = (): void => {
       if (this.#held.get(attemptId) !== held) return;
       this.#held.delete(attemptId);
-      if (held.grant !== undefined) this.#sendAbort({ attemptId, grant: held.grant }, abort.signal.reason);
+      if (held.grant !== undefined) this.#stop({ attemptId, grant: held.grant }, abort.signal.reason);
     };
     if (abort.aborted) stop();
     else abort.signal.addEventListener("abort", stop, { once: true });
+  }
+
+  /** Said again until the worker has shown that it knows. */
+  #stop({ attemptId, grant }: GrantKey, reason: unknown): void {
+    const { promise, resolve } = Promise.withResolvers<"stopped" | "sent away">();
+    this.#stopping.add({ attemptId, grant, reason, promise, resolve });
+    this.#sendAbort({ attemptId, grant }, reason);
   }
 
   /** `descriptor` is there if the worker brings it along from elsewhere: then somebody else may want it. */
   #result({ attemptId, grant, outcome }: Result, descriptor: AttemptDescriptor | undefined): void {
     const { clock, timings } = this.#parts;
     const since = clock.monotonic();
+    this.#stopped({ attemptId, grant });
     const held = this.#held.get(attemptId);
     const reported = this.#reported.get(attemptId);
     if (held?.grant === grant) {
@@ -373,7 +427,7 @@ export class WorkerSession implements ConnectedWorker {
       this.#send({ type: "Acknowledged", attemptId, grant });
     } else if (reported?.grant === grant) {
       // Nobody has said yet who wants it; or whoever was to make it durable has not, and somebody else may have to.
-      if (since - reported.since < (reported.isFollowed ? timings.workerLostMs : timings.workerBeatMs)) return;
+      if (since - reported.since < (reported.isFollowed ? 2 * timings.workerBeatMs : timings.workerBeatMs)) return;
       Object.assign(reported, { since, isFollowed: false });
       this.#announceResult(reported.descriptor, outcome);
     } else if (descriptor !== undefined) {
@@ -383,6 +437,7 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   #refused({ attemptId, grant, why }: Refusal): void {
+    this.#stopped({ attemptId, grant });
     const held = this.#held.get(attemptId);
     if (held === undefined || held.grant !== grant) return;
     this.#isRefusing = true;
@@ -390,9 +445,8 @@ export class WorkerSession implements ConnectedWorker {
     held.settle({ kind: "refused", why });
   }
 
-  #bring(grant: number, descriptor: AttemptDescriptor): void {
+  #bring(grant: number, descriptor: AttemptDescriptor): HeldAttempt {
     const { attemptId } = descriptor;
-    if (this.#held.has(attemptId)) return;
     const held = new HeldAttempt(descriptor, "announced");
     held.grant = grant;
     this.#held.set(attemptId, held);
@@ -405,6 +459,7 @@ export class WorkerSession implements ConnectedWorker {
       this.#parts.onChanged(this);
     };
     held.announce = () => this.#announce({ worker: this, descriptor, outcome: held.outcome, decline });
+    return held;
   }
 
   #announceResult(descriptor: AttemptDescriptor, outcome: Outcome): void {
@@ -438,6 +493,14 @@ export class WorkerSession implements ConnectedWorker {
   #send(message: MemberMessage): void {
     this.#link?.send(formatMessage(message));
   }
+}
+
+interface StoppingAttempt {
+  readonly attemptId: string;
+  grant: number;
+  readonly reason: unknown;
+  readonly promise: Promise<"stopped" | "sent away">;
+  readonly resolve: (how: "stopped" | "sent away") => void;
 }
 
 interface ReportedResult {

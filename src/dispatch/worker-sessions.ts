@@ -31,6 +31,8 @@ export class WorkerSessions {
       receive: (text) => {
         const message = parseWorkerMessage(text);
         if (message === undefined) return this.#parts.logger.warn({ text: text.slice(0, 200) }, "not understood");
+        // Whoever has no lease vouches for nothing. It will send the worker away as soon as it looks.
+        if (session !== undefined && this.#parts.mayServe?.() === false) return;
         session ??= this.#attach(link, message);
         session?.receive(link, message);
       },

@@ -40,14 +40,31 @@ export interface ConnectedWorker extends Worker {
   readonly slots: number;
   /** It has been heard of lately, over a link that is still open. */
   readonly isInTouch: boolean;
+  readonly connection: WorkerConnection;
   /** Keeps a slot for an attempt whose start is being made durable; `execute` or `forget` follows. */
   reserve(attemptId: string): void;
-  /** The attempt, which it runs already, is wanted here: this is what stops it from now on. */
-  follow(attemptId: string, abort: Abort): void;
+  /** The attempt, which it runs already, is wanted here: this is what stops it from now on. False: it is not here any more. */
+  follow(attemptId: string, abort: Abort): boolean;
+  /**
+   * Of an attempt that was just told to stop: resolves when it has, or the worker is gone. `sent away`: it may go on, with
+   * another member. Undefined if there is nothing to wait for.
+   */
+  stopping(attemptId: string): Promise<"stopped" | "sent away"> | undefined;
   /** Nobody here has to do with the attempt any more. If it runs, it runs on. */
   forget(attemptId: string): void;
+  /** Whoever wanted the attempt here does not any more, but somebody else may: it is as if the worker had just brought it. */
+  disown(attemptId: string): void;
   /** The attempt's result is durable: it need not be sent again. */
   acknowledge(attemptId: string): void;
+}
+
+/**
+ * One of a worker's connections, to whichever member. A later one began with a later sign of life, so that members can tell
+ * who has it now.
+ */
+export interface WorkerConnection {
+  readonly worker: string;
+  readonly since: number;
 }
 
 export function isConnected(worker: Worker): worker is ConnectedWorker {

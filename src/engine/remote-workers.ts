@@ -67,32 +67,54 @@ export class RemoteWorkers {
   }
 
   async #announced(announced: AnnouncedAttempt): Promise<void> {
-    const { attemptId } = announced.descriptor;
     try {
       if (!(await this.#takeIn(announced))) announced.decline();
     } catch (error) {
       // Whether it is wanted is not known: the worker goes on asking.
-      const fields = { attemptId, error: messageOf(error) };
+      const fields = { attemptId: announced.descriptor.attemptId, error: messageOf(error) };
       this.#parts.logger.warn(fields, "an attempt that a worker brought along found no owner yet");
-    } finally {
-      this.#uncounted.delete(attemptId);
     }
   }
 
   /** False if nobody wants it. */
-  async #takeIn({ descriptor, worker, outcome }: AnnouncedAttempt): Promise<boolean> {
-    const { region, dispatcher, holdings, counted } = this.#parts;
-    const { attemptId, instanceId, domain, startedAt } = descriptor;
+  async #takeIn(announced: AnnouncedAttempt): Promise<boolean> {
+    const { region, holdings, dispatcher } = this.#parts;
+    const { descriptor, worker } = announced;
+    const { attemptId, instanceId } = descriptor;
     const shard = region.shardOf(instanceId);
     const own = region.takeBack(shard, attemptId);
-    if (own === undefined && region.isOpen(shard)) return false;
-    const vouchedAt = own === undefined ? await holdings.ask(shard, attemptId) : undefined;
-    if (own === undefined && vouchedAt === undefined) return false;
-    const run = own ?? foreignRun(descriptor, (...report) => holdings.report(...report));
-    this.#uncounted.add(attemptId);
+    if (own !== undefined) return await this.#adoptOwn(announced, own);
+    const vouchedAt = await holdings.ask(shard, attemptId, worker.connection);
+    // It was announced again meanwhile, and taken in.
+    if (dispatcher.isRunningOn(attemptId, worker)) return true;
+    if (vouchedAt === undefined) return false;
+    // The shard may have come here meanwhile, and the answer from here.
+    const run = region.takeBack(shard, attemptId);
+    if (run !== undefined) return await this.#adoptOwn(announced, run);
+    const foreign = foreignRun(descriptor, (...report) => holdings.report(...report));
+    return await this.#adopt(announced, foreign, () => holdings.keep(shard, [attemptId], vouchedAt));
+  }
+
+  /** If it is not with its worker any more, it is waited for as before. */
+  async #adoptOwn(announced: AnnouncedAttempt, run: InstanceTaskRun): Promise<boolean> {
+    if (await this.#adopt(announced, run)) return true;
+    run.actor.host.runsElsewhere(run, announced.worker.address);
+    return false;
+  }
+
+  /** It is vouched for when its slot is counted. */
+  async #adopt(announced: AnnouncedAttempt, run: TaskRun, onAdopted?: () => void): Promise<boolean> {
+    const { dispatcher, counted } = this.#parts;
+    const { descriptor, worker, outcome } = announced;
+    const { attemptId, domain, startedAt } = descriptor;
     if (!dispatcher.adopt(run, worker, outcome, startedAt)) return false;
-    if (vouchedAt !== undefined) holdings.keep(shard, [attemptId], vouchedAt);
-    await counted(domain);
+    this.#uncounted.add(attemptId);
+    try {
+      onAdopted?.();
+      await counted(domain);
+    } finally {
+      this.#uncounted.delete(attemptId);
+    }
     return true;
   }
 }

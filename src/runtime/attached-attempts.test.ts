@@ -185,7 +185,7 @@ describe("an attempt that another member holds", () => {
     await sweepFor(lostMs - 1);
     attached.sweep();
     assert.equal(await lastEvent(run), "");
-    assert.equal(attached.heard(run.attemptId, "n"), false, "a member that was given up does not hold it");
+    assert.throws(() => attached.heard(run.attemptId, "n"), { code: "CALL_UNANSWERED" });
     holders.living.add("n");
     assert.equal(attached.heard(run.attemptId, "n"), true);
     await sweepFor(lostMs - 1);
@@ -208,6 +208,32 @@ describe("an attempt that another member holds", () => {
     assert.equal(await lastEvent(run), "");
   });
 
+  test("that a worker took from one member to the next may be spoken for by each, in whatever order", async () => {
+    for (const member of ["n", "o"]) holders.living.add(member);
+    const run = await running("i", "m/gpu");
+    assert.equal(attached.heard(run.attemptId, "o"), true);
+    assert.equal(attached.heard(run.attemptId, "n"), true, "it came here before, and its word after");
+    assert.equal(attached.delete(run.attemptId, "o"), true);
+  });
+
+  test("that a worker took to a member that is not known yet is neither wanted nor unwanted", async () => {
+    const run = await running("i", "m/gpu");
+    const unknown = { code: "CALL_UNANSWERED" };
+    assert.throws(() => attached.heard(run.attemptId, "n"), unknown);
+    assert.throws(() => attached.delete(run.attemptId, "n"), unknown);
+    holders.living.add("n");
+    assert.equal(attached.delete(run.attemptId, "n"), true, "its end may be the first that is heard of it");
+  });
+
+  test("on a remote worker is lost with that, however well its member left", async () => {
+    attached = attachedOf({ clean: true, previousOwner: "before" });
+    const run = await running("i", "before/gpu");
+    holders.left.add("before");
+    await sweepFor(lostMs);
+    attached.sweep();
+    assert.equal(await lastEvent(run), "TaskInterrupted");
+  });
+
   test("that nobody wants is stopped where it is, each holder being told once", async () => {
     for (const member of ["m", "n"]) holders.living.add(member);
     const runs = [
@@ -219,7 +245,7 @@ describe("an attempt that another member holds", () => {
     const [i, j, k, l] = runs.map(({ attemptId }) => attemptId) as [string, string, string, string];
     attached.heard(k, "n");
     attached.abort([i, j, k, "never heard of"]);
-    assert.deepEqual(holders.aborted, [`m: ${i}`, `n: ${j} ${k}`]);
+    assert.deepEqual(holders.aborted, [`m: ${i} ${k}`, `n: ${j} ${k}`], "whoever has said that it has it");
     assert.deepEqual(
       [i, j, k, l].map((id) => attached.heard(id, "m")),
       [false, false, false, true],

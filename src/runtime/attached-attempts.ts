@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
+import { EngineError } from "../base/error.ts";
 import type { Input } from "../kernel/input.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import type { InstanceActor } from "./instance-actor.ts";
@@ -14,8 +15,13 @@ export function holderOf(workerAddress: string): string {
   return slash === -1 ? workerAddress : workerAddress.slice(0, slash);
 }
 
-function isRemote(workerAddress: string): boolean {
+export function isRemote(workerAddress: string): boolean {
   return workerAddress.includes("/");
+}
+
+/** The instance that an attempt is of: its id is the first part of the attempt's, and may have colons in it. */
+export function instanceOf(attemptId: string): string {
+  return attemptId.split(":").slice(0, -3).join(":");
 }
 
 /** Other members that may run attempts of a shard's instances. Where there is one member alone, there are none. */
@@ -69,47 +75,56 @@ export class AttachedAttempts {
   /** The worker is the one that its start names. */
   add(run: InstanceTaskRun, worker: string): void {
     const heardAt = this.#clock.monotonic();
-    const holder = holderOf(worker);
-    this.#attempts.set(run.attemptId, { run, worker, holder, addedAt: heardAt, heardAt, hasHolder: false });
+    const holders = new Set([holderOf(worker)]);
+    this.#attempts.set(run.attemptId, { run, worker, holders, addedAt: heardAt, heardAt, hasHolder: false });
   }
 
   /** What can be said of it by now. One that is not elsewhere is attached no longer. */
   judge(attemptId: string): "elsewhere" | "stopped" | "lost" {
     const attached = this.#attempts.get(attemptId);
     assert(attached !== undefined, "an attempt that is judged is attached");
-    const { holder } = attached;
+    const { worker } = attached;
+    const holder = holderOf(worker);
     attached.hasHolder ||= this.#holders.isLiving(holder);
     if (this.#isElsewhere(attached)) return "elsewhere";
     this.#attempts.delete(attemptId);
+    // A member that leaves stops what it runs itself, and sends its workers to others.
+    if (isRemote(worker)) return "lost";
     const { clean, previousOwner } = this.#claim;
     // The last owner was not there any more when the shard came here, so it stopped what it ran before it left.
     const wasStopped = clean && holder === previousOwner && !attached.hasHolder;
     return wasStopped || this.#holders.hasLeft(holder) ? "stopped" : "lost";
   }
 
-  #isElsewhere({ run, worker, holder, addedAt, heardAt }: Attached): boolean {
+  #isElsewhere({ run, worker, addedAt, heardAt }: Attached): boolean {
     const holders = this.#holders;
     if (this.#clock.monotonic() - heardAt >= holders.lostMs) return false;
     // A remote worker outlives the member it was connected to, and will turn up at another.
     if (isRemote(worker)) return true;
-    return !holders.hasSeen(addedAt) || holders.isLiving(holder) || holders.isReporting(run.attemptId);
+    return !holders.hasSeen(addedAt) || holders.isLiving(holderOf(worker)) || holders.isReporting(run.attemptId);
   }
 
   has(attemptId: string): boolean {
     return this.#attempts.has(attemptId);
   }
 
-  /** Its holder says that it has it. False: it is not wanted. */
+  /** Its holder says that it has it. False: it is not wanted. `CALL_UNANSWERED`: that cannot be said yet. */
   heard(attemptId: string, holder: string): boolean {
     const attached = this.#attempts.get(attemptId);
-    if (attached === undefined) return false;
-    // Only a remote worker takes an attempt along. A word of somebody who was given up may come late, by letter box.
-    const isNewHolder = isRemote(attached.worker) && this.#holders.isLiving(holder);
-    if (attached.holder !== holder && !isNewHolder) return false;
-    attached.holder = holder;
+    if (attached === undefined || !this.#mayHold(attached, holder)) return false;
+    attached.holders.add(holder);
     attached.hasHolder = true;
     attached.heardAt = this.#clock.monotonic();
     return true;
+  }
+
+  /** Only a remote worker takes an attempt along, to a member that lives. */
+  #mayHold({ worker, holders }: Attached, holder: string): boolean {
+    if (holders.has(holder)) return true;
+    if (!isRemote(worker)) return false;
+    if (this.#holders.isLiving(holder)) return true;
+    // It has just joined; or it was given up, and its word comes late, by letter box.
+    throw new EngineError("CALL_UNANSWERED", `member ${holder} holds an attempt and is not among the living here`);
   }
 
   /** It is with this member's dispatcher again. Undefined if it is not attached. */
@@ -120,11 +135,12 @@ export class AttachedAttempts {
   }
 
   /**
-   * Its end is known. False if it is not attached, or another holds it: whoever had it before, and was given up, does not
-   * speak for whoever runs it now.
+   * Its end is known. False if it is not attached, or cannot be with that holder. `CALL_UNANSWERED`: that cannot be said
+   * yet.
    */
   delete(attemptId: string, holder: string): boolean {
-    return this.#attempts.get(attemptId)?.holder === holder && this.#attempts.delete(attemptId);
+    const attached = this.#attempts.get(attemptId);
+    return attached !== undefined && this.#mayHold(attached, holder) && this.#attempts.delete(attemptId);
   }
 
   abort(attemptIds: readonly string[]): void {
@@ -133,9 +149,7 @@ export class AttachedAttempts {
       const attached = this.#attempts.get(id);
       if (attached === undefined) continue;
       this.#attempts.delete(id);
-      const ids = byHolder.get(attached.holder) ?? [];
-      byHolder.set(attached.holder, ids);
-      ids.push(id);
+      for (const holder of attached.holders) byHolder.set(holder, [...(byHolder.get(holder) ?? []), id]);
     }
     for (const [holder, ids] of byHolder) this.#holders.abort(holder, ids);
   }
@@ -170,7 +184,11 @@ export class AttachedAttempts {
 interface Attached {
   readonly run: InstanceTaskRun;
   readonly worker: string;
-  holder: string;
+  /**
+   * Whoever said that it has it, the member that granted it among them. A worker has taken it from one to the next, and
+   * their words may come in any order: it is the same run they speak of, so each of them may tell how it ended.
+   */
+  readonly holders: Set<string>;
   readonly addedAt: number;
   heardAt: number;
   /** A member was there that could have it. */

@@ -73,7 +73,7 @@ export class CallDesk {
       case "Report":
         return await shard.reported(call);
       case "Hold":
-        return shard.held(call.holder, call.attemptIds);
+        return await shard.held(call);
       case "ReportSlots":
         return await this.#parts.cluster?.reportSlots(shard, call.report);
       case "ResizeDomain":

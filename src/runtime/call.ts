@@ -1,4 +1,5 @@
 import type { SlotReport } from "../cluster/slot-report.ts";
+import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { Input } from "../kernel/input.ts";
 import type { DomainRow, OutboxRow } from "../stores/store.ts";
 import type { StartRequest } from "./shard.ts";
@@ -13,8 +14,7 @@ export type Call =
   | { readonly type: "AwaitEnd"; readonly id: string; readonly question: unknown }
   | { readonly type: "Purge"; readonly instances: readonly { key: number; id: string }[] }
   | ReportCall
-  /** These attempts run on; the answer names those that are not wanted. */
-  | { readonly type: "Hold"; readonly holder: string; readonly attemptIds: readonly string[] }
+  | HoldCall
   | { readonly type: "ReportSlots"; readonly report: SlotReport }
   | { readonly type: "ResizeDomain"; readonly domain: DomainRow };
 
@@ -22,6 +22,15 @@ export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reus
   readonly type: "Start";
   readonly workflow: string;
   readonly version: string;
+}
+
+/** These attempts run on; the answer names those that are not wanted. */
+export interface HoldCall {
+  readonly type: "Hold";
+  readonly holder: string;
+  readonly attemptIds: readonly string[];
+  /** By attempt id, of those on remote workers. */
+  readonly connections: Readonly<Record<string, WorkerConnection>>;
 }
 
 /** An attempt that another member holds has ended. */

@@ -16,8 +16,6 @@ export function foreignRun(
   const owner: TaskOwner = {
     started: () => undefined,
     ended: (_run, outcome, execution, acknowledge) => {
-      // Its worker may be with another member. If it is not, the owner will miss it.
-      if (outcome.kind === "lost") return;
       const input: Input = { type: "NodeCompleted", task, attempt, generation, outcome, ...execution };
       report(identity, input, () => acknowledge?.());
     },

@@ -36,6 +36,10 @@ class FakeDispatcher {
     return this.running.has(attemptId);
   }
 
+  connectionOf(): undefined {
+    return undefined;
+  }
+
   waitingFor(attemptId: string): string | undefined {
     return this.waiting.has(attemptId) ? "a slot" : undefined;
   }
@@ -287,6 +291,35 @@ describe("the end of an attempt that was held for another", () => {
     report().fail(new EngineError("INSTANCE_UNKNOWN", "no such instance"));
     await clock.settle();
     assert.deepEqual([rig.holdings.isReporting("a"), heard, warnings.length], [false, 1, 0]);
+  });
+
+  test("is said again to an owner that cannot tell yet whether it wants it, as long as this member lives", async () => {
+    report().fail(new EngineError("CALL_UNANSWERED", "who is that"));
+    await clock.settle();
+    assert.deepEqual([rig.holdings.isReporting("a"), heard], [true, 0]);
+    await clock.advance(defaultTimings.beatMs);
+    assert.equal(rig.asked.length, 2);
+    rig.asked[1]?.fail(new EngineError("STORE_UNAVAILABLE", "away"));
+    await clock.settle();
+    rig.holdings.clear();
+    await clock.advance(workerLostMs);
+    assert.deepEqual([rig.asked.length, heard], [2, 0]);
+  });
+
+  test("is not reported if only its worker is lost here: another member may have that by now", () => {
+    const lost: Input = { ...input, outcome: { kind: "lost" } };
+    rig.holdings.report(run, { ...lost, worker: "me/gpu" }, () => void heard++);
+    assert.deepEqual([rig.asked.length, heard], [0, 0]);
+    rig.holdings.report(run, { ...lost, worker: "me" }, () => void heard++);
+    assert.equal(rig.asked.length, 1, "what this member ran itself is lost for certain");
+  });
+
+  test("that nobody could be told of is not done with when this member stops", async () => {
+    const { fail } = report();
+    rig.holdings.stop();
+    fail(new EngineError("ENGINE_STATE", "the engine was stopped"));
+    await clock.settle();
+    assert.deepEqual([heard, clock.timerCount], [0, 0]);
   });
 
   test("that its owner refuses is done with too, and is in the log", async () => {

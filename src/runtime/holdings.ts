@@ -1,17 +1,18 @@
 import type { Clock, Timer } from "../base/clock.ts";
-import { hasCode, messageOf } from "../base/error.ts";
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { type ClusterTimings, ownPatience } from "../cluster/timings.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { Input } from "../kernel/input.ts";
-import type { HeldRun, Holders } from "./attached-attempts.ts";
-import type { Call, Hint } from "./call.ts";
+import { type HeldRun, type Holders, isRemote } from "./attached-attempts.ts";
+import type { Call, Hint, HoldCall, ReportCall } from "./call.ts";
 
 export interface HoldingsParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly timings: ClusterTimings;
-  readonly dispatcher: Pick<Dispatcher, "abort" | "isInTouch" | "isRunning" | "waitingFor">;
+  readonly dispatcher: Pick<Dispatcher, "abort" | "connectionOf" | "isInTouch" | "isRunning" | "waitingFor">;
   readonly member: () => string;
   readonly isLiving: (member: string) => boolean;
   readonly hasLeft: (member: string) => boolean;
@@ -82,13 +83,24 @@ export class Holdings implements Holders {
     return held === undefined ? 0 : this.#parts.clock.monotonic() - held.vouchedAt;
   }
 
-  /** Since when the attempt's owner wants it; undefined if it does not. Throws what the call throws. */
-  async ask(shard: number, attemptId: string): Promise<number | undefined> {
-    const { clock, timings, member, call } = this.#parts;
-    const askedAt = clock.monotonic();
-    const hold: Call = { type: "Hold", holder: member(), attemptIds: [attemptId] };
-    const unwanted = (await call(shard, hold, { timeoutMs: timings.workerBeatMs })) as readonly string[];
+  /**
+   * Since when the owner wants an attempt that a worker has brought; undefined if it does not. Throws what the call throws.
+   */
+  async ask(shard: number, attemptId: string, connection: WorkerConnection): Promise<number | undefined> {
+    const askedAt = this.#parts.clock.monotonic();
+    const unwanted = await this.#say(shard, [attemptId], { [attemptId]: connection });
     return unwanted.includes(attemptId) ? undefined : askedAt;
+  }
+
+  /** Gives back which of them are not wanted. */
+  async #say(
+    shard: number,
+    attemptIds: readonly string[],
+    connections: HoldCall["connections"],
+  ): Promise<readonly string[]> {
+    const { timings, member, call } = this.#parts;
+    const hold: HoldCall = { type: "Hold", holder: member(), attemptIds, connections };
+    return (await call(shard, hold, { timeoutMs: timings.workerBeatMs })) as readonly string[];
   }
 
   /** The shard is here again, and with it the attempt. */
@@ -99,6 +111,8 @@ export class Holdings implements Holders {
   readonly isReporting = (attemptId: string): boolean => this.#held.get(attemptId)?.isReporting === true;
 
   report(run: HeldRun, input: Input, onHeard: () => void): void {
+    // A worker that is lost here may be with another member, which has it. If it is not, the owner will miss it.
+    if (isLostWorker(input)) return;
     const shard = this.#parts.shardOf(run.instanceId);
     this.#held.set(run.attemptId, { shard, vouchedAt: this.#parts.clock.monotonic(), isReporting: true });
     const holder = this.#parts.member();
@@ -106,17 +120,32 @@ export class Holdings implements Holders {
     void this.#reportUntilHeard(shard, call, onHeard);
   }
 
-  async #reportUntilHeard(shard: number, call: Extract<Call, { type: "Report" }>, onHeard: () => void): Promise<void> {
+  async #reportUntilHeard(shard: number, call: ReportCall, onHeard: () => void): Promise<void> {
     const life = this.#life;
-    try {
-      await this.#parts.call(shard, call, { timeoutMs: Infinity });
-    } catch (error) {
-      const { attemptId } = call;
-      if (!hasCode(error, "INSTANCE_UNKNOWN") && life === this.#life)
-        this.#parts.logger.warn({ attemptId, error: messageOf(error) }, "the end of an attempt found no owner");
+    while (!(await this.#isHeard(shard, call))) {
+      if (life === this.#life) await this.#pause();
+      if (life !== this.#life) return;
     }
     onHeard();
     if (life === this.#life) this.#held.delete(call.attemptId);
+  }
+
+  /** False if it is to be said again: whoever owns the shard has not heard it, or does not know this member yet. */
+  async #isHeard(shard: number, call: ReportCall): Promise<boolean> {
+    try {
+      await this.#parts.call(shard, call, { timeoutMs: Infinity });
+      return true;
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN")) return true;
+      const { attemptId } = call;
+      this.#parts.logger.warn({ attemptId, error: messageOf(error) }, "the end of an attempt found no owner");
+      return !(error instanceof EngineError && (error.retryable || error.code === "ENGINE_STATE"));
+    }
+  }
+
+  async #pause(): Promise<void> {
+    const { clock, timings } = this.#parts;
+    await new Promise<void>((resolve) => void clock.after(timings.beatMs, resolve));
   }
 
   /** Nobody wants these. An attempt that is this member's own again is not among them, however late the word comes. */
@@ -167,12 +196,15 @@ export class Holdings implements Holders {
   }
 
   async #askOwner(shard: number, attemptIds: readonly string[]): Promise<void> {
-    const { clock, timings, member, call, logger } = this.#parts;
+    const { clock, dispatcher, logger } = this.#parts;
     const askedAt = clock.monotonic();
     const life = this.#life;
+    const connections = attemptIds.flatMap((id) => {
+      const connection = dispatcher.connectionOf(id);
+      return connection === undefined ? [] : [[id, connection] as const];
+    });
     try {
-      const hold: Call = { type: "Hold", holder: member(), attemptIds };
-      const unwanted = (await call(shard, hold, { timeoutMs: timings.workerBeatMs })) as readonly string[];
+      const unwanted = await this.#say(shard, attemptIds, Object.fromEntries(connections));
       if (life !== this.#life) return;
       for (const id of attemptIds) {
         const held = this.#held.get(id);
@@ -191,6 +223,10 @@ interface Held {
   vouchedAt: number;
   /** It has ended here, and its owner has yet to know. */
   readonly isReporting: boolean;
+}
+
+function isLostWorker(input: Input): boolean {
+  return input.type === "NodeCompleted" && input.outcome.kind === "lost" && isRemote(input.worker ?? "");
 }
 
 function isSpokenFor(dispatcher: HoldingsParts["dispatcher"], attemptId: string): boolean {

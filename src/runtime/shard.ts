@@ -4,6 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
+import type { WorkerConnection } from "../dispatch/worker.ts";
 import { attemptId, type ParentAddress } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
@@ -11,8 +12,8 @@ import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Input, StartWorkflow } from "../kernel/input.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import type { InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
-import { AttachedAttempts, type Holders } from "./attached-attempts.ts";
-import type { ReportCall } from "./call.ts";
+import { AttachedAttempts, type Holders, instanceOf } from "./attached-attempts.ts";
+import type { HoldCall, ReportCall } from "./call.ts";
 import { endFor } from "./children.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import type { Expressions } from "./expression.ts";
@@ -250,12 +251,14 @@ export class Shard implements ActorHost, MailShard {
     for (const { actor } of this.entries) actor?.takeBackStopped((attempt) => this.attached.has(attempt));
   }
 
-  /** Nobody hears of them any more: whoever owns the shard now runs them again. */
+  /** Whoever owns the shard now looks for what runs on remote workers, and runs the rest again. */
   #stopAttempts(): void {
     const { dispatcher } = this.#parts;
     dispatcher.drop((run) => this.#isMine(run));
     const running = dispatcher.listRunning().filter(({ run }) => this.#isMine(run));
-    dispatcher.abort(running.map(({ run }) => run.attemptId));
+    const attemptIds = running.map(({ run }) => run.attemptId);
+    dispatcher.disown(attemptIds);
+    dispatcher.abort(attemptIds);
   }
 
   #isMine({ owner }: TaskRun): boolean {
@@ -466,18 +469,33 @@ export class Shard implements ActorHost, MailShard {
 
   /** Another member tells how an attempt of an instance here has ended. Durable when it resolves, or not wanted. */
   async reported({ holder, attemptId, id, input }: ReportCall): Promise<void> {
-    if (!this.attached.delete(attemptId, holder)) return void this.droppedReports++;
-    await this.tell(id, () => input);
+    if (this.attached.delete(attemptId, holder)) return await this.tell(id, () => input);
+    this.droppedReports++;
+    await this.#durable(id);
   }
 
   /** Another member tells which attempts of instances here it holds; gives back those that are not wanted. */
-  held(holder: string, attemptIds: readonly string[]): string[] {
-    return attemptIds.filter((id) => {
-      if (this.attached.heard(id, holder)) return false;
-      // A worker that was connected here has taken it along.
-      this.#parts.dispatcher.letGo([id]);
-      return !this.attached.heard(id, holder);
-    });
+  async held({ holder, attemptIds, connections }: HoldCall): Promise<string[]> {
+    const unwanted = attemptIds.filter((id) => !this.#isHeld(id, holder, connections[id]));
+    await Promise.all(unwanted.map((id) => this.#durable(instanceOf(id))));
+    return unwanted;
+  }
+
+  #isHeld(attemptId: string, holder: string, there: WorkerConnection | undefined): boolean {
+    if (this.attached.heard(attemptId, holder)) return true;
+    const { dispatcher } = this.#parts;
+    const here = dispatcher.connectionOf(attemptId);
+    // A worker that was connected here has taken it along; or had taken it along before it came here.
+    const hasGone = here !== undefined && here.worker === there?.worker && here.since < there.since;
+    if (!hasGone) return false;
+    dispatcher.letGo([attemptId]);
+    return this.attached.heard(attemptId, holder);
+  }
+
+  /** A worker that hears that nobody wants a result forgets it: whatever made it unwanted must not be lost after that. */
+  async #durable(id: string): Promise<void> {
+    const actor = this.#residents.get(id)?.actor;
+    if (actor !== undefined && (actor.hasNews || actor.isBusy)) await this.hasInstance(id);
   }
 
   runsElsewhere(run: InstanceTaskRun, worker: string): void {

@@ -117,10 +117,12 @@ export class GrantedRuns {
     // Ahead of its own grant: that must not start any more.
     if (grant > 0) this.#window.take(grant);
     const run = this.#running.get(attemptId);
-    if (run?.grant !== grant) return;
-    const error = new Error(reason.message);
-    error.name = reason.name;
-    this.#stop(run, error);
+    if (run?.grant === grant) {
+      const error = new Error(reason.message);
+      error.name = reason.name;
+      this.#stop(run, error);
+    }
+    this.#parts.send({ type: "Refused", attemptId, grant, why: "the task was told to stop" });
   }
 
   acknowledged({ attemptId, grant }: GrantKey): void {
@@ -233,7 +235,7 @@ export class GrantedRuns {
     this.#parts.send({ type: "Refused", attemptId: descriptor.attemptId, grant, why: "the worker is stopping" });
   }
 
-  /** Nothing more is said of it. */
+  /** Whoever wanted that knows of no result of it. */
   #stop(run: GrantedRun, reason: Error): void {
     this.#running.delete(run.descriptor.attemptId);
     run.abort.abort(reason);
@@ -257,12 +259,13 @@ export class GrantedRuns {
     // A clock that runs at a rate of its own may call a hair too early: then the next look must not be in no time at all.
     this.#timer = clock.after(Math.max(1, Math.min(...leftMs)), () => {
       this.#timer = undefined;
-      this.#stopUnvouched();
+      this.stopUnvouched();
       this.#watch();
     });
   }
 
-  #stopUnvouched(): void {
+  /** To be asked often, too: no timer follows the wall clock, which goes on while the machine sleeps. */
+  stopUnvouched(): void {
     const { clock, patienceMs } = this.#parts;
     for (const run of this.#running.values()) {
       if (elapsedMs(clock, run.vouchedAt) < patienceMs) continue;

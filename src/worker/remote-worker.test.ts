@@ -230,7 +230,7 @@ describe("a remote worker", () => {
     assert.equal(outcomes[2]?.kind === "failure" && outcomes[2].failure.type, "RangeError");
   });
 
-  test("stops what it is told to stop, says nothing more of it, and has its slot back at once", async () => {
+  test("stops what it is told to stop, says that it has and no more, and has its slot back at once", async () => {
     const rig = await welcomed({ slots: 1 });
     await rig.grant("a", 1);
     const reason = { name: "EngineError", message: "too long" };
@@ -240,6 +240,11 @@ describe("a remote worker", () => {
     rig.link.say({ type: "Abort", attemptId: "a", grant: 1, reason });
     assert.equal(signal.aborted, true);
     assert.deepEqual([(signal.reason as Error).name, (signal.reason as Error).message], ["EngineError", "too long"]);
+    const why = "the task was told to stop";
+    assert.deepEqual(rig.link.take("Refused"), [
+      { type: "Refused", attemptId: "a", grant: 9, why },
+      { type: "Refused", attemptId: "a", grant: 1, why },
+    ]);
     await rig.grant("b", 2);
     await rig.finish("a");
     assert.deepEqual(rig.link.take("Result"), []);
@@ -440,6 +445,16 @@ describe("a worker that nobody vouches for", () => {
     await rig.grant("a", 1);
     rig.clock.skip(workerLostMs);
     await rig.clock.advance(1);
+    assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);
+  });
+
+  test("notices it soon, though its timers stood still too", async () => {
+    const rig = await welcomed();
+    await rig.grant("a", 1);
+    const { clock } = rig;
+    const monotonic = clock.now.bind(clock);
+    clock.now = () => monotonic() + workerLostMs;
+    await clock.advance(workerBeatMs / 4);
     assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);
   });
 });

@@ -209,6 +209,7 @@ export class RemoteWorker {
 
   #tick(): void {
     const { clock } = this.#options;
+    this.#runs.stopUnvouched();
     if (this.#link !== undefined) {
       if (clock.monotonic() - this.#heardAt >= 2 * this.#beatMs) this.#reconnect("nothing was heard");
       else if (!this.#isWelcome) this.#announce();

@@ -24,6 +24,8 @@ export type FaultKind =
   | "partition"
   | "one-way"
   | "lossy-network"
+  /** Of a worker to its member. */
+  | "break-link"
   | "clock-jump";
 
 /** What a run is like: which faults there are, how many, and of what the machines are made. */
@@ -31,6 +33,8 @@ export interface Climate {
   /** What is worse here than elsewhere. */
   readonly name: string;
   readonly memberCount: number;
+  /** Machines that run jobs for the members. */
+  readonly workerCount: number;
   readonly storeKind: "memory" | "sqlite";
   readonly hasBus: boolean;
   readonly timings: ClusterTimings;
@@ -78,6 +82,9 @@ const betweenMembers: Readonly<Partial<Record<FaultKind, number>>> = {
   "one-way": 0.5,
   "lossy-network": 0.5,
 };
+
+/** Where there are workers: how often their connections break. */
+const linkBreaks: Readonly<Partial<Record<ClimateName, number>>> = { network: 8, everything: 3 };
 
 const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, number>>>>> = {
   mild: {},
@@ -134,7 +141,15 @@ const quickTimings: ClusterTimings = {
   rebalanceMs: 300,
 };
 
-export function drawClimate(chance: Chance, options: { memberCount: number | undefined; name?: ClimateName }): Climate {
+export interface ClimateOptions {
+  /** Undefined: one engine alone. */
+  readonly memberCount: number | undefined;
+  readonly workerCount: number;
+  readonly name?: ClimateName;
+}
+
+export function drawClimate(chance: Chance, options: ClimateOptions): Climate {
+  const { workerCount } = options;
   const name = options.name ?? chance.pick(names);
   const isCluster = options.memberCount !== undefined;
   const isStormy = chance.isLucky(0.3);
@@ -142,12 +157,13 @@ export function drawClimate(chance: Chance, options: { memberCount: number | und
   return {
     name: isStormy ? `${name}, stormy` : name,
     memberCount: options.memberCount ?? 1,
+    workerCount,
     storeKind: chance.isLucky(0.5) ? "memory" : "sqlite",
     hasBus: isCluster && chance.isLucky(0.8),
     timings: chance.isLucky(0.1) ? defaultTimings : quickTimings,
     spanMs: chance.within(10_000, isCluster ? 60_000 : 40_000),
     faultEveryMs: name === "mild" ? 12_000 : isStormy ? chance.within(300, 1000) : chance.within(1000, 6000),
-    faults: faultsOf(name, { isCluster, withSuspends: chance.isLucky(0.5) }),
+    faults: faultsOf(name, { isCluster, hasWorkers: workerCount > 0, withSuspends: chance.isLucky(0.5) }),
     store: isBadAt("store") ? roughStore(chance, isCluster) : { ...calmStore, delayMs: chance.within(0.2, 4) },
     network: isBadAt("network") ? roughNetwork(chance) : { ...calmNetwork, delayMs: chance.within(0.2, 3) },
     downMs: chance.pick([100, 800, 5000]),
@@ -163,10 +179,11 @@ export function drawClimate(chance: Chance, options: { memberCount: number | und
  */
 function faultsOf(
   name: ClimateName,
-  { isCluster, withSuspends }: { isCluster: boolean; withSuspends: boolean },
+  { isCluster, hasWorkers, withSuspends }: { isCluster: boolean; hasWorkers: boolean; withSuspends: boolean },
 ): Partial<Record<FaultKind, number>> {
   const between = isCluster && name !== "mild" ? betweenMembers : {};
   const faults: Partial<Record<FaultKind, number>> = { ...everywhere, ...between, ...worse[name] };
+  if (hasWorkers) faults["break-link"] = linkBreaks[name] ?? 1;
   if (!withSuspends) delete faults.suspend;
   if (isCluster) return faults;
   return Object.fromEntries(Object.entries(faults).filter(([kind]) => forOne.includes(kind as FaultKind)));

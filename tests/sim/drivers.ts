@@ -223,7 +223,7 @@ export class Driver {
 
   async add(id: string): Promise<void> {
     const about = { instanceId: id, marker: this.marker() };
-    const extra = new TaskBuilder("extra").withJobFunction("step", { ms: 5, value: 1 }).build();
+    const extra = new TaskBuilder("extra").withJobFunction("step", { ms: 5, value: 1 }).withTimeout(3600).build();
     await this.#client.call("add", about, (engine) => engine.addSubTask(id, extra, "wait"));
   }
 }

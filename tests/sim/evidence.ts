@@ -39,7 +39,10 @@ export interface Evidence {
 export interface Setting {
   readonly isCluster: boolean;
   readonly timings: ClusterTimings;
+  /** Of each member's own process. */
   readonly poolSize: number;
+  /** Of each worker. */
+  readonly workerSlots: number;
   readonly domains: Readonly<Record<string, number>>;
   readonly maxInterruptions: number;
   /** The faults end here. */
@@ -57,6 +60,8 @@ export interface LifeRecord {
   /** From 1. */
   readonly number: number;
   readonly machine: string;
+  /** A member runs an engine; a worker runs jobs for members, and has nothing but a connection to one of them. */
+  readonly role: "member" | "worker";
   /** Of its monotonic clock. */
   readonly rate: number;
   readonly born: Moment;
@@ -67,6 +72,16 @@ export interface LifeRecord {
   readonly freezes: { readonly from: Moment; to: Moment | undefined; readonly kind: "stopped" | "suspended" }[];
   /** Renewals of its lease that succeeded: when they were sent, and when it knew. */
   readonly renewals: { readonly member: string; readonly sentAt: number; readonly knownAt: number }[];
+  /** Of a worker: what members answered to its signs of life. */
+  readonly vouches: Vouch[];
+}
+
+/** A member's answer to a worker's sign of life: it counts from when that was sent, for whatever the worker runs. */
+export interface Vouch {
+  readonly sentAt: number;
+  readonly knownAt: number;
+  /** By attempt id, where it counts for less: by so many milliseconds of the worker's clock; Infinity if not at all. */
+  readonly withheld: ReadonlyMap<string, number>;
 }
 
 /** From now on the machine's wall clock is ahead of the true time by so much. */
@@ -126,6 +141,8 @@ export interface JobRun {
   /** It got the signal. */
   abort: Moment | undefined;
   end: (Moment & { readonly how: "done" | "failed" | "aborted" }) | undefined;
+  /** On a worker: a member has said that its result need not be kept. */
+  acknowledged: Moment | undefined;
 }
 
 /** A batch that the store took, at the moment it did; one that had landed before may stand here again. */
@@ -161,8 +178,17 @@ export interface Remains {
   readonly definitions: ReadonlyMap<string, DagSpec>;
   /** Letters and mail that nobody had read a good while after the work was done, and all members still there. */
   readonly leftovers: readonly (OutboxRow | MailRow)[];
+  /** Workers that had something to run or to report when there was nothing to be done any more. */
+  readonly busyWorkers: readonly BusyWorker[];
   /** Keys of no instance that history or task rows have. */
   readonly strayKeys: readonly number[];
+}
+
+export interface BusyWorker {
+  readonly machine: string;
+  readonly running: number;
+  /** Of which no member has said that they are durable. */
+  readonly results: number;
 }
 
 export interface InstanceRemains extends InstanceSummary {

@@ -1,26 +1,30 @@
 import type { Chance } from "./chance.ts";
 import type { Climate, FaultKind } from "./climate.ts";
-import { Life, type Member } from "./member.ts";
+import { Life, type Machine } from "./machine.ts";
+import { Member } from "./member.ts";
 import type { Network } from "./network.ts";
+import type { Operator } from "./operator.ts";
 import type { EventOwner, Scheduler } from "./scheduler.ts";
 import type { Witness } from "./witness.ts";
+import { WorkerMachine } from "./worker.ts";
 
 /** What faults are done to. */
 export interface FaultyWorld {
   readonly members: readonly Member[];
+  readonly workers: readonly WorkerMachine[];
+  readonly operator: Operator;
   readonly network: Network;
   readonly scheduler: Scheduler;
   readonly witness: Witness;
-  /** In good order; it comes back after a while. */
-  leave(member: Member, awayMs: number): Promise<void>;
-  /** Sees to it that a process runs there. */
-  begin(member: Member): Promise<void>;
 }
+
+/** What happens between a member and the store: workers have nothing to do with that. */
+const storeFaults: readonly FaultKind[] = ["crash-at-call", "cut-store", "slow-store", "failing-store"];
 
 /** Promises that may settle between an event and the crash in the middle of what it leads to. */
 const promisesToCrash = 40;
 
-/** Lets what the climate has in store befall the members, until it is calm. */
+/** Lets what the climate has in store befall the machines, until it is calm. */
 export class Faults {
   readonly #world: FaultyWorld;
   readonly #climate: Climate;
@@ -32,7 +36,7 @@ export class Faults {
     this.#world = world;
     this.#climate = climate;
     this.#chance = chance;
-    for (const member of world.members) this.#setUp(member);
+    for (const machine of this.#machines) this.#setUp(machine);
     world.network.weather = climate.network;
     world.scheduler.afterEvent = (owner) => this.#afterEvent(owner);
   }
@@ -44,55 +48,72 @@ export class Faults {
       await scheduler.sleep(this.#chance.waitMs(faultEveryMs));
       if (scheduler.now >= spanMs) return;
       const kind = this.#chance.weighted(this.#climate.faults);
-      if (kind !== undefined) this.#befall(kind, this.#chance.pick(this.#world.members));
+      if (kind !== undefined) this.#befall(kind, this.#chance.pick(this.#within(kind)));
     }
+  }
+
+  get #machines(): readonly Machine[] {
+    return [...this.#world.members, ...this.#world.workers];
+  }
+
+  /** Whom it may befall. */
+  #within(kind: FaultKind): readonly Machine[] {
+    if (kind === "break-link") return this.#world.workers;
+    return storeFaults.includes(kind) ? this.#world.members : this.#machines;
   }
 
   /** From now on nothing goes wrong any more, and everybody is there. */
   end(): void {
-    const { members, network, scheduler } = this.#world;
+    const { network, scheduler, operator } = this.#world;
     this.#isOver = true;
     scheduler.afterEvent = undefined;
     network.heal();
     network.weather = { ...this.#climate.network, loss: 0, doubling: 0, straying: 0 };
-    for (const member of members) {
-      member.link.weather = { ...this.#climate.store, slowness: 0, failing: 0, lying: 0, lagging: 0 };
-      member.link.isCut = false;
-      member.life?.thaw();
-      void this.#setRight(member);
-      if (member.life !== undefined) member.life.callsToLive = Infinity;
-      void this.#world.begin(member);
+    for (const machine of this.#machines) {
+      if (machine instanceof Member) this.#mendStore(machine);
+      machine.life?.thaw();
+      void this.#setRight(machine);
+      void operator.begin(machine);
     }
   }
 
-  #setUp(member: Member): void {
-    const { drift, wallSkewMs, store } = this.#climate;
-    member.time.rate = 1 + this.#chance.within(-drift, drift);
-    member.link.weather = store;
-    if (wallSkewMs > 0) this.#setClock(member, this.#chance.within(-wallSkewMs, wallSkewMs));
+  #mendStore({ link, life }: Member): void {
+    link.weather = { ...this.#climate.store, slowness: 0, failing: 0, lying: 0, lagging: 0 };
+    link.isCut = false;
+    if (life !== undefined) life.callsToLive = Infinity;
   }
 
-  #befall(kind: FaultKind, member: Member): void {
-    const { life } = member;
+  #setUp(machine: Machine): void {
+    const { drift, wallSkewMs, store } = this.#climate;
+    machine.time.rate = 1 + this.#chance.within(-drift, drift);
+    if (machine instanceof Member) machine.link.weather = store;
+    if (wallSkewMs > 0) this.#setClock(machine, this.#chance.within(-wallSkewMs, wallSkewMs));
+  }
+
+  #befall(kind: FaultKind, machine: Machine): void {
+    const { life } = machine;
     switch (kind) {
       case "crash":
         return life?.crash("out of the blue");
       case "crash-at-call":
-        if (life !== undefined) life.callsToLive = this.#chance.whole(1, 30);
+        if (machine instanceof Member && machine.life) machine.life.callsToLive = this.#chance.whole(1, 30);
         return;
+      case "break-link":
+        if (machine instanceof WorkerMachine) machine.life?.breakLink();
+        return this.#world.witness.fault(`the connection of ${machine.name} breaks`);
       case "crash-at-event":
         this.#eventsToCrash = this.#chance.whole(1, 200);
         return;
       case "leave":
-        return void this.#world.leave(member, this.#chance.waitMs(this.#climate.downMs));
+        return void this.#world.operator.leave(machine, this.#chance.waitMs(this.#climate.downMs));
       case "freeze":
       case "long-freeze":
       case "suspend":
-        return void this.#freeze(member, kind);
+        return void this.#freeze(machine, kind);
       case "clock-jump":
-        return this.#jump(member);
+        return this.#jump(machine);
       default:
-        return void this.#forAWhile(kind, member);
+        return void this.#forAWhile(kind, machine);
     }
   }
 
@@ -107,88 +128,95 @@ export class Faults {
     wait();
   }
 
-  async #freeze(member: Member, kind: "freeze" | "long-freeze" | "suspend"): Promise<void> {
-    const { life } = member;
+  async #freeze(machine: Machine, kind: "freeze" | "long-freeze" | "suspend"): Promise<void> {
+    const { life } = machine;
     if (life === undefined || life.isFrozen) return;
     life.freeze(kind === "suspend" ? "suspended" : "stopped");
-    const leaseMs = this.#leaseMs;
-    const ms = kind === "long-freeze" ? leaseMs * this.#chance.within(0.9, 2) : this.#chance.waitMs(leaseMs / 3);
+    const lostMs = this.#lostMs(machine);
+    const ms = kind === "long-freeze" ? lostMs * this.#chance.within(0.9, 2) : this.#chance.waitMs(lostMs / 3);
     await this.#world.scheduler.sleep(ms);
     // One that does not find out at once what it has missed has time to do wrong.
-    if (kind === "long-freeze" && !this.#isOver && this.#chance.isLucky(0.5)) void this.#forAWhile("cut-store", member);
+    if (kind === "long-freeze" && !this.#isOver && this.#chance.isLucky(0.5)) {
+      void this.#forAWhile(machine instanceof Member ? "cut-store" : "partition", machine);
+    }
     life.thaw();
   }
 
   /** One that was suspended must be able to see that by its wall clock: where there is that, clocks are not set back. */
-  #jump(member: Member): void {
+  #jump(machine: Machine): void {
     const { wallJumpMs, faults } = this.#climate;
-    const { wallOffsetMs } = member.time;
+    const { wallOffsetMs } = machine.time;
     const isSetBack = (faults.suspend ?? 0) === 0;
     // Now and then somebody sets it right.
     const offsetMs = isSetBack && this.#chance.isLucky(0.3) ? 0 : this.#chance.within(-wallJumpMs, wallJumpMs);
-    this.#setClock(member, isSetBack ? offsetMs : Math.max(offsetMs, wallOffsetMs));
+    this.#setClock(machine, isSetBack ? offsetMs : Math.max(offsetMs, wallOffsetMs));
   }
 
   /** When whoever was suspended has had time to find out. */
-  async #setRight(member: Member): Promise<void> {
-    await this.#world.scheduler.sleep(this.#leaseMs);
-    this.#setClock(member, 0);
+  async #setRight(machine: Machine): Promise<void> {
+    await this.#world.scheduler.sleep(this.#lostMs(machine));
+    this.#setClock(machine, 0);
   }
 
-  get #leaseMs(): number {
-    const { suspectMs, lostMs } = this.#climate.timings;
-    return suspectMs + lostMs;
+  /** Silent for this long, it is given up by others. */
+  #lostMs(machine: Machine): number {
+    const { suspectMs, lostMs, workerLostMs } = this.#climate.timings;
+    return machine instanceof WorkerMachine ? workerLostMs : suspectMs + lostMs;
   }
 
-  #setClock(member: Member, wallOffsetMs: number): void {
-    if (member.time.wallOffsetMs === wallOffsetMs) return;
-    member.time.wallOffsetMs = wallOffsetMs;
-    this.#world.witness.clockSet(member.name, wallOffsetMs);
+  #setClock(machine: Machine, wallOffsetMs: number): void {
+    if (machine.time.wallOffsetMs === wallOffsetMs) return;
+    machine.time.wallOffsetMs = wallOffsetMs;
+    this.#world.witness.clockSet(machine.name, wallOffsetMs);
   }
 
   /** Faults that begin and end. */
-  async #forAWhile(kind: FaultKind, member: Member): Promise<void> {
+  async #forAWhile(kind: FaultKind, machine: Machine): Promise<void> {
     const { scheduler, witness } = this.#world;
     const ms = this.#chance.waitMs(this.#chance.isLucky(0.3) ? 10_000 : 1500);
-    witness.fault(`${kind} at ${member.name} for ${ms.toFixed(0)} ms`);
-    const mend = this.#break(kind, member);
+    witness.fault(`${kind} at ${machine.name} for ${ms.toFixed(0)} ms`);
+    const mend =
+      machine instanceof Member && storeFaults.includes(kind)
+        ? this.#breakStore(kind, machine)
+        : this.#breakNetwork(kind, machine);
     await scheduler.sleep(ms);
     // What the end of all faults has mended already is mended.
     if (!this.#isOver) mend();
   }
 
   /** Gives back how to mend it. */
-  #break(kind: FaultKind, member: Member): () => void {
-    const { link, name } = member;
-    const { network } = this.#world;
-    switch (kind) {
-      case "cut-store":
-        link.isCut = true;
-        return () => void (link.isCut = false);
-      case "slow-store":
-        link.weather = { ...this.#climate.store, slowness: this.#chance.within(0.3, 1) };
-        return () => void (link.weather = this.#climate.store);
-      case "failing-store": {
-        const failing = this.#chance.within(0, 0.6);
-        link.weather = { ...this.#climate.store, failing, lying: this.#chance.within(0, 0.9 - failing) };
-        return () => void (link.weather = this.#climate.store);
-      }
-      case "lossy-network":
-        network.weather = { ...this.#climate.network, loss: this.#chance.within(0.2, 1), doubling: 0.2, straying: 0.3 };
-        return () => void (network.weather = this.#climate.network);
-      default: {
-        this.#partition(name, kind === "one-way" ? this.#chance.pick(["in", "out"]) : "both");
-        return () => network.heal();
-      }
+  #breakStore(kind: FaultKind, { link }: Member): () => void {
+    const { store } = this.#climate;
+    if (kind === "cut-store") {
+      link.isCut = true;
+      return () => void (link.isCut = false);
     }
+    if (kind === "slow-store") link.weather = { ...store, slowness: this.#chance.within(0.3, 1) };
+    else {
+      const failing = this.#chance.within(0, 0.6);
+      link.weather = { ...store, failing, lying: this.#chance.within(0, 0.9 - failing) };
+    }
+    return () => void (link.weather = store);
   }
 
-  /** The member, with some of the others by chance, is on one side. */
+  /** Gives back how to mend it. */
+  #breakNetwork(kind: FaultKind, { name }: Machine): () => void {
+    const { network } = this.#world;
+    if (kind === "lossy-network") {
+      network.weather = { ...this.#climate.network, loss: this.#chance.within(0.2, 1), doubling: 0.2, straying: 0.3 };
+      return () => void (network.weather = this.#climate.network);
+    }
+    this.#partition(name, kind === "one-way" ? this.#chance.pick(["in", "out"]) : "both");
+    return () => network.heal();
+  }
+
+  /** The machine, with some of the others by chance, is on one side. */
   #partition(name: string, way: "in" | "out" | "both"): void {
-    const { members, network } = this.#world;
-    const here = new Set(members.filter((other) => other.name === name || this.#chance.isLucky(0.3)));
+    const { network } = this.#world;
+    const machines = this.#machines;
+    const here = new Set(machines.filter((other) => other.name === name || this.#chance.isLucky(0.3)));
     for (const one of here) {
-      for (const other of members) {
+      for (const other of machines) {
         if (here.has(other)) continue;
         if (way !== "in") network.cut(one.name, other.name);
         if (way !== "out") network.cut(other.name, one.name);

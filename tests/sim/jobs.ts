@@ -39,6 +39,8 @@ export interface JobHost {
   readonly machine: string;
   readonly isDead: boolean;
   readonly clock: Clock;
+  /** A job that has time takes so much longer here. */
+  lingerMs(): number;
 }
 
 /**
@@ -97,7 +99,7 @@ async function run<Params extends Step>(
   const record = witness.run(host, name, params as Readonly<Record<string, unknown>> & Params, ctx);
   ctx.signal.addEventListener("abort", () => void (host.isDead || witness.runAborted(record)), { once: true });
   try {
-    await sleep(host, params.ms, ctx.signal);
+    await sleep(host, params.ms + (params.timeoutMs === undefined ? host.lingerMs() : 0), ctx.signal);
     const output = await body(params, ctx);
     if (host.isDead) return await silence;
     witness.runEnded(record, "done");

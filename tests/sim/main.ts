@@ -19,18 +19,21 @@ export interface Outcome {
 }
 
 /** What a seed leaves open, and whoever runs it may say. */
-export type SeedOptions = Omit<WorldOptions, "seed" | "memberCount"> & {
+export type SeedOptions = Omit<WorldOptions, "seed" | "memberCount" | "workerCount"> & {
   /** So many members of a cluster, or one engine alone. By default the seed says. */
   readonly members?: number | "alone" | undefined;
+  /** So many machines that run jobs for the members of a cluster. By default the seed says. */
+  readonly workers?: number | undefined;
 };
 
 /** Runs one seed from beginning to end, and checks what it left. */
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcome> {
-  const { members = drawMembers(seed), ...rest } = options;
+  const { members = drawMembers(seed), workers = drawWorkers(seed), ...rest } = options;
   const memberCount = members === "alone" ? undefined : members;
+  const workerCount = memberCount === undefined ? 0 : workers;
   const uninstall = options.mutation?.install?.();
   try {
-    const world = new World({ ...rest, seed, memberCount });
+    const world = new World({ ...rest, seed, memberCount, workerCount });
     const evidence = await world.run();
     const { climate, scheduler, log } = world;
     return {
@@ -39,7 +42,7 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
       violations: Object.entries(checkers).flatMap(([name, check]) =>
         check(evidence).map((what) => `${name}: ${what}`),
       ),
-      about: `${memberCount === undefined ? "alone" : `${memberCount} members`}, ${climate.name}, ${climate.storeKind}`,
+      about: `${population(memberCount, workerCount)}, ${climate.name}, ${climate.storeKind}`,
       events: scheduler.happened,
       virtualMs: scheduler.now,
       log: (lines) => log.lines(lines),
@@ -54,6 +57,16 @@ function drawMembers(seed: number): number | "alone" {
   return new Chance(seed).fork("members").pick(["alone", "alone", 1, 2, 3, 3, 3, 4, 5]);
 }
 
+/** A third of the clusters have them. */
+function drawWorkers(seed: number): number {
+  return new Chance(seed).fork("worker count").pick([0, 0, 0, 0, 0, 0, 1, 2, 3]);
+}
+
+function population(memberCount: number | undefined, workerCount: number): string {
+  if (memberCount === undefined) return "alone";
+  return workerCount === 0 ? `${memberCount} members` : `${memberCount} members, ${workerCount} workers`;
+}
+
 /** The first seed that shows the mutation, and what it showed; undefined if none of them does. */
 export async function firstToCatch(
   mutation: Mutation,
@@ -61,9 +74,10 @@ export async function firstToCatch(
   options: SeedOptions = {},
 ): Promise<Outcome | undefined> {
   for (const seed of seeds) {
-    const members = options.members ?? drawMembers(seed);
-    if (mutation.needsCluster && members === "alone") continue;
-    const { climate } = mutation;
+    const { members = drawMembers(seed), workers = drawWorkers(seed) } = options;
+    const { climate, needsCluster, needsWorkers } = mutation;
+    if ((needsCluster || needsWorkers) && members === "alone") continue;
+    if (needsWorkers && workers === 0) continue;
     const outcome = await runSeed(seed, { ...(climate !== undefined && { climate }), ...options, members, mutation });
     if (outcome.violations.length > 0) return outcome;
   }

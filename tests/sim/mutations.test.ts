@@ -13,6 +13,11 @@ for (const name of ["hasty-store", "fast-clock", "endless-domains"]) {
   });
 }
 
+test("the simulator finds the bug impatient-member", async () => {
+  const seeds = Array.from({ length: 30 }, (_, i) => i + 1);
+  assert.ok(await firstToCatch(findMutation("impatient-member"), seeds, { members: 3, workers: 2 }));
+});
+
 test("no two bugs have one name", () => {
   assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);
   assert.throws(() => findMutation("none"), /no mutation is called none; there are: hasty-store/);

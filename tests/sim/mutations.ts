@@ -1,16 +1,20 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { hasCode } from "../../src/base/error.ts";
 import type { Bus } from "../../src/cluster/bus.ts";
+import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import { Lease, type Moment } from "../../src/cluster/lease.ts";
 import type { Care } from "../../src/dispatch/attempt.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DomainPool } from "../../src/dispatch/domain-pool.ts";
 import { DomainPools } from "../../src/dispatch/domain-pools.ts";
+import { WorkerSession } from "../../src/dispatch/worker-session.ts";
 import { AttachedAttempts } from "../../src/runtime/attached-attempts.ts";
 import { Holdings } from "../../src/runtime/holdings.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
 import { Shard } from "../../src/runtime/shard.ts";
 import type { Batch, Store } from "../../src/stores/store.ts";
+import { GrantWindow } from "../../src/worker/grant-window.ts";
+import { GrantedRuns } from "../../src/worker/granted-runs.ts";
 import type { ClimateName } from "./climate.ts";
 
 /**
@@ -23,11 +27,16 @@ export interface Mutation {
   readonly about: string;
   /** It makes no difference to a process alone. */
   readonly needsCluster?: true;
+  /** It makes no difference where members run all jobs themselves. */
+  readonly needsWorkers?: true;
   /** Where it shows sooner than elsewhere. */
   readonly climate?: ClimateName;
   readonly store?: (store: Store) => Store;
   readonly bus?: (bus: Bus) => Bus;
   readonly clock?: (clock: Clock) => Clock;
+  /** As members have them, and as workers do. */
+  readonly memberTimings?: (timings: ClusterTimings) => ClusterTimings;
+  readonly workerTimings?: (timings: ClusterTimings) => ClusterTimings;
   /** Gives back how to take it out again. */
   readonly install?: () => () => void;
 }
@@ -131,6 +140,45 @@ export const mutations: readonly Mutation[] = [
     climate: "freezes",
     install: countLeaseLate,
   },
+  {
+    name: "repeated-grants",
+    about: "A worker takes a grant up as often as it comes.",
+    needsWorkers: true,
+    climate: "network",
+    install: () => redefined(GrantWindow.prototype, "take", { value: () => true }),
+  },
+  {
+    name: "patient-worker",
+    about: "A worker that nobody vouches for goes on for three times as long as it may.",
+    needsWorkers: true,
+    workerTimings: (timings) => ({ ...timings, workerLostMs: 3 * timings.workerLostMs }),
+  },
+  {
+    name: "impatient-member",
+    about: "A member takes a worker, and what it runs, for lost after a third of the time.",
+    needsWorkers: true,
+    memberTimings: (timings) => ({ ...timings, workerLostMs: timings.workerLostMs / 3 }),
+  },
+  {
+    name: "hasty-acknowledgement",
+    about: "A worker is told that its result is durable when it is not yet.",
+    needsWorkers: true,
+    climate: "crashes",
+    install: acknowledgeEarly,
+  },
+  {
+    name: "forgotten-results",
+    about: "A worker that connects to another member does not tell it of its results.",
+    needsWorkers: true,
+    install: () => redefined(GrantedRuns.prototype, "results", { get: () => [] }),
+  },
+  {
+    name: "hasty-slots",
+    about: "The slot of an attempt that a worker is told to stop is free before it has.",
+    needsWorkers: true,
+    climate: "network",
+    install: () => redefined(WorkerSession.prototype, "stopping", { value: () => undefined }),
+  },
 ];
 
 export function findMutation(name: string): Mutation {
@@ -230,6 +278,16 @@ function leakSlots(): () => void {
     return pool;
   };
   return redefined(DomainPools.prototype, "of", { value });
+}
+
+function acknowledgeEarly(): () => void {
+  type Ended = InstanceActor["ended"];
+  const end = Object.getOwnPropertyDescriptor(InstanceActor.prototype, "ended")?.value as Ended;
+  const value: Ended = function (this: InstanceActor, run, outcome, execution, acknowledge) {
+    acknowledge?.();
+    end.call(this, run, outcome, execution);
+  };
+  return redefined(InstanceActor.prototype, "ended", { value });
 }
 
 function countLeaseLate(): () => void {

@@ -14,15 +14,19 @@ export interface NetworkWeather {
 
 export const calmNetwork: NetworkWeather = { delayMs: 1, loss: 0, doubling: 0, straying: 0 };
 
-/** Who is connected where. */
-interface Connection {
+/** A process, where messages come from and go to. */
+export interface Place {
   readonly machine: string;
   readonly owner: EventOwner;
+}
+
+/** Who is connected where. */
+interface Connection extends Place {
   readonly listener: BusListener;
   isOpen: boolean;
 }
 
-/** The bus of a simulated cluster: it carries texts between machines, as badly as the weather says. */
+/** What is between the machines of a run: it carries texts, as badly as the weather says. The bus of the cluster is on it. */
 export class Network {
   weather: NetworkWeather = calmNetwork;
   readonly #scheduler: Scheduler;
@@ -51,10 +55,24 @@ export class Network {
     this.#cuts.clear();
   }
 
+  /** `to` is undefined if nobody is there; `name` is what the sender calls it. */
+  send(from: Place, to: Place | undefined, { name, text }: { name: string; text: string }, hear: () => void): void {
+    if (from.owner.isDead) return;
+    this.#log.note(`${from.machine} sends to ${name}: ${text.slice(0, 80)}`, text);
+    if (to === undefined || this.#chance.isLucky(this.weather.loss)) return;
+    this.#carry(from, to, hear);
+    if (this.#chance.isLucky(this.weather.doubling)) this.#carry(from, to, hear);
+  }
+
   #connect(address: string, connection: Connection): BusConnection {
     this.#connections.set(address, connection);
     return {
-      send: (to, text) => this.#send(connection, to, text),
+      send: (name, text) => {
+        const target = this.#connections.get(name);
+        this.send(connection, target, { name, text }, () => {
+          if (target?.isOpen) target.listener(text);
+        });
+      },
       close: () => {
         connection.isOpen = false;
         if (this.#connections.get(address) === connection) this.#connections.delete(address);
@@ -62,21 +80,12 @@ export class Network {
     };
   }
 
-  #send(from: Connection, to: string, text: string): void {
-    if (from.owner.isDead) return;
-    const target = this.#connections.get(to);
-    this.#log.note(`${from.machine} sends to ${to}: ${text.slice(0, 80)}`, text);
-    if (target === undefined || this.#chance.isLucky(this.weather.loss)) return;
-    this.#carry(from, target, text);
-    if (this.#chance.isLucky(this.weather.doubling)) this.#carry(from, target, text);
-  }
-
   /** What is cut off when it should arrive is lost, like what is for the dead; the frozen read it when they thaw. */
-  #carry(from: Connection, target: Connection, text: string): void {
+  #carry(from: Place, to: Place, hear: () => void): void {
     const { delayMs, straying } = this.weather;
     const strayMs = this.#chance.isLucky(straying) ? this.#chance.waitMs(100 * delayMs) : 0;
-    this.#scheduler.after(this.#chance.waitMs(delayMs) + strayMs, target.owner, () => {
-      if (target.isOpen && !this.#cuts.has(`${from.machine}>${target.machine}`)) target.listener(text);
+    this.#scheduler.after(this.#chance.waitMs(delayMs) + strayMs, to.owner, () => {
+      if (!this.#cuts.has(`${from.machine}>${to.machine}`)) hear();
     });
   }
 }

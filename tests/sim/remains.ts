@@ -7,7 +7,10 @@ import { type CommitRecord, definitionKey, type InstanceRemains, type Remains } 
 const rowsMax = 1_000_000;
 
 /** Reads what the store holds when all is over. */
-export async function readRemains(store: Store, commits: readonly CommitRecord[]): Promise<Omit<Remains, "leftovers">> {
+export async function readRemains(
+  store: Store,
+  commits: readonly CommitRecord[],
+): Promise<Omit<Remains, "leftovers" | "busyWorkers">> {
   const summaries = await store.listInstances({ limit: rowsMax });
   return {
     instances: await Promise.all(summaries.map((summary) => readInstance(store, summary))),

@@ -59,6 +59,11 @@ export class Scheduler {
     await new Promise<void>((resolve) => this.after(delayMs, undefined, resolve));
   }
 
+  /** False if it takes longer. */
+  async within(ms: number, work: Promise<unknown>): Promise<boolean> {
+    return await Promise.race([work.then(() => true), this.sleep(ms).then(() => false)]);
+  }
+
   /** What was held back from the owner happens now, late and in order. */
   release(owner: EventOwner): void {
     const held = this.#held.get(owner) ?? [];

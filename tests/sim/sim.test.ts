@@ -12,13 +12,17 @@ const knownSeeds = Array.from({ length: 40 }, (_, i) => i + 1);
 /** New ones are tried for this long. */
 const freshMs = 8000;
 
-for (const members of ["alone", 3] as const) {
-  test(`a seed is the same run each time, ${members === "alone" ? members : `with ${members} members`}`, async () => {
+for (const [population, options] of Object.entries({
+  alone: { members: "alone" },
+  "with 3 members": { members: 3, workers: 0 },
+  "with 3 members and 2 workers": { members: 3, workers: 2 },
+} as const)) {
+  test(`a seed is the same run each time, ${population}`, async () => {
     for (const seed of [7, 8]) {
-      const [first, second] = [await runSeed(seed, { members }), await runSeed(seed, { members })];
+      const [first, second] = [await runSeed(seed, options), await runSeed(seed, options)];
       assert.equal(first.hash, second.hash, `seed ${seed}`);
       assert.equal(first.events, second.events);
-      assert.notEqual(first.hash, (await runSeed(seed + 100, { members })).hash);
+      assert.notEqual(first.hash, (await runSeed(seed + 100, options)).hash);
     }
   });
 }

@@ -12,6 +12,7 @@ import type {
   LogLine,
   MembershipRecord,
   Moment,
+  Vouch,
 } from "./evidence.ts";
 
 /** Whose doing it is. */
@@ -53,10 +54,11 @@ export class Witness {
     this.#log.note(`fault: ${what}`);
   }
 
-  birth(machine: string, rate: number): LifeRecord {
+  birth(machine: string, role: LifeRecord["role"], rate: number): LifeRecord {
     const record: LifeRecord = {
       number: this.lives.length + 1,
       machine,
+      role,
       rate,
       born: this.moment(),
       up: undefined,
@@ -64,6 +66,7 @@ export class Witness {
       end: undefined,
       freezes: [],
       renewals: [],
+      vouches: [],
     };
     this.lives.push(record);
     this.#log.note(`${machine} begins life ${record.number}`);
@@ -103,6 +106,16 @@ export class Witness {
     this.lives[life.number - 1]?.renewals.push({ member, sentAt, knownAt: this.#now() });
   }
 
+  vouched(life: Doer, vouch: Omit<Vouch, "knownAt">): void {
+    this.lives[life.number - 1]?.vouches.push({ ...vouch, knownAt: this.#now() });
+  }
+
+  /** The worker keeps the result of its last go at the attempt no longer. */
+  acknowledged(life: Doer, attemptId: string): void {
+    const run = this.runs.findLast((each) => each.attemptId === attemptId && each.life === life.number);
+    if (run?.end !== undefined) run.acknowledged = this.moment();
+  }
+
   run(life: Doer, job: string, params: JobRun["params"], context: JobRunContext): JobRun {
     const { attemptId, taskName, workflowName } = context;
     const run: JobRun = {
@@ -116,6 +129,7 @@ export class Witness {
       start: this.moment(),
       abort: undefined,
       end: undefined,
+      acknowledged: undefined,
     };
     this.runs.push(run);
     this.#log.note(`${life.machine} runs ${attemptId}, ${taskName}`);

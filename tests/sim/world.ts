@@ -1,4 +1,5 @@
-import { EngineError, messageOf } from "../../src/base/error.ts";
+import assert from "node:assert/strict";
+import { messageOf } from "../../src/base/error.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
@@ -9,21 +10,26 @@ import { Client } from "./client.ts";
 import { type Climate, type ClimateName, drawClimate } from "./climate.ts";
 import { Driver, playResizes } from "./drivers.ts";
 import { EventLog } from "./event-log.ts";
-import type { Evidence, Setting } from "./evidence.ts";
+import type { BusyWorker, Evidence, Setting } from "./evidence.ts";
 import { Faults, type FaultyWorld } from "./faults.ts";
-import { Life, Member } from "./member.ts";
+import type { Life, Machine } from "./machine.ts";
+import { Member, MemberLife } from "./member.ts";
 import type { Mutation } from "./mutations.ts";
 import { Network } from "./network.ts";
+import { Operator } from "./operator.ts";
 import { readRemains } from "./remains.ts";
 import { type EventOwner, Scheduler } from "./scheduler.ts";
 import { type Kind, needsErrand } from "./shapes.ts";
 import { Witness } from "./witness.ts";
+import { WorkerLife, WorkerMachine } from "./worker.ts";
 import { drawWorkload, type Workload } from "./workload.ts";
 
 export interface WorldOptions {
   readonly seed: number;
   /** So many members in a cluster; undefined: one engine alone. */
   readonly memberCount?: number | undefined;
+  /** So many machines that run jobs for the members. */
+  readonly workerCount?: number;
   readonly climate?: ClimateName;
   readonly kinds?: readonly Kind[];
   readonly mutation?: Mutation | undefined;
@@ -31,11 +37,10 @@ export interface WorldOptions {
   readonly hasStacks?: boolean;
 }
 
-/** Once the faults are over, everything ends within this time, and every member stops within that one. */
-const calmMs = 600_000;
-const stopMs = 120_000;
+/** Once the faults are over, everything ends within this time. */
+const calmMs = 1_200_000;
 
-/** Letters and mail of the last moments are read within this time. */
+/** Letters and mail of the last moments are read within this time, and what workers have to say is heard. */
 const quietMs = 60_000;
 
 const domains: Readonly<Record<string, number>> = { red: 2, blue: 3 };
@@ -47,6 +52,8 @@ export class World implements FaultyWorld {
   readonly witness: Witness;
   readonly network: Network;
   readonly members: readonly Member[];
+  readonly workers: readonly WorkerMachine[];
+  readonly operator: Operator;
   readonly climate: Climate;
   readonly #options: WorldOptions;
   readonly #chance: Chance;
@@ -55,8 +62,10 @@ export class World implements FaultyWorld {
   readonly #setting: Setting;
   readonly #shardCount: number;
   readonly #idleMs: number;
+  readonly #lingerMs: number;
   readonly #client: Client;
   #leftovers: Leftover[] = [];
+  #busyWorkers: readonly BusyWorker[] = [];
   #isOver = false;
 
   constructor(options: WorldOptions) {
@@ -69,30 +78,57 @@ export class World implements FaultyWorld {
     });
     this.witness = new Witness(this.log, () => this.scheduler.now);
     this.network = new Network({ scheduler: this.scheduler, chance: chance.fork("network"), log: this.log });
-    const { memberCount, climate: name } = options;
-    this.climate = drawClimate(chance.fork("climate"), { memberCount, ...(name !== undefined && { name }) });
+    const { memberCount, workerCount = 0, climate: name } = options;
+    const climate = { memberCount, workerCount, ...(name !== undefined && { name }) };
+    this.climate = drawClimate(chance.fork("climate"), climate);
+    const { storeKind, spanMs, downMs } = this.climate;
     this.members = Array.from({ length: this.climate.memberCount }, (_, i) => new Member(`m${i + 1}`));
-    const { storeKind, spanMs, timings } = this.climate;
+    this.workers = Array.from({ length: workerCount }, (_, i) => new WorkerMachine(`w${i + 1}`));
+    const { scheduler, log, witness } = this;
+    this.operator = new Operator({
+      scheduler,
+      log,
+      witness,
+      chance,
+      downMs,
+      newLife: (machine) => this.#newLife(machine),
+      isOver: () => this.#isOver,
+    });
     this.#store = storeKind === "memory" ? new MemoryStore({ delay: atOnce }) : new SqliteStore({ file: ":memory:" });
     const kinds = options.kinds;
     this.#workload = drawWorkload(chance.fork("workload"), { domains, spanMs, ...(kinds !== undefined && { kinds }) });
     const drawn = chance.fork("setting");
     this.#shardCount = memberCount === undefined ? 1 : drawn.pick([1, 4, 16]);
     this.#idleMs = drawn.pick([3000, 1_800_000]);
-    this.#setting = {
-      isCluster: memberCount !== undefined,
-      timings,
-      poolSize: drawn.whole(7, 12),
-      domains,
-      maxInterruptions: 1_000_000,
-      calmAt: spanMs,
-    };
+    this.#lingerMs = chance.fork("linger").pick([0, 1000, 6000]);
+    this.#setting = this.#drawSetting(drawn);
     this.#client = new Client({
       scheduler: this.scheduler,
       witness: this.witness,
       chance: chance.fork("client"),
-      callees: () => this.members.flatMap(({ isUp, life }) => (isUp && life !== undefined ? [life] : [])),
+      callees: () => this.#livesUp(),
     });
+  }
+
+  /** Where there are workers, members run little themselves, so that the workers have something to do. */
+  #drawSetting(chance: Chance): Setting {
+    const { memberCount, workerCount = 0 } = this.#options;
+    const { timings, spanMs } = this.climate;
+    const poolSize = chance.whole(7, 12);
+    const ofWorkers = this.#chance.fork("workers");
+    return {
+      isCluster: memberCount !== undefined,
+      timings,
+      poolSize: workerCount > 0 ? ofWorkers.whole(4, 7) : poolSize,
+      workerSlots: ofWorkers.whole(1, 6),
+      domains,
+      maxInterruptions: 1_000_000,
+      calmAt: spanMs,
+    };
+  }
+
+  #livesUp(): MemberLife[] {
+    return this.members.flatMap(({ isUp, life }) => (isUp && life !== undefined ? [life] : []));
   }
 
   /** Without stacks: they reach histories, and name the folder that the code is in. */
@@ -121,7 +157,7 @@ export class World implements FaultyWorld {
       for (const error of this.scheduler.errors) this.witness.trouble(`an event failed: ${messageOf(error)}`);
       return await this.#evidence();
     } finally {
-      for (const { life } of this.members) life?.crash("the run is over");
+      for (const { life } of this.#machines) life?.crash("the run is over");
       await this.#store.close();
     }
   }
@@ -129,15 +165,29 @@ export class World implements FaultyWorld {
   async #live(): Promise<void> {
     const { scheduler, climate } = this;
     const faults = new Faults(this, climate, this.#chance.fork("faults"));
-    for (const [place, member] of this.members.entries()) void this.#beginLater(member, place === 0 ? 0 : 500);
+    for (const [place, machine] of this.#machines.entries()) {
+      void this.operator.beginLater(machine, place === 0 ? 0 : 500);
+    }
     const work = this.#play();
     await faults.run();
     faults.end();
     this.witness.fault("none from now on");
     const all = work.then(() => this.#untilQuiet());
-    if (!(await this.#within(calmMs, all))) this.witness.trouble("the work did not end after the faults had");
-    for (const member of this.members) await this.#stopForGood(member);
+    if (!(await scheduler.within(calmMs, all))) this.witness.trouble("the work did not end after the faults had");
+    for (const machine of this.#inOrderOfEnd()) await this.operator.stopForGood(machine);
     scheduler.after(0, undefined, () => void (this.#isOver = true));
+  }
+
+  get #machines(): readonly Machine[] {
+    return [...this.members, ...this.workers];
+  }
+
+  /** Workers may be the first to stop, or the last, or in between. */
+  #inOrderOfEnd(): readonly Machine[] {
+    const chance = this.#chance.fork("end");
+    const left: Machine[] = [...this.members];
+    for (const worker of this.workers) left.splice(chance.whole(0, left.length), 0, worker);
+    return left;
   }
 
   async #play(): Promise<void> {
@@ -153,8 +203,9 @@ export class World implements FaultyWorld {
   async #untilQuiet(): Promise<void> {
     do {
       await this.#endOrphans();
-      while (!this.members.every(({ isUp }) => isUp)) await this.scheduler.sleep(100);
+      while (!this.#machines.every(({ isUp }) => isUp)) await this.scheduler.sleep(100);
       await this.#untilRead();
+      await this.#untilReported();
     } while ((await this.#unfinished()).length > 0);
   }
 
@@ -204,75 +255,52 @@ export class World implements FaultyWorld {
     return [...living];
   }
 
-  async #stopForGood(member: Member): Promise<void> {
-    member.isWanted = false;
-    const { life } = member;
-    if (life === undefined) return;
-    if (!(await this.#within(stopMs, this.#stop(life)))) this.witness.trouble(`${member.name} did not stop in time`);
-    else if (life.record.end?.how !== "stopped") this.witness.trouble(`${member.name} did not stop in good order`);
-  }
-
-  /** False if it takes longer. */
-  async #within(ms: number, work: Promise<unknown>): Promise<boolean> {
-    return await Promise.race([work.then(() => true), this.scheduler.sleep(ms).then(() => false)]);
-  }
-
-  // Members
-
-  async #beginLater(member: Member, meanMs: number): Promise<void> {
-    await this.scheduler.sleep(this.#chance.waitMs(meanMs));
-    await this.begin(member);
-  }
-
-  /** One that cannot start, because the store is away, tries again. */
-  async begin(member: Member): Promise<void> {
-    while (member.isWanted && member.life === undefined && !this.#isOver) {
-      const life = (member.life = this.#newLife(member));
-      void life.died.then(() => this.#afterDeath(member, life));
-      try {
-        await Promise.race([life.engine.start(), life.died]);
-        if (!life.isDead) life.record.up = this.witness.moment();
-        return;
-      } catch (error) {
-        if (!(error instanceof EngineError && error.retryable))
-          this.witness.trouble(`${member.name} did not start: ${messageOf(error)}`);
-        life.finish("gave up", messageOf(error));
-      }
-      await this.scheduler.sleep(this.#chance.within(100, 1000));
+  /** Workers have nothing to run any more, and nothing to tell that was not heard. */
+  async #untilReported(): Promise<void> {
+    const busy = (): BusyWorker[] =>
+      this.workers.flatMap(({ name, life }) => {
+        const { runningCount: running = 0, resultCount: results = 0 } = life?.worker ?? {};
+        return running + results > 0 ? [{ machine: name, running, results }] : [];
+      });
+    for (const end = this.scheduler.now + quietMs; ; await this.scheduler.sleep(500)) {
+      this.#busyWorkers = busy();
+      if (this.#busyWorkers.length === 0 || this.scheduler.now > end) return;
     }
   }
 
-  async leave(member: Member, awayMs: number): Promise<void> {
-    const { life } = member;
-    if (life === undefined || !life.isUp || life.isFrozen) return;
-    member.isWanted = false;
-    await Promise.race([this.#stop(life), life.died]);
-    await this.scheduler.sleep(awayMs);
-    member.isWanted = true;
-    await this.begin(member);
+  // Processes
+
+  #newLife(machine: Machine): Life {
+    if (machine instanceof Member) return this.#newMemberLife(machine);
+    assert.ok(machine instanceof WorkerMachine);
+    return this.#newWorkerLife(machine);
   }
 
-  async #stop(life: Life): Promise<void> {
-    life.record.stopping = this.witness.moment();
-    this.log.note(`${life.machine} is told to stop`);
-    try {
-      await life.engine.stop();
-      life.finish("stopped", "in good order");
-    } catch (error) {
-      life.finish("gave up", messageOf(error));
-    }
+  #newWorkerLife(machine: WorkerMachine): WorkerLife {
+    const { scheduler, log, witness, network } = this;
+    const { timings, workerSlots: slots } = this.#setting;
+    const { mutation } = this.#options;
+    return new WorkerLife({
+      machine,
+      scheduler,
+      log,
+      witness,
+      network,
+      chance: this.#chance.fork(`life ${witness.lives.length}`),
+      timings,
+      slots,
+      lingerMs: this.#lingerMs,
+      mutation,
+      members: () => this.#livesUp(),
+    });
   }
 
-  async #afterDeath(member: Member, life: Life): Promise<void> {
-    if (life.record.end?.how === "crashed") await this.#beginLater(member, this.climate.downMs);
-  }
-
-  #newLife(member: Member): Life {
+  #newMemberLife(machine: Member): MemberLife {
     const { scheduler, log, witness, network } = this;
     const { mutation } = this.#options;
     const inner = this.#store instanceof MemoryStore ? this.#connection() : this.#store;
-    return new Life({
-      member,
+    return new MemberLife({
+      machine,
       scheduler,
       log,
       witness,
@@ -280,7 +308,7 @@ export class World implements FaultyWorld {
       isServer: this.#setting.isCluster,
       chance: this.#chance.fork(`life ${witness.lives.length}`),
       mutation,
-      options: (life) => this.#engineOptions(network, member, life),
+      options: (life) => this.#engineOptions(network, machine, life),
     });
   }
 
@@ -304,14 +332,23 @@ export class World implements FaultyWorld {
     if (!isCluster) return alone;
     const plain = network.busOf(member.name, life);
     const bus = this.#options.mutation?.bus?.(plain) ?? plain;
-    const named = { name: member.name, shards: this.#shardCount, timings };
+    const named = {
+      name: member.name,
+      shards: this.#shardCount,
+      timings: this.#options.mutation?.memberTimings?.(timings) ?? timings,
+      remoteWorkers: this.workers.length > 0,
+    };
     return { ...alone, cluster: this.climate.hasBus ? { ...named, bus } : named };
   }
 
   async #evidence(): Promise<Evidence> {
     const { witness } = this;
     const { calls, runs, lives, clockSettings, commits, claims, memberships, logLines, troubles } = witness;
-    const remains = { ...(await readRemains(this.#store, commits)), leftovers: this.#leftovers };
+    const remains = {
+      ...(await readRemains(this.#store, commits)),
+      leftovers: this.#leftovers,
+      busyWorkers: this.#busyWorkers,
+    };
     return {
       setting: this.#setting,
       scenarios: this.#workload.scenarios,

@@ -11,9 +11,14 @@ export interface AttemptTrace {
   readonly scheduled: Moment;
   /** The time before which the retry that it is must not start. */
   readonly dueAt: number | undefined;
-  end: (Moment & { readonly how: "succeeded" | "failed"; readonly worker: string | undefined }) | undefined;
+  end: AttemptEnd | undefined;
   /** When it was counted as lost. */
   readonly interrupted: Moment[];
+}
+
+export interface AttemptEnd extends Moment {
+  readonly how: "succeeded" | "failed" | "timed out";
+  readonly worker: string | undefined;
 }
 
 /** From the last start or reopening to the end that followed. */
@@ -87,7 +92,11 @@ class Tracer implements Trace {
           worker: undefined,
         });
       case "TaskFailed":
-        this.#close(event.task, event.attempt, { ...landed, how: "failed", worker: event.worker });
+        this.#close(event.task, event.attempt, {
+          ...landed,
+          how: event.timedOut ? "timed out" : "failed",
+          worker: event.worker,
+        });
         if (event.retryAt !== undefined) this.#retryAt.set(event.task, event.retryAt);
         return;
       case "TaskInterrupted":
@@ -139,7 +148,7 @@ class Tracer implements Trace {
     this.#retryAt.delete(task);
   }
 
-  #close(task: number, attempt: number, end: NonNullable<AttemptTrace["end"]>): void {
+  #close(task: number, attempt: number, end: AttemptEnd): void {
     const trace = this.#at(task, attempt);
     this.#open.delete(task);
     if (end.how === "succeeded") this.#succeeded.add(task);

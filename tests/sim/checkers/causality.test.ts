@@ -34,6 +34,23 @@ test("a job that starts while its instance is paused", () => {
   caught(checkCausality, scene, /a:1:0:1 ran while its instance was paused/);
 });
 
+test("a grant that comes to a worker when its time is out, and one that comes when it is long out", () => {
+  const scene = new Scene({ isCluster: true });
+  const life = scene.life();
+  const worker = scene.life("w1", "worker");
+  scene.turn(life, 1, created(scene, solo));
+  const failure = { type: "TASK_TIMEOUT", message: "too long", retryable: true };
+  scene.turn(life, 1, [{ type: "TaskFailed", task: 0, attempt: 1, failure, timedOut: true, retryAt: 1 }]);
+  scene.now += 1000;
+  scene.run(worker, "a:1:0:1");
+  caught(checkCausality, scene);
+  scene.run(life, "a:1:0:1");
+  scene.now += 60_000;
+  scene.run(worker, "a:1:0:1");
+  const late = /a:1:0:1 ran \d+ ms after it had timed out/;
+  caught(checkCausality, scene, late, late);
+});
+
 test("a success that never happened", () => {
   const { scene, run } = goodRun();
   run.end = undefined;

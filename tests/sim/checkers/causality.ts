@@ -6,6 +6,9 @@ import { chronicleOf, type InstanceChronicle } from "./chronicle.ts";
 /**
  * I3, I4: what jobs did, beside what the histories say. Nothing ran before its cause was durable, nothing ran again after
  * its end was, nothing ran while its instance was paused, and every recorded success really happened.
+ *
+ * A grant may be on its way to a worker when the time of its attempt is out. Then the job may start all the same, for as
+ * long as the member would wait for the worker; its result is not wanted.
  */
 export const checkCausality: Checker = (evidence) => {
   const chronicle = chronicleOf(evidence);
@@ -19,10 +22,16 @@ export const checkCausality: Checker = (evidence) => {
   for (const run of evidence.runs) {
     const instance = chronicle.at(run.name.instanceId, run.name.generation);
     if (instance === undefined) wrong.push(`${run.attemptId} ran, and no history knows its instance`);
-    else wrong.push(...checkRun(run, traceOf(instance)));
+    else if (!isLateGrant(evidence, run, traceOf(instance))) wrong.push(...checkRun(run, traceOf(instance)));
   }
   return [...wrong, ...checkTerminated(evidence)];
 };
+
+function isLateGrant({ lives, setting }: Evidence, { name, life, start }: JobRun, trace: Trace): boolean {
+  const end = trace.attempts.get(`${name.task}:${name.attempt}`)?.end;
+  if (lives[life - 1]?.role !== "worker" || end?.how !== "timed out") return false;
+  return isBefore(end, start) && start.at < end.at + setting.timings.workerLostMs;
+}
 
 function checkRun({ attemptId, name, start }: JobRun, trace: Trace): string[] {
   const attempt = trace.attempts.get(`${name.task}:${name.attempt}`);

@@ -1,8 +1,21 @@
 import { ownPatience } from "../../../src/cluster/timings.ts";
 import { epochMs } from "../clock.ts";
-import type { ClockSetting, Evidence, LifeRecord, Moment } from "../evidence.ts";
+import type { ClockSetting, Evidence, JobRun, LifeRecord, Moment } from "../evidence.ts";
 
-/** A stretch of true time in which a lease was over. */
+/**
+ * What a process lives on: for a while, by its own clocks, from when it was asked for. A member's are the renewals of its
+ * lease, and hold for all it runs. A worker's are the answers to its signs of life, and hold for one attempt or another.
+ */
+interface Permission {
+  readonly sentAt: number;
+  readonly knownAt: number;
+  readonly forMs: number;
+}
+
+/** Of any monotonic clock. */
+export const fastestRate = 1.05;
+
+/** A stretch of true time in which a process was not to run an attempt. */
 export interface Lapse {
   readonly from: number;
   readonly to: number;
@@ -14,11 +27,14 @@ export interface Lapse {
 export class Clocks {
   readonly #settings: ReadonlyMap<string, readonly ClockSetting[]>;
   readonly #leaseMs: number;
+  readonly #workerPatienceMs: number;
   readonly #lapses = new Map<LifeRecord, readonly Lapse[]>();
 
   constructor({ clockSettings, setting }: Evidence) {
     this.#settings = Map.groupBy(clockSettings, ({ machine }) => machine);
-    this.#leaseMs = ownPatience * (setting.timings.suspectMs + setting.timings.lostMs);
+    const { suspectMs, lostMs, workerLostMs } = setting.timings;
+    this.#leaseMs = ownPatience * (suspectMs + lostMs);
+    this.#workerPatienceMs = ownPatience * workerLostMs;
   }
 
   /** How far the wall clock was ahead. */
@@ -48,33 +64,60 @@ export class Clocks {
     return most - least;
   }
 
-  /** When the life's lease was over by its own clocks, first after that time; Infinity if it never was. */
-  lapseAfter(life: LifeRecord, after: number): number {
-    return Math.max(this.nextLapse(life, after)?.from ?? Infinity, after);
+  /** When its process was not to run it any more by its own clocks, first after its start; Infinity if it always was. */
+  lapseOf(life: LifeRecord, run: Started): number {
+    return Math.max(this.nextLapse(life, run)?.from ?? Infinity, run.start.at);
   }
 
-  /** The lapse that the time falls into, or the first after it. */
-  nextLapse(life: LifeRecord, after: number): Lapse | undefined {
-    return this.#lapsesOf(life).find(({ to }) => to > after);
+  /** The lapse that the start falls into, or the first after it. */
+  nextLapse(life: LifeRecord, run: Started): Lapse | undefined {
+    return this.#lapsesOf(life, run).find(({ to }) => to > run.start.at);
   }
 
-  #lapsesOf(life: LifeRecord): readonly Lapse[] {
+  /** Of a run on a worker: nobody had answered for it for its patience, by the fastest clock that any member may have. */
+  isGivenUp(life: LifeRecord, run: Started, at: number): boolean {
+    const last = this.#vouchesFor(life, run).findLast(({ knownAt }) => knownAt <= at);
+    return last === undefined || at >= last.sentAt + last.forMs / fastestRate;
+  }
+
+  #lapsesOf(life: LifeRecord, run: Started): readonly Lapse[] {
+    if (life.role === "worker") return this.#findLapses(life, this.#vouchesFor(life, run));
     let lapses = this.#lapses.get(life);
-    if (lapses === undefined) this.#lapses.set(life, (lapses = this.#findLapses(life)));
+    if (lapses === undefined) {
+      const renewals = life.renewals.map(({ sentAt, knownAt }) => ({ sentAt, knownAt, forMs: this.#leaseMs }));
+      this.#lapses.set(life, (lapses = this.#findLapses(life, renewals)));
+    }
     return lapses;
   }
 
-  #findLapses(life: LifeRecord): Lapse[] {
-    return life.renewals.flatMap(({ sentAt }, place) => {
-      const timed = this.#monotonicLapse(life, sentAt);
-      const to = life.renewals[place + 1]?.knownAt ?? Infinity;
-      const lapses = this.#wallLapses(life.machine, sentAt, Math.min(timed, to));
+  /**
+   * An attempt begins with what the worker had last, whatever that was about; after that it has what is said about it. What
+   * ends sooner than what it has changes nothing.
+   */
+  #vouchesFor({ vouches, rate }: LifeRecord, { attemptId, start }: Started): Permission[] {
+    const permissions: Permission[] = [];
+    let since = -Infinity;
+    for (const { sentAt, knownAt, withheld } of vouches) {
+      const lessMs = knownAt <= start.at ? 0 : (withheld.get(attemptId) ?? 0);
+      const countsFrom = sentAt - lessMs / rate;
+      if (countsFrom <= since) continue;
+      since = countsFrom;
+      permissions.push({ sentAt, knownAt, forMs: this.#workerPatienceMs - lessMs });
+    }
+    return permissions;
+  }
+
+  #findLapses(life: LifeRecord, permissions: readonly Permission[]): Lapse[] {
+    return permissions.flatMap((permission, place) => {
+      const timed = this.#monotonicLapse(life, permission);
+      const to = permissions[place + 1]?.knownAt ?? Infinity;
+      const lapses = this.#wallLapses(life.machine, permission, Math.min(timed, to));
       return timed < to ? [...lapses, { from: timed, to, isTimed: true }] : lapses;
     });
   }
 
-  #monotonicLapse({ rate, freezes }: LifeRecord, sentAt: number): number {
-    let lapsesAt = sentAt + this.#leaseMs / rate;
+  #monotonicLapse({ rate, freezes }: LifeRecord, { sentAt, forMs }: Permission): number {
+    let lapsesAt = sentAt + forMs / rate;
     for (const { kind, from, to } of freezes) {
       if (kind !== "suspended" || (to?.at ?? Infinity) < sentAt || from.at > lapsesAt) continue;
       lapsesAt += (to?.at ?? Infinity) - Math.max(from.at, sentAt);
@@ -83,16 +126,19 @@ export class Clocks {
   }
 
   /** A wall clock that was set ahead may be set back before anybody has looked at it. */
-  #wallLapses(machine: string, sentAt: number, to: number): Lapse[] {
+  #wallLapses(machine: string, { sentAt, forMs }: Permission, to: number): Lapse[] {
     const offset = this.offsetAt(machine, sentAt);
     const changes = (this.#settings.get(machine) ?? []).filter(({ at }) => at > sentAt).map(({ at }) => at);
     return [sentAt, ...changes].flatMap((at, place) => {
-      const from = Math.max(at, sentAt + this.#leaseMs + offset - this.offsetAt(machine, at));
+      const from = Math.max(at, sentAt + forMs + offset - this.offsetAt(machine, at));
       const until = Math.min(changes[place] ?? Infinity, to);
       return from < until ? [{ from, to: until, isTimed: false }] : [];
     });
   }
 }
+
+/** A run, as far as this has to do with it. */
+type Started = Pick<JobRun, "attemptId" | "start">;
 
 const clocks = new WeakMap<Evidence, Clocks>();
 
@@ -102,21 +148,16 @@ export function clocksOf(evidence: Evidence): Clocks {
   return known;
 }
 
-/** When a run was over, at the latest: its end, the signal, its process's end, or the lapse of its member's lease. */
-export function overAt(
-  run: {
-    readonly life: number;
-    readonly start: Moment;
-    readonly end?: Moment | undefined;
-    readonly abort?: Moment | undefined;
-  },
-  evidence: Evidence,
-): Moment {
+/**
+ * When a run was over, at the latest: its end, the signal, its process's end, or the moment from which its process was not
+ * to run it any more.
+ */
+export function overAt(run: JobRun, evidence: Evidence): Moment {
   const life = evidence.lives[run.life - 1];
   const moments = [run.end, run.abort, life?.end].filter((moment) => moment !== undefined);
   if (evidence.setting.isCluster && life !== undefined)
-    moments.push({ at: clocksOf(evidence).lapseAfter(life, run.start.at), order: -1 });
-  return moments.reduce((first, moment) => (isEarlier(moment, first) ? moment : first), {
+    moments.push({ at: clocksOf(evidence).lapseOf(life, run), order: -1 });
+  return moments.reduce<Moment>((first, moment) => (isEarlier(moment, first) ? moment : first), {
     at: Infinity,
     order: Infinity,
   });

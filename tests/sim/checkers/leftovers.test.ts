@@ -15,3 +15,9 @@ test("a letter and mail that nobody reads, and rows of nobody", () => {
     /rows of instance 99, which is not there/,
   );
 });
+
+test("a worker that has something to tell when there is nothing to be done any more", () => {
+  const { scene } = goodRun();
+  scene.busyWorkers.push({ machine: "w1", running: 0, results: 2 });
+  caught(checkLeftovers, scene, /worker w1 still has 0 attempts to run and 2 results to tell/);
+});

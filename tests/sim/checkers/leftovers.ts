@@ -7,6 +7,10 @@ export const checkLeftovers: Checker = ({ remains }) => [
       ? `mail in the box ${left.box} was not fetched: ${left.body.slice(0, 250)}`
       : `letter ${left.number} from shard ${left.source} to ${left.target} was not read`,
   ),
+  ...remains.busyWorkers.map(
+    ({ machine, running, results }) =>
+      `worker ${machine} still has ${running} attempts to run and ${results} results to tell`,
+  ),
   ...remains.strayKeys.map((key) => `rows of instance ${key}, which is not there`),
   ...twice(remains.instances.map(({ key }) => key)).map((key) => `instance ${key} is there twice`),
 ];

@@ -51,6 +51,41 @@ test("more than the pool of a process", () => {
   caught(checkLimits, scene, /b:1:0:1 was started as number 2 of 1 in its process/);
 });
 
+test("more than the slots of a worker, and more in a domain than it has room for, wherever they run", () => {
+  const scene = twoInstances({ isCluster: true, workerSlots: 1 });
+  const worker = scene.life("w1", "worker");
+  scene.vouch(worker);
+  scene.run(worker, "a:1:0:1", { domain: "red" });
+  scene.run(worker, "b:1:0:1", { domain: "red" });
+  caught(checkLimits, scene, /b:1:0:1 was started as number 2 of 1 in domain red/, /number 2 of 1 in its process/);
+});
+
+test("a worker that has not heard that its attempt is over has a slot of the domain, and none of its instance", () => {
+  const scene = twoInstances({ isCluster: true });
+  const worker = scene.life("w1", "worker");
+  scene.vouch(worker);
+  scene.run(worker, "a:1:0:1", { domain: "red" });
+  const failure = { type: "TASK_TIMEOUT", message: "too long", retryable: true };
+  const [member] = scene.lists.lives;
+  scene.turn(member!, 1, [{ type: "TaskFailed", task: 0, attempt: 1, failure, timedOut: true, retryAt: 1 }]);
+  scene.turn(member!, 1, [
+    { type: "RetriesDue", tasks: [0] },
+    { type: "TasksScheduled", tasks: [0] },
+  ]);
+  scene.run(scene.life("m2"), "a:1:0:2", { domain: "red" });
+  caught(checkLimits, scene, /a:1:0:2 was started as number 2 of 1 in domain red/);
+});
+
+test("a worker that nobody answered for its patience has stopped, as far as others are concerned", () => {
+  const scene = twoInstances({ isCluster: true });
+  const worker = scene.life("w1", "worker");
+  scene.vouch(worker);
+  scene.run(worker, "a:1:0:1", { domain: "red" });
+  scene.now += 54_001;
+  scene.run(scene.life("m2"), "b:1:0:1", { domain: "red" });
+  caught(checkLimits, scene);
+});
+
 test("more instances of a workflow than may run at once", () => {
   const scene = new Scene();
   const life = scene.life();

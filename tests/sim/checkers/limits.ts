@@ -7,8 +7,12 @@ import { chronicleOf, eventsOf } from "./chronicle.ts";
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
 
 /**
- * I7: whenever a job starts, it is within the size of its domain, over all members, within the pool of its process, and
- * within the concurrency of its instance. What runs when a limit is lowered may go on.
+ * I7: whenever a job starts, it is within the size of its domain, over all members and their workers; within the pool of
+ * its process, which is a worker's slots if it runs there; and within the concurrency of its instance. What runs when a
+ * limit is lowered may go on.
+ *
+ * A worker is told by message that an attempt is to stop. Until it has been, the attempt has its slot in the domain; but
+ * its instance goes on when the end is durable.
  */
 export const checkLimits: Checker = (evidence) => {
   const wrong: string[] = [];
@@ -41,12 +45,25 @@ function checkStart(evidence: Evidence, run: JobRun, running: readonly JobRun[])
   check(
     "in its process",
     count(({ life }) => life === run.life),
-    evidence.setting.poolSize,
+    evidence.lives[run.life - 1]?.role === "worker" ? evidence.setting.workerSlots : evidence.setting.poolSize,
   );
   const { instanceId } = run.name;
-  const ofInstance = count(({ name }) => name.instanceId === instanceId);
+  const ofInstance = count(
+    (other) => other.name.instanceId === instanceId && !isOnlyToStop(evidence, other, run.start),
+  );
   check("of its instance", ofInstance, concurrencyOf(evidence, run));
   return wrong;
+}
+
+/** On a worker, which does not know yet that its attempt has ended. */
+function isOnlyToStop(evidence: Evidence, { name, life }: JobRun, at: Moment): boolean {
+  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
+  if (instance === undefined || evidence.lives[life - 1]?.role !== "worker") return false;
+  const trace = traceOf(instance);
+  const end =
+    trace.attempts.get(`${name.task}:${name.attempt}`)?.end ??
+    trace.stretches.find(({ generation }) => generation === name.generation)?.to;
+  return end !== undefined && isBefore(end, at);
 }
 
 /**
@@ -79,10 +96,12 @@ function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number 
   const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
   const record = evidence.lives[life - 1];
   if (instance === undefined || record === undefined) return start.at;
-  const offset = clocksOf(evidence).offsetAt(record.machine, start.at);
   const noted = eventsOf(instance).flatMap(({ event }) => {
-    const isOfRun = "startedAt" in event && event.task === name.task && event.attempt === name.attempt;
-    const at = isOfRun && event.startedAt !== undefined ? event.startedAt - epochMs - offset : Infinity;
+    if (!("startedAt" in event) || event.task !== name.task || event.attempt !== name.attempt) return [];
+    // The clock is that of the member that granted it; members have the machine's name before their own.
+    const machine = record.role === "worker" ? event.worker?.split(":")[0] : record.machine;
+    const offset = clocksOf(evidence).offsetAt(machine ?? "", start.at);
+    const at = event.startedAt === undefined ? Infinity : event.startedAt - epochMs - offset;
     return at <= start.at && at >= record.born.at ? [at] : [];
   });
   return Math.max(...noted, traceOf(instance).attempts.get(`${name.task}:${name.attempt}`)?.scheduled.at ?? 0);

@@ -46,6 +46,7 @@ export class Scene {
   };
   readonly instances = new Map<number, InstanceRemains>();
   readonly leftovers: Evidence["remains"]["leftovers"][number][] = [];
+  readonly busyWorkers: Evidence["remains"]["busyWorkers"][number][] = [];
   readonly strayKeys: number[] = [];
   readonly #setting: Setting;
   readonly #definitions = new Map<string, ReturnType<Workflow["toJSON"]>>();
@@ -58,6 +59,7 @@ export class Scene {
       isCluster: false,
       timings: defaultTimings,
       poolSize: 4,
+      workerSlots: 2,
       domains: { red: 1 },
       maxInterruptions: 3,
       calmAt: 0,
@@ -67,8 +69,9 @@ export class Scene {
 
   /** For a checker: what happened so far. */
   get evidence(): Evidence {
-    const { instances, leftovers, strayKeys } = this;
-    const remains = { instances: [...instances.values()], definitions: this.#definitions, leftovers, strayKeys };
+    const { instances, leftovers, busyWorkers, strayKeys } = this;
+    const definitions = this.#definitions;
+    const remains = { instances: [...instances.values()], definitions, leftovers, busyWorkers, strayKeys };
     return { ...this.lists, setting: this.#setting, remains };
   }
 
@@ -76,10 +79,11 @@ export class Scene {
     return { at: this.now, order: this.#order++ };
   }
 
-  life(machine = "m1"): LifeRecord {
+  life(machine = "m1", role: LifeRecord["role"] = "member"): LifeRecord {
     const life: LifeRecord = {
       number: this.lists.lives.length + 1,
       machine,
+      role,
       rate: 1,
       born: this.moment(),
       up: this.moment(),
@@ -87,9 +91,16 @@ export class Scene {
       end: undefined,
       freezes: [],
       renewals: [],
+      vouches: [],
     };
     this.lists.lives.push(life);
     return life;
+  }
+
+  /** A worker's sign of life is answered at once; `withheld` is what the answer does not count for, or for less. */
+  vouch(worker: LifeRecord, withheld: Readonly<Record<string, number>> = {}): void {
+    const { now } = this;
+    worker.vouches.push({ sentAt: now, knownAt: now, withheld: new Map(Object.entries(withheld)) });
   }
 
   claim(life: LifeRecord, parts: { owner?: string; epoch?: number; clean?: boolean } = {}): void {
@@ -152,6 +163,7 @@ export class Scene {
       start,
       abort: undefined,
       end: undefined,
+      acknowledged: undefined,
     };
     this.lists.runs.push(run);
     return run;

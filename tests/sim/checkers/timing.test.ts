@@ -42,6 +42,33 @@ test("an attempt that is timed out early", () => {
   caught(checkTiming, scene, /a:1:0:1 was timed out early/);
 });
 
+test("an attempt on a worker that is timed out early, counted from its grant", () => {
+  const { scene, life, run } = failing({ timeoutMs: 1000 });
+  const message = 'task "t" ran longer than its timeout of 1 s';
+  const timedOut = { type: "TaskFailed", task: 0, attempt: 1, timedOut: true } as const;
+  const execution = { worker: "m1:ab/w", startedAt: epochMs + run.start.at - 900 };
+  run.end = undefined;
+  scene.turn(life, 1, [{ ...timedOut, ...execution, failure: { ...failure, message } }]);
+  caught(checkTiming, scene);
+  const early = failing({ timeoutMs: 1000 });
+  early.run.end = undefined;
+  const late = { ...execution, startedAt: epochMs + run.start.at - 800 };
+  early.scene.turn(early.life, 1, [{ ...timedOut, ...late, failure: { ...failure, message } }]);
+  caught(checkTiming, early.scene, /a:1:0:1 was timed out early/);
+});
+
+test("a worker that hears late of a timeout: the wait for the retry does not count from there", () => {
+  const scene = new Scene({ isCluster: true });
+  const life = scene.life();
+  const worker = scene.life("w1", "worker");
+  scene.turn(life, 1, created(scene, solo));
+  const run = scene.run(worker, "a:1:0:1", { retryMs: 500 });
+  scene.now += 800;
+  scene.ended(run, "aborted");
+  scene.run(life, "a:1:0:2");
+  caught(checkTiming, scene);
+});
+
 test("an instance that is timed out early", () => {
   const scene = new Scene();
   const life = scene.life();

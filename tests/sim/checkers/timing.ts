@@ -1,8 +1,8 @@
 import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
 import { traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
-import { type Clocks, clocksOf } from "./clocks.ts";
+import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { type Clocks, clocksOf, fastestRate } from "./clocks.ts";
 
 /** Clocks tell whole milliseconds, at both ends of a stretch. */
 const roundingMs = 2;
@@ -18,7 +18,7 @@ export const checkTiming: Checker = (evidence) => {
     wrong.push(...checkTurnTimes(evidence, instance, clocks), ...checkDeadlines(instance));
   }
   for (const [, runs] of Map.groupBy(evidence.runs, ({ name }) => `${name.instanceId}:${name.generation}:${name.task}`))
-    wrong.push(...checkRetries(runs, clocks));
+    wrong.push(...checkRetries(runs, evidence, clocks));
   return [...wrong, ...checkFailures(evidence)];
 };
 
@@ -36,13 +36,14 @@ function checkTurnTimes(evidence: Evidence, instance: InstanceChronicle, clocks:
 }
 
 /** Of the attempts at one task, in one generation. */
-function checkRetries(runs: readonly JobRun[], clocks: Clocks): string[] {
+function checkRetries(runs: readonly JobRun[], { lives }: Evidence, clocks: Clocks): string[] {
   const wrong: string[] = [];
   const attempts = [...Map.groupBy(runs, ({ name }) => name.attempt).entries()].sort(([a], [b]) => a - b);
   for (const [place, [, again]] of attempts.entries()) {
     const failed = attempts[place - 1]?.[1].findLast(({ end }) => end !== undefined);
     const [first] = again;
     const { retryMs, retryFactor } = failed?.params ?? {};
+    if (isTimedOutOnWorker(attempts[place - 1]?.[1].at(-1), lives)) continue;
     if (failed?.end === undefined || first === undefined || typeof retryMs !== "number") continue;
     const waitMs = retryMs * Number(retryFactor ?? 1) ** (place - 1);
     const waitedMs = first.start.at - failed.end.at;
@@ -52,20 +53,27 @@ function checkRetries(runs: readonly JobRun[], clocks: Clocks): string[] {
   return wrong;
 }
 
+/** A worker hears late that its time is out. The wait counts from when it was. */
+function isTimedOutOnWorker(last: JobRun | undefined, lives: Evidence["lives"]): boolean {
+  if (last === undefined || lives[last.life - 1]?.role !== "worker") return false;
+  return last.end === undefined || last.end.how === "aborted";
+}
+
 /** What the histories say of failures: retries are planned as late as they should be, timeouts come after their time. */
 function checkFailures(evidence: Evidence): string[] {
   const wrong: string[] = [];
   const runs = Map.groupBy(evidence.runs, ({ attemptId }) => attemptId);
   for (const instance of chronicleOf(evidence).instances.values()) {
     const retries = new Map<string, number>();
-    for (const { event, landed, turnAt } of eventsOf(instance)) {
+    for (const failed of eventsOf(instance)) {
+      const { event, landed, turnAt } = failed;
       if (event.type !== "TaskFailed") continue;
       const generation = traceOf(instance).attempts.get(`${event.task}:${event.attempt}`)?.generation;
       const task = `${instance.id}:${generation}:${event.task}`;
       const attemptId = `${task}:${event.attempt}`;
       const started = (runs.get(attemptId) ?? []).filter(({ start }) => isBefore(start, landed));
-      if (event.timedOut && !started.some((run) => hasRunOut(evidence, run, landed.at)))
-        wrong.push(`${attemptId} was timed out early`);
+      const hasRunOut = started.some((run) => isRunOut(evidence, run, landed.at)) || isGrantRunOut(evidence, failed);
+      if (event.timedOut && !hasRunOut) wrong.push(`${attemptId} was timed out early`);
       const { retryMs, retryFactor } = started[0]?.params ?? {};
       if (event.retryAt === undefined || typeof retryMs !== "number") continue;
       const used = retries.get(task) ?? 0;
@@ -78,9 +86,21 @@ function checkFailures(evidence: Evidence): string[] {
 }
 
 /** It has run for its time, by the clock of its machine. */
-function hasRunOut(evidence: Evidence, { life, start, params }: JobRun, at: number): boolean {
+function isRunOut(evidence: Evidence, { life, start, params }: JobRun, at: number): boolean {
   const rate = evidence.lives[life - 1]?.rate ?? 1;
   return (at - start.at) * rate >= Number(params["timeoutMs"]) - roundingMs;
+}
+
+/**
+ * On a worker the time counts from the grant, which may be late or lost on its way, and not from the job's own start. All
+ * that is known of it is the time that the history has, by the clock of the member that granted it; another member, to
+ * which the worker has taken the attempt, looks at its own.
+ */
+function isGrantRunOut(evidence: Evidence, { event, landed, turnAt }: DurableEvent): boolean {
+  if (event.type !== "TaskFailed" || event.startedAt === undefined || !event.worker?.includes("/")) return false;
+  const timeoutMs = Number(/timeout of ([\d.]+) s/.exec(event.failure.message)?.[1]) * 1000;
+  const waitedMs = turnAt - event.startedAt + clocksOf(evidence).spread(0, landed.at);
+  return waitedMs * fastestRate >= timeoutMs - roundingMs;
 }
 
 function checkDeadlines(instance: InstanceChronicle): string[] {

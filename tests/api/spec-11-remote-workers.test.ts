@@ -1,0 +1,178 @@
+/** Spec §10 and §11.4: workers in processes of their own, and what becomes of their attempts when members come and go. */
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import { defaultTimings, ownPatience } from "../../src/cluster/timings.ts";
+import { type HandCall, HandJob } from "../runtime/hand-job.ts";
+import { ClusterRig, lookMs, type RigMember } from "./cluster-rig.ts";
+import { says, task, taskOf, workflow } from "./rig.ts";
+import { RigWorker } from "./worker-rig.ts";
+
+const { workerBeatMs, workerLostMs } = defaultTimings;
+const one = workflow("one", task("t", "work").withTimeout(3600));
+
+interface Stage {
+  readonly rig: ClusterRig;
+  readonly clock: ClusterRig["clock"];
+  /** The worker is connected to `a`, and goes to `b` when it is gone. */
+  readonly a: RigMember;
+  readonly b: RigMember;
+  readonly worker: RigWorker;
+  /** The same job on the worker, and on the members. */
+  readonly remote: HandJob;
+  readonly embedded: HandJob;
+}
+
+async function stage(t: TestContext): Promise<Stage> {
+  const [remote, embedded] = [new HandJob(), new HandJob()];
+  const [rig, a, b] = await ClusterRig.start(t, 2, {
+    jobs: [embedded.job],
+    poolSize: 1,
+    poolSizeMax: 1,
+    cluster: { remoteWorkers: true },
+  });
+  const worker = await RigWorker.start(t, rig, { members: [a, b], jobs: [remote.job] });
+  return { rig, clock: rig.clock, a, b, worker, remote, embedded };
+}
+
+/** An instance that lives on `a` has a task that runs on the worker. */
+async function running(t: TestContext): Promise<Stage & { id: string; call: HandCall }> {
+  const parts = await stage(t);
+  const { rig, clock, a, remote } = parts;
+  const id = await rig.idOn(a);
+  await clock.until(a.engine.submitWorkflow(one, { instanceId: id }));
+  const call = await clock.until(remote.call("t", { instanceId: id }));
+  return { ...parts, id, call };
+}
+
+describe("10.1 a remote worker", () => {
+  test("10.1 runs jobs of the member it is connected to, as the embedded worker does", async (t) => {
+    const { rig, clock, a, b, remote, embedded } = await stage(t);
+    const ids = [await rig.idOn(a, "x"), await rig.idOn(a, "y")];
+    for (const id of ids) await clock.until(b.engine.submitWorkflow(one, { instanceId: id }));
+    const [first = "", second = ""] = ids;
+    (await clock.until(remote.call("t", { instanceId: first }))).finish("remote");
+    (await clock.until(embedded.call("t", { instanceId: second }))).finish("embedded");
+    assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(first)), { t: "remote" });
+    assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(second)), { t: "embedded" });
+    const { worker } = taskOf(await clock.until(a.engine.getWorkflowInstanceStatus(first)), "t");
+    assert.equal(worker?.startsWith(`${a.id}/`), true, "history names the member and the worker");
+  });
+
+  test("10.1 is refused by an engine that is not made for it", async (t) => {
+    const [, a] = await ClusterRig.start(t, 1);
+    const link = { send: () => undefined, close: () => undefined };
+    assert.throws(() => a.engine.acceptWorker(link), says("OPTION_INVALID", "cluster.remoteWorkers"));
+  });
+
+  test("10.2 whose connection breaks comes back, and what it runs goes on", async (t) => {
+    const { clock, a, id, call, worker, remote, embedded } = await running(t);
+    worker.loseLink();
+    await worker.untilConnected();
+    await clock.advance(workerLostMs * 2);
+    assert.equal(call.ctx.signal.aborted, false);
+    call.finish("still there");
+    assert.deepEqual(await clock.until(a.engine.awaitWorkflowInstance(id)), { t: "still there" });
+    assert.deepEqual([remote.calls.length, embedded.calls.length], [1, 0]);
+  });
+
+  test("10.2 that stops in good order gives its attempts back, and they run elsewhere free of charge", async (t) => {
+    const { rig, clock, b, id, call, worker, embedded } = await running(t);
+    await clock.until(worker.worker.stop());
+    assert.equal(call.ctx.signal.aborted, true);
+    (await clock.until(embedded.call("t", { instanceId: id }))).finish("again");
+    assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(id)), { t: "again" });
+    assert.equal((await rig.historyOf(id)).includes("TaskInterrupted"), false);
+  });
+
+  test("10.2 that dies is lost after 60 s: its attempt is interrupted and runs elsewhere", async (t) => {
+    const { rig, clock, b, id, worker, remote, embedded } = await running(t);
+    worker.kill();
+    await clock.advance(workerLostMs - workerBeatMs);
+    assert.deepEqual([remote.calls.length, embedded.calls.length], [1, 0], "until then it may come back");
+    const again = await clock.until(embedded.call("t", { instanceId: id }), { maxMs: 2 * workerBeatMs });
+    again.finish("again");
+    assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(id)), { t: "again" });
+    assert.equal((await rig.historyOf(id)).filter((type) => type === "TaskInterrupted").length, 1);
+  });
+
+  test("10.2 that is cut off stops its attempt before anybody runs it elsewhere", async (t) => {
+    const { clock, a, b, id, call, worker, embedded } = await running(t);
+    let abortedAt = Infinity;
+    call.ctx.signal.addEventListener("abort", () => (abortedAt = clock.now()));
+    const since = clock.now();
+    worker.isolate();
+    const again = await clock.until(embedded.call("t", { instanceId: id }), { maxMs: 2 * workerLostMs });
+    assert.ok(abortedAt <= since + ownPatience * workerLostMs + workerBeatMs && abortedAt < clock.now());
+    again.finish("again");
+    assert.deepEqual(await clock.until((a.isRunning ? a : b).engine.awaitWorkflowInstance(id)), { t: "again" });
+  });
+});
+
+/** Ways for the worker's member to go. */
+const departures: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> = {
+  "stops in good order": async ({ rig, a }) => await rig.stop(a),
+  "is killed": async ({ a, worker }) => {
+    a.kill();
+    worker.loseLink();
+  },
+  "is killed and nobody tells the worker": async ({ a }) => a.kill(),
+};
+
+for (const [how, depart] of Object.entries(departures)) {
+  describe(`11.4 a worker whose member ${how}`, () => {
+    test("11.4 goes to another with what it runs: it is not run twice, and its result arrives", async (t) => {
+      const parts = await running(t);
+      const { rig, clock, b, id, call, worker, remote, embedded } = parts;
+      await depart(parts);
+      await clock.advance(2 * workerLostMs);
+      assert.deepEqual([worker.member, worker.worker.isConnected], [b, true]);
+      assert.equal(call.ctx.signal.aborted, false);
+      assert.equal(await rig.ownerOf(id), b);
+      call.finish("kept");
+      assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(id)), { t: "kept" });
+      assert.deepEqual([remote.calls.length, embedded.calls.length], [1, 0]);
+      assert.equal((await rig.historyOf(id)).includes("TaskInterrupted"), false);
+      await clock.advance(workerBeatMs);
+      assert.equal(worker.worker.resultCount, 0, "the result was acknowledged");
+    });
+
+    test("11.4 keeps a result that nobody has heard until somebody has", async (t) => {
+      const parts = await running(t);
+      const { rig, clock, b, id, call, worker, remote, embedded } = parts;
+      worker.mute();
+      call.finish("kept");
+      await clock.settle();
+      assert.equal(worker.worker.resultCount, 1);
+      await depart(parts);
+      await worker.untilConnected();
+      assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(id)), { t: "kept" });
+      await clock.advance(2 * workerBeatMs + lookMs);
+      assert.equal(worker.worker.resultCount, 0);
+      assert.deepEqual([remote.calls.length, embedded.calls.length], [1, 0]);
+      assert.equal((await rig.historyOf(id)).includes("TaskInterrupted"), false);
+    });
+  });
+}
+
+test("11.4 what a worker runs stays with its member when the shard moves, and its result goes to the new owner", async (t) => {
+  const { rig, clock, a, b, remote, embedded } = await stage(t);
+  const ids = await rig.idsOn(
+    a,
+    Array.from({ length: 20 }, (_, number) => `i-${number}`),
+  );
+  for (const id of ids) await clock.until(a.engine.submitWorkflow(one, { instanceId: id }));
+  await clock.advance(lookMs);
+  const c = await rig.join("c");
+  await rig.spread();
+  const there = await rig.idsOn(c, ids);
+  const moved = remote.calls.find(({ ctx }) => there.includes(ctx.instanceId));
+  assert.ok(moved !== undefined, "one that runs on the worker has moved");
+  await clock.advance(2 * workerLostMs);
+  assert.equal(moved.ctx.signal.aborted, false);
+  moved.finish("from afar");
+  const { instanceId } = moved.ctx;
+  assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(instanceId)), { t: "from afar" });
+  const again = [...remote.calls, ...embedded.calls].filter(({ ctx }) => ctx.instanceId === instanceId);
+  assert.equal(again.length, 1);
+  assert.equal((await rig.historyOf(instanceId)).includes("TaskInterrupted"), false);
+});

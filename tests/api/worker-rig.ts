@@ -1,0 +1,143 @@
+import type { TestContext } from "node:test";
+import { JobRegistry } from "../../src/authoring/job-registry.ts";
+import type { Job, Link, LinkListener } from "../../src/index.ts";
+import { SeededRandom } from "../../src/testing.ts";
+import { RemoteWorker } from "../../src/worker/remote-worker.ts";
+import { MemberClock } from "./cluster-clock.ts";
+import type { ClusterRig, RigMember } from "./cluster-rig.ts";
+import { Lines } from "./rig.ts";
+
+/** A worker in a process of its own, over links in memory, to whichever of the members that run comes first. */
+export class RigWorker {
+  readonly worker: RemoteWorker;
+  readonly log = new Lines();
+  readonly #rig: ClusterRig;
+  readonly #clock: MemberClock;
+  readonly #members: readonly RigMember[];
+  #link: MemoryLink | undefined;
+  #isIsolated = false;
+
+  private constructor(rig: ClusterRig, members: readonly RigMember[], jobs: readonly Job[], slots: number) {
+    this.#rig = rig;
+    this.#members = members;
+    this.#clock = new MemberClock(rig.clock);
+    const registry = new JobRegistry();
+    this.worker = new RemoteWorker({
+      clock: this.#clock,
+      random: new SeededRandom(99),
+      logger: this.log,
+      jobs: new Map(jobs.map((job) => [registry.register(job), job])),
+      connect: (listener) => this.#connect(listener),
+      slots,
+    });
+  }
+
+  /** It is connected when this resolves. */
+  static async start(
+    t: TestContext,
+    rig: ClusterRig,
+    options: { members: readonly RigMember[]; jobs: readonly Job[]; slots?: number },
+  ): Promise<RigWorker> {
+    const { members, jobs, slots = 5 } = options;
+    const worker = new RigWorker(rig, members, jobs, slots);
+    t.after(() => worker.kill());
+    worker.worker.start();
+    await worker.untilConnected();
+    return worker;
+  }
+
+  async untilConnected(): Promise<void> {
+    while (!this.worker.isConnected) await this.#rig.clock.advance(100);
+  }
+
+  /** With whom it is connected, or was last. */
+  get member(): RigMember | undefined {
+    return this.#link?.member;
+  }
+
+  /** From one moment to the next the process is gone, without a word to anybody. */
+  kill(): void {
+    this.#clock.die();
+    this.#link?.cut();
+  }
+
+  /** The connection is gone, and the worker notices. */
+  loseLink(): void {
+    this.#link?.cut();
+    this.#link?.listener.closed();
+  }
+
+  /** What it says over this connection is lost. */
+  mute(): void {
+    this.#link?.mute();
+  }
+
+  /** It reaches nobody any more, and nobody reaches it. */
+  isolate(): void {
+    this.#isIsolated = true;
+    this.#link?.cut();
+  }
+
+  #connect(listener: LinkListener): Link {
+    const member = this.#members.find(({ isRunning }) => isRunning);
+    if (member === undefined || this.#isIsolated) throw new Error("no member answers");
+    this.#link = new MemoryLink(this.#clock, member, listener);
+    return this.#link;
+  }
+}
+
+/** Both ends of a connection: everything arrives, in order, a moment after it was sent. */
+class MemoryLink implements Link {
+  readonly member: RigMember;
+  readonly listener: LinkListener;
+  readonly #clock: MemberClock;
+  readonly #atMember: LinkListener;
+  #isOpen = true;
+  #isMute = false;
+
+  constructor(clock: MemberClock, member: RigMember, listener: LinkListener) {
+    this.#clock = clock;
+    this.member = member;
+    this.listener = listener;
+    this.#atMember = member.engine.acceptWorker({
+      send: (text) => this.#later(() => listener.receive(text)),
+      close: () => this.#end(() => listener.closed()),
+    });
+  }
+
+  send(text: string): void {
+    this.#later(() => {
+      if (this.member.isRunning && !this.#isMute) this.#atMember.receive(text);
+    });
+  }
+
+  close(): void {
+    this.#end(() => {
+      if (this.member.isRunning) this.#atMember.closed();
+    });
+  }
+
+  mute(): void {
+    this.#isMute = true;
+  }
+
+  /** Nothing passes any more, and nobody is told. */
+  cut(): void {
+    this.#isOpen = false;
+  }
+
+  #later(arrive: () => void): void {
+    this.#clock.soon(() => {
+      if (this.#isOpen) arrive();
+    });
+  }
+
+  #end(tell: () => void): void {
+    if (!this.#isOpen) return;
+    this.#clock.soon(() => {
+      if (!this.#isOpen) return;
+      this.#isOpen = false;
+      tell();
+    });
+  }
+}

@@ -1,0 +1,113 @@
+import { LifeClock, MachineTime } from "./clock.ts";
+import type { EventLog } from "./event-log.ts";
+import type { LifeRecord } from "./evidence.ts";
+import type { EventOwner, Scheduler } from "./scheduler.ts";
+import type { Witness } from "./witness.ts";
+
+/** A machine: its clocks, and one process after the other. */
+export class Machine<Running extends Life = Life> {
+  readonly name: string;
+  readonly time = new MachineTime();
+  life: Running | undefined;
+  /** Somebody sees to it that there is always a process; not while it has left. */
+  isWanted = true;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  get isUp(): boolean {
+    return this.life?.isUp ?? false;
+  }
+}
+
+export interface LifeParts {
+  readonly machine: Machine;
+  readonly role: LifeRecord["role"];
+  readonly scheduler: Scheduler;
+  readonly log: EventLog;
+  readonly witness: Witness;
+}
+
+/** One process on a machine. Once it is dead, nothing of it is seen any more. */
+export abstract class Life implements EventOwner {
+  readonly record: LifeRecord;
+  readonly clock: LifeClock;
+  readonly died: Promise<void>;
+  isDead = false;
+  isFrozen = false;
+  readonly #parts: LifeParts;
+  readonly #die: () => void;
+
+  constructor(parts: LifeParts) {
+    const { machine, role, scheduler, witness } = parts;
+    this.#parts = parts;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.died = promise;
+    this.#die = resolve;
+    this.record = witness.birth(machine.name, role, machine.time.rate);
+    this.clock = new LifeClock(scheduler, machine.time, this);
+  }
+
+  abstract start(): Promise<void>;
+
+  /** In good order. */
+  abstract stop(): Promise<void>;
+
+  get number(): number {
+    return this.record.number;
+  }
+
+  get machine(): string {
+    return this.record.machine;
+  }
+
+  get isUp(): boolean {
+    return !this.isDead && this.record.up !== undefined && this.record.stopping === undefined;
+  }
+
+  /** From one moment to the next it is gone. */
+  crash(why: string): void {
+    if (this.isDead) return;
+    this.#parts.witness.death(this.record, "crashed", why);
+    this.#end();
+    this.onCrash();
+  }
+
+  /** It has ended by itself. */
+  finish(how: "stopped" | "gave up", why: string): void {
+    if (this.isDead) return;
+    this.#parts.witness.death(this.record, how, why);
+    this.#end();
+  }
+
+  freeze(kind: "stopped" | "suspended"): void {
+    this.isFrozen = true;
+    this.record.freezes.push({ from: this.#parts.witness.moment(), to: undefined, kind });
+    this.#parts.log.note(`${this.machine} is ${kind}`);
+  }
+
+  /** What would have happened meanwhile happens now. A suspended machine's monotonic clock has stood still. */
+  thaw(): void {
+    if (!this.isFrozen) return;
+    const { witness, log, machine, scheduler } = this.#parts;
+    this.isFrozen = false;
+    const freeze = this.record.freezes.at(-1);
+    if (freeze !== undefined) {
+      freeze.to = witness.moment();
+      if (freeze.kind === "suspended") machine.time.suspendedMs += freeze.to.at - freeze.from.at;
+    }
+    log.note(`${this.machine} goes on`);
+    scheduler.release(this);
+  }
+
+  /** What it leaves on its way. */
+  onCrash(): void {}
+
+  #end(): void {
+    this.isDead = true;
+    this.isFrozen = false;
+    this.#parts.machine.life = undefined;
+    this.#die();
+  }
+}

@@ -1,0 +1,89 @@
+import { EngineError, messageOf } from "../../src/base/error.ts";
+import type { Chance } from "./chance.ts";
+import type { EventLog } from "./event-log.ts";
+import type { Life, Machine } from "./machine.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { Witness } from "./witness.ts";
+
+export interface OperatorParts {
+  readonly scheduler: Scheduler;
+  readonly log: EventLog;
+  readonly witness: Witness;
+  readonly chance: Chance;
+  /** A process that crashed is started again after about so long. */
+  readonly downMs: number;
+  readonly newLife: (machine: Machine) => Life;
+  readonly isOver: () => boolean;
+}
+
+/** A machine that is told to stop has stopped within this time. */
+const stopMs = 120_000;
+
+/** Sees to it that processes run on the machines where they are wanted. */
+export class Operator {
+  readonly #parts: OperatorParts;
+
+  constructor(parts: OperatorParts) {
+    this.#parts = parts;
+  }
+
+  async beginLater(machine: Machine, meanMs: number): Promise<void> {
+    await this.#parts.scheduler.sleep(this.#parts.chance.waitMs(meanMs));
+    await this.begin(machine);
+  }
+
+  /** One that cannot start, because the store is away, tries again. */
+  async begin(machine: Machine): Promise<void> {
+    const { witness, scheduler, chance } = this.#parts;
+    while (machine.isWanted && machine.life === undefined && !this.#parts.isOver()) {
+      const life = (machine.life = this.#parts.newLife(machine));
+      void life.died.then(() => this.#afterDeath(machine, life));
+      try {
+        await Promise.race([life.start(), life.died]);
+        if (!life.isDead) life.record.up = witness.moment();
+        return;
+      } catch (error) {
+        if (!(error instanceof EngineError && error.retryable))
+          witness.trouble(`${machine.name} did not start: ${messageOf(error)}`);
+        life.finish("gave up", messageOf(error));
+      }
+      await scheduler.sleep(chance.within(100, 1000));
+    }
+  }
+
+  /** In good order; it comes back after a while. */
+  async leave(machine: Machine, awayMs: number): Promise<void> {
+    const { life } = machine;
+    if (life === undefined || !life.isUp || life.isFrozen) return;
+    machine.isWanted = false;
+    await Promise.race([this.#stop(life), life.died]);
+    await this.#parts.scheduler.sleep(awayMs);
+    machine.isWanted = true;
+    await this.begin(machine);
+  }
+
+  async stopForGood(machine: Machine): Promise<void> {
+    const { scheduler, witness } = this.#parts;
+    machine.isWanted = false;
+    const { life } = machine;
+    if (life === undefined) return;
+    if (!(await scheduler.within(stopMs, this.#stop(life)))) witness.trouble(`${machine.name} did not stop in time`);
+    else if (life.record.end?.how !== "stopped") witness.trouble(`${machine.name} did not stop in good order`);
+  }
+
+  async #stop(life: Life): Promise<void> {
+    const { witness, log } = this.#parts;
+    life.record.stopping = witness.moment();
+    log.note(`${life.machine} is told to stop`);
+    try {
+      await life.stop();
+      life.finish("stopped", "in good order");
+    } catch (error) {
+      life.finish("gave up", messageOf(error));
+    }
+  }
+
+  async #afterDeath(machine: Machine, life: Life): Promise<void> {
+    if (life.record.end?.how === "crashed") await this.beginLater(machine, this.#parts.downMs);
+  }
+}

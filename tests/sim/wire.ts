@@ -1,0 +1,102 @@
+import { hasCode } from "../../src/base/error.ts";
+import type { Link, LinkListener } from "../../src/dispatch/link.ts";
+import type { Chance } from "./chance.ts";
+import type { Life } from "./machine.ts";
+import type { Network, Place } from "./network.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** Whoever is told late that a connection is gone is told after about so long. */
+const lateMs = 5000;
+
+export interface WireParts {
+  readonly network: Network;
+  readonly scheduler: Scheduler;
+  readonly chance: Chance;
+  readonly worker: Life;
+  readonly member: Life;
+  /** The worker's: what comes from the member. */
+  readonly listener: LinkListener;
+  /** Called as the first text arrives at the member, with its link. What it throws refuses the connection. */
+  readonly accept: (link: Link) => LinkListener;
+}
+
+/**
+ * A connection between a worker's process and a member's: two links, joined by the network. Whoever is at the other end of
+ * one that is closed, breaks or loses its process may hear of that soon, late or never; what was on its way may arrive
+ * before, and after.
+ */
+export class Wire {
+  /** The worker's. */
+  readonly link: Link;
+  readonly #parts: WireParts;
+  readonly #worker: End;
+  readonly #member: End;
+  #isBroken = false;
+
+  constructor(parts: WireParts) {
+    this.#parts = parts;
+    const { worker, member } = parts;
+    this.#worker = { machine: worker.machine, owner: worker, listener: parts.listener, isOpen: true };
+    this.#member = { machine: member.machine, owner: member, listener: undefined, isOpen: true };
+    this.link = this.#linkOf(this.#worker, this.#member);
+    void member.died.then(() => this.#tell(this.#worker));
+    void worker.died.then(() => this.#tell(this.#member));
+  }
+
+  /** Nothing passes any more, not even what is on its way. */
+  break(): void {
+    this.#isBroken = true;
+    this.#tell(this.#worker);
+    this.#tell(this.#member);
+  }
+
+  #linkOf(own: End, other: End): Link {
+    return {
+      send: (text) => {
+        if (!own.isOpen || this.#isBroken) return;
+        this.#parts.network.send(own, other, { name: other.machine, text }, () => this.#arrive(other, text));
+      },
+      close: () => {
+        if (!own.isOpen) return;
+        own.isOpen = false;
+        this.#tell(other);
+      },
+    };
+  }
+
+  #arrive(at: End, text: string): void {
+    if (this.#isBroken || !at.isOpen || !this.#isAccepted()) return;
+    at.listener?.receive(text);
+  }
+
+  /** The first text opens the connection at the member. */
+  #isAccepted(): boolean {
+    try {
+      this.#member.listener ??= this.#parts.accept(this.#linkOf(this.#member, this.#worker));
+      return true;
+    } catch (error) {
+      if (!hasCode(error, "ENGINE_STATE")) throw error;
+      // It is not up any more: the worker finds nobody there.
+      this.#member.isOpen = false;
+      this.#tell(this.#worker);
+      return false;
+    }
+  }
+
+  #tell(end: End): void {
+    const { scheduler, chance, network } = this.#parts;
+    const when = chance.weighted({ soon: 6, late: 2, never: 2 });
+    if (when === "never") return;
+    const ms = chance.waitMs(when === "soon" ? network.weather.delayMs : lateMs);
+    scheduler.after(ms, end.owner, () => {
+      if (!end.isOpen) return;
+      end.isOpen = false;
+      end.listener?.closed();
+    });
+  }
+}
+
+interface End extends Place {
+  listener: LinkListener | undefined;
+  isOpen: boolean;
+}

@@ -1,0 +1,163 @@
+import type { Job } from "../../src/authoring/job.ts";
+import { JobRegistry } from "../../src/authoring/job-registry.ts";
+import type { ClusterTimings } from "../../src/cluster/timings.ts";
+import type { Link, LinkListener } from "../../src/dispatch/link.ts";
+import { parseMemberMessage, parseWorkerMessage } from "../../src/dispatch/session-message.ts";
+import { RemoteWorker } from "../../src/worker/remote-worker.ts";
+import type { Chance } from "./chance.ts";
+import { simJobs } from "./jobs.ts";
+import { Life, type LifeParts, Machine } from "./machine.ts";
+import type { MemberLife } from "./member.ts";
+import type { Mutation } from "./mutations.ts";
+import type { Network } from "./network.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { Witness } from "./witness.ts";
+import { Wire } from "./wire.ts";
+
+/** A machine that runs jobs for the members. It has no way to the store. */
+export class WorkerMachine extends Machine<WorkerLife> {}
+
+export interface WorkerLifeParts extends Omit<LifeParts, "role" | "machine"> {
+  readonly machine: WorkerMachine;
+  readonly chance: Chance;
+  readonly network: Network;
+  readonly timings: ClusterTimings;
+  readonly slots: number;
+  /** Jobs take about so much longer here, so that many outlive the member that granted them. */
+  readonly lingerMs: number;
+  readonly mutation: Mutation | undefined;
+  /** Members that a worker may call: those that are up. */
+  readonly members: () => readonly MemberLife[];
+}
+
+/** One process with a remote worker in it. */
+export class WorkerLife extends Life {
+  readonly worker: RemoteWorker;
+  readonly #network: Network;
+  readonly #scheduler: Scheduler;
+  readonly #chance: Chance;
+  readonly #witness: Witness;
+  readonly #members: () => readonly MemberLife[];
+  readonly #lingerMs: number;
+  #wire: Wire | undefined;
+
+  constructor(parts: WorkerLifeParts) {
+    super({ ...parts, role: "worker" });
+    const { chance, witness, timings, slots, mutation } = parts;
+    this.#network = parts.network;
+    this.#scheduler = parts.scheduler;
+    this.#chance = chance.fork("links");
+    this.#witness = witness;
+    this.#members = parts.members;
+    this.#lingerMs = parts.lingerMs;
+    this.worker = new RemoteWorker({
+      clock: this.clock,
+      random: chance.fork("worker"),
+      logger: witness.loggerOf(this),
+      jobs: byId(simJobs(this, witness)),
+      connect: (listener) => this.#connect(listener),
+      timings: mutation?.workerTimings?.(timings) ?? timings,
+      slots,
+      graceMs: 1000,
+    });
+  }
+
+  async start(): Promise<void> {
+    this.worker.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.worker.stop();
+  }
+
+  lingerMs(): number {
+    return this.#chance.waitMs(this.#lingerMs);
+  }
+
+  /** Its connection of now is gone, and nobody has closed it. */
+  breakLink(): void {
+    this.#wire?.break();
+  }
+
+  /** To any member that is up, also one that is about to be given up. */
+  #connect(listener: LinkListener): Link {
+    const members = this.#members();
+    if (members.length === 0) throw new Error("no member is up");
+    const member = this.#chance.pick(members);
+    const ledger = new Ledger(this, this.#witness, () => this.#scheduler.now);
+    this.#wire = new Wire({
+      network: this.#network,
+      scheduler: this.#scheduler,
+      chance: this.#chance,
+      worker: this,
+      member,
+      listener: {
+        receive: (text) => {
+          const { resultCount } = this.worker;
+          ledger.received(text);
+          listener.receive(text);
+          if (this.worker.resultCount < resultCount) ledger.forgot(text);
+        },
+        closed: () => listener.closed(),
+      },
+      accept: (link) => member.engine.acceptWorker(link),
+    });
+    const { link } = this.#wire;
+    return {
+      send: (text) => {
+        ledger.sent(text);
+        link.send(text);
+      },
+      close: () => link.close(),
+    };
+  }
+}
+
+/** Follows what is said over one connection, as far as it is about how long the worker may go on. */
+class Ledger {
+  readonly #life: Life;
+  readonly #witness: Witness;
+  readonly #now: () => number;
+  /** When the signs of life were sent that are not answered yet. */
+  readonly #sentAt = new Map<number, number>();
+  /** Results from before this connection. Whoever has not heard of them through others does not speak for them. */
+  readonly #brought = new Set<string>();
+
+  constructor(life: Life, witness: Witness, now: () => number) {
+    this.#life = life;
+    this.#witness = witness;
+    this.#now = now;
+  }
+
+  sent(text: string): void {
+    const message = parseWorkerMessage(text);
+    if (message !== undefined && "beat" in message) this.#sentAt.set(message.beat, this.#now());
+    if (message?.type !== "Hello") return;
+    for (const { grant, descriptor } of message.results) if (grant === 0) this.#brought.add(descriptor.attemptId);
+  }
+
+  /** The worker has a result less, because of this. */
+  forgot(text: string): void {
+    const message = parseMemberMessage(text);
+    if (message?.type === "Acknowledged") this.#witness.acknowledged(this.#life, message.attemptId);
+  }
+
+  received(text: string): void {
+    const message = parseMemberMessage(text);
+    if (message?.type === "Grant") this.#brought.delete(message.descriptor.attemptId);
+    if (message === undefined || !("beat" in message)) return;
+    const { beat, unwanted, undecided, heldFor } = message;
+    const sentAt = this.#sentAt.get(beat);
+    if (sentAt === undefined) return;
+    for (const other of this.#sentAt.keys()) if (other <= beat) this.#sentAt.delete(other);
+    const withheld = new Map(heldFor.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
+    for (const { attemptId } of [...unwanted, ...undecided]) withheld.set(attemptId, Infinity);
+    for (const attemptId of this.#brought) withheld.set(attemptId, Infinity);
+    this.#witness.vouched(this.#life, { sentAt, withheld });
+  }
+}
+
+function byId(jobs: readonly Job[]): Map<string, Job> {
+  const registry = new JobRegistry();
+  return new Map(jobs.map((job) => [registry.register(job), job]));
+}
