@@ -56,7 +56,8 @@ interface InFlight {
  */
 export class SimStore implements Store {
   readonly clusters = "possible";
-  readonly lanes: number = 1;
+  /** Members need not agree about it. */
+  readonly lanes: number;
   readonly #inner: Store;
   readonly #user: StoreUser;
   readonly #link: StoreLink;
@@ -82,6 +83,7 @@ export class SimStore implements Store {
     this.#chance = parts.chance;
     this.#log = parts.log;
     this.#witness = parts.witness;
+    this.lanes = parts.chance.fork("lanes").pick([1, 2, 4]);
   }
 
   /**
