@@ -1,12 +1,13 @@
 /**
  * What `npm start` runs: a nightly pipeline on generated data, with live progress. Stop it in any way you like and start
- * it again: it goes on where it stopped. In a project of your own, import from "heddle" and "heddle/sqlite".
+ * it again: it goes on where it stopped. HEDDLE_STORAGE=postgresql://… npm start keeps its state on a server instead of
+ * in a file. In a project of your own, import from "heddle" and "heddle/storage".
  */
 import { rmSync } from "node:fs";
 import { constants } from "node:os";
 import { join, relative } from "node:path";
 import { Engine, EngineError, WorkflowFailed } from "../src/index.ts";
-import { sqlite } from "../src/sqlite.ts";
+import { storage } from "../src/storage.ts";
 import { openDisplay } from "./pipeline/display.ts";
 import type { Display } from "./pipeline/display.ts";
 import { doneOf, Progress } from "./pipeline/progress.ts";
@@ -15,6 +16,7 @@ import { StopRequest } from "./pipeline/stop-request.ts";
 import { allJobs, nightly, remarks } from "./pipeline/workflow.ts";
 
 const database = here(join(dataFolder, "pipeline.db"));
+const onServer = (process.env["HEDDLE_STORAGE"] ?? "") !== "";
 const files = here(join(dataFolder, "pipeline"));
 
 try {
@@ -38,7 +40,7 @@ async function main(): Promise<void> {
   const log = (fields: Record<string, unknown>, message: string): void =>
     display.say(`${message} ${JSON.stringify(fields)}`);
   const engine = new Engine({
-    storage: sqlite(database),
+    storage: await storage(onServer ? undefined : `sqlite:${database}`),
     jobs: allJobs,
     domains: { warehouse: { size: 6, priority: 10 } },
     // An attempt that is lost with its process again and again fails; here people are asked to kill the process.
@@ -48,7 +50,7 @@ async function main(): Promise<void> {
   });
   await engine.start();
   console.log("Heddle runs an example: a nightly data pipeline of some 30 tasks.");
-  console.log(`Its state is in ${database}, its files are in ${files}/.`);
+  console.log(`Its state is in ${onServer ? "the database that HEDDLE_STORAGE names" : database}, its files are in ${files}/.`);
   console.log("Try it: press Ctrl-C, then run npm start again. It goes on where it stopped.\n");
   let end: End;
   try {

@@ -63,6 +63,7 @@ export class ClusterMember implements RegionCluster {
   /** Took their leave in good order. */
   readonly #left = new Set<string>();
   readonly #listeners = new Set<(event: MemberEvent) => void>();
+  readonly #viewWaiters: (() => void)[] = [];
   #region: Region | undefined;
   /** The own id, once a view has shown it. */
   #viewedId = "";
@@ -196,8 +197,8 @@ export class ClusterMember implements RegionCluster {
     this.hasJoined = true;
     await this.#membership.start();
     this.holders.start();
-    this.#quotas.start();
     await this.#untilSettled();
+    this.#quotas.start();
     this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchLetters());
     this.#every(timings.workerBeatMs, () => {
       this.#mustRegion().sweepAttached();
@@ -205,13 +206,20 @@ export class ClusterMember implements RegionCluster {
     });
   }
 
-  /** A start that came back at once would be followed by calls to shards that nobody has yet. */
+  /** A start that came back at once would be followed by calls to shards that nobody has yet, or that wait for a view. */
   async #untilSettled(): Promise<void> {
     const { clock, options } = this.#parts;
     const { promise: patienceOver, resolve } = Promise.withResolvers<void>();
     const timer = clock.after(options.timings.suspectMs, resolve);
-    await Promise.race([this.#keeper.settled(), patienceOver]);
+    await Promise.race([this.#keeper.settled().then(() => this.#newView()), patienceOver]);
     timer.cancel();
+  }
+
+  /** One that was asked for after this moment. */
+  async #newView(): Promise<void> {
+    const now = this.#parts.clock.monotonic();
+    this.#membership.lookAgain();
+    while (this.#membership.viewAskedAt < now) await new Promise<void>((resolve) => this.#viewWaiters.push(resolve));
   }
 
   /** Hands its shards over and leaves. */
@@ -327,6 +335,7 @@ export class ClusterMember implements RegionCluster {
     this.#mustRegion().followEpochs(view.shards);
     this.#keeper.follow(view, this.id);
     this.#mustRegion().sweepAttached();
+    for (const resolve of this.#viewWaiters.splice(0)) resolve();
   }
 
   #ownerOf(shard: number): string | undefined {
