@@ -4,7 +4,7 @@ import { silentLogger } from "../base/logger.ts";
 import type { Event } from "../kernel/event.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import { TestClock } from "../testing/test-clock.ts";
-import { AttachedAttempts, holderOf, type Holders } from "./attached-attempts.ts";
+import { AttachedAttempts, holderOf, type Holders, workerOf } from "./attached-attempts.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import { Lane } from "./lane.ts";
@@ -40,6 +40,7 @@ describe("a worker's address", () => {
     assert.equal(holderOf("host:12:ab/gpu-7"), "host:12:ab");
     assert.equal(holderOf("host:12:ab/gpu/7"), "host:12:ab");
     assert.equal(holderOf(""), "");
+    assert.deepEqual(["host:12:ab", "host:12:ab/gpu-7"].map(workerOf), ["", "gpu-7"]);
   });
 });
 

@@ -19,6 +19,11 @@ export function isRemote(workerAddress: string): boolean {
   return workerAddress.includes("/");
 }
 
+/** The remote worker's own name, the same with every member. Empty for an embedded one. */
+export function workerOf(workerAddress: string): string {
+  return isRemote(workerAddress) ? workerAddress.slice(workerAddress.indexOf("/") + 1) : "";
+}
+
 /** The instance that an attempt is of: its id is the first part of the attempt's, and may have colons in it. */
 export function instanceOf(attemptId: string): string {
   return attemptId.split(":").slice(0, -3).join(":");

@@ -12,7 +12,7 @@ import type { TaskDefinition } from "../kernel/dag/graph.ts";
 import type { Input, StartWorkflow } from "../kernel/input.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import type { InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
-import { AttachedAttempts, type Holders, instanceOf } from "./attached-attempts.ts";
+import { AttachedAttempts, type Holders, instanceOf, workerOf } from "./attached-attempts.ts";
 import type { HoldCall, ReportCall } from "./call.ts";
 import { endFor } from "./children.ts";
 import type { Definition, Definitions } from "./definitions.ts";
@@ -469,6 +469,11 @@ export class Shard implements ActorHost, MailShard {
 
   /** Another member tells how an attempt of an instance here has ended. Durable when it resolves, or not wanted. */
   async reported({ holder, attemptId, id, input }: ReportCall): Promise<void> {
+    const { dispatcher } = this.#parts;
+    const here = dispatcher.connectionOf(attemptId);
+    // The worker that ran it here has gone there since, or was quicker than the word that it had: it is its own result.
+    const isSameWorker = input.type === "NodeCompleted" && here?.worker === workerOf(input.worker ?? "");
+    if (isSameWorker) dispatcher.letGo([attemptId]);
     if (this.attached.delete(attemptId, holder)) return await this.tell(id, () => input);
     this.droppedReports++;
     await this.#durable(id);

@@ -154,8 +154,10 @@ for (const [how, depart] of Object.entries(departures)) {
   });
 }
 
-test("11.4 what a worker runs stays with its member when the shard moves, and its result goes to the new owner", async (t) => {
-  const { rig, clock, a, b, remote, embedded } = await stage(t);
+/** Of several attempts on the worker of `a`, one whose shard has gone to a third member since. */
+async function moved(t: TestContext): Promise<Stage & { c: RigMember; call: HandCall; calls: () => number }> {
+  const parts = await stage(t);
+  const { rig, clock, a, remote, embedded } = parts;
   const ids = await rig.idsOn(
     a,
     Array.from({ length: 20 }, (_, number) => `i-${number}`),
@@ -165,14 +167,36 @@ test("11.4 what a worker runs stays with its member when the shard moves, and it
   const c = await rig.join("c");
   await rig.spread();
   const there = await rig.idsOn(c, ids);
-  const moved = remote.calls.find(({ ctx }) => there.includes(ctx.instanceId));
-  assert.ok(moved !== undefined, "one that runs on the worker has moved");
-  await clock.advance(2 * workerLostMs);
-  assert.equal(moved.ctx.signal.aborted, false);
-  moved.finish("from afar");
-  const { instanceId } = moved.ctx;
-  assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(instanceId)), { t: "from afar" });
-  const again = [...remote.calls, ...embedded.calls].filter(({ ctx }) => ctx.instanceId === instanceId);
-  assert.equal(again.length, 1);
-  assert.equal((await rig.historyOf(instanceId)).includes("TaskInterrupted"), false);
+  const call = remote.calls.find(({ ctx }) => there.includes(ctx.instanceId));
+  assert.ok(call !== undefined, "one that runs on the worker has moved");
+  const { instanceId } = call.ctx;
+  const isSame = ({ ctx }: HandCall): boolean => ctx.instanceId === instanceId;
+  return { ...parts, c, call, calls: () => [...remote.calls, ...embedded.calls].filter(isSame).length };
+}
+
+describe("11.4 what a worker runs when its shard moves", () => {
+  test("11.4 stays with its member, and its result goes to the new owner", async (t) => {
+    const { rig, clock, b, call, calls } = await moved(t);
+    await clock.advance(2 * workerLostMs);
+    assert.equal(call.ctx.signal.aborted, false);
+    call.finish("from afar");
+    const { instanceId } = call.ctx;
+    assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(instanceId)), { t: "from afar" });
+    assert.equal(calls(), 1);
+    assert.equal((await rig.historyOf(instanceId)).includes("TaskInterrupted"), false);
+  });
+
+  test("11.4 may go to the new owner with its worker, and back, and its result is not lost on the way", async (t) => {
+    const { rig, clock, a, b, c, call, calls, worker } = await moved(t);
+    await worker.goTo(c);
+    // Before a, which does not know that it was away, has said anything of it to anybody.
+    await worker.goTo(a);
+    call.finish("there and back");
+    const { instanceId } = call.ctx;
+    assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(instanceId)), { t: "there and back" });
+    assert.equal(calls(), 1);
+    assert.equal((await rig.historyOf(instanceId)).includes("TaskInterrupted"), false);
+    await clock.advance(2 * workerBeatMs);
+    assert.equal(worker.worker.resultCount, 0);
+  });
 });

@@ -13,7 +13,7 @@ export class RigWorker {
   readonly log = new Lines();
   readonly #rig: ClusterRig;
   readonly #clock: MemberClock;
-  readonly #members: readonly RigMember[];
+  #members: readonly RigMember[];
   #link: MemoryLink | undefined;
   #isIsolated = false;
 
@@ -65,6 +65,13 @@ export class RigWorker {
   loseLink(): void {
     this.#link?.cut();
     this.#link?.listener.closed();
+  }
+
+  /** Its connection breaks, and the next one is to that member. */
+  async goTo(member: RigMember): Promise<void> {
+    this.#members = [member, ...this.#members.filter((other) => other !== member)];
+    this.loseLink();
+    await this.untilConnected();
   }
 
   /** What it says over this connection is lost. */
