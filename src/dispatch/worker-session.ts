@@ -339,7 +339,10 @@ export class WorkerSession implements ConnectedWorker {
   /** The worker does not have it, and there is no result of it. */
   #giveBack(held: HeldAttempt, hasBeenElsewhere: boolean): void {
     this.#held.delete(held.attemptId);
-    if (held.isConfirmed || hasBeenElsewhere) held.settle({ kind: "lost" });
+    // A worker that is stopping gives everything back, and the word of it may be lost.
+    const isGivenBack = this.#slots === 0 && !hasBeenElsewhere;
+    if (isGivenBack) held.settle({ kind: "refused", why: "the worker is stopping" });
+    else if (held.isConfirmed || hasBeenElsewhere) held.settle({ kind: "lost" });
     else held.settle({ kind: "refused", why: "it did not reach the worker" });
   }
 

@@ -221,6 +221,8 @@ export class RemoteWorker {
   #beatAndResend(): void {
     this.#runs.resendResults();
     if (++this.#ticks % ticksInBeat !== 0) return;
+    // With the whole truth, for its first word that it stops may have been lost.
+    if (this.#isStopping) return this.#announce();
     const { runningKeys: running, finishedKeys: finished } = this.#runs;
     this.#send({ type: "Heartbeat", beat: this.#nextBeat(), mark: this.#runs.closeGrants(), running, finished });
   }
