@@ -20,7 +20,9 @@ export async function startMariadb(): Promise<DatabaseServer> {
   const account = accountFor("mysql");
   const place = await newPlace("mariadb", account);
   const data = join(place.folder, "data");
-  const made = [`--datadir=${data}`, "--auth-root-authentication-method=normal", "--skip-test-db"];
+  // A server that starts clears away what it takes for its own in this folder, also if it is another's.
+  const tmpdir = `--tmpdir=${place.folder}`;
+  const made = [`--datadir=${data}`, tmpdir, "--auth-root-authentication-method=normal", "--skip-test-db"];
   execFileSync("mariadb-install-db", ["--no-defaults", ...made], { ...account, cwd: place.folder, stdio: "pipe" });
   const server = new ServerProcess(
     {
@@ -30,6 +32,7 @@ export async function startMariadb(): Promise<DatabaseServer> {
       args: ({ port, folder }) => [
         "--no-defaults",
         `--datadir=${data}`,
+        tmpdir,
         `--port=${port}`,
         "--bind-address=127.0.0.1",
         "--skip-name-resolve",

@@ -17,16 +17,18 @@ export type ListQuery =
 /** Status or null, workflow or null, the prefix's first and last id or null, created from, to, before, key before, limit. */
 export type ListValues = readonly (string | number | null)[];
 
-/** How a database answers. */
-export interface ListSource {
-  list(query: ListQuery, values: ListValues): Promise<InstanceSummary[]>;
-  /** How many ids of finished instances are in that range; counts no further than the limit. */
-  countFinishedById(range: { first: string; end: string; limit: number }): Promise<number>;
+/** A query with its values. */
+export interface ListWalk {
+  readonly query: ListQuery;
+  readonly values: ListValues;
 }
 
-interface Walk {
-  readonly query: ListQuery;
-  readonly status: InstanceStatus | null;
+/** How a database answers. */
+export interface ListSource {
+  /** The rows of each, all as of one moment: an instance that ends meanwhile is in one of them. */
+  list(walks: readonly ListWalk[]): Promise<InstanceSummary[][]>;
+  /** How many ids of finished instances are in that range; counts no further than the limit. */
+  countFinishedById(range: { first: string; end: string; limit: number }): Promise<number>;
 }
 
 const endStatuses: readonly InstanceStatus[] = ["Success", "Failed", "Terminated"];
@@ -39,8 +41,7 @@ const rareMax = 10_000;
  * them all. Walking by status, and by workflow where one is asked for, keeps a search for the few from reading the many.
  */
 export async function listInstances(from: ListSource, filter: InstanceFilter): Promise<InstanceSummary[]> {
-  const walks = walksFor(filter, await isRarePrefix(from, filter.idPrefix));
-  const pages = await Promise.all(walks.map(({ query, status }) => from.list(query, valuesOf(filter, status))));
+  const pages = await from.list(walksFor(filter, await isRarePrefix(from, filter.idPrefix)));
   return newestFirst(pages.flat()).slice(0, filter.limit);
 }
 
@@ -49,14 +50,16 @@ export function newestFirst(rows: InstanceSummary[]): InstanceSummary[] {
   return rows.sort((a, b) => b.createdAt - a.createdAt || b.key - a.key);
 }
 
-function walksFor({ status, workflow }: InstanceFilter, isRare: boolean): Walk[] {
+function walksFor(filter: InstanceFilter, isRare: boolean): ListWalk[] {
+  const { status, workflow } = filter;
+  const walk = (query: ListQuery, one: InstanceStatus | null): ListWalk => ({ query, values: valuesOf(filter, one) });
   const byIndex = workflow === undefined ? "list-finished-by-status" : "list-finished-by-workflow";
   const query: ListQuery = isRare ? "list-finished-by-id" : byIndex;
   if (status === undefined) {
-    const finished: Walk[] = isRare ? [{ query, status: null }] : endStatuses.map((each) => ({ query, status: each }));
-    return [{ query: "list-unfinished", status: null }, ...finished];
+    const finished = isRare ? [walk(query, null)] : endStatuses.map((each) => walk(query, each));
+    return [walk("list-unfinished", null), ...finished];
   }
-  return [...new Set(status)].map((each) => ({ query: hasEnded(each) ? query : "list-unfinished", status: each }));
+  return [...new Set(status)].map((each) => walk(hasEnded(each) ? query : "list-unfinished", each));
 }
 
 async function isRarePrefix(from: ListSource, idPrefix: string | undefined): Promise<boolean> {

@@ -173,8 +173,8 @@ class Wire {
   }
 
   cut(): void {
-    this.#client.resetAndDestroy();
-    this.#server.resetAndDestroy();
+    breakOff(this.#client);
+    breakOff(this.#server);
   }
 
   letGo(): void {
@@ -238,8 +238,14 @@ class Channel {
       this.#queue.shift();
       if (this.#to.destroyed) continue;
       if (next.piece === "end") this.#to.end();
-      else if (next.piece === "break") this.#to.resetAndDestroy();
+      else if (next.piece === "break") breakOff(this.#to);
       else this.#to.write(next.piece);
     }
   }
+}
+
+/** As if the other side had vanished. One that is saying goodbye is only closed: reset, it would keep its process from ending. */
+function breakOff(socket: Socket): void {
+  if (socket.connecting || socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }

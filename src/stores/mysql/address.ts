@@ -59,7 +59,10 @@ export function parseAddress(text: unknown): Address {
 function tlsOf(search: URLSearchParams): Tls | undefined {
   const mode = search.get("ssl-mode")?.toUpperCase() ?? "DISABLED";
   const file = search.get("ssl-ca");
-  if (mode === "DISABLED" && file === null) return undefined;
+  if (mode === "DISABLED") {
+    if (file === null) return undefined;
+    throw invalid("has ssl-ca, which needs ssl-mode=VERIFY_IDENTITY, VERIFY_CA or REQUIRED beside it");
+  }
   const ca = file === null ? {} : { ca: readAuthorities(file) };
   switch (mode) {
     case "REQUIRED":
@@ -68,8 +71,6 @@ function tlsOf(search: URLSearchParams): Tls | undefined {
       return { rejectUnauthorized: true, verifyIdentity: false, ...ca };
     case "VERIFY_IDENTITY":
       return { rejectUnauthorized: true, verifyIdentity: true, ...ca };
-    case "DISABLED":
-      throw invalid("has ssl-ca, which needs ssl-mode=VERIFY_IDENTITY, VERIFY_CA or REQUIRED beside it");
     default:
       throw invalid("has an ssl-mode that is none of DISABLED, REQUIRED, VERIFY_CA and VERIFY_IDENTITY");
   }

@@ -3,7 +3,7 @@ import { type Connection, NoAnswer } from "./connection.ts";
 export interface PoolOptions {
   /** How many connections there are at most; they are made when they are needed. */
   readonly size: number;
-  readonly connect: (limitMs: number) => Promise<Connection>;
+  readonly connect: (limitMs: number, signal: AbortSignal) => Promise<Connection>;
 }
 
 /** A call that waits for its turn. */
@@ -25,7 +25,7 @@ export class ConnectionPool {
   readonly #busy = new Set<Connection>();
   /** Those that are made anew when they are given back. */
   readonly #outdated = new WeakSet<Connection>();
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -37,7 +37,7 @@ export class ConnectionPool {
     if (this.#places > 0) this.#places -= 1;
     else await this.#turn(until);
     try {
-      if (this.#isClosed) throw closed();
+      this.#closing.signal.throwIfAborted();
       const connection = this.#idle.pop() ?? (await this.#connect(until));
       return await this.#lend(connection, work);
     } finally {
@@ -53,8 +53,9 @@ export class ConnectionPool {
 
   /** Whatever is under way fails. */
   close(): void {
-    this.#isClosed = true;
-    for (const { fail } of this.#waiting) fail(closed());
+    const closed = new Error("the store was closed");
+    this.#closing.abort(closed);
+    for (const { fail } of this.#waiting) fail(closed);
     this.#waiting.clear();
     for (const connection of [...this.#idle.splice(0), ...this.#busy]) connection.end();
   }
@@ -68,13 +69,13 @@ export class ConnectionPool {
       return result;
     } finally {
       this.#busy.delete(connection);
-      if (isWell && !this.#isClosed) this.#idle.push(connection);
+      if (isWell && !this.#closing.signal.aborted) this.#idle.push(connection);
       else connection.end();
     }
   }
 
   async #connect(until: number): Promise<Connection> {
-    const connection = await this.#options.connect(until - performance.now());
+    const connection = await this.#options.connect(until - performance.now(), this.#closing.signal);
     connection.onLost(() => {
       const at = this.#idle.indexOf(connection);
       if (at !== -1) this.#idle.splice(at, 1);
@@ -89,7 +90,7 @@ export class ConnectionPool {
     const limitMs = Math.max(0, until - performance.now());
     const timer = setTimeout(() => {
       this.#waiting.delete(waiting);
-      reject(new NoAnswer(limitMs));
+      reject(new NoAnswer());
     }, limitMs);
     await promise.finally(() => clearTimeout(timer));
   }
@@ -103,8 +104,4 @@ export class ConnectionPool {
     this.#waiting.delete(next);
     next.go();
   }
-}
-
-function closed(): Error {
-  return new Error("the store was closed");
 }

@@ -22,8 +22,8 @@ const miscountedBytes = 16;
 
 /** Heard nothing for so long that the connection was given up. */
 export class NoAnswer extends Error {
-  constructor(limitMs: number) {
-    super(`no answer within ${Math.round(limitMs / 1000)} seconds`);
+  constructor() {
+    super("no answer in time");
   }
 }
 
@@ -45,8 +45,8 @@ export class Connection {
     socket.on("close", () => this.#lose());
   }
 
-  /** Connects and logs in; throws what the driver throws. */
-  static async open(driver: Driver, address: Address, limitMs: number): Promise<Connection> {
+  /** Connects and logs in; throws what the driver throws, or the reason of the signal. */
+  static async open(driver: Driver, address: Address, limitMs: number, signal?: AbortSignal): Promise<Connection> {
     // Its own, because the driver's way to give up a connection waits for the server.
     const socket = connect(
       address.socketPath === undefined ? { host: address.host, port: address.port } : { path: address.socketPath },
@@ -70,7 +70,9 @@ export class Connection {
       connectTimeout: 0,
     });
     const connection = new Connection(client, socket);
-    const timer = setTimeout(() => reject(new NoAnswer(limitMs)), limitMs);
+    const timer = setTimeout(() => reject(new NoAnswer()), limitMs);
+    const abort = (): void => reject(signal?.reason);
+    signal?.addEventListener("abort", abort);
     client.connect((error) => (error ? reject(error) : resolve(connection)));
     try {
       return await promise;
@@ -79,6 +81,7 @@ export class Connection {
       throw error;
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
     }
   }
 
@@ -97,7 +100,7 @@ export class Connection {
   async send(text: string, limitMs: number): Promise<Result[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Result[]>();
     const timer = setTimeout(() => {
-      reject(new NoAnswer(limitMs));
+      reject(new NoAnswer());
       this.#socket.destroy();
     }, limitMs);
     this.#isBusy = true;

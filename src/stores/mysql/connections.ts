@@ -47,9 +47,12 @@ export class Connections {
     this.#driver = driver;
     this.#address = address;
     const forCommits = Math.min(Math.floor((size - 1) / 2), commitsMax);
-    const connect = (limitMs: number): Promise<Connection> => this.#connect(limitMs);
+    const connect = (limitMs: number, signal: AbortSignal): Promise<Connection> => this.#connect(limitMs, signal);
     this.#pools = {
-      commits: new ConnectionPool({ size: forCommits, connect: (limitMs) => this.#connectNamed(limitMs) }),
+      commits: new ConnectionPool({
+        size: forCommits,
+        connect: (limitMs, signal) => this.#connectNamed(limitMs, signal),
+      }),
       rest: new ConnectionPool({ size: size - 1 - forCommits, connect }),
       life: new ConnectionPool({ size: 1, connect }),
     };
@@ -88,14 +91,16 @@ export class Connections {
     for (const pool of Object.values(this.#pools)) pool.close();
   }
 
-  async #connectNamed(limitMs: number): Promise<Connection> {
+  async #connectNamed(limitMs: number, signal: AbortSignal): Promise<Connection> {
     const member = this.#member;
-    return await this.#connect(limitMs, member === undefined ? [] : [takeName(member, this.#address.database)]);
+    return await this.#connect(limitMs, signal, member === undefined ? [] : [takeName(member, this.#address.database)]);
   }
 
-  async #connect(limitMs: number, more: readonly string[] = []): Promise<Connection> {
+  async #connect(limitMs: number, signal: AbortSignal, more: readonly string[] = []): Promise<Connection> {
     const until = performance.now() + limitMs;
-    const connection = await Connection.open(this.#driver, this.#address, limitMs);
+    const connection = await Connection.open(this.#driver, this.#address, limitMs, signal);
+    const abort = (): void => connection.end();
+    signal.addEventListener("abort", abort);
     try {
       const text = [sessionSettings, ...more, "SELECT @@max_allowed_packet AS allowed"].join(";");
       const rows = (await connection.send(text, until - performance.now())).at(-1);
@@ -105,6 +110,8 @@ export class Connections {
     } catch (error) {
       connection.end();
       throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
     }
   }
 }

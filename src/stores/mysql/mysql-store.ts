@@ -47,7 +47,7 @@ import { type Address, parseAddress } from "./address.ts";
 import type { Result } from "./connection.ts";
 import { Connections, connectionsMin, type Limits, type Use } from "./connections.ts";
 import { isNotEnded, openingError, operationError } from "./faults.ts";
-import { JointRead, oneMoment } from "./joint-read.ts";
+import { oneMoment } from "./one-moment.ts";
 import { bound, list, type Literal, nothing, row, sql, stored, text, whole, wholeOrNull } from "./literal.ts";
 import { rowsPerStatementMax, Script, settings, transaction } from "./script.ts";
 import { findNamed } from "./session-name.ts";
@@ -250,11 +250,13 @@ export class MysqlStore implements Store {
   }
 
   async listInstances(filter: InstanceFilter): Promise<InstanceSummary[]> {
-    const read = new JointRead((...script) => this.#send("rest", ...script));
     return await listInstances(
       {
-        list: async (query, values) =>
-          mapRows(await read.ask(statements[query].with(...listLiterals(values))), toSummary),
+        list: async (walks) => {
+          const queries = walks.map(({ query, values }) => statements[query].with(...listLiterals(values)));
+          const results = await this.#send("rest", ...oneMoment.begin, ...queries, ...oneMoment.end);
+          return walks.map((_, index) => mapRows(results[oneMoment.begin.length + index], toSummary));
+        },
         countFinishedById: async ({ first, end, limit }) => {
           const query = statements.countFinishedById.with(...listLiterals([first, end, limit]));
           const found = await this.#first(query, (counted) => counted.number("found"));

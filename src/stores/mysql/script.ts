@@ -10,8 +10,7 @@ export const settings = "SET NAMES utf8mb4, sql_mode = 'STRICT_ALL_TABLES,NO_BAC
 
 /**
  * A transaction of several packets is open while the server waits for the next of them. Then it waits no longer than
- * this: the locks of a client that was stopped are free again before its shards are taken over, with no need to find out
- * its connections and end them.
+ * this: the locks of a client that was stopped are free again before others lose patience with it.
  */
 const patienceInTransactionS = 10;
 

@@ -50,7 +50,8 @@ const names = [
 
 export async function readFacts(connection: Connection, limitMs: number): Promise<Facts> {
   const wanted = names.map((name) => `'${name}'`).join();
-  const [, rows] = await connection.send(`DO 0;SHOW GLOBAL VARIABLES WHERE Variable_name IN (${wanted})`, limitMs);
+  const ask = `SET sql_select_limit = DEFAULT;SHOW GLOBAL VARIABLES WHERE Variable_name IN (${wanted})`;
+  const [, rows] = await connection.send(ask, limitMs);
   return new Map((Array.isArray(rows) ? rows : []).map((row) => [String(row["Variable_name"]), String(row["Value"])]));
 }
 

@@ -89,6 +89,12 @@ interface Opened {
   readonly order: CommitOrder;
 }
 
+/** Around queries that are to see the same moment. */
+const oneMoment = {
+  begin: step({ name: "begin-moment", sql: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }),
+  end: step({ name: "end-moment", sql: "COMMIT" }),
+};
+
 /**
  * A store in a PostgreSQL database, for any number of members. Every call is one round trip, and a transaction by itself;
  * every statement in it sees what has been committed before that statement (READ COMMITTED).
@@ -264,7 +270,11 @@ export class PostgresStore implements Store {
     const statements = this.#statements;
     return await listInstances(
       {
-        list: async (query, values) => await this.#all(statements[listStatements[query]], values, toSummary),
+        list: async (walks) => {
+          const steps = walks.map(({ query, values }) => step(statements[listStatements[query]], ...values));
+          const [, ...found] = await this.#run("reads", [oneMoment.begin, ...steps, oneMoment.end]);
+          return walks.map((_, index) => mapRows(found[index], toSummary));
+        },
         countFinishedById: async ({ first, end, limit }) => {
           const [count] = await this.#all(statements.countFinishedById, [first, end, limit], toCount);
           assert(count !== undefined, "a count has a row");

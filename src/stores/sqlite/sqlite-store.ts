@@ -189,7 +189,8 @@ export class SqliteStore implements Store {
   async listInstances(filter: InstanceFilter): Promise<InstanceSummary[]> {
     return await listInstances(
       {
-        list: async (query, values) => this.#all((from) => from[listStatements[query]], values, toSummary),
+        list: async (walks) =>
+          walks.map(({ query, values }) => this.#all((from) => from[listStatements[query]], values, toSummary)),
         countFinishedById: async ({ first, end, limit }) => {
           const row = this.#first(
             (from) => from.countFinishedById,

@@ -1,1 +1,2 @@
-DELETE FROM heddle_mail WHERE id IN (?1)
+-- By the key, whatever the optimizer thinks of a small table: a walk would wait for rows of others.
+DELETE heddle_mail FROM heddle_mail FORCE INDEX (PRIMARY) WHERE id IN (?1)

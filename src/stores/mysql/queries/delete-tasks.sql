@@ -1,1 +1,2 @@
-DELETE FROM heddle_task WHERE instance IN (?1)
+-- By the key, whatever the optimizer thinks of a small table: a walk would wait for rows of others.
+DELETE heddle_task FROM heddle_task FORCE INDEX (PRIMARY) WHERE instance IN (?1)

@@ -1,0 +1,72 @@
+import { hasCode } from "../../src/base/error.ts";
+import { firstKey } from "../../src/stores/instance-key.ts";
+import type { Changes, Store } from "../../src/stores/store.ts";
+import { finishedRow, historyRow, instanceRow, outboxRow, requestRow, taskRow } from "../contract/store/rows.ts";
+
+/** Which shard a batch is of, and which one of that shard's. */
+export interface Which {
+  readonly shard: number;
+  readonly number: number;
+}
+
+/** A row in every table that a turn writes, and none that another number writes. */
+export function wholeBatch(which: Which): Partial<Changes> {
+  const { shard, number } = which;
+  const [key, ended] = keysOf(which);
+  const outbox = outboxRow({ source: shard, target: shard + 1, number });
+  return {
+    definitions: [{ name: `whole-${key}`, version: "v1", spec: "{}", createdAt: 1 }],
+    instances: [instanceRow({ key })],
+    finished: [finishedRow({ key: ended })],
+    history: [0, 1, 2].map((turn) => historyRow({ instance: key, turn })),
+    tasks: [0, 1].map((task) => taskRow({ instance: key, task })),
+    payloads: [{ instance: key, ref: 1, body: "x".repeat(6000) }],
+    outbox: [outbox],
+    marks: [{ shard, source: shard + number + 1, number: 1 }],
+    requests: [requestRow({ shard, key: `request-${key}` })],
+  };
+}
+
+/** "all" of the batch, or "nothing"; otherwise the parts of it that are in the store. */
+export async function whatLanded(store: Store, which: Which): Promise<string> {
+  const parts = await partsOf(store, which);
+  const there = Object.entries(parts).filter(([, isThere]) => isThere);
+  if (there.length === 0) return "nothing";
+  return there.length === Object.keys(parts).length ? "all" : `only ${there.map(([part]) => part).join(", ")}`;
+}
+
+async function partsOf(store: Store, which: Which): Promise<Record<string, boolean>> {
+  const { shard, number } = which;
+  const [key, ended] = keysOf(which);
+  const instances = await store.loadInstances(shard, { after: key - 1, limit: 1 });
+  const letters = await store.loadLetters([shard + 1]);
+  const marks = await store.loadMarks(shard);
+  return {
+    definition: (await store.loadDefinition(`whole-${key}`, "v1")) !== undefined,
+    instance: instances[0]?.key === key,
+    finished: (await store.findFinished(`instance-${ended}`)) !== undefined,
+    "three turns": (await store.loadHistory([key])).length === 3,
+    "a turn": (await store.loadHistory([key])).length > 0,
+    "two tasks": (await store.readTasks(key)).length === 2,
+    "a task": (await store.readTasks(key)).length > 0,
+    payload: await hasPayload(store, key),
+    letter: letters.some((letter) => letter.source === shard && letter.number === number),
+    mark: marks.some(({ source }) => source === shard + number + 1),
+    request: (await store.findRequest(shard, `request-${key}`)) !== undefined,
+  };
+}
+
+/** Of the instance that is under way, and of the one that has ended. */
+export function keysOf({ shard, number }: Which): [key: number, ended: number] {
+  const key = firstKey(shard) + 2 * number;
+  return [key, key + 1];
+}
+
+async function hasPayload(store: Store, key: number): Promise<boolean> {
+  try {
+    return (await store.readPayloads(key, [1])).length === 1;
+  } catch (error) {
+    if (hasCode(error, "STORE_DATA")) return false;
+    throw error;
+  }
+}

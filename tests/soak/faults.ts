@@ -1,0 +1,207 @@
+import { unreachable } from "../../src/base/assert.ts";
+import type { DatabaseServer } from "../../scripts/servers/postgres-server.ts";
+import { messageOf } from "../../src/base/error.ts";
+import { crash, endSessions, freeze } from "../servers/server-faults.ts";
+import type { Chance } from "../sim/chance.ts";
+import type { Operator } from "../sim/operator.ts";
+import type { Scheduler } from "../sim/scheduler.ts";
+import type { Witness } from "../sim/witness.ts";
+import type { Host } from "./process-life.ts";
+
+/** What may befall a run, and how often, one beside the other. */
+const weights = {
+  /** SIGKILL of a member, which is started again after a while. */
+  kill: 5,
+  /** In good order, to come back later. */
+  leave: 2,
+  /** SIGSTOP of a member: until before the others give it up, or until after. */
+  freeze: 2,
+  "long-freeze": 4,
+  /** All connections of a member break; or of all members. */
+  cut: 3,
+  "cut-all": 2,
+  /** Of a member to the server: nothing passes for a while, everything is late, or nobody listens. */
+  stall: 2,
+  slow: 1,
+  refuse: 1,
+  /** A member does not hear the answer to what the server has done, and loses that connection. */
+  "lose-answer": 6,
+  /** The server ends all sessions. */
+  "end-sessions": 3,
+  /** SIGKILL, restart in good order, or SIGSTOP of the server. */
+  "crash-server": 1,
+  "restart-server": 1,
+  "freeze-server": 1,
+} as const;
+
+export type FaultKind = keyof typeof weights;
+
+export interface FaultsParts {
+  readonly time: Scheduler;
+  readonly chance: Chance;
+  readonly witness: Witness;
+  readonly operator: Operator;
+  readonly hosts: readonly Host[];
+  readonly server: DatabaseServer;
+  /** Of the database, past all proxies. */
+  readonly url: string;
+  readonly everyMs: number;
+  /** Silent for this long, a member is given up by others. */
+  readonly lostMs: number;
+}
+
+/** Lets chance befall members, their connections and the server, until it is over. */
+export class Faults {
+  readonly counts = new Map<FaultKind, number>();
+  readonly #parts: FaultsParts;
+  /** How to mend what is broken at the moment. */
+  readonly #broken = new Set<() => void | Promise<void>>();
+  #isServerHit = false;
+  #isOver = false;
+
+  constructor(parts: FaultsParts) {
+    this.#parts = parts;
+  }
+
+  async run(endsAt: number): Promise<void> {
+    const { time, chance, everyMs, hosts } = this.#parts;
+    for (;;) {
+      await time.sleep(chance.waitMs(everyMs));
+      if (time.now >= endsAt) return;
+      const kind = chance.weighted(weights);
+      if (kind !== undefined && this.#befall(kind, chance.pick(hosts)))
+        this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
+    }
+  }
+
+  /** From now on nothing goes wrong any more, and everybody is there. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    for (const mend of this.#broken) await mend();
+    for (const host of this.#parts.hosts) void this.#parts.operator.begin(host);
+  }
+
+  /** False if it has nobody to befall. */
+  #befall(kind: FaultKind, host: Host): boolean {
+    const { chance, operator, hosts, lostMs, witness, url } = this.#parts;
+    const { life, proxy } = host;
+    const note = (what: string): boolean => {
+      witness.fault(what);
+      return true;
+    };
+    switch (kind) {
+      case "kill":
+        life?.crash("killed");
+        return life !== undefined;
+      case "leave":
+        if (!host.isUp) return false;
+        void operator.leave(host, chance.waitMs(lostMs / 2));
+        return true;
+      case "freeze":
+        return this.#freeze(host, chance.waitMs(lostMs / 3));
+      case "long-freeze":
+        return this.#freeze(host, lostMs * chance.within(0.9, 2));
+      case "cut":
+        proxy.cut();
+        return note(`the connections of ${host.name} are cut`);
+      case "cut-all":
+        for (const each of hosts) each.proxy.cut();
+        return note("all connections are cut");
+      case "lose-answer":
+        void proxy.loseAnswer();
+        return note(`${host.name} does not hear the next answer`);
+      case "end-sessions":
+        // The server may be away.
+        endSessions(url).catch(() => undefined);
+        return note("all sessions are ended");
+      case "stall":
+      case "slow":
+      case "refuse":
+        void this.#disturb(kind, host);
+        return true;
+      case "crash-server":
+      case "restart-server":
+      case "freeze-server":
+        return this.#hitServer(kind);
+      default:
+        return unreachable(kind, "a kind of fault");
+    }
+  }
+
+  #freeze({ life }: Host, ms: number): boolean {
+    if (life === undefined || life.isFrozen) return false;
+    life.freeze();
+    void this.#forAWhile(ms, () => life.thaw());
+    return true;
+  }
+
+  async #disturb(kind: "stall" | "slow" | "refuse", { name, proxy }: Host): Promise<void> {
+    const { chance, witness, lostMs } = this.#parts;
+    const ms = chance.waitMs(lostMs / 2);
+    witness.fault(`${kind} at ${name} for ${ms.toFixed(0)} ms`);
+    if (kind === "stall") {
+      proxy.hold("requests", "answers");
+      return await this.#forAWhile(ms, () => {
+        // What was on its way arrives late, or never.
+        if (chance.isLucky(0.5)) proxy.cut();
+        proxy.letGo();
+      });
+    }
+    if (kind === "slow") {
+      proxy.delay(chance.within(20, 300));
+      return await this.#forAWhile(ms, () => proxy.delay(0));
+    }
+    proxy.refuse();
+    proxy.cut();
+    await this.#forAWhile(ms, () => proxy.accept());
+  }
+
+  /** One thing at a time. */
+  #hitServer(kind: "crash-server" | "restart-server" | "freeze-server"): boolean {
+    if (this.#isServerHit) return false;
+    this.#isServerHit = true;
+    void this.#breakServer(kind);
+    return true;
+  }
+
+  async #breakServer(kind: "crash-server" | "restart-server" | "freeze-server"): Promise<void> {
+    const { server, chance, lostMs, witness, time } = this.#parts;
+    const ms = kind === "freeze-server" ? lostMs * chance.within(0.5, 1.8) : chance.waitMs(1500);
+    witness.fault(`${kind} for ${ms.toFixed(0)} ms`);
+    if (kind === "freeze-server") {
+      const thaw = freeze(server);
+      return await this.#forAWhile(ms, () => {
+        thaw();
+        this.#isServerHit = false;
+      });
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wait = (): Promise<void> => promise;
+    this.#broken.add(wait);
+    try {
+      await (kind === "crash-server" ? crash(server) : server.process.stop());
+      if (!this.#isOver) await time.sleep(ms);
+      await server.process.start();
+      witness.fault("the server is back");
+    } catch (error) {
+      witness.trouble(`the server does not come back: ${messageOf(error)}`);
+    }
+    this.#isServerHit = false;
+    this.#broken.delete(wait);
+    resolve();
+  }
+
+  /** Mended after that time, or at the end of all faults. */
+  async #forAWhile(ms: number, mend: () => void | Promise<void>): Promise<void> {
+    let isMended = false;
+    const once = async (): Promise<void> => {
+      if (isMended) return;
+      isMended = true;
+      this.#broken.delete(once);
+      await mend();
+    };
+    this.#broken.add(once);
+    await this.#parts.time.sleep(ms);
+    await once();
+  }
+}
