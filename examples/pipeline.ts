@@ -50,7 +50,9 @@ async function main(): Promise<void> {
   });
   await engine.start();
   console.log("Heddle runs an example: a nightly data pipeline of some 30 tasks.");
-  console.log(`Its state is in ${onServer ? "the database that HEDDLE_STORAGE names" : database}, its files are in ${files}/.`);
+  console.log(
+    `Its state is in ${onServer ? "the database that HEDDLE_STORAGE names" : database}, its files are in ${files}/.`,
+  );
   console.log("Try it: press Ctrl-C, then run npm start again. It goes on where it stopped.\n");
   let end: End;
   try {
