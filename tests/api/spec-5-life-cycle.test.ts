@@ -446,6 +446,7 @@ test("5.5 a store that fails: no new work is taken, health and log say so, and i
   const store = memoryStore();
   const storage = new Proxy(store, {
     get(target, name: keyof Store) {
+      if (typeof target[name] !== "function") return target[name];
       const member = target[name] as (...args: unknown[]) => Promise<unknown>;
       return async (...args: unknown[]) => {
         if (broken && name === "commit") throw new EngineError("STORE_UNAVAILABLE", "The disk is gone for a while.");
