@@ -1,38 +1,66 @@
+import { messageOf } from "../../src/base/error.ts";
 import { checkers as simulated } from "../sim/checkers/all.ts";
 import type { Checker } from "../sim/checkers/checker.ts";
+import { checkFencing } from "../sim/checkers/fencing.ts";
 import { clocksOf } from "../sim/checkers/clocks.ts";
 import type { Evidence, LifeRecord } from "../sim/evidence.ts";
 import { evidenceOf, orderOf } from "./evidence.ts";
-import { findLandings } from "./landings.ts";
+import { findLandings, type Landings } from "./landings.ts";
 import type { Testimony } from "./testimony.ts";
 
 /** A process that has to share its cores is late: by so much at most, we say, and mean that it would be a bug otherwise. */
 const lateMs = 500;
 
-/** What is wrong with a run, each with the name of the checker that says so. */
-export function judge(testimony: Testimony): string[] {
-  const landings = findLandings(testimony);
-  const earliest = evidenceOf(testimony, landings, "earliest");
-  const latest = evidenceOf(testimony, landings, "latest");
-  const { fencing, leases: _, ...rest } = simulated;
-  const wrong: Record<string, readonly string[]> = {
-    database: landings.wrong,
-    fencing: fencing?.(orderOf(testimony, landings)) ?? [],
-    leases: checkLeases(earliest),
-    members: testimony.stayed.map((member) => `member ${member} has left and is still among the living`),
-  };
-  for (const [name, check] of Object.entries(rest)) wrong[name] = certain(check, earliest, latest);
-  return Object.entries(wrong).flatMap(([name, all]) => all.map((what) => `${name}: ${what}`));
+/** What checkers look at: the one testimony, read in several ways. */
+class Readings {
+  readonly testimony: Testimony;
+  readonly landings: Landings;
+  readonly earliest: Evidence;
+  readonly latest: Evidence;
+
+  constructor(testimony: Testimony) {
+    this.testimony = testimony;
+    this.landings = findLandings(testimony);
+    this.earliest = evidenceOf(testimony, this.landings, "earliest");
+    this.latest = evidenceOf(testimony, this.landings, "latest");
+  }
+}
+
+const { fencing: _, leases: __, ...withMoments } = simulated;
+
+const checkers: Readonly<Record<string, (readings: Readings) => readonly string[]>> = {
+  database: ({ landings }) => landings.wrong,
+  fencing: ({ testimony, landings }) => checkFencing(orderOf(testimony, landings)),
+  leases: ({ earliest }) => checkLeases(earliest),
+  members: ({ testimony }) => testimony.stayed.map((member) => `member ${member} has left and is among the living`),
+  ...Object.fromEntries(
+    Object.entries(withMoments).map(([name, check]) => [name, (readings: Readings) => certain(check, readings)]),
+  ),
+};
+
+/** What is wrong with a run, each with the name of the checker that says so; all of them are asked, or only these. */
+export function judge(testimony: Testimony, names: readonly string[] = Object.keys(checkers)): string[] {
+  const readings = new Readings(testimony);
+  return names.flatMap((name) => (checkers[name]?.(readings) ?? []).map((what) => `${name}: ${what}`));
 }
 
 /**
  * What is wrong however early or late the commits came to be durable that nobody saw land. Sentences that tell by how
  * much are the same if they say it of the same thing.
  */
-function certain(check: Checker, earliest: Evidence, latest: Evidence): string[] {
+function certain(check: Checker, { earliest, latest }: Readings): string[] {
   const sentence = (what: string): string => what.replaceAll(/-?[\d.]+ ms|Infinity ms/g, "");
-  const also = new Set(check(latest).map(sentence));
-  return check(earliest).filter((what) => also.has(sentence(what)));
+  const also = new Set(tryTo(check, latest).map(sentence));
+  return tryTo(check, earliest).filter((what) => also.has(sentence(what)));
+}
+
+/** Some follow histories with the kernel itself, which does not take everything. */
+function tryTo(check: Checker, evidence: Evidence): string[] {
+  try {
+    return check(evidence);
+  } catch (error) {
+    return [`it cannot be followed: ${messageOf(error)}`];
+  }
 }
 
 /**
