@@ -22,9 +22,7 @@ const miscountedBytes = 16;
 
 /** Heard nothing for so long that the connection was given up. */
 export class NoAnswer extends Error {
-  constructor() {
-    super("no answer in time");
-  }
+  override readonly message: string = "no answer in time";
 }
 
 /**
