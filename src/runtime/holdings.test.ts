@@ -36,11 +36,8 @@ class FakeDispatcher {
     return this.running.has(attemptId);
   }
 
-  /** Those on a remote worker. */
-  readonly remote = new Set<string>();
-
-  connectionOf(attemptId: string): { worker: string; since: number } | undefined {
-    return this.remote.has(attemptId) ? { worker: "gpu", since: 1 } : undefined;
+  connectionOf(): undefined {
+    return undefined;
   }
 
   waitingFor(attemptId: string): string | undefined {
@@ -128,14 +125,6 @@ describe("attempts that are held for others", () => {
     assert.deepEqual(rig.questions(), ["3: me a b", "5: me c"]);
     await clock.advance(workerBeatMs);
     assert.deepEqual(rig.questions(), ["3: me a b", "5: me c"]);
-  });
-
-  test("that run on a remote worker are stopped by that, which may know better", async () => {
-    rig.dispatcher.remote.add("a");
-    rig.keep(3, "a", "b");
-    await clock.advance(patienceMs + 1);
-    assert.deepEqual(rig.dispatcher.aborted, ["b"]);
-    assert.ok(rig.holdings.vouchAgeMs("a") > patienceMs);
   });
 
   test("go on for as long as an owner vouches for them", async () => {

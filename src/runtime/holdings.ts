@@ -27,8 +27,7 @@ export interface HoldingsParts {
  * worker brought them along. Their owners hear of them regularly, and of their ends until somebody has written them down.
  *
  * - O1 An attempt is stopped when no owner has vouched for it for a while, a little before an owner that hears nothing of
- *   it takes it for lost. The while counts from before the question was sent. A remote worker is told since when, and
- *   stops by itself: it may have been with another member, and know better.
+ *   it takes it for lost. The while counts from before the question was sent.
  */
 export class Holdings implements Holders {
   readonly lostMs: number;
@@ -181,13 +180,12 @@ export class Holdings implements Holders {
 
   /** To the moment: an owner may lose its patience between two beats. */
   #stopUnvouched(): void {
-    const { clock, timings, dispatcher } = this.#parts;
+    const { clock, timings } = this.#parts;
     const patienceMs = ownPatience * timings.workerLostMs;
     const now = clock.monotonic();
     const unvouched: string[] = [];
     let oldest = Infinity;
     for (const [id, { vouchedAt }] of this.#held) {
-      if (dispatcher.connectionOf(id) !== undefined) continue;
       if (now - vouchedAt >= patienceMs) unvouched.push(id);
       else oldest = Math.min(oldest, vouchedAt);
     }

@@ -15,7 +15,7 @@ import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
 import type { EmbeddedWorker } from "./embedded-worker.ts";
 import { GrantWindow } from "./grant-window.ts";
-import { earlier, elapsedMs, latest, type Moment } from "./moment.ts";
+import { earlier, elapsedMs, type Moment } from "./moment.ts";
 
 export interface GrantedRunsParts {
   readonly clock: Clock;
@@ -142,7 +142,8 @@ export class GrantedRuns {
     for (const run of this.#running.values()) {
       const { attemptId } = run.descriptor;
       if (open.has(attemptId)) continue;
-      run.vouchedAt = latest(run.vouchedAt, earlier(sentAt, ages.get(attemptId) ?? 0));
+      const vouchedAt = earlier(sentAt, ages.get(attemptId) ?? 0);
+      if (vouchedAt.monotonic > run.vouchedAt.monotonic) run.vouchedAt = vouchedAt;
     }
   }
 

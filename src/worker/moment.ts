@@ -14,11 +14,6 @@ export function earlier({ monotonic, wall }: Moment, ms: number): Moment {
   return { monotonic: monotonic - ms, wall: wall - ms };
 }
 
-/** By each clock. Of two moments the one that was later may seem the earlier by a clock that stood still in between. */
-export function latest(a: Moment, b: Moment): Moment {
-  return { monotonic: Math.max(a.monotonic, b.monotonic), wall: Math.max(a.wall, b.wall) };
-}
-
 /** What certainly has not passed less: a wall clock that was set back does not matter. */
 export function elapsedMs(clock: Clock, since: Moment): number {
   return Math.max(clock.monotonic() - since.monotonic, clock.now() - since.wall);

@@ -448,24 +448,6 @@ describe("a worker that nobody vouches for", () => {
     assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);
   });
 
-  test("that slept takes the word of an owner that vouched meanwhile", async () => {
-    const rig = await welcomed();
-    await rig.grant("a", 1);
-    rig.vouches = false;
-    const { clock } = rig;
-    const now = clock.now.bind(clock);
-    const sleptMs = workerLostMs / 2;
-    clock.now = () => now() + sleptMs;
-    await clock.advance(workerBeatMs);
-    // By the clock that stood still, this is from before the attempt was granted.
-    const heldFor = [{ attemptId: "a", grant: 1, ageMs: sleptMs - workerBeatMs }];
-    rig.vouch(rig.link.last("Heartbeat").beat, { heldFor });
-    await clock.advance(patienceMs - sleptMs);
-    assert.equal(rig.running.get("a")?.ctx.signal.aborted, false);
-    await clock.advance(sleptMs);
-    assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);
-  });
-
   test("notices it soon, though its timers stood still too", async () => {
     const rig = await welcomed();
     await rig.grant("a", 1);

@@ -2,8 +2,7 @@ import { test } from "node:test";
 import { epochMs } from "../clock.ts";
 import { caught } from "./caught.ts";
 import { checkCausality } from "./causality.ts";
-import { checkHolders } from "./holders.ts";
-import { created, goodRun, Scene, solo, succeeded } from "./scene.ts";
+import { created, goodRun, Scene, solo } from "./scene.ts";
 
 test("a job that runs before its scheduling is durable", () => {
   const scene = new Scene();
@@ -50,16 +49,6 @@ test("a grant that comes to a worker when its time is out, and one that comes wh
   scene.run(worker, "a:1:0:1");
   const late = /a:1:0:1 ran \d+ ms after it had timed out/;
   caught(checkCausality, scene, late, late);
-});
-
-test("a job of an instance that was purged is not one of the next that has its id", () => {
-  const { scene, life } = goodRun();
-  scene.rename(2, "a");
-  scene.turn(life, 2, created(scene, solo));
-  scene.ended(scene.run(life, "a:1:0:1"));
-  scene.turn(life, 2, succeeded);
-  caught(checkCausality, scene);
-  caught(checkHolders, scene);
 });
 
 test("a success that never happened", () => {

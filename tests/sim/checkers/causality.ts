@@ -20,7 +20,7 @@ export const checkCausality: Checker = (evidence) => {
     wrong.push(...checkSuccesses(instance, trace, byAttempt));
   }
   for (const run of evidence.runs) {
-    const instance = chronicle.of(run);
+    const instance = chronicle.at(run.name.instanceId, run.name.generation);
     if (instance === undefined) wrong.push(`${run.attemptId} ran, and no history knows its instance`);
     else if (!isLateGrant(evidence, run, traceOf(instance))) wrong.push(...checkRun(run, traceOf(instance)));
   }

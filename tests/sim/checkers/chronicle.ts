@@ -1,5 +1,5 @@
 import type { Event } from "../../../src/kernel/event.ts";
-import { type CommitRecord, type Evidence, isBefore, type JobRun, type Moment } from "../evidence.ts";
+import type { CommitRecord, Evidence, Moment } from "../evidence.ts";
 
 /** A turn as it came to be durable. */
 export interface TurnRecord {
@@ -36,7 +36,7 @@ export class Chronicle {
   /** By id, the oldest life first. */
   readonly #byId = new Map<string, InstanceChronicle[]>();
   /** By `id:generation`. */
-  readonly #byGeneration = new Map<string, InstanceChronicle[]>();
+  readonly #byGeneration = new Map<string, InstanceChronicle>();
   readonly #firstLandings: readonly CommitRecord[];
 
   constructor(commits: readonly CommitRecord[]) {
@@ -44,10 +44,8 @@ export class Chronicle {
     for (const commit of this.#firstLandings) this.#take(commit);
     for (const instance of this.instances.values()) {
       const lives = this.#byId.get(instance.id) ?? [];
-      for (const generation of generationsOf(instance)) {
-        const name = `${instance.id}:${generation}`;
-        this.#byGeneration.set(name, [...(this.#byGeneration.get(name) ?? []), instance]);
-      }
+      for (const generation of generationsOf(instance))
+        this.#byGeneration.set(`${instance.id}:${generation}`, instance);
       this.#byId.set(
         instance.id,
         [...lives, instance].sort((a, b) => a.key - b.key),
@@ -63,13 +61,9 @@ export class Chronicle {
     return this.#byId.get(id) ?? [];
   }
 
-  /**
-   * The life of the id that was at that generation. After a purge the id begins anew, so there may be several: it is the
-   * last that was there when the job started.
-   */
-  of({ name: { instanceId, generation }, start }: JobRun): InstanceChronicle | undefined {
-    const lives = this.#byGeneration.get(`${instanceId}:${generation}`) ?? [];
-    return lives.findLast(({ turns: [first] }) => first !== undefined && isBefore(first.landed, start)) ?? lives[0];
+  /** The life of the id that was at that generation. */
+  at(id: string, generation: number): InstanceChronicle | undefined {
+    return this.#byGeneration.get(`${id}:${generation}`);
   }
 
   #take({ batch, life, at, order }: CommitRecord): void {

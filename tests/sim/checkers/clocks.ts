@@ -12,6 +12,9 @@ interface Permission {
   readonly forMs: number;
 }
 
+/** Of any monotonic clock. */
+export const fastestRate = 1.05;
+
 /** A stretch of true time in which a process was not to run an attempt. */
 export interface Lapse {
   readonly from: number;
@@ -69,6 +72,12 @@ export class Clocks {
   /** The lapse that the start falls into, or the first after it. */
   nextLapse(life: LifeRecord, run: Started): Lapse | undefined {
     return this.#lapsesOf(life, run).find(({ to }) => to > run.start.at);
+  }
+
+  /** Of a run on a worker: nobody had answered for it for its patience, by the fastest clock that any member may have. */
+  isGivenUp(life: LifeRecord, run: Started, at: number): boolean {
+    const last = this.#vouchesFor(life, run).findLast(({ knownAt }) => knownAt <= at);
+    return last === undefined || at >= last.sentAt + last.forMs / fastestRate;
   }
 
   #lapsesOf(life: LifeRecord, run: Started): readonly Lapse[] {

@@ -102,6 +102,19 @@ test("an attempt that is counted as interrupted on a worker that has it", () => 
   caught(checkHolders, scene, /a:1:0:1 was counted as interrupted, and life 2 had it and was vouched for/);
 });
 
+test("an attempt that its member stopped because no owner had vouched for it, and a worker that is answered since", () => {
+  const { scene, worker, life } = withWorker();
+  const run = scene.run(worker, "a:1:0:1");
+  scene.now += 52_000;
+  run.abort = scene.moment();
+  scene.ended(run, "aborted");
+  scene.now += 1000;
+  scene.vouch(worker);
+  scene.now += 10_000;
+  scene.turn(life, 1, [{ type: "TaskInterrupted", task: 0, attempt: 1 }]);
+  caught(checkHolders, scene);
+});
+
 /** A worker with a first answer, and an instance whose task is to run. */
 function withWorker(): { scene: Scene; life: ReturnType<Scene["life"]>; worker: ReturnType<Scene["life"]> } {
   const scene = new Scene({ isCluster: true });

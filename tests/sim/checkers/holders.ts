@@ -1,5 +1,5 @@
 import { shardOfKey } from "../../../src/stores/instance-key.ts";
-import { type Evidence, isBefore, type JobRun, type Moment } from "../evidence.ts";
+import { type Evidence, isBefore, type JobRun, type LifeRecord, type Moment } from "../evidence.ts";
 import { traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
 import { chronicleOf } from "./chronicle.ts";
@@ -21,9 +21,7 @@ const roundingMs = 2;
  */
 export const checkHolders: Checker = (evidence) => {
   const wrong: string[] = checkLosses(evidence);
-  // A new instance under an old id has attempts of the same names.
-  const nameOf = (run: JobRun): string => `${run.attemptId} ${chronicleOf(evidence).of(run)?.key}`;
-  for (const [, runs] of Map.groupBy(evidence.runs, nameOf)) {
+  for (const [, runs] of Map.groupBy(evidence.runs, (run) => run.attemptId)) {
     for (const [place, again] of runs.entries()) {
       const first = runs[place - 1];
       if (first !== undefined) wrong.push(...compare(evidence, first, again));
@@ -44,10 +42,9 @@ function compare(evidence: Evidence, first: JobRun, again: JobRun): string[] {
 }
 
 /** Its result was acknowledged while it was wanted. */
-function isDropped(evidence: Evidence, first: JobRun, again: JobRun): boolean {
-  const { name, start, acknowledged } = first;
+function isDropped(evidence: Evidence, { name, start, acknowledged }: JobRun, again: JobRun): boolean {
   if (acknowledged === undefined || isBefore(again.start, acknowledged)) return false;
-  const instance = chronicleOf(evidence).of(first);
+  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
   const trace = instance && traceOf(instance).attempts.get(`${name.task}:${name.attempt}`);
   return trace?.interrupted.some((at) => isBefore(start, at) && isBefore(at, acknowledged)) !== true;
 }
@@ -62,12 +59,16 @@ function checkLosses(evidence: Evidence): string[] {
         const run = byAttempt.get(attemptId)?.findLast(({ start }) => isBefore(start, at));
         const life = run && evidence.lives[run.life - 1];
         if (run === undefined || life?.role !== "worker" || isLost(evidence, run, at)) return [];
-        // Stopped because its time was out, by a member that died before that was durable.
-        if (run.abort !== undefined && run.params["timeoutMs"] !== undefined) return [];
+        if (run.abort !== undefined && wasRightToStop(evidence, life, run)) return [];
         return [`${attemptId} was counted as interrupted, and life ${life.number} had it and was vouched for`];
       });
     }),
   );
+}
+
+/** Its time was out, and its member died before that was durable; or no owner had vouched for it, by its member's clock. */
+function wasRightToStop(evidence: Evidence, life: LifeRecord, run: JobRun): boolean {
+  return run.params["timeoutMs"] !== undefined || clocksOf(evidence).isGivenUp(life, run, run.abort?.at ?? Infinity);
 }
 
 /** The process that knew how it ended died, or lost its lease or the shard before it could say so. */
@@ -81,7 +82,8 @@ function isLost(evidence: Evidence, first: JobRun, again: Moment): boolean {
 
 /** A claim of its own that came late took the shard from under it. What a worker runs goes on for the new owner. */
 function wasFenced(evidence: Evidence, first: JobRun, again: Moment): boolean {
-  const instance = chronicleOf(evidence).of(first);
+  const { instanceId, generation } = first.name;
+  const instance = chronicleOf(evidence).at(instanceId, generation);
   if (instance === undefined) return false;
   const claims = evidence.claims.filter(({ shard }) => shard === shardOfKey(instance.key));
   return claims.some(({ claim, order }, place) => {

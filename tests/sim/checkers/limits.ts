@@ -56,9 +56,8 @@ function checkStart(evidence: Evidence, run: JobRun, running: readonly JobRun[])
 }
 
 /** On a worker, which does not know yet that its attempt has ended. */
-function isOnlyToStop(evidence: Evidence, run: JobRun, at: Moment): boolean {
-  const { name, life } = run;
-  const instance = chronicleOf(evidence).of(run);
+function isOnlyToStop(evidence: Evidence, { name, life }: JobRun, at: Moment): boolean {
+  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
   if (instance === undefined || evidence.lives[life - 1]?.role !== "worker") return false;
   const trace = traceOf(instance);
   const end =
@@ -93,9 +92,8 @@ function domainSize(evidence: Evidence, domain: string, run: JobRun): number {
 }
 
 /** As the history has it, by the clock of the machine; otherwise, not before it was scheduled. */
-function slotTakenAt(evidence: Evidence, run: JobRun): number {
-  const { name, life, start } = run;
-  const instance = chronicleOf(evidence).of(run);
+function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number {
+  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
   const record = evidence.lives[life - 1];
   if (instance === undefined || record === undefined) return start.at;
   const noted = eventsOf(instance).flatMap(({ event }) => {
@@ -116,8 +114,8 @@ function settledAt({ outcome, answered, invoked }: ClientCall, { isCluster, timi
   return answered.at + timings.suspectMs + timings.lostMs + timings.callMs;
 }
 
-function concurrencyOf(evidence: Evidence, run: JobRun): number {
-  const instance = chronicleOf(evidence).of(run);
+function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
+  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
   const created = instance?.turns[0]?.events.find((event) => event.type === "InstanceCreated");
   return created?.maxConcurrentTasks ?? Infinity;
 }

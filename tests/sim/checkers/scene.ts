@@ -51,7 +51,6 @@ export class Scene {
   readonly #setting: Setting;
   readonly #definitions = new Map<string, ReturnType<Workflow["toJSON"]>>();
   readonly #machines = new Map<number, DagMachine>();
-  readonly #names = new Map<number, string>();
   #order = 0;
   #batch = 0;
 
@@ -151,11 +150,6 @@ export class Scene {
     });
   }
 
-  /** An instance is called by its key, the first of them a, unless it is told otherwise before its first turn. */
-  rename(key: number, id: string): void {
-    this.#names.set(key, id);
-  }
-
   run(life: LifeRecord, attemptId: string, params: JobRun["params"] = {}): JobRun {
     const name = attemptName(attemptId);
     const names = { taskName: `task ${name.task}`, workflow: "solo", job: "step" };
@@ -215,7 +209,7 @@ export class Scene {
     const created = events.find((event) => event.type === "InstanceCreated");
     const spec = this.#definitions.get(definitionKey(created?.workflow ?? "", created?.version ?? ""));
     if (spec === undefined) throw new Error("the workflow is to be defined first");
-    const id = this.#names.get(key) ?? String.fromCharCode(96 + key);
+    const id = String.fromCharCode(96 + key);
     const machine = new DagMachine(new Graph(spec), id, key, defaultLimits);
     this.#machines.set(key, machine);
     return machine;

@@ -2,13 +2,10 @@ import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
 import { traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
 import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
-import { type Clocks, clocksOf } from "./clocks.ts";
+import { type Clocks, clocksOf, fastestRate } from "./clocks.ts";
 
 /** Clocks tell whole milliseconds, at both ends of a stretch. */
 const roundingMs = 2;
-
-/** Of any monotonic clock. */
-const fastestRate = 1.05;
 
 /**
  * I5: turns have times that some clock really showed; retries and timeouts are never early. Where the clocks of the
