@@ -210,8 +210,7 @@ export class PostgresStore implements Store {
   async claimShard(shard: number, owner: string): Promise<ShardClaim | undefined> {
     const { insertShard, lockShard, claimShard } = this.#statements;
     const steps = [step(insertShard, shard), step(lockShard, shard), step(claimShard, shard, toDisk(owner))];
-    // It holds a lock that others wait for, so it is ended with the commits of a member that is given up.
-    const [, [before] = [], [claimed] = []] = await this.#run("commits", steps);
+    const [, [before] = [], [claimed] = []] = await this.#run("reads", steps);
     return before && claimed && toClaim(new Columns(before));
   }
 

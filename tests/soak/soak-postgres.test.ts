@@ -1,0 +1,3 @@
+import { soakSuite } from "./soak-suite.ts";
+
+soakSuite("postgres");
