@@ -345,7 +345,13 @@ export class ClusterMember implements RegionCluster {
   }
 
   async #release(shard: number): Promise<void> {
-    await this.#mustRegion().releaseShard(shard);
+    try {
+      await this.#mustRegion().releaseShard(shard);
+    } catch (error) {
+      // Its work was laid down all the same. Whoever the store says has it, and be it this member, opens it anew.
+      this.#keeper.lost(shard);
+      throw error;
+    }
     this.#courier.hintAll(this.#others(), { type: "ShardFreed", shard } satisfies Hint);
   }
 
