@@ -167,6 +167,20 @@ for (const kind of ["postgres", "mysql"] as const) {
       assert.equal(await whatLanded(it.taker, which), "nothing");
     });
 
+    test("does not stand in the way of others if it was itself a claim, and half of it is all that arrived", async (t) => {
+      const it = await scene(t, kind);
+      const other = shard + 1;
+      await it.old.join({ id: "somebody", address: "" });
+      // Where a statement is prepared when it is first used, half of the next request goes far.
+      for (const each of [10, 11, 12]) await it.old.claimShard(each, "somebody");
+      const held = it.proxy.holdHalfOf("somebody");
+      it.old.claimShard(other, "somebody").catch(() => undefined);
+      await held;
+      await giveUp(it, "somebody");
+      const claim = await it.taker.claimShard(other, "b");
+      assert.equal(claim?.epoch, 1);
+    });
+
     test("is all there or not at all, whoever is first", async (t) => {
       const it = await scene(t, kind);
       await it.old.removeMember("a");

@@ -66,10 +66,12 @@ describe("sessions on a PostgreSQL server", () => {
     const url = await newDatabase("postgres", t);
     const store = await opened(t, url);
     await (await Owner.claim(store)).commit({});
+    await store.loadJobs();
     assert.deepEqual(await sessions(url), ["heddle commits", "heddle reads"]);
     await store.join({ id: "host-1:00ff", address: "" });
     await store.beat("host-1:00ff");
     await (await Owner.claim(store)).commit({});
+    await store.loadJobs();
     const ofMember = ["heddle commits host-1:00ff", "heddle life host-1:00ff", "heddle reads host-1:00ff"];
     await waitFor(async () => assert.deepEqual(await sessions(url), ofMember));
     await store.close();
@@ -196,6 +198,7 @@ async function members(t: TestContext, url: string): Promise<{ a: Store; b: Stor
     const id = store === a ? "a" : "b";
     await store.join({ id, address: "" });
     await (await Owner.claim(store, shard, id)).commit({});
+    await store.loadJobs();
     await store.beat(id);
   }
   return { a, b };

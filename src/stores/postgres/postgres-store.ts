@@ -206,11 +206,12 @@ export class PostgresStore implements Store {
    * The row is locked first, so that no other claim or commit comes in between. Only then, by another statement and so
    * with another look at the database, the owner found in the row is looked up among the living: it joined before it
    * claimed, so it is seen unless it was removed. If it joins or is removed a moment later, this claim came before.
+   * The lock is held by a session for commits, which whoever removes this member ends.
    */
   async claimShard(shard: number, owner: string): Promise<ShardClaim | undefined> {
     const { insertShard, lockShard, claimShard } = this.#statements;
     const steps = [step(insertShard, shard), step(lockShard, shard), step(claimShard, shard, toDisk(owner))];
-    const [, [before] = [], [claimed] = []] = await this.#run("reads", steps);
+    const [, [before] = [], [claimed] = []] = await this.#run("commits", steps);
     return before && claimed && toClaim(new Columns(before));
   }
 
