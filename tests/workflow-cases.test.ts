@@ -16,7 +16,7 @@ import { unreachable } from "../src/base/assert.ts";
 import { EngineError, type ErrorCode } from "../src/base/error.ts";
 import { DagRig, decision, failureOf, nested, specOf } from "../src/kernel/dag/dag-rig.test.ts";
 import type { DagSpec, NodeSpec } from "../src/kernel/dag/dag-spec.ts";
-import { isInFlight, statusOf } from "../src/kernel/dag/task-state.ts";
+import { isInFlight, statusOf } from "../src/kernel/task-state.ts";
 import type { Input } from "../src/kernel/input.ts";
 import { instanceCode, nodeCode } from "../src/kernel/powerjob-codes.ts";
 import type { EndStatus } from "../src/kernel/status.ts";

@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import type { NodeId, NodeSpec } from "../kernel/dag/dag-spec.ts";
-import { defineTask, type TaskDefinition, type TaskKind } from "../kernel/dag/graph.ts";
+import { defineTask, type TaskDefinition, type TaskKind } from "../kernel/task-definition.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import type { TaskStatus } from "../kernel/status.ts";
 import type { Job } from "./job.ts";

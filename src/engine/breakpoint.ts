@@ -1,5 +1,5 @@
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import { isInFlight, Phase, statusOf } from "../kernel/dag/task-state.ts";
+import { isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
 import type { InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import { taskNumbers } from "./instance-view.ts";
 

@@ -14,7 +14,7 @@ import type { TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
-import type { TaskDefinition } from "../kernel/dag/graph.ts";
+import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";

@@ -1,7 +1,7 @@
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { NodeId } from "../kernel/dag/dag-spec.ts";
-import type { TaskKind } from "../kernel/dag/graph.ts";
-import { causeOf, isFailed, Phase, statusOf } from "../kernel/dag/task-state.ts";
+import type { TaskKind } from "../kernel/task-definition.ts";
+import { causeOf, isFailed, Phase, statusOf } from "../kernel/task-state.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CancelCause, InstanceStatus, TaskStatus } from "../kernel/status.ts";
 

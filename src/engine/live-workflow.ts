@@ -2,7 +2,7 @@ import { paramsFromText } from "../authoring/job-params.ts";
 import type { Task } from "../authoring/task.ts";
 import type { Workflow } from "../authoring/workflow.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import { statusOf } from "../kernel/dag/task-state.ts";
+import { statusOf } from "../kernel/task-state.ts";
 import type { TaskStatus } from "../kernel/status.ts";
 import { taskNumbers } from "./instance-view.ts";
 

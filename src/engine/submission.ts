@@ -4,7 +4,7 @@ import { Workflow } from "../authoring/workflow.ts";
 import { workflowVersion } from "../authoring/workflow-version.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import type { DagSpec, NodeSpec } from "../kernel/dag/dag-spec.ts";
-import { defineTask, type TaskDefinition } from "../kernel/dag/graph.ts";
+import { defineTask, type TaskDefinition } from "../kernel/task-definition.ts";
 import type { Definition, Definitions } from "../runtime/definitions.ts";
 import type { Expressions } from "../runtime/expression.ts";
 

@@ -8,7 +8,7 @@ import type { WorkerConnection } from "../dispatch/worker.ts";
 import { attemptId, type ParentAddress } from "../kernel/address.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
-import type { TaskDefinition } from "../kernel/dag/graph.ts";
+import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { Input, StartWorkflow } from "../kernel/input.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import type { InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";

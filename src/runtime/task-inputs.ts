@@ -1,5 +1,5 @@
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import { Phase } from "../kernel/dag/task-state.ts";
+import { Phase } from "../kernel/task-state.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
 
 export type Payloads = Readonly<Record<string, Payload>>;

@@ -1,5 +1,5 @@
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import { isFailed, statusOf } from "../kernel/dag/task-state.ts";
+import { isFailed, statusOf } from "../kernel/task-state.ts";
 import type { Event } from "../kernel/event.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import type { FinishedRow, InstanceRow, TaskRow } from "../stores/store.ts";

@@ -6,7 +6,7 @@ import type { Command } from "../../src/kernel/command.ts";
 import { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
 import type { DagSpec, NodeSpec } from "../../src/kernel/dag/dag-spec.ts";
 import { Graph } from "../../src/kernel/dag/graph.ts";
-import { causeOf, isInFlight, Phase, statusOf } from "../../src/kernel/dag/task-state.ts";
+import { causeOf, isInFlight, Phase, statusOf } from "../../src/kernel/task-state.ts";
 import type { Event } from "../../src/kernel/event.ts";
 import type { Input } from "../../src/kernel/input.ts";
 import { Turn } from "../../src/kernel/turn.ts";

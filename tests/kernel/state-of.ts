@@ -26,7 +26,7 @@ export function stateOf(machine: DagMachine): unknown {
     toCancel: [...state.toCancel],
     toSkip: [...state.toSkip],
     toDecide: [...state.toDecide],
-    retryWaits: [...state.retryWaits.tasks],
+    retryWaits: [...state.retryWaits.numbers],
     context: [...state.context.entries],
     contextBytes: state.context.bytes,
     changedKeys: [...state.changedKeys],

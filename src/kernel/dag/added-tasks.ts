@@ -1,4 +1,4 @@
-import type { TaskDefinition } from "./graph.ts";
+import type { TaskDefinition } from "../task-definition.ts";
 
 /** The tasks that joined an instance while it ran: whose sub-tasks they are, and for which siblings they wait. */
 export class AddedTasks {

@@ -2,7 +2,7 @@ import type { ParentAddress } from "../address.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagStep } from "./dag-step.ts";
 import { end } from "./ending.ts";
-import { Phase } from "./task-state.ts";
+import { Phase } from "../task-state.ts";
 
 /** Does what the state now allows. */
 export function advance(step: DagStep): void {

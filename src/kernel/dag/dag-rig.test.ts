@@ -10,7 +10,7 @@ import { Turn } from "../turn.ts";
 import { DagMachine } from "./dag-machine.ts";
 import type { DagSpec, EdgeSpec, NodeSpec } from "./dag-spec.ts";
 import { Graph } from "./graph.ts";
-import { causeOf, statusOf } from "./task-state.ts";
+import { causeOf, statusOf } from "../task-state.ts";
 
 export interface SpecOptions extends Omit<DagSpec, "nodes" | "edges"> {
   /** What a node of that name has beyond it. */

@@ -5,24 +5,24 @@ import type {
   ContextPatch,
   DecisionMade,
   Event,
-  Execution,
   InstanceCreated,
   InstanceEnded,
   InstanceReopened,
   SettledByUser,
   TaskFailed,
-  TaskStarted,
   TaskSucceeded,
   Trigger,
 } from "../event.ts";
+import { DueQueue } from "../due-queue.ts";
 import { hasEnded, type InstanceStatus } from "../status.ts";
+import { defineTask, type TaskDefinition } from "../task-definition.ts";
+import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf, type TaskRecord } from "../task-state.ts";
+import { TaskTable } from "../task-table.ts";
 import { AddedTasks } from "./added-tasks.ts";
 import type { NodeSpec } from "./dag-spec.ts";
-import { defineTask, type Graph, type TaskDefinition } from "./graph.ts";
+import type { Graph } from "./graph.ts";
 import { ReadyQueue } from "./ready-queue.ts";
-import { RetryWaits } from "./retry-waits.ts";
 import { TaskSet } from "./task-set.ts";
-import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf, type TaskRecord } from "./task-state.ts";
 import { Waits } from "./waits.ts";
 
 /**
@@ -63,14 +63,10 @@ export class DagState {
   readonly toCancel = new TaskSet();
   readonly toSkip = new TaskSet();
   readonly toDecide = new TaskSet();
-  readonly retryWaits = new RetryWaits();
-  jobsInFlight = 0;
-  childrenInFlight = 0;
-  decisionsInFlight = 0;
+  readonly retryWaits = new DueQueue();
   unfinished = 0;
 
-  readonly #phase: Phase[];
-  readonly #records: (TaskRecord | undefined)[];
+  readonly #tasks: TaskTable;
   #params: Map<number, string> | undefined;
   #changedKeys: Set<string> | undefined;
   readonly #added: AddedTasks;
@@ -78,8 +74,7 @@ export class DagState {
 
   constructor(graph: Graph) {
     this.graph = graph;
-    this.#phase = new Array<Phase>(graph.size).fill(Phase.waiting);
-    this.#records = new Array<TaskRecord | undefined>(graph.size).fill(undefined);
+    this.#tasks = new TaskTable(graph.size, (task) => this.definition(task));
     this.#added = new AddedTasks(graph.size);
     this.#waits = new Waits(graph, this.#added, {
       isPassed: (task) => this.isPassed(task),
@@ -89,7 +84,19 @@ export class DagState {
   }
 
   get size(): number {
-    return this.#phase.length;
+    return this.#tasks.size;
+  }
+
+  get jobsInFlight(): number {
+    return this.#tasks.jobsInFlight;
+  }
+
+  get childrenInFlight(): number {
+    return this.#tasks.childrenInFlight;
+  }
+
+  get decisionsInFlight(): number {
+    return this.#tasks.decisionsInFlight;
   }
 
   /** Context keys changed since the start: what a child gives back to its parent. */
@@ -98,13 +105,11 @@ export class DagState {
   }
 
   get inFlight(): number {
-    return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight;
+    return this.#tasks.inFlight;
   }
 
   phase(task: number): Phase {
-    const phase = this.#phase[task];
-    assert(phase !== undefined, "a task number is below the instance's size");
-    return phase;
+    return this.#tasks.phase(task);
   }
 
   definition(task: number): TaskDefinition {
@@ -114,12 +119,12 @@ export class DagState {
   }
 
   record(task: number): TaskRecord | undefined {
-    return this.#records[task];
+    return this.#tasks.record(task);
   }
 
   /** Of the attempt that runs, or ran last; 0 before the first. */
   attempt(task: number): number {
-    return this.#records[task]?.attempt ?? 0;
+    return this.#tasks.attempt(task);
   }
 
   params(task: number): string | undefined {
@@ -168,9 +173,7 @@ export class DagState {
   }
 
   tasksInFlight(): number[] {
-    const tasks: number[] = [];
-    for (let task = 0; tasks.length < this.inFlight; task++) if (isInFlight(this.phase(task))) tasks.push(task);
-    return tasks;
+    return this.#tasks.listInFlight();
   }
 
   /**
@@ -237,7 +240,7 @@ export class DagState {
       case "TasksScheduled":
         return event.tasks.forEach((task) => this.#schedule(task, at));
       case "TaskStarted":
-        return this.#start(event);
+        return this.#tasks.start(event);
       case "TaskSucceeded":
         return this.#succeed(event, at);
       case "TaskFailed":
@@ -260,7 +263,7 @@ export class DagState {
       case "ChildStarted":
         this.#recordOf(event.task).childId = event.childId;
         this.#recordOf(event.task).startedAt = at;
-        return this.#setPhase(event.task, Phase.running);
+        return this.#tasks.setPhase(event.task, Phase.running);
       case "TaskAdded":
         return this.#add(event.node, event.parent);
       case "TaskParamsUpdated":
@@ -285,7 +288,7 @@ export class DagState {
   #end(event: InstanceEnded, at: number): void {
     for (let task = 0; this.unfinished > 0; task++) {
       if (isFinished(this.phase(task))) continue;
-      this.#setPhase(task, Phase.canceledEnded);
+      this.#tasks.setPhase(task, Phase.canceledEnded);
       this.unfinished--;
     }
     this.status = event.status;
@@ -293,7 +296,7 @@ export class DagState {
     this.endedAt = at;
     this.pausing = false;
     this.failing = false;
-    for (const task of this.retryWaits.tasks) this.#recordOf(task).retryAt = undefined;
+    for (const task of this.retryWaits.numbers) this.#recordOf(task).retryAt = undefined;
     this.#forgetQueues();
   }
 
@@ -320,7 +323,7 @@ export class DagState {
     this.startedAt ??= at;
     if (event.parent !== undefined) this.parent = event.parent;
     for (const task of event.removed ?? []) {
-      this.#phase[task] = Phase.removed;
+      this.#tasks.setPhase(task, Phase.removed);
       this.#added.remove(task);
     }
     for (const task of event.reset) this.#reset(task);
@@ -331,17 +334,16 @@ export class DagState {
   }
 
   #settle({ task, status, output, edgesOff }: SettledByUser): void {
-    this.#phase[task] = status === "Success" ? Phase.success : Phase.skipped;
+    this.#tasks.setPhase(task, status === "Success" ? Phase.success : Phase.skipped);
     const record = this.#recordOf(task);
     record.output = output;
     record.edgesOff = edgesOff;
   }
 
   #reset(task: number): void {
-    this.#phase[task] = Phase.waiting;
-    const record = this.#records[task];
-    if (record === undefined) return;
-    this.#records[task] = { ...newRecord(), attempt: record.attempt, childId: record.childId };
+    this.#tasks.setPhase(task, Phase.waiting);
+    const record = this.record(task);
+    if (record !== undefined) Object.assign(record, newRecord(), { attempt: record.attempt, childId: record.childId });
   }
 
   #patchContext(patch: ContextPatch): void {
@@ -351,72 +353,26 @@ export class DagState {
   }
 
   #recordOf(task: number): TaskRecord {
-    return (this.#records[task] ??= newRecord());
-  }
-
-  /** The one place where a phase changes while the instance runs, so that the counts in flight stay right. */
-  #setPhase(task: number, phase: Phase): void {
-    const before = this.phase(task);
-    const change = Number(isInFlight(phase)) - Number(isInFlight(before));
-    this.#phase[task] = phase;
-    if (change === 0) return;
-    const kind = this.definition(task).kind;
-    if (kind === "job") this.jobsInFlight += change;
-    else if (kind === "nested") this.childrenInFlight += change;
-    else this.decisionsInFlight += change;
+    return this.#tasks.recordOf(task);
   }
 
   #schedule(task: number, at: number): void {
     assert(this.phase(task) === Phase.ready, "only a ready task is scheduled");
     this.ready.delete(task);
     this.toDecide.delete(task);
-    const record = this.#recordOf(task);
-    if (!record.attemptOpen) {
-      record.attempt++;
-      record.attemptOpen = true;
-      record.interruptions = 0;
-    }
-    record.scheduledAt = at;
-    record.startedAt = undefined;
-    record.endedAt = undefined;
-    record.worker = undefined;
-    this.#setPhase(task, Phase.scheduled);
-  }
-
-  #start(event: TaskStarted): void {
-    this.#noteExecution(event.task, event);
-    this.#setPhase(event.task, Phase.running);
-  }
-
-  #noteExecution(task: number, execution: Execution): void {
-    const record = this.#recordOf(task);
-    if (execution.startedAt !== undefined) record.startedAt = execution.startedAt;
-    if (execution.worker !== undefined) record.worker = execution.worker;
+    this.#tasks.schedule(task, at);
   }
 
   #succeed(event: TaskSucceeded, at: number): void {
-    this.#noteExecution(event.task, event);
     if (event.patch !== undefined) this.#patchContext(event.patch);
     for (const node of event.subTasks ?? []) this.#add(node, event.task);
-    const record = this.#recordOf(event.task);
-    record.output = event.output;
-    record.failure = undefined;
-    record.attemptOpen = false;
+    this.#tasks.noteSuccess(event);
     this.#finish(event.task, Phase.success, at);
   }
 
   #fail(event: TaskFailed, at: number): void {
-    this.#noteExecution(event.task, event);
-    const record = this.#recordOf(event.task);
-    record.failure = event.failure;
-    record.attemptOpen = false;
-    record.retryAt = event.retryAt;
-    record.endedAt = at;
-    if (event.retryAt !== undefined) {
-      record.retriesUsed++;
-      this.retryWaits.add(event.task, event.retryAt);
-      return this.#setPhase(event.task, Phase.retryWait);
-    }
+    this.#tasks.noteFailure(event, at);
+    if (event.retryAt !== undefined) return this.retryWaits.add(event.task, event.retryAt);
     this.#finish(event.task, event.timedOut ? Phase.timeoutFailed : Phase.failed, at);
     if (this.isHardFailure(event.task) && this.graph.failurePolicy !== "continue") this.failing = true;
   }
@@ -424,7 +380,7 @@ export class DagState {
   /** Back from the dispatcher without a result: the attempt is still to be made. */
   #takeBack(task: number): void {
     assert(isInFlight(this.phase(task)), "only a scheduled task is taken back");
-    this.#setPhase(task, Phase.ready);
+    this.#tasks.setPhase(task, Phase.ready);
     this.#enqueue(task);
   }
 
@@ -432,7 +388,7 @@ export class DagState {
     assert(this.phase(task) === Phase.retryWait, "a retry comes due once");
     this.retryWaits.delete(task);
     this.#recordOf(task).retryAt = undefined;
-    this.#setPhase(task, Phase.ready);
+    this.#tasks.setPhase(task, Phase.ready);
     this.#enqueue(task);
   }
 
@@ -449,8 +405,7 @@ export class DagState {
     const definition = defineTask(node, node.nodeName as string);
     const dependsOn = (node.dependsOn ?? []).map((name) => this.find(name) as number);
     const task = this.#added.add(definition, parent, dependsOn);
-    this.#phase.push(Phase.waiting);
-    this.#records.push(undefined);
+    this.#tasks.add();
     this.unfinished++;
     if (this.#added.count === 1) this.ready.rerank((ready) => this.rank(ready));
     this.#waits.join(task);
@@ -460,9 +415,9 @@ export class DagState {
     assert(!isFinished(this.phase(task)), "a task finishes once");
     this.toCancel.delete(task);
     this.toSkip.delete(task);
-    this.#setPhase(task, phase);
+    this.#tasks.setPhase(task, phase);
     this.unfinished--;
-    const record = this.#records[task];
+    const record = this.record(task);
     if (record !== undefined) record.endedAt = at;
     if (phase === Phase.canceledBranch) this.#die(task);
     else if (this.isPassed(task)) this.#waits.pass(task);
@@ -479,7 +434,7 @@ export class DagState {
     if (this.#waits.isCutOff(task)) this.toCancel.add(task);
     else if (!this.definition(task).enabled) this.toSkip.add(task);
     else {
-      this.#phase[task] = Phase.ready;
+      this.#tasks.setPhase(task, Phase.ready);
       this.#enqueue(task);
     }
   }
@@ -503,7 +458,7 @@ export class DagState {
 
   #edgesOff(task: number): Iterable<number> {
     if (this.phase(task) === Phase.canceledBranch) return this.graph.outEdges(task);
-    return this.#records[task]?.edgesOff ?? [];
+    return this.record(task)?.edgesOff ?? [];
   }
 }
 

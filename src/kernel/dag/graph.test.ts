@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultRetryPolicy } from "../retry.ts";
 import { specOf } from "./dag-rig.test.ts";
-import { defineTask, Graph } from "./graph.ts";
+import { defineTask } from "../task-definition.ts";
+import { Graph } from "./graph.ts";
 
 test("edges are numbered as in the definition and known at both ends", () => {
   const graph = new Graph(specOf("a>b a>c:true b>!c a>b"));

@@ -7,7 +7,7 @@ import type { DagState } from "./dag-state.ts";
 import type { DagStep } from "./dag-step.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
-import { Phase, statusOf } from "./task-state.ts";
+import { Phase, statusOf } from "../task-state.ts";
 
 /** What a user's wish to go on with an ended instance makes of its tasks. Generation and deadline are the machine's. */
 export type Reopening = Omit<InstanceReopened, "type" | "generation" | "deadline">;

@@ -20,7 +20,7 @@ import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { end } from "./ending.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
-import { isFinished, isInFlight, Phase, type TaskRecord } from "./task-state.ts";
+import { isFinished, isInFlight, Phase, type TaskRecord } from "../task-state.ts";
 
 // What is heard about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
 

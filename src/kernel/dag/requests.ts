@@ -6,7 +6,7 @@ import type { NodeSpec } from "./dag-spec.ts";
 import type { DagStep } from "./dag-step.ts";
 import { refuseIfEnded } from "./life-cycle.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
-import { isFinished, statusOf } from "./task-state.ts";
+import { isFinished, statusOf } from "../task-state.ts";
 
 // What users change of an instance that has not ended.
 

@@ -1,5 +1,5 @@
 import type { DagMachine } from "../../../src/kernel/dag/dag-machine.ts";
-import { isFailed, statusOf } from "../../../src/kernel/dag/task-state.ts";
+import { isFailed, statusOf } from "../../../src/kernel/task-state.ts";
 import { messageOf } from "../../../src/base/error.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";
 import type { FinishedRow, InstanceRow, TaskRow } from "../../../src/stores/store.ts";

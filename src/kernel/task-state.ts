@@ -1,6 +1,6 @@
-import type { Failure } from "../failure.ts";
-import type { Payload } from "../payload.ts";
-import type { CancelCause, TaskStatus } from "../status.ts";
+import type { Failure } from "./failure.ts";
+import type { Payload } from "./payload.ts";
+import type { CancelCause, TaskStatus } from "./status.ts";
 
 /** Where a task stands, finer than its status: one number per task, so that large graphs stay small. */
 export const Phase = {

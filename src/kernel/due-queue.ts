@@ -1,23 +1,23 @@
-import { Heap } from "../../base/heap.ts";
+import { Heap } from "../base/heap.ts";
 
-/** Tasks that wait for their next attempt, by the time it is due. */
-export class RetryWaits {
+/** What waits for a time, by its number: tasks for their next attempt, timers of code. */
+export class DueQueue {
   /** Made with the first of them: most instances have none. */
   #waits: { readonly heap: Heap<Wait>; readonly dueAt: Map<number, number> } | undefined;
   #arrivals = 0;
 
-  get tasks(): Iterable<number> {
+  get numbers(): Iterable<number> {
     return this.#waits?.dueAt.keys() ?? [];
   }
 
-  add(task: number, dueAt: number): void {
+  add(number: number, dueAt: number): void {
     this.#waits ??= { heap: new Heap(goesBefore), dueAt: new Map() };
-    this.#waits.dueAt.set(task, dueAt);
-    this.#waits.heap.push({ task, dueAt, arrival: this.#arrivals++ });
+    this.#waits.dueAt.set(number, dueAt);
+    this.#waits.heap.push({ number, dueAt, arrival: this.#arrivals++ });
   }
 
-  delete(task: number): void {
-    this.#waits?.dueAt.delete(task);
+  delete(number: number): void {
+    this.#waits?.dueAt.delete(number);
   }
 
   clear(): void {
@@ -33,8 +33,8 @@ export class RetryWaits {
   takeDue(at: number): number[] {
     const due: number[] = [];
     for (let wait = this.#first(); wait !== undefined && wait.dueAt <= at; wait = this.#first()) {
-      this.delete(wait.task);
-      due.push(wait.task);
+      this.delete(wait.number);
+      due.push(wait.number);
     }
     return due;
   }
@@ -43,13 +43,13 @@ export class RetryWaits {
   #first(): Wait | undefined {
     if (this.#waits === undefined) return undefined;
     const { heap, dueAt } = this.#waits;
-    while (heap.first !== undefined && dueAt.get(heap.first.task) !== heap.first.dueAt) heap.pop();
+    while (heap.first !== undefined && dueAt.get(heap.first.number) !== heap.first.dueAt) heap.pop();
     return heap.first;
   }
 }
 
 interface Wait {
-  readonly task: number;
+  readonly number: number;
   readonly dueAt: number;
   readonly arrival: number;
 }

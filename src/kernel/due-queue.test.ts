@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RetryWaits } from "./retry-waits.ts";
+import { DueQueue } from "./due-queue.ts";
 
 test("what is due comes out, the longest due first, and the rest stays", () => {
-  const waits = new RetryWaits();
+  const waits = new DueQueue();
   waits.add(1, 300);
   waits.add(2, 100);
   waits.add(3, 100);
@@ -11,12 +11,12 @@ test("what is due comes out, the longest due first, and the rest stays", () => {
   assert.equal(waits.earliest(), 100);
   assert.deepEqual(waits.takeDue(99), []);
   assert.deepEqual(waits.takeDue(200), [2, 3, 4]);
-  assert.deepEqual([...waits.tasks], [1]);
+  assert.deepEqual([...waits.numbers], [1]);
   assert.equal(waits.earliest(), 300);
 });
 
 test("a task that waits no more is not waited for", () => {
-  const waits = new RetryWaits();
+  const waits = new DueQueue();
   waits.add(1, 100);
   waits.add(2, 200);
   waits.delete(1);
@@ -26,7 +26,7 @@ test("a task that waits no more is not waited for", () => {
 });
 
 test("a task that waits again is due at its new time, once", () => {
-  const waits = new RetryWaits();
+  const waits = new DueQueue();
   waits.add(1, 100);
   waits.delete(1);
   waits.add(1, 300);
@@ -36,8 +36,8 @@ test("a task that waits again is due at its new time, once", () => {
 });
 
 test("cleared, it waits for nobody", () => {
-  const waits = new RetryWaits();
+  const waits = new DueQueue();
   waits.add(1, 100);
   waits.clear();
-  assert.deepEqual([waits.earliest(), [...waits.tasks], waits.takeDue(1000)], [undefined, [], []]);
+  assert.deepEqual([waits.earliest(), [...waits.numbers], waits.takeDue(1000)], [undefined, [], []]);
 });

@@ -1,0 +1,49 @@
+import { assert } from "../base/assert.ts";
+import type { NodeId, NodeSpec } from "./dag/dag-spec.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
+
+/** What a node of a definition, or a sub-task, says about running it. */
+export interface TaskDefinition {
+  readonly name: string;
+  readonly nodeId: NodeId;
+  readonly kind: TaskKind;
+  readonly jobName: string | undefined;
+  readonly jobId: NodeId | undefined;
+  /** JSON text, or plain text as PowerJob's files have it; a decision's expression. */
+  readonly params: string | undefined;
+  readonly enabled: boolean;
+  readonly skipWhenFailed: boolean;
+  readonly timeoutMs: number;
+  readonly retryCount: number;
+  readonly retryPolicy: RetryPolicy;
+  readonly domain: string | undefined;
+  readonly workflowName: string | undefined;
+  readonly workflowVersion: string | undefined;
+}
+
+export type TaskKind = "job" | "decision" | "nested";
+
+const kinds: Record<number, TaskKind> = { 1: "job", 2: "decision", 3: "nested" };
+
+const fileTimeoutSeconds = 3600;
+
+export function defineTask(node: NodeSpec, name: string): TaskDefinition {
+  const kind = kinds[node.nodeType ?? 1];
+  assert(kind !== undefined, "a node's type is 1, 2 or 3");
+  return {
+    name,
+    nodeId: node.nodeId,
+    kind,
+    jobName: node.jobName,
+    jobId: node.jobId,
+    params: node.nodeParams,
+    enabled: node.enable ?? true,
+    skipWhenFailed: node.skipWhenFailed ?? false,
+    timeoutMs: (node.timeoutSeconds ?? fileTimeoutSeconds) * 1000,
+    retryCount: node.retryCount ?? 0,
+    retryPolicy: node.retryPolicy === undefined ? defaultRetryPolicy : { ...defaultRetryPolicy, ...node.retryPolicy },
+    domain: node.domain,
+    workflowName: node.workflowName ?? (kind === "nested" && node.jobId !== undefined ? String(node.jobId) : undefined),
+    workflowVersion: node.workflowVersion,
+  };
+}

@@ -1,0 +1,115 @@
+import { assert } from "../base/assert.ts";
+import type { Execution, TaskFailed, TaskStarted, TaskSucceeded } from "./event.ts";
+import type { TaskDefinition } from "./task-definition.ts";
+import { isInFlight, newRecord, Phase, type TaskRecord } from "./task-state.ts";
+
+/** The tasks of an instance by number: where each stands, what is known of its attempts, and how many are under way. */
+export class TaskTable {
+  jobsInFlight = 0;
+  childrenInFlight = 0;
+  decisionsInFlight = 0;
+  readonly #phase: Phase[];
+  readonly #records: (TaskRecord | undefined)[];
+  readonly #definition: (task: number) => TaskDefinition;
+
+  constructor(size: number, definition: (task: number) => TaskDefinition) {
+    this.#phase = new Array<Phase>(size).fill(Phase.waiting);
+    this.#records = new Array<TaskRecord | undefined>(size).fill(undefined);
+    this.#definition = definition;
+  }
+
+  get size(): number {
+    return this.#phase.length;
+  }
+
+  get inFlight(): number {
+    return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight;
+  }
+
+  add(): void {
+    this.#phase.push(Phase.waiting);
+    this.#records.push(undefined);
+  }
+
+  phase(task: number): Phase {
+    const phase = this.#phase[task];
+    assert(phase !== undefined, "a task number is below the instance's size");
+    return phase;
+  }
+
+  record(task: number): TaskRecord | undefined {
+    return this.#records[task];
+  }
+
+  recordOf(task: number): TaskRecord {
+    return (this.#records[task] ??= newRecord());
+  }
+
+  attempt(task: number): number {
+    return this.#records[task]?.attempt ?? 0;
+  }
+
+  /** By number. */
+  listInFlight(): number[] {
+    const tasks: number[] = [];
+    for (let task = 0; tasks.length < this.inFlight; task++) if (isInFlight(this.phase(task))) tasks.push(task);
+    return tasks;
+  }
+
+  /** The one place where a phase changes, so that the counts in flight stay right. */
+  setPhase(task: number, phase: Phase): void {
+    const change = Number(isInFlight(phase)) - Number(isInFlight(this.phase(task)));
+    this.#phase[task] = phase;
+    if (change === 0) return;
+    const { kind } = this.#definition(task);
+    if (kind === "job") this.jobsInFlight += change;
+    else if (kind === "nested") this.childrenInFlight += change;
+    else this.decisionsInFlight += change;
+  }
+
+  schedule(task: number, at: number): void {
+    const record = this.recordOf(task);
+    if (!record.attemptOpen) {
+      record.attempt++;
+      record.attemptOpen = true;
+      record.interruptions = 0;
+    }
+    record.scheduledAt = at;
+    record.startedAt = undefined;
+    record.endedAt = undefined;
+    record.worker = undefined;
+    this.setPhase(task, Phase.scheduled);
+  }
+
+  start(event: TaskStarted): void {
+    this.#noteExecution(event.task, event);
+    this.setPhase(event.task, Phase.running);
+  }
+
+  noteSuccess(event: TaskSucceeded): void {
+    this.#noteExecution(event.task, event);
+    const record = this.recordOf(event.task);
+    record.output = event.output;
+    record.failure = undefined;
+    record.attemptOpen = false;
+  }
+
+  /** A failure with another attempt to come leaves the task waiting for it; of a final one the caller ends the task. */
+  noteFailure(event: TaskFailed, at: number): void {
+    this.#noteExecution(event.task, event);
+    const record = this.recordOf(event.task);
+    record.failure = event.failure;
+    record.attemptOpen = false;
+    record.retryAt = event.retryAt;
+    record.endedAt = at;
+    if (event.retryAt === undefined) return;
+    record.retriesUsed++;
+    this.setPhase(event.task, Phase.retryWait);
+  }
+
+  #noteExecution(task: number, execution: Execution): void {
+    const record = this.recordOf(task);
+    if (execution.startedAt !== undefined) record.startedAt = execution.startedAt;
+    if (execution.worker !== undefined) record.worker = execution.worker;
+  }
+}
