@@ -1,4 +1,11 @@
 // Authoring
+export { defineWorkflow } from "./authoring/code-workflow.ts";
+export type {
+  CodeWorkflow,
+  WorkflowFunction,
+  WorkflowOptions,
+  WorkflowOptionsWithInput,
+} from "./authoring/code-workflow.ts";
 export { defineJob } from "./authoring/job.ts";
 export type {
   Isolation,
@@ -14,6 +21,14 @@ export { Task } from "./authoring/task.ts";
 export { TaskBuilder } from "./authoring/task-builder.ts";
 export { Workflow } from "./authoring/workflow.ts";
 export { WorkflowBuilder } from "./authoring/workflow-builder.ts";
+export type {
+  ActivityOptions,
+  ChildOptions,
+  EventOptions,
+  UpdateHandler,
+  UpdateOptions,
+  WorkflowContext,
+} from "./authoring/workflow-context.ts";
 
 // Base
 export type { Clock, Timer } from "./base/clock.ts";
@@ -23,14 +38,8 @@ export type { Logger } from "./base/logger.ts";
 export type { Random } from "./base/random.ts";
 
 // Kernel
-export type {
-  DagSpec,
-  EdgeSpec,
-  FailurePolicy,
-  MaxInstances,
-  NodeSpec,
-  OverflowPolicy,
-} from "./kernel/dag/dag-spec.ts";
+export type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances, OverflowPolicy } from "./kernel/dag/dag-spec.ts";
+export type { NodeSpec } from "./kernel/node-spec.ts";
 export type { Event } from "./kernel/event.ts";
 export type { Failure } from "./kernel/failure.ts";
 export type { RetryPolicy } from "./kernel/retry.ts";
@@ -44,6 +53,9 @@ export type { Bus, BusConnection, BusListener } from "./cluster/bus.ts";
 export type { MemberEvent } from "./cluster/member-event.ts";
 export type { ClusterTimings } from "./cluster/timings.ts";
 
+// Code
+export { StepFailed, WorkflowCanceled } from "./code/step-failed.ts";
+
 // Dispatch
 export type { Link, LinkListener } from "./dispatch/link.ts";
 
@@ -52,7 +64,7 @@ export type { Breakpoint } from "./engine/breakpoint.ts";
 export type { MemberView } from "./engine/cluster-member.ts";
 export type { ClusterOptions } from "./engine/cluster-options.ts";
 export { Engine } from "./engine/engine.ts";
-export type { Health, HistoryEntry, SubmitOptions } from "./engine/engine.ts";
+export type { Health, HistoryEntry, StartOptions, SubmitOptions } from "./engine/engine.ts";
 export { Executor } from "./engine/executor.ts";
 export type { InstanceChange } from "./engine/instance-change.ts";
 export type { FailedTask, InstanceView, TaskView } from "./engine/instance-view.ts";
@@ -61,3 +73,4 @@ export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
 export type { EngineOptions } from "./engine/options.ts";
 export { WorkflowController } from "./engine/workflow-controller.ts";
 export { WorkflowFailed, WorkflowTerminated } from "./engine/workflow-ended.ts";
+export { WorkflowHandle } from "./engine/workflow-handle.ts";

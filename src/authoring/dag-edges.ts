@@ -1,4 +1,5 @@
-import type { EdgeSpec, NodeId } from "../kernel/dag/dag-spec.ts";
+import type { EdgeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeId } from "../kernel/node-spec.ts";
 
 /** The edges of a definition in their order. The way out of a node is looked up, not searched. */
 export class DagEdges {

@@ -1,16 +1,20 @@
 import type { Job } from "./job.ts";
-import type { SchemaIssue, SchemaResult } from "./standard-schema.ts";
+import type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.ts";
 
 /** Whether parameters fit a job: the value its function is to receive, or what is wrong with them, in one line. */
 export type ParamsVerdict =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly issues: string };
 
-/** The check before a task runs. A schema that throws has not accepted. */
+/** The check before a task runs. */
 export async function validateParams(job: Job, params: unknown): Promise<ParamsVerdict> {
-  if (job.input === undefined) return { ok: true, value: params };
+  return job.input === undefined ? { ok: true, value: params } : await validate(job.input, params);
+}
+
+/** A schema that throws has not accepted. */
+export async function validate(schema: StandardSchema, value: unknown): Promise<ParamsVerdict> {
   try {
-    return verdict(await job.input["~standard"].validate(params));
+    return verdict(await schema["~standard"].validate(value));
   } catch (error) {
     return schemaThrew(error);
   }
@@ -21,9 +25,13 @@ export async function validateParams(job: Job, params: unknown): Promise<ParamsV
  * first checked before their task runs.
  */
 export function validateParamsNow(job: Job, params: unknown): ParamsVerdict | undefined {
-  if (job.input === undefined) return { ok: true, value: params };
+  return validateNow(job.input, params);
+}
+
+export function validateNow(schema: StandardSchema | undefined, value: unknown): ParamsVerdict | undefined {
+  if (schema === undefined) return { ok: true, value };
   try {
-    const result = job.input["~standard"].validate(params);
+    const result = schema["~standard"].validate(value);
     if (!isPromise(result)) return verdict(result);
     // Its answer is not waited for; a rejection must not end the process.
     Promise.resolve(result).catch(() => undefined);

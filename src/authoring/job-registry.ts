@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import type { NodeId } from "../kernel/dag/dag-spec.ts";
+import type { NodeId } from "../kernel/node-spec.ts";
 import { didYouMean } from "./closest-name.ts";
 import type { Job } from "./job.ts";
 import { describeJob, type JobDescription, type JobMetadata } from "./job-metadata.ts";

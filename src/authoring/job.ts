@@ -49,6 +49,8 @@ export interface JobContext {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly taskName: string;
+  /** The task within its instance: `<instance id>::<number>`, numbered from 0. The same for all its attempts. */
+  readonly taskId: string;
   /** From 1; an attempt that was lost with its process runs again under the same number. */
   readonly attempt: number;
   /** Stable over restarts: use it as an idempotency key. */

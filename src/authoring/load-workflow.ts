@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { EngineError } from "../base/error.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
-import type { DagSpec, EdgeSpec, NodeId, NodeSpec, NodeType } from "../kernel/dag/dag-spec.ts";
+import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeId, NodeSpec, NodeType } from "../kernel/node-spec.ts";
 import { taskNames } from "../kernel/dag/task-names.ts";
 import { copyAsJson } from "./json-text.ts";
 import { shown } from "../base/shown.ts";

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { NodeType } from "../kernel/dag/dag-spec.ts";
+import type { NodeType } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
+import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 import type { Job } from "./job.ts";
 import { SettingCheck } from "./setting-check.ts";
 import { shown } from "../base/shown.ts";
@@ -19,7 +20,7 @@ export interface DependencyOptions {
 interface Work {
   job?: { job: Job | undefined; name: string; params: unknown };
   decision?: string;
-  nested?: Workflow | string;
+  nested?: Workflow | CodeWorkflow | string;
 }
 
 const defaultTimeoutSeconds = 30;
@@ -113,8 +114,8 @@ export class TaskBuilder<Params = unknown> {
     return this;
   }
 
-  /** Makes the task run a whole workflow: this one, or the newest of that name at submit. */
-  withNestedWorkflow(workflow: Workflow | string): this {
+  /** Makes the task run a whole workflow, of either kind: this one, or the newest of that name at submit. */
+  withNestedWorkflow(workflow: Workflow | CodeWorkflow | string): this {
     this.#work.nested = workflow;
     return this;
   }
@@ -129,7 +130,7 @@ export class TaskBuilder<Params = unknown> {
       name: this.#name,
       node: { taskId: id, ...this.#workFields(), ...this.#settingFields() },
       job: job?.job,
-      nestedWorkflow: typeof nested === "object" ? nested : undefined,
+      nestedWorkflow: typeof nested === "object" && !isCodeWorkflow(nested) ? nested : undefined,
       dependencies: distinct(this.#dependencies),
     });
   }
@@ -138,7 +139,10 @@ export class TaskBuilder<Params = unknown> {
     const { job, decision, nested } = this.#work;
     const named = (nodeType: NodeType): TaskNode => ({ nodeType, nodeName: this.#name });
     if (decision !== undefined) return { ...named(2), nodeParams: decision };
-    if (nested !== undefined) return { ...named(3), workflowName: typeof nested === "string" ? nested : nested.name };
+    if (nested !== undefined) {
+      const version = isCodeWorkflow(nested) ? { workflowVersion: nested.version } : {};
+      return { ...named(3), workflowName: typeof nested === "string" ? nested : nested.name, ...version };
+    }
 
     const text = paramsText({ taskName: this.#name, job: job?.job, params: job?.params });
     const node: TaskNode = { ...named(1), jobName: job?.name ?? "" };

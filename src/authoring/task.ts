@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import type { NodeId, NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition, type TaskKind } from "../kernel/task-definition.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import type { TaskStatus } from "../kernel/status.ts";

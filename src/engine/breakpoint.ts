@@ -1,4 +1,5 @@
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
 import type { InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import { taskNumbers } from "./instance-view.ts";
@@ -19,9 +20,8 @@ export interface Breakpoint {
   readonly spentMs: number;
 }
 
-export function viewBreakpoint(machine: DagMachine, now: number): Omit<Breakpoint, "context"> {
+export function viewBreakpoint(machine: Machine, now: number): Omit<Breakpoint, "context"> {
   const { state, address } = machine;
-  const { graph } = state;
   const tasks = taskNumbers(machine);
   const name = (task: number): string => state.definition(task).name;
   const subTaskEdges = tasks.flatMap((task) => {
@@ -35,16 +35,18 @@ export function viewBreakpoint(machine: DagMachine, now: number): Omit<Breakpoin
     runningTasks: tasks.filter((task) => isInFlight(state.phase(task))).map(name),
     dag: {
       nodes: tasks.map((task) => ({ name: name(task), status: statusOf(state.phase(task)) })),
-      edges: [
-        ...Array.from(graph.edgeFrom, (from, edge) => ({
-          from: name(from),
-          to: name(graph.edgeTo[edge] as number),
-          isOff: state.isEdgeOff(edge),
-        })),
-        ...subTaskEdges,
-      ],
+      edges: [...(machine instanceof DagMachine ? edgesOf(machine, name) : []), ...subTaskEdges],
     },
     updatedAt: state.updatedAt,
     spentMs: state.startedAt === undefined ? 0 : (state.endedAt ?? now) - state.startedAt,
   };
+}
+
+function edgesOf({ state }: DagMachine, name: (task: number) => string): Breakpoint["dag"]["edges"] {
+  const { graph } = state;
+  return Array.from(graph.edgeFrom, (from, edge) => ({
+    from: name(from),
+    to: name(graph.edgeTo[edge] as number),
+    isOff: state.isEdgeOff(edge),
+  }));
 }

@@ -1,4 +1,9 @@
 import { hostname } from "node:os";
+import { CodeRegistry } from "../authoring/code-registry.ts";
+import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import type { ParamsArgument } from "../authoring/task-builder.ts";
+import { fitting, parsed } from "../code/values.ts";
+import { StepFailed } from "../code/step-failed.ts";
 import { defineJob, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { shown } from "../base/shown.ts";
@@ -12,8 +17,8 @@ import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -22,7 +27,7 @@ import { Definitions } from "../runtime/definitions.ts";
 import { Expressions } from "../runtime/expression.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { Region } from "../runtime/region.ts";
-import { parseTexts, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
+import { parseTexts, readText, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import { refuseHalfImported } from "../stores/transfer-mark.ts";
 import { admitted } from "../worker/call-job.ts";
@@ -43,15 +48,18 @@ import type { Breakpoint } from "./breakpoint.ts";
 import { Caretaker } from "./caretaker.ts";
 import { ClusterMember, type MemberView } from "./cluster-member.ts";
 import { Executor } from "./executor.ts";
+import { forkPoint } from "./forked-events.ts";
 import { changeOf, type InstanceChange } from "./instance-change.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { syncJobs } from "./job-sync.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { inputOf, type Order } from "./order.ts";
-import { type Answers, answerOf, type Question } from "./question.ts";
+import { ProcessCode } from "./process-code.ts";
+import { type Answers, answerOf, type CodeQuery, type Question } from "./question.ts";
 import { jsonTexts, startContext, Submission } from "./submission.ts";
 import { WorkflowController } from "./workflow-controller.ts";
 import { WorkflowFailed, WorkflowTerminated } from "./workflow-ended.ts";
+import { WorkflowHandle } from "./workflow-handle.ts";
 
 export interface SubmitOptions {
   /** Default: a new UUID. One that is active is refused. */
@@ -61,6 +69,13 @@ export interface SubmitOptions {
   /** Become the context; what is not an object becomes `{initParams}`. */
   readonly params?: unknown;
   readonly maxConcurrentTasks?: number;
+}
+
+export interface StartOptions {
+  /** Default: a new UUID. One that is active is refused. */
+  readonly instanceId?: string;
+  /** A finished instance of that id may be followed by a new one. */
+  readonly reuse?: boolean;
 }
 
 export interface Health {
@@ -85,6 +100,11 @@ export interface HistoryEntry {
   readonly events: readonly Event[];
 }
 
+export interface RaisedData {
+  readonly name: string;
+  readonly data?: unknown;
+}
+
 type Stage = "new" | "starting" | "up" | "stopping" | "stopped";
 
 const startRefusals: Readonly<Record<Exclude<Stage, "new">, string>> = {
@@ -107,6 +127,7 @@ export class Engine {
   readonly #ownAddress = `${hostname()}:${process.pid}`;
   readonly #options: ResolvedOptions;
   readonly #registry = new JobRegistry();
+  readonly #code = new CodeRegistry();
   readonly #dispatcher: Dispatcher;
   readonly #definitions: Definitions;
   readonly #region: Region;
@@ -121,6 +142,7 @@ export class Engine {
     this.#options = resolveOptions(options);
     const { storage: store, clock, random, logger, cluster, domains, jobs, workflows } = this.#options;
     for (const job of jobs) this.#registry.register(job);
+    for (const workflow of workflows) if (!(workflow instanceof Workflow)) this.#code.register(workflow);
     this.#dispatcher = this.#makeDispatcher();
     const dispatcher = this.#dispatcher;
     this.#member =
@@ -142,7 +164,8 @@ export class Engine {
       registry: this.#registry,
       expressions,
       hasDomain: (domain) => dispatcher.hasDomain(domain),
-      workflows,
+      workflows: workflows.filter((workflow) => workflow instanceof Workflow),
+      code: this.#code,
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
   }
@@ -169,10 +192,13 @@ export class Engine {
   }
 
   #makeRegion(expressions: Expressions): Region {
-    const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions, cluster } = this.#options;
+    const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions, maxSteps } = this.#options;
+    const { cluster, idleMax } = this.#options;
+    const versionOf = (workflow: string): string | undefined => this.#submission.versionOf(workflow);
     return new Region({
       shardCount: cluster?.shards ?? 1,
       laneCount: store.lanes,
+      idleMax,
       ...(this.#member !== undefined && { cluster: this.#member }),
       store,
       clock,
@@ -181,7 +207,8 @@ export class Engine {
       dispatcher: this.#dispatcher,
       definitions: this.#definitions,
       expressions,
-      limits: { subTasksMax: maxSubTasks, interruptionsMax: maxInterruptions },
+      code: new ProcessCode({ registry: this.#code, clock, versionOf }),
+      limits: { subTasksMax: maxSubTasks, interruptionsMax: maxInterruptions, stepsMax: maxSteps },
       owner: () => this.#address(),
       resolveJob: (definition, params) => this.#resolveJob(definition, params),
       inputOf: (order, machine) => {
@@ -191,7 +218,7 @@ export class Engine {
       answer: (question, actor) => {
         const waitingFor = ({ machine }: InstanceActor, task: number): string | undefined =>
           this.#waitingFor(machine, task);
-        return answerOf(question as Question, actor, { now: () => clock.now(), waitingFor });
+        return answerOf(question as Question | CodeQuery, actor, { now: () => clock.now(), waitingFor });
       },
       onHealth: (problem) => this.#onHealth(problem),
       onFenced: (shard, error) => this.#onFenced(shard, error),
@@ -226,6 +253,7 @@ export class Engine {
         now: clock.now(),
         isShared: this.#member !== undefined,
       });
+      await this.#region.saveDefinitions(await this.#submission.prepareAll());
       await (this.#member ?? this.#region).open();
     } catch (error) {
       // As long as nothing runs, the next start finds everything as this one did. A member joins once.
@@ -295,7 +323,153 @@ export class Engine {
         ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
       },
     });
-    return this.#controller(id, workflow, this.#region.peek(id));
+    return this.#controller(id, workflow);
+  }
+
+  /** Makes the code of a workflow known, beside those given to the constructor. `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
+  async registerWorkflow(workflow: CodeWorkflow): Promise<void> {
+    this.#code.register(workflow);
+    if (this.#stage === "up") await this.#region.saveDefinitions([this.#submission.defineCode(workflow)]);
+  }
+
+  /** Accepted, which is to say durable, when it resolves. `INPUT_INVALID`, `INSTANCE_EXISTS`, `WORKFLOW_UNKNOWN`. */
+  async startWorkflow<Params, Output, Input>(
+    workflow: CodeWorkflow<Params, Output, Input>,
+    ...[input, options]: [...ParamsArgument<Input>, options?: StartOptions]
+  ): Promise<WorkflowHandle<Awaited<Output>>> {
+    const { instanceId, reuse = false } = (options ?? {}) as StartOptions;
+    const id = instanceId ?? this.#options.random.uuid(this.#options.clock.now());
+    await this.#startCode(workflow, input, { id, isGivenId: instanceId !== undefined, reuse });
+    return new WorkflowHandle(this, id);
+  }
+
+  /**
+   * Raises an event for the instance of that id; if there is none, or it has ended, starts one that has the event from
+   * its beginning.
+   */
+  async signalWithStart<Params, Output, Input>(
+    workflow: CodeWorkflow<Params, Output, Input>,
+    options: { readonly instanceId: string; readonly input?: Input; readonly event: RaisedData },
+  ): Promise<WorkflowHandle<Awaited<Output>>> {
+    const { instanceId: id, input, event } = options;
+    for (;;) {
+      try {
+        await this.raiseEvent(id, event.name, event.data);
+        break;
+      } catch (error) {
+        if (!hasCode(error, "INSTANCE_UNKNOWN") && !hasCode(error, "INSTANCE_STATE")) throw error;
+      }
+      try {
+        await this.#startCode(workflow, input, { id, isGivenId: true, reuse: true, event });
+        break;
+      } catch (error) {
+        if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
+      }
+    }
+    return new WorkflowHandle(this, id);
+  }
+
+  async #startCode(
+    workflow: CodeWorkflow,
+    input: unknown,
+    { event, ...how }: { id: string; isGivenId: boolean; reuse: boolean; event?: RaisedData },
+  ): Promise<void> {
+    this.#refuseUnlessUp();
+    if (this.#problem !== undefined) throw this.#unavailable();
+    checkInstanceId(how.id);
+    const { name, version } = workflow;
+    if (this.#code.find(name, version) !== workflow) {
+      throw new EngineError(
+        "WORKFLOW_UNKNOWN",
+        `code workflow "${name}" in version "${version}" is not registered: give it to the engine's "workflows", or to registerWorkflow()`,
+      );
+    }
+    await fitting(workflow.input, input, `the input of workflow "${name}"`);
+    const text = toJsonText(input, `the input of workflow "${name}"`);
+    const data = event && toJsonText(event.data, `the data of event "${event.name}"`);
+    const definition = this.#submission.defineCode(workflow);
+    await this.#region.start({
+      ...how,
+      definition,
+      definitions: [definition],
+      input: { context: {}, trigger: "api", ...(text !== undefined && { input: text }) },
+      ...(event && { event: { name: event.name, ...(data !== undefined && { data }) } }),
+    });
+  }
+
+  /**
+   * A new instance that goes on from what this one had come to when its code asked for that task, which is then asked for
+   * again. Tasks are numbered from 0, in the order the code asked for them. `TASK_UNKNOWN`.
+   */
+  async forkWorkflowInstance<Output = unknown>(
+    instanceId: string,
+    options: { readonly fromTask: number; readonly instanceId?: string },
+  ): Promise<WorkflowHandle<Output>> {
+    const { key, workflow, version } = await this.#ask(instanceId, "identity");
+    const { clock, random, storage } = this.#options;
+    const definition = await this.#definitions.load(workflow, version);
+    if (definition.kind === "dag") {
+      throw new EngineError("INSTANCE_STATE", `instance "${instanceId}" is a DAG: rerun it from one of its tasks`);
+    }
+    const { fork, input } = await forkPoint(storage, { id: instanceId, key }, options.fromTask);
+    const id = options.instanceId ?? random.uuid(clock.now());
+    await this.#region.start({
+      id,
+      isGivenId: options.instanceId !== undefined,
+      reuse: false,
+      definition,
+      definitions: [],
+      input: { context: {}, trigger: "api", fork, ...(input !== undefined && { input }) },
+    });
+    return new WorkflowHandle(this, id);
+  }
+
+  /** Of an instance of code that was started before, by this engine or in an earlier run. `INSTANCE_UNKNOWN`. */
+  async getWorkflowHandle<Output = unknown>(instanceId: string): Promise<WorkflowHandle<Output>> {
+    await this.#ask(instanceId, "identity");
+    return new WorkflowHandle(this, instanceId);
+  }
+
+  /** Kept until the code waits for it. Durable when it resolves. */
+  async raiseEvent(instanceId: string, name: string, data?: unknown): Promise<void> {
+    const text = toJsonText(data, `the data of event "${name}"`);
+    await this.#tell(instanceId, { type: "raise-event", name, ...(text !== undefined && { data: text }) });
+  }
+
+  /** What the code answers from its variables, also after its end. `HANDLER_UNKNOWN`, `HANDLER_FAILED`. */
+  async queryWorkflowInstance<Answer = unknown>(instanceId: string, query: string, input?: unknown): Promise<Answer> {
+    this.#refuseUnlessUp();
+    checkInstanceId(instanceId);
+    const text = toJsonText(input, `the input of query "${query}"`);
+    const question: CodeQuery = { query, ...(text !== undefined && { input: text }) };
+    return parsed((await this.#region.ask(instanceId, question)) as string | undefined) as Answer;
+  }
+
+  /**
+   * Lets the code do something, and gives back what it answers. `HANDLER_UNKNOWN`, and `INPUT_INVALID` if the code's own
+   * check does not let it in. The same `updateId` again is the same update. Throws `StepFailed` if it failed.
+   */
+  async updateWorkflowInstance<Answer = unknown>(
+    instanceId: string,
+    name: string,
+    input?: unknown,
+    options: { readonly updateId?: string } = {},
+  ): Promise<Answer> {
+    const { clock, random, storage } = this.#options;
+    const update = options.updateId ?? random.uuid(clock.now());
+    const data = toJsonText(input, `the input of update "${name}"`);
+    await this.#tell(instanceId, { type: "update", update, name, ...(data !== undefined && { data }) });
+    const { key, answer } = await this.#region.awaitAnswer(instanceId, update);
+    if (answer.failure !== undefined) {
+      throw new StepFailed(`update "${name}" failed: ${answer.failure.message}`, answer.failure);
+    }
+    return parsed(await readText(answer.output, (refs) => storage.readPayloads(key, refs))) as Answer;
+  }
+
+  /** Asks the code to end: what it waits for is called off, and what it did is undone. */
+  async cancelWorkflowInstance(instanceId: string, reason = "canceled by user"): Promise<void> {
+    checkReason(reason);
+    await this.#tell(instanceId, { type: "cancel", reason });
   }
 
   /** The controller of an instance that was started before, by this engine or in an earlier run. `INSTANCE_UNKNOWN`. */
@@ -303,24 +477,32 @@ export class Engine {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
     const { workflow, version } = await this.#ask(instanceId, "identity");
-    const { name, spec } = await this.#definitions.load(workflow, version);
-    return this.#controller(instanceId, Workflow.fromJSON(spec, { name }), this.#region.peek(instanceId));
+    const { kind, name, spec } = await this.#definitions.load(workflow, version);
+    if (kind === "dag") return this.#controller(instanceId, Workflow.fromJSON(spec, { name }));
+    throw new EngineError(
+      "INSTANCE_STATE",
+      `instance "${instanceId}" is a code workflow: getWorkflowHandle gives what it can be asked`,
+    );
   }
 
-  #controller(instanceId: string, definition: Workflow, machine: DagMachine | undefined): WorkflowController {
-    return new WorkflowController({ engine: this, region: this.#region, instanceId, definition, machine });
+  #controller(instanceId: string, definition: Workflow): WorkflowController {
+    return new WorkflowController({ engine: this, region: this.#region, instanceId, definition });
   }
 
-  /** The outputs by task name, once it has ended. Throws `WorkflowFailed` or `WorkflowTerminated` otherwise. */
-  async awaitWorkflowInstance(instanceId: string): Promise<Record<string, unknown>> {
+  /**
+   * What it gave, once it has ended: the outputs by task name of a DAG, or what code gave back. Throws `WorkflowFailed` or
+   * `WorkflowTerminated` otherwise.
+   */
+  async awaitWorkflowInstance<Result = Record<string, unknown>>(instanceId: string): Promise<Result> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
     const end = (await this.#region.awaitEnd(instanceId, "end" satisfies Question)) as Answers["end"];
-    const { key, status, reason, outputs } = end;
+    const { key, status, reason, outputs, output } = end;
     if (status === "Failed") throw new WorkflowFailed(instanceId, reason, end.failedTasks);
     if (status === "Terminated") throw new WorkflowTerminated(instanceId, reason);
     const read = (refs: readonly number[]): Promise<string[]> => this.#options.storage.readPayloads(key, refs);
-    return parseTexts(textsAtHand(outputs) ?? (await readTexts(outputs, read)));
+    if (outputs === undefined) return parsed(await readText(output, read)) as Result;
+    return parseTexts(textsAtHand(outputs) ?? (await readTexts(outputs, read))) as Result;
   }
 
   /** `INSTANCE_UNKNOWN`. */
@@ -419,15 +601,40 @@ export class Engine {
 
   /** Removes ended instances and everything about them, all lives of an id; gives back how many. `INSTANCE_STATE` for one that has not ended. */
   async purgeWorkflowInstances(
-    which: { instanceId: string } | { status: EndStatus; endedBefore: number },
+    which: { instanceId: string; recursive?: boolean } | { status: EndStatus; endedBefore: number },
   ): Promise<number> {
     this.#refuseUnlessUp();
     checkPurge(which);
     if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
-    await this.#purgeNewest(which.instanceId);
+    await this.#refuseUnended(which.instanceId);
+    const family = which.recursive === true ? await this.#descendants(which.instanceId) : [];
+    let purged = 0;
+    for (const id of [...family, which.instanceId]) purged += await this.#purgeLives(id);
+    return purged;
+  }
+
+  /** The instances that it started, and those they started, the youngest first. `INSTANCE_STATE` if one has not ended. */
+  async #descendants(instanceId: string): Promise<string[]> {
+    const { tasks } = await this.getWorkflowInstanceStatus(instanceId);
+    const ids: string[] = [];
+    for (const { childInstanceId } of tasks) {
+      if (childInstanceId === undefined) continue;
+      try {
+        await this.#refuseUnended(childInstanceId);
+        ids.push(...(await this.#descendants(childInstanceId)), childInstanceId);
+      } catch (error) {
+        if (!hasCode(error, "INSTANCE_UNKNOWN")) throw error;
+      }
+    }
+    return ids;
+  }
+
+  /** All lives of an id; gives back how many. */
+  async #purgeLives(instanceId: string): Promise<number> {
+    await this.#purgeNewest(instanceId);
     for (let purged = 1; ; purged++) {
       try {
-        await this.#purgeNewest(which.instanceId);
+        await this.#purgeNewest(instanceId);
       } catch (error) {
         if (hasCode(error, "INSTANCE_UNKNOWN")) return purged;
         throw error;
@@ -435,16 +642,19 @@ export class Engine {
     }
   }
 
+  async #refuseUnended(instanceId: string): Promise<number> {
+    const { key, status } = await this.#ask(instanceId, "identity");
+    if (hasEnded(status)) return key;
+    throw new EngineError(
+      "INSTANCE_STATE",
+      `cannot purge instance "${instanceId}": it is ${status}; terminate it first`,
+    );
+  }
+
   /** An id that was used again has several lives. */
   async #purgeNewest(instanceId: string): Promise<void> {
     for (;;) {
-      const { key, status } = await this.#ask(instanceId, "identity");
-      if (!hasEnded(status)) {
-        throw new EngineError(
-          "INSTANCE_STATE",
-          `cannot purge instance "${instanceId}": it is ${status}; terminate it first`,
-        );
-      }
+      const key = await this.#refuseUnended(instanceId);
       // Somebody else may be looking at it, or reopening it.
       if ((await this.#region.purge([{ key, id: instanceId }])) > 0) return;
     }
@@ -535,7 +745,7 @@ export class Engine {
     }
   }
 
-  #waitingFor(machine: DagMachine, task: number): string | undefined {
+  #waitingFor(machine: Machine, task: number): string | undefined {
     return this.#dispatcher.waitingFor(attemptId(machine.address, task, machine.state.record(task)?.attempt ?? 0));
   }
 

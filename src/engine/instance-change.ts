@@ -1,4 +1,4 @@
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Event } from "../kernel/event.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
@@ -24,7 +24,7 @@ export function changeOf({ instanceId, workflow, at, events, machine }: Committe
   return { instanceId, workflowName: workflow, at, status, pausing, reason, tasks };
 }
 
-function touchedTasks(machine: DagMachine, events: readonly Event[]): number[] {
+function touchedTasks(machine: Machine, events: readonly Event[]): number[] {
   const touched = new Set<number>();
   let hasNewTasks = false;
   for (const event of events) {

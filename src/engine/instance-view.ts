@@ -1,5 +1,5 @@
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { NodeId } from "../kernel/dag/dag-spec.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { NodeId } from "../kernel/node-spec.ts";
 import type { TaskKind } from "../kernel/task-definition.ts";
 import { causeOf, isFailed, Phase, statusOf } from "../kernel/task-state.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -10,7 +10,12 @@ export interface InstanceView {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly workflowVersion: string;
+  readonly kind: "dag" | "code";
   readonly status: InstanceStatus;
+  /** Why the code of a code workflow does not go on, and what to do: it needs somebody's attention. */
+  readonly attention: string | undefined;
+  /** What the code of a code workflow says of itself. */
+  readonly customStatus: unknown;
   /** Told to pause; running tasks finish first. */
   readonly pausing: boolean;
   /** It ended in Success, with failures that were allowed to be skipped. */
@@ -47,13 +52,17 @@ export interface TaskView {
 
 export type WaitingReason = (task: number) => string | undefined;
 
-export function viewInstance(machine: DagMachine, waitingFor: WaitingReason): InstanceView {
+export function viewInstance(
+  machine: Machine,
+  waitingFor: WaitingReason,
+): Omit<InstanceView, "customStatus" | "attention"> {
   const { state, address } = machine;
   const tasks = taskNumbers(machine).map((task) => viewTask(machine, task, waitingFor));
   return {
     instanceId: address.id,
     workflowName: state.workflow,
     workflowVersion: state.version,
+    kind: machine.kind,
     status: state.status,
     pausing: state.pausing,
     withSkippedFailures:
@@ -68,7 +77,7 @@ export function viewInstance(machine: DagMachine, waitingFor: WaitingReason): In
   };
 }
 
-export function viewTask(machine: DagMachine, task: number, waitingFor: WaitingReason): TaskView {
+export function viewTask(machine: Machine, task: number, waitingFor: WaitingReason): TaskView {
   const { state } = machine;
   const definition = state.definition(task);
   const record = state.record(task);
@@ -92,7 +101,7 @@ export function viewTask(machine: DagMachine, task: number, waitingFor: WaitingR
   };
 }
 
-function waitingReason(machine: DagMachine, task: number, dispatcherSays: WaitingReason): string | undefined {
+function waitingReason(machine: Machine, task: number, dispatcherSays: WaitingReason): string | undefined {
   const { state } = machine;
   const phase = state.phase(task);
   // After a restart, one on record as running may be waiting for its slot or its job again.
@@ -105,7 +114,7 @@ function waitingReason(machine: DagMachine, task: number, dispatcherSays: Waitin
 }
 
 /** All that are part of the instance: sub-tasks whose parent ran again are not. */
-export function taskNumbers(machine: DagMachine): number[] {
+export function taskNumbers(machine: Machine): number[] {
   const numbers: number[] = [];
   for (let task = 0; task < machine.state.size; task++) {
     if (machine.state.phase(task) !== Phase.removed) numbers.push(task);
@@ -120,7 +129,7 @@ export interface FailedTask {
   readonly failure: Failure | undefined;
 }
 
-export function failedTasks(machine: DagMachine): FailedTask[] {
+export function failedTasks(machine: Machine): FailedTask[] {
   const { state } = machine;
   return taskNumbers(machine)
     .filter((task) => isFailed(state.phase(task)))

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { didYouMean } from "../authoring/closest-name.ts";
+import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Job } from "../authoring/job.ts";
 import { shown } from "../base/shown.ts";
 import { Workflow } from "../authoring/workflow.ts";
@@ -21,8 +22,8 @@ export interface EngineOptions {
   /** `sqlite("./heddle.db")` from `heddle/sqlite`, `postgres(url)` from `heddle/postgres`, `mysql(url)` from `heddle/mysql`. */
   readonly storage: Store;
   readonly jobs?: readonly Job[];
-  /** Known by name, for tasks that nest a workflow by its name. */
-  readonly workflows?: readonly Workflow[];
+  /** Code workflows that this process runs; and DAGs known by name, for whatever nests a workflow by its name. */
+  readonly workflows?: readonly (Workflow | CodeWorkflow)[];
   /** Slots of the embedded worker. Default 10. */
   readonly poolSize?: number;
   /** The most that `executor.setPoolSize` takes. Default: the greater of 10 and twice the cores. */
@@ -31,10 +32,14 @@ export interface EngineOptions {
   readonly domains?: Readonly<Record<string, DomainOptions>>;
   /** Sub-tasks that one task may generate. Default 1000. */
   readonly maxSubTasks?: number;
+  /** Steps that the code of a workflow may take before it has to continue as new. Default 250,000. */
+  readonly maxSteps?: number;
   /** How often an attempt may be lost with its process before it fails. Default 3. */
   readonly maxInterruptions?: number;
   /** Idle instances leave memory after this long. Default 30 minutes. */
   readonly idleMs?: number;
+  /** How many idle instances stay in memory; above it, those that moved longest ago leave. Default 10,000. */
+  readonly idleMax?: number;
   /** Instances without progress for this long are reported. Default 60 minutes. */
   readonly stuckMs?: number;
   /** How long ended instances are kept, by status; 0 means for ever. Default 7 days. */
@@ -73,8 +78,10 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     poolSizeMax: defaultPoolSizeMax(availableParallelism()),
     domains: {},
     maxSubTasks: defaultLimits.subTasksMax,
+    maxSteps: defaultLimits.stepsMax,
     maxInterruptions: defaultLimits.interruptionsMax,
     idleMs: 30 * minuteMs,
+    idleMax: 10_000,
     stuckMs: 60 * minuteMs,
     stopGraceMs: clusterOptions === undefined ? 5000 : 3000,
     logger: stderrLogger,
@@ -96,8 +103,10 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   poolSizeMax: true,
   domains: true,
   maxSubTasks: true,
+  maxSteps: true,
   maxInterruptions: true,
   idleMs: true,
+  idleMax: true,
   stuckMs: true,
   retentionMs: true,
   stopGraceMs: true,
@@ -127,7 +136,7 @@ function checkOptions(options: ResolvedOptions): void {
     throw invalid("cluster", "needs a store that several members can open; an embedded one belongs to one process");
   }
   checkParts(options);
-  for (const name of ["maxSubTasks", "maxInterruptions"] as const) {
+  for (const name of ["maxSubTasks", "maxSteps", "maxInterruptions", "idleMax"] as const) {
     if (!Number.isSafeInteger(options[name]) || options[name] < 0)
       throw invalid(name, "must be a whole number, at least 0");
   }
@@ -146,10 +155,10 @@ function checkParts({ jobs, workflows, domains, logger }: ResolvedOptions): void
   }
   if (!Array.isArray(workflows)) throw invalid("workflows", `must be a list of workflows, got ${shown(workflows)}`);
   for (const workflow of workflows as readonly unknown[]) {
-    if (workflow instanceof Workflow) continue;
+    if (workflow instanceof Workflow || isCodeWorkflow(workflow)) continue;
     throw invalid(
       "workflows",
-      `must hold what WorkflowBuilder.build() or Workflow.fromJSON() gave, got ${shown(workflow)}`,
+      `must hold what defineWorkflow(), WorkflowBuilder.build() or Workflow.fromJSON() gave, got ${shown(workflow)}`,
     );
   }
   for (const [name, domain] of Object.entries(domains as Record<string, unknown>)) {

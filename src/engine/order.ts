@@ -4,8 +4,8 @@ import { paramsFromText } from "../authoring/job-params.ts";
 import { paramsText } from "../authoring/task.ts";
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Input } from "../kernel/input.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { taskNumbers } from "./instance-view.ts";
@@ -18,6 +18,9 @@ export type Order =
   | { readonly type: "pause" }
   | { readonly type: "resume" }
   | { readonly type: "terminate"; readonly reason: string }
+  | { readonly type: "raise-event"; readonly name: string; readonly data?: string }
+  | { readonly type: "update"; readonly update: string; readonly name: string; readonly data?: string }
+  | { readonly type: "cancel"; readonly reason: string }
   | { readonly type: "retry" }
   | { readonly type: "rerun"; readonly task: string; readonly params?: string }
   | { readonly type: "succeed"; readonly task: string; readonly output?: string }
@@ -33,7 +36,7 @@ export interface OrderParts {
 }
 
 /** `TASK_UNKNOWN`, `TASK_INVALID`, `PARAMS_INVALID`, `INSTANCE_STATE`. */
-export function inputOf(order: Order, machine: DagMachine, parts: OrderParts): Input {
+export function inputOf(order: Order, machine: Machine, parts: OrderParts): Input {
   switch (order.type) {
     case "pause":
       return { type: "PauseWorkflow" };
@@ -41,6 +44,12 @@ export function inputOf(order: Order, machine: DagMachine, parts: OrderParts): I
       return { type: "ResumeWorkflow" };
     case "terminate":
       return { type: "CancelWorkflow", reason: order.reason };
+    case "raise-event":
+      return { ...order, type: "RaiseEvent" };
+    case "update":
+      return { ...order, type: "RequestUpdate" };
+    case "cancel":
+      return { ...order, type: "RequestCancel" };
     case "update-context":
       return { type: "UpdateContext", patch: order.patch };
     case "update-params": {
@@ -57,7 +66,7 @@ export function inputOf(order: Order, machine: DagMachine, parts: OrderParts): I
 
 type Reopening = Extract<Order, { type: "retry" | "rerun" | "succeed" | "skip" }>;
 
-function reopeningInput(order: Reopening, machine: DagMachine, { registry }: OrderParts): Input {
+function reopeningInput(order: Reopening, machine: Machine, { registry }: OrderParts): Input {
   if (order.type === "retry") return { type: "RetryWorkflow" };
   const task = numberOf(machine, order.task);
   if (order.type === "skip") return { type: "SkipNode", task };
@@ -69,7 +78,7 @@ function reopeningInput(order: Reopening, machine: DagMachine, { registry }: Ord
 }
 
 /** A workflow's maximum of concurrent instances holds for reopened ones too. */
-function refuseIfFull({ state, address }: DagMachine, fullFor: OrderParts["fullFor"]): void {
+function refuseIfFull({ state, address }: Machine, fullFor: OrderParts["fullFor"]): void {
   const running = hasEnded(state.status) ? fullFor(state.workflow) : undefined;
   if (running === undefined) return;
   throw new EngineError(
@@ -78,7 +87,7 @@ function refuseIfFull({ state, address }: DagMachine, fullFor: OrderParts["fullF
   );
 }
 
-function checkedParams(machine: DagMachine, task: number, params: string, registry: JobRegistry): string {
+function checkedParams(machine: Machine, task: number, params: string, registry: JobRegistry): string {
   const definition = machine.state.definition(task);
   const { name: taskName, kind } = definition;
   if (kind !== "job")
@@ -89,7 +98,7 @@ function checkedParams(machine: DagMachine, task: number, params: string, regist
   return paramsText({ taskName, job, params: paramsFromText(params) }) ?? "";
 }
 
-function numberOf(machine: DagMachine, taskName: string): number {
+function numberOf(machine: Machine, taskName: string): number {
   const task = machine.state.find(taskName);
   if (task !== undefined) return task;
   const names = taskNumbers(machine).map((number) => machine.state.definition(number).name);

@@ -1,5 +1,9 @@
+import { EngineError } from "../base/error.ts";
+import type { Failure } from "../kernel/failure.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
+import { parsed } from "../code/values.ts";
+import { CodeActor } from "../runtime/code-actor.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { type Breakpoint, viewBreakpoint } from "./breakpoint.ts";
 import { type FailedTask, failedTasks, type InstanceView, viewInstance } from "./instance-view.ts";
@@ -24,11 +28,21 @@ export interface Answers {
     readonly status: InstanceStatus;
     readonly reason?: string;
     readonly failedTasks: readonly FailedTask[];
-    readonly outputs: Readonly<Record<string, Payload>>;
+    /** Of a DAG. */
+    readonly outputs?: Readonly<Record<string, Payload>>;
+    /** Of a code workflow. */
+    readonly output?: Payload;
+    readonly failure?: Failure;
   };
 }
 
 export type Question = keyof Answers;
+
+/** What a user asks the code of a workflow. The answer is JSON text. */
+export interface CodeQuery {
+  readonly query: string;
+  readonly input?: string;
+}
 
 export interface AnswerParts {
   readonly now: () => number;
@@ -39,7 +53,11 @@ export interface AnswerParts {
 type Answerers = { readonly [Q in Question]: (actor: InstanceActor, parts: AnswerParts) => Answers[Q] };
 
 const answerers: Answerers = {
-  status: (actor, { waitingFor }) => viewInstance(actor.machine, (task) => waitingFor(actor, task)),
+  status: (actor, { waitingFor }) => ({
+    ...viewInstance(actor.machine, (task) => waitingFor(actor, task)),
+    attention: actor instanceof CodeActor ? actor.attention : undefined,
+    customStatus: actor instanceof CodeActor ? parsed(actor.machine.state.customStatus) : undefined,
+  }),
   breakpoint: ({ machine, key }, { now }) => ({
     ...viewBreakpoint(machine, now()),
     key,
@@ -51,16 +69,28 @@ const answerers: Answerers = {
   },
   end: (actor) => {
     const { status, reason } = actor.machine.state;
+    const outputs = actor.outputs();
     return {
       key: actor.key,
       status,
       ...(reason !== undefined && { reason }),
       failedTasks: failedTasks(actor.machine),
-      outputs: actor.outputs(),
+      ...(outputs !== undefined && { outputs }),
+      ...(actor instanceof CodeActor && endOf(actor)),
     };
   },
 };
 
-export function answerOf(question: Question, actor: InstanceActor, parts: AnswerParts): Answers[Question] {
-  return answerers[question](actor, parts);
+function endOf({ machine: { state } }: CodeActor): Pick<Answers["end"], "output" | "failure"> {
+  const { output, failure } = state;
+  return { ...(output !== undefined && { output }), ...(failure !== undefined && { failure }) };
+}
+
+export function answerOf(question: Question | CodeQuery, actor: InstanceActor, parts: AnswerParts): unknown {
+  return typeof question === "string" ? answerers[question](actor, parts) : askCode(question, actor);
+}
+
+function askCode({ query, input }: CodeQuery, actor: InstanceActor): string | undefined {
+  if (actor instanceof CodeActor) return actor.query(query, input);
+  throw new EngineError("INSTANCE_STATE", `instance "${actor.id}" is a DAG: queries are for code workflows`);
 }

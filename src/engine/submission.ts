@@ -1,11 +1,15 @@
 import { toJsonText } from "../authoring/json-text.ts";
+import type { CodeRegistry } from "../authoring/code-registry.ts";
+import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { workflowVersion } from "../authoring/workflow-version.ts";
+import { assert } from "../base/assert.ts";
 import { EngineError, hasCode } from "../base/error.ts";
-import type { DagSpec, NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition } from "../kernel/task-definition.ts";
-import type { Definition, Definitions } from "../runtime/definitions.ts";
+import type { DagDefinition, Definition, Definitions } from "../runtime/definitions.ts";
 import type { Expressions } from "../runtime/expression.ts";
 
 /** A definition with those of the workflows nested in it, all checked against this engine's jobs and domains. */
@@ -28,6 +32,7 @@ export class Submission {
   readonly #definitions: Definitions;
   readonly #registry: JobRegistry;
   readonly #expressions: Expressions;
+  readonly #code: CodeRegistry;
   readonly #hasDomain: (domain: string) => boolean;
   readonly #known = new Map<string, Workflow>();
   readonly #prepared = new WeakMap<Workflow, Prepared & { revision: number }>();
@@ -40,7 +45,9 @@ export class Submission {
     hasDomain: (domain: string) => boolean;
     /** Known by name, for nested workflows that only say a name. */
     workflows: readonly Workflow[];
+    code: CodeRegistry;
   }) {
+    this.#code = options.code;
     this.#definitions = options.definitions;
     this.#registry = options.registry;
     this.#expressions = options.expressions;
@@ -127,6 +134,8 @@ export class Submission {
 
   async #byName(node: NodeSpec, above: readonly string[], where: string): Promise<Prepared> {
     const { workflowName: name = String(node.jobId), workflowVersion: version } = node;
+    const code = version === undefined ? this.#code.latest(name) : this.#code.find(name, version);
+    if (code !== undefined) return this.#prepareCode(code);
     const known = this.#known.get(name);
     if (known !== undefined && (version === undefined || version === known.version))
       return await this.prepare(known, above);
@@ -138,7 +147,34 @@ export class Submission {
         `${where} nests workflow "${name}", which was never submitted and is not among the engine's "workflows"`,
       );
     }
+    if (latest.kind === "code") return { definition: latest, all: [latest] };
     return await this.prepare(Workflow.fromJSON(latest.spec, { name }), above);
+  }
+
+  #prepareCode(workflow: CodeWorkflow): Prepared {
+    const definition = this.defineCode(workflow);
+    return { definition, all: [definition] };
+  }
+
+  defineCode({ name, version, timeoutSeconds }: CodeWorkflow): Definition {
+    return this.#definitions.add(name, version, {
+      code: true,
+      ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+    });
+  }
+
+  /** Which version code gets when it asks for a child by name. */
+  versionOf(name: string): string | undefined {
+    const known = this.#known.get(name);
+    return this.#code.latest(name)?.version ?? (known && this.#prepared.get(known)?.definition.version);
+  }
+
+  /** The definitions of all workflows that this process knows, for code that asks for children by name. */
+  async prepareAll(): Promise<Definition[]> {
+    const definitions = this.#code.all().map((workflow) => this.defineCode(workflow));
+    if (definitions.length === 0) return [];
+    for (const workflow of this.#known.values()) definitions.push(...(await this.prepare(workflow)).all);
+    return definitions;
   }
 
   async #byVersion(name: string, version: string, where: string): Promise<Prepared> {
@@ -155,8 +191,9 @@ export class Submission {
     }
   }
 
-  #define(name: string, spec: DagSpec, version: string): Definition {
+  #define(name: string, spec: DagSpec, version: string): DagDefinition {
     const definition = this.#definitions.add(name, version, spec);
+    assert(definition.kind === "dag", "a name and version stand for one definition");
     if (!this.#checked.has(definition)) {
       this.#check(definition);
       this.#checked.add(definition);
@@ -164,7 +201,7 @@ export class Submission {
     return definition;
   }
 
-  #check({ name, graph }: Definition): void {
+  #check({ name, graph }: DagDefinition): void {
     this.#checkDomain(graph.domain, `workflow "${name}"`);
     for (const task of graph.tasks) {
       this.#checkTask(task, `task "${task.name}" of workflow "${name}"`);

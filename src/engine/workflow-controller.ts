@@ -1,5 +1,5 @@
 import type { Workflow } from "../authoring/workflow.ts";
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Region } from "../runtime/region.ts";
 import type { Engine } from "./engine.ts";
 import type { InstanceView } from "./instance-view.ts";
@@ -15,28 +15,26 @@ export class WorkflowController {
   #live: LiveWorkflow | undefined;
 
   /** Made by `Engine`. */
-  constructor(parts: {
-    engine: Engine;
-    region: Region;
-    instanceId: string;
-    definition: Workflow;
-    /** Its state, as far as it is in memory. */
-    machine: DagMachine | undefined;
-  }) {
+  constructor(parts: { engine: Engine; region: Region; instanceId: string; definition: Workflow }) {
     this.instanceId = parts.instanceId;
     this.#engine = parts.engine;
     this.#region = parts.region;
     this.#definition = parts.definition;
-    this.#lastSeen = parts.machine;
+    this.#lastSeen = this.#peek();
   }
 
   /** The workflow as it runs: statuses are current, changes are durable. */
   get workflow(): LiveWorkflow {
     return (this.#live ??= new LiveWorkflow(this.#definition, {
-      machine: () => (this.#lastSeen = this.#region.peek(this.instanceId) ?? this.#lastSeen),
+      machine: () => (this.#lastSeen = this.#peek() ?? this.#lastSeen),
       updateParams: (taskName, params) => this.#engine.updateTaskParams(this.instanceId, taskName, params),
       addSubTask: (task, parentName) => this.#engine.addSubTask(this.instanceId, task, parentName),
     }));
+  }
+
+  #peek(): DagMachine | undefined {
+    const machine = this.#region.peek(this.instanceId);
+    return machine instanceof DagMachine ? machine : undefined;
   }
 
   /** No new task starts; those that run finish. Resolves when the request is durable. `INSTANCE_STATE`. */

@@ -20,3 +20,12 @@ export interface ParentAddress extends InstanceAddress {
 export function attemptId(instance: InstanceAddress, task: number, attempt: number): string {
   return `${instance.id}:${instance.generation}:${task}:${attempt}`;
 }
+
+/** Of these tasks, as they stand at this moment. */
+export function attemptIds(
+  instance: InstanceAddress,
+  tasks: readonly number[],
+  state: { attempt(task: number): number },
+): string[] {
+  return tasks.map((task) => attemptId(instance, task, state.attempt(task)));
+}

@@ -1,5 +1,6 @@
 import type { ParentAddress } from "./address.ts";
 import type { ContextPatch } from "./event.ts";
+import type { Payload } from "./payload.ts";
 import type { EndStatus } from "./status.ts";
 
 /**
@@ -9,25 +10,33 @@ import type { EndStatus } from "./status.ts";
 export type Command =
   | { readonly type: "RunTasks"; readonly tasks: readonly number[] }
   /** Take them back unless they have started; answered by `NodesWithdrawn`. */
-  | { readonly type: "WithdrawTasks"; readonly tasks: readonly number[] }
+  | { readonly type: "WithdrawTasks"; readonly attemptIds: readonly string[] }
   /** Stop them, whatever they do; nothing is answered. */
-  | { readonly type: "AbortTasks"; readonly tasks: readonly number[] }
+  | { readonly type: "AbortTasks"; readonly attemptIds: readonly string[] }
   | { readonly type: "EvaluateDecision"; readonly task: number; readonly attempt: number }
   | StartChild
   | { readonly type: "TellChild"; readonly childId: string; readonly tell: ChildOrder }
+  | { readonly type: "SendEvent"; readonly to: string; readonly name: string; readonly data?: Payload }
   | TellParent;
 
 export type ChildOrder =
   | { readonly type: "PauseWorkflow" }
   | { readonly type: "ResumeWorkflow" }
   | { readonly type: "CancelWorkflow"; readonly reason: string }
+  /** A child that is code ends by itself, a DAG is terminated. */
+  | { readonly type: "RequestCancel"; readonly reason: string }
   | { readonly type: "RetryWorkflow"; readonly parent: ParentAddress };
 
 export interface StartChild {
   readonly type: "StartChild";
   readonly task: number;
   readonly childId: string;
-  readonly parent: ParentAddress;
+  /** Absent for one that is on its own from the start. */
+  readonly parent?: ParentAddress;
+  /** What code gives it to begin with; a DAG gives its context. */
+  readonly input?: Payload;
+  /** The id is the code's own choice: somebody else may have it. */
+  readonly isGivenId?: true;
 }
 
 export interface TellParent {
@@ -36,4 +45,6 @@ export interface TellParent {
   readonly status: EndStatus;
   readonly reason?: string;
   readonly patch?: ContextPatch;
+  /** Of a code workflow: what it gave back. */
+  readonly output?: Payload;
 }

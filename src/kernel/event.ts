@@ -1,5 +1,5 @@
 import type { ParentAddress } from "./address.ts";
-import type { NodeSpec } from "./dag/dag-spec.ts";
+import type { NodeSpec } from "./node-spec.ts";
 import type { Failure } from "./failure.ts";
 import type { Payload } from "./payload.ts";
 import type { CancelCause, EndStatus } from "./status.ts";
@@ -38,8 +38,60 @@ export type Event =
   | { readonly type: "TasksCanceled"; readonly tasks: readonly number[]; readonly cause: CancelCause }
   | DecisionMade
   | { readonly type: "ChildStarted"; readonly task: number; readonly attempt: number; readonly childId: string }
-  | { readonly type: "TaskAdded"; readonly parent: number; readonly node: NodeSpec }
-  | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string };
+  /** While it ran: below the parent whose sub-task it is; without one, by the workflow's code. */
+  | { readonly type: "TaskAdded"; readonly parent?: number; readonly node: NodeSpec }
+  | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string }
+  | CodeEvent;
+
+/** What happens to code workflows only. Timers are numbered by their place, like tasks. */
+export type CodeEvent =
+  | InstanceContinued
+  | { readonly type: "TimerSet"; readonly timer: number; readonly dueAt: number }
+  | { readonly type: "TimerFired"; readonly timer: number }
+  | { readonly type: "TimerCanceled"; readonly timer: number }
+  /** By a client or another instance; kept until the code waits for it. */
+  | { readonly type: "EventRaised"; readonly name: string; readonly data?: Payload }
+  | { readonly type: "EventSent"; readonly to: string; readonly name: string; readonly data?: Payload }
+  /** A call into the code that is answered; the code's own check has let it pass. */
+  | { readonly type: "UpdateRequested"; readonly update: string; readonly name: string; readonly data?: Payload }
+  | UpdateAnswered
+  /** The code is asked to end: it undoes what it has done and says itself when it is through. */
+  | { readonly type: "CancelRequested"; readonly reason: string }
+  | { readonly type: "CustomStatusSet"; readonly status: string | null }
+  /** From here on the code takes its newer way. */
+  | { readonly type: "PatchMarked"; readonly patch: string }
+  /** A child was asked for that nobody waits for. */
+  | { readonly type: "ChildDetached"; readonly task: number; readonly childId: string };
+
+/**
+ * The code begins anew under the next generation, with this input: by its own wish, with the events that it had not
+ * waited for yet; or, ended before, because somebody wants it run again. What was before does not count any more.
+ */
+export interface InstanceContinued {
+  readonly type: "InstanceContinued";
+  readonly workflow: string;
+  readonly version: string;
+  readonly generation: number;
+  readonly createdAt: number;
+  readonly input?: Payload;
+  readonly parent?: ParentAddress;
+  readonly trigger: Trigger;
+  readonly deadline?: number;
+  readonly customStatus?: string;
+  readonly events?: readonly KeptEvent[];
+}
+
+export interface KeptEvent {
+  readonly name: string;
+  readonly data?: Payload;
+}
+
+export interface UpdateAnswered {
+  readonly type: "UpdateAnswered";
+  readonly update: string;
+  readonly output?: Payload;
+  readonly failure?: Failure;
+}
 
 export interface InstanceCreated {
   readonly type: "InstanceCreated";
@@ -50,6 +102,15 @@ export interface InstanceCreated {
   readonly maxConcurrentTasks: number;
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
+  /** What the code begins with, where it is a code workflow. */
+  readonly input?: Payload;
+  /** What follows in the same turn was copied from there. */
+  readonly forkedFrom?: ForkedFrom;
+}
+
+export interface ForkedFrom {
+  readonly id: string;
+  readonly generation: number;
 }
 
 export type Trigger = "api" | "nested" | "schedule";
@@ -59,6 +120,9 @@ export interface InstanceEnded {
   readonly type: "InstanceEnded";
   readonly status: EndStatus;
   readonly reason?: string;
+  /** Of a code workflow: what it gave back, or how it failed. */
+  readonly output?: Payload;
+  readonly failure?: Failure;
 }
 
 /** A finished instance goes on under a new generation: retry, re-run from a node, or a failed node set right by a user. */

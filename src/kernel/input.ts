@@ -1,9 +1,10 @@
 import type { ParentAddress } from "./address.ts";
-import type { NodeSpec } from "./dag/dag-spec.ts";
-import type { ContextPatch, Execution, Trigger } from "./event.ts";
+import type { NodeSpec } from "./node-spec.ts";
+import type { ContextPatch, Event, Execution, ForkedFrom, Trigger } from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { Payload } from "./payload.ts";
 import type { EndStatus } from "./status.ts";
+import type { Step } from "./code/step.ts";
 
 /** What may be said to an instance. Each is consumed in a turn, in order of arrival. */
 export type Input =
@@ -25,8 +26,17 @@ export type Input =
   | NodesWithdrawn
   | DecisionEvaluated
   | ChildEnded
-  /** Some wake-up of the instance may be due: retries, its deadline. */
-  | { readonly type: "TimerDue" };
+  /** Some wake-up of the instance may be due: retries, timers, its deadline. */
+  | { readonly type: "TimerDue" }
+  | CodeInput;
+
+/** What may be said to code workflows only. */
+export type CodeInput =
+  | { readonly type: "RaiseEvent"; readonly name: string; readonly data?: Payload }
+  | { readonly type: "RequestUpdate"; readonly update: string; readonly name: string; readonly data?: Payload }
+  | { readonly type: "RequestCancel"; readonly reason: string }
+  /** What the code did with the last arrival that it has seen. */
+  | { readonly type: "StepsTaken"; readonly steps: readonly Step[] };
 
 export interface TaskAttempt {
   readonly task: number;
@@ -42,8 +52,18 @@ export interface StartWorkflow {
   readonly maxConcurrentTasks?: number;
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
+  /** Of a code workflow. */
+  readonly input?: Payload;
+  readonly fork?: Fork;
   /** Above the workflow's maximum: wait, or end at once with this reason. */
   readonly admission: "run" | "queue" | Refusal;
+}
+
+/** A code workflow that goes on from what another instance had come to. */
+export interface Fork {
+  readonly from: ForkedFrom;
+  /** What had happened to that instance after its start. */
+  readonly events: readonly Event[];
 }
 
 /** Above the workflow's maximum: the instance ends at once, as skipped or as failed. */
@@ -100,7 +120,7 @@ export interface ChildEnded extends TaskAttempt {
   readonly generation: number;
   readonly status: EndStatus;
   readonly reason?: string;
-  /** Outputs by task name, as one JSON object. */
+  /** Of a DAG: outputs by task name, as one JSON object; of code: what it gave back. */
   readonly output?: Payload;
   readonly patch?: ContextPatch;
 }

@@ -1,7 +1,9 @@
-import type { InstanceAddress } from "./address.ts";
+import type { InstanceAddress, ParentAddress } from "./address.ts";
+import type { TellParent } from "./command.ts";
 import type { Event } from "./event.ts";
 import type { Input } from "./input.ts";
-import type { InstanceStatus } from "./status.ts";
+import type { InstanceState } from "./instance-state.ts";
+import type { EndStatus, InstanceStatus } from "./status.ts";
 import type { Turn } from "./turn.ts";
 
 /**
@@ -9,8 +11,10 @@ import type { Turn } from "./turn.ts";
  * given the same events it is in the same state.
  */
 export interface Machine {
+  readonly kind: "dag" | "code";
   readonly address: InstanceAddress;
   readonly status: InstanceStatus;
+  readonly state: InstanceState;
   /** Follows what was decided, now or in an earlier life. */
   apply(event: Event, at: number): void;
   /**
@@ -20,6 +24,16 @@ export interface Machine {
   handle(input: Input, turn: Turn): void;
   /** When it must be woken even if nothing is said to it. */
   nextWake(): number | undefined;
+  /** Tasks that the dispatcher should know of; after a restart they are handed to it again. */
+  jobsInFlight(): number[];
+  /** What its end is to its parent. */
+  tellParent(parent: ParentAddress, status: EndStatus): TellParent;
+}
+
+export interface MachineIdentity {
+  readonly id: string;
+  readonly key: number;
+  readonly limits: MachineLimits;
 }
 
 export interface MachineLimits {
@@ -27,6 +41,8 @@ export interface MachineLimits {
   readonly subTasksMax: number;
   /** How often an attempt may be lost with its process before it fails. */
   readonly interruptionsMax: number;
+  /** Steps that the code of one generation may take. */
+  readonly stepsMax: number;
 }
 
-export const defaultLimits: MachineLimits = { subTasksMax: 1000, interruptionsMax: 3 };
+export const defaultLimits: MachineLimits = { subTasksMax: 1000, interruptionsMax: 3, stepsMax: 250_000 };

@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import type { ParentAddress } from "./address.ts";
 import type { Context } from "./context.ts";
 import { type Payload, payloadBytes, payloadBytesMax } from "./payload.ts";
 
@@ -11,6 +12,15 @@ export function refuseLargeContext(context: Context, what: string): void {
 export function refuseLargeOutput(output: Payload, what: string): void {
   const bytes = payloadBytes(output);
   if (bytes > payloadBytesMax) throw new EngineError("OUTPUT_TOO_LARGE", tooLarge(what, bytes));
+}
+
+/** Above this many instances, a definition that nests without end is stopped. */
+const nestingDepthMax = 32;
+
+/** NESTING_TOO_DEEP. */
+export function refuseDeep(workflow: string, parent: ParentAddress | undefined): void {
+  if (parent === undefined || parent.depth <= nestingDepthMax) return;
+  throw new EngineError("NESTING_TOO_DEEP", `workflow "${workflow}" is nested more than ${nestingDepthMax} deep`);
 }
 
 function tooLarge(what: string, bytes: number): string {

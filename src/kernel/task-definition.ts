@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import type { NodeId, NodeSpec } from "./dag/dag-spec.ts";
+import type { NodeId, NodeSpec } from "./node-spec.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 
 /** What a node of a definition, or a sub-task, says about running it. */

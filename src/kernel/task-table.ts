@@ -3,20 +3,23 @@ import type { Execution, TaskFailed, TaskStarted, TaskSucceeded } from "./event.
 import type { TaskDefinition } from "./task-definition.ts";
 import { isInFlight, newRecord, Phase, type TaskRecord } from "./task-state.ts";
 
-/** The tasks of an instance by number: where each stands, what is known of its attempts, and how many are under way. */
-export class TaskTable {
+/**
+ * The tasks of an instance by number: where each stands, what is known of its attempts, and how many are under way. The
+ * states of both machines build on it.
+ */
+export abstract class TaskTable {
   jobsInFlight = 0;
   childrenInFlight = 0;
   decisionsInFlight = 0;
-  readonly #phase: Phase[];
-  readonly #records: (TaskRecord | undefined)[];
-  readonly #definition: (task: number) => TaskDefinition;
+  #phase: Phase[];
+  #records: (TaskRecord | undefined)[];
 
-  constructor(size: number, definition: (task: number) => TaskDefinition) {
+  constructor(size: number) {
     this.#phase = new Array<Phase>(size).fill(Phase.waiting);
     this.#records = new Array<TaskRecord | undefined>(size).fill(undefined);
-    this.#definition = definition;
   }
+
+  abstract definition(task: number): TaskDefinition;
 
   get size(): number {
     return this.#phase.length;
@@ -26,9 +29,17 @@ export class TaskTable {
     return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight;
   }
 
-  add(): void {
+  addTask(): void {
     this.#phase.push(Phase.waiting);
     this.#records.push(undefined);
+  }
+
+  forgetTasks(): void {
+    this.#phase = [];
+    this.#records = [];
+    this.jobsInFlight = 0;
+    this.childrenInFlight = 0;
+    this.decisionsInFlight = 0;
   }
 
   phase(task: number): Phase {
@@ -45,12 +56,13 @@ export class TaskTable {
     return (this.#records[task] ??= newRecord());
   }
 
+  /** Of the attempt that runs, or ran last; 0 before the first. */
   attempt(task: number): number {
     return this.#records[task]?.attempt ?? 0;
   }
 
   /** By number. */
-  listInFlight(): number[] {
+  tasksInFlight(): number[] {
     const tasks: number[] = [];
     for (let task = 0; tasks.length < this.inFlight; task++) if (isInFlight(this.phase(task))) tasks.push(task);
     return tasks;
@@ -61,13 +73,13 @@ export class TaskTable {
     const change = Number(isInFlight(phase)) - Number(isInFlight(this.phase(task)));
     this.#phase[task] = phase;
     if (change === 0) return;
-    const { kind } = this.#definition(task);
+    const { kind } = this.definition(task);
     if (kind === "job") this.jobsInFlight += change;
     else if (kind === "nested") this.childrenInFlight += change;
     else this.decisionsInFlight += change;
   }
 
-  schedule(task: number, at: number): void {
+  scheduleTask(task: number, at: number): void {
     const record = this.recordOf(task);
     if (!record.attemptOpen) {
       record.attempt++;
@@ -81,7 +93,7 @@ export class TaskTable {
     this.setPhase(task, Phase.scheduled);
   }
 
-  start(event: TaskStarted): void {
+  startTask(event: TaskStarted): void {
     this.#noteExecution(event.task, event);
     this.setPhase(event.task, Phase.running);
   }

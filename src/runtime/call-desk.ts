@@ -2,7 +2,7 @@ import { unreachable } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 import type { Input } from "../kernel/input.ts";
 import type { DomainRow, RequestRow, Store } from "../stores/store.ts";
 import type { Call, StartCall } from "./call.ts";
@@ -18,7 +18,7 @@ export interface CallDeskParts {
   readonly clock: Clock;
   readonly definitions: Definitions;
   /** What a user's order says to an instance. `EngineError` if it makes no sense there. */
-  inputOf(order: unknown, machine: DagMachine): Input;
+  inputOf(order: unknown, machine: Machine): Input;
   answer(question: unknown, actor: InstanceActor): unknown;
   /** Absent where one member owns every shard. */
   readonly cluster?: SharedAllocators;
@@ -65,9 +65,13 @@ export class CallDesk {
       case "Tell":
         return await this.#once(shard, { key, isFirst }, () => this.#tellHere(shard, call, key));
       case "Ask":
-        return await shard.ask(call.id, (_, actor) => this.#parts.answer(call.question, actor));
+        return await shard.ask(call.id, (_, actor) => this.#parts.answer(call.question, actor), {
+          ofCode: typeof call.question === "object",
+        });
       case "AwaitEnd":
         return isFirst ? await this.#awaitEnd(shard, call) : await this.#awaitHere(shard, call);
+      case "AwaitAnswer":
+        return await this.#holdFor(shard.awaitAnswer(call.id, call.update));
       case "Purge":
         return await shard.purge(call.instances);
       case "Report":
@@ -88,10 +92,10 @@ export class CallDesk {
     call: StartCall,
     { key, isFirst }: { key: string | undefined; isFirst: boolean },
   ): Promise<void> {
-    const { id, isGivenId, reuse, workflow, version, input } = call;
+    const { id, isGivenId, reuse, workflow, version, input, event } = call;
     const start = async (requestKey?: string): Promise<void> => {
       const definition = await this.#parts.definitions.load(workflow, version);
-      const request = { id, isGivenId, reuse, definition, definitions: [], input };
+      const request = { id, isGivenId, reuse, definition, definitions: [], input, ...(event && { event }) };
       await shard.start(requestKey === undefined ? request : { ...request, requestKey });
     };
     if (isGivenId) return await this.#once(shard, { key, isFirst }, () => start(key));
@@ -157,10 +161,16 @@ export class CallDesk {
 
   async #awaitHere(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
     const end = shard.sharedEnd(id).then((actor) => this.#endAnswer(question, actor));
-    const { promise: notYet, resolve } = Promise.withResolvers<EndAnswer>();
-    const timer = this.#parts.clock.after(awaitHoldMs, () => resolve({ hasEnded: false }));
+    return (await this.#holdFor(end)) ?? { hasEnded: false };
+  }
+
+  /** Undefined if it takes longer: whoever waits asks again. */
+  async #holdFor<T>(awaited: Promise<T>): Promise<T | undefined> {
+    const { promise: notYet, resolve } = Promise.withResolvers<undefined>();
+    const timer = this.#parts.clock.after(awaitHoldMs, () => resolve(undefined));
+    awaited.catch(() => undefined);
     try {
-      return await Promise.race([end, notYet]);
+      return await Promise.race([awaited, notYet]);
     } finally {
       timer.cancel();
     }

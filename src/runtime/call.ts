@@ -12,13 +12,15 @@ export type Call =
   | { readonly type: "Ask"; readonly id: string; readonly question: unknown }
   /** Answered when the instance has ended, or after a while: "not yet". */
   | { readonly type: "AwaitEnd"; readonly id: string; readonly question: unknown }
+  /** Answered when the instance's code has answered the update, or after a while: "not yet". */
+  | { readonly type: "AwaitAnswer"; readonly id: string; readonly update: string }
   | { readonly type: "Purge"; readonly instances: readonly { key: number; id: string }[] }
   | ReportCall
   | HoldCall
   | { readonly type: "ReportSlots"; readonly report: SlotReport }
   | { readonly type: "ResizeDomain"; readonly domain: DomainRow };
 
-export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reuse" | "input"> {
+export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reuse" | "input" | "event"> {
   readonly type: "Start";
   readonly workflow: string;
   readonly version: string;

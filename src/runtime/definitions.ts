@@ -4,11 +4,28 @@ import { Graph } from "../kernel/dag/graph.ts";
 import type { DefinitionRow, Store } from "../stores/store.ts";
 
 /** A workflow definition in one version, ready to run. */
-export interface Definition {
+export type Definition = DagDefinition | CodeDefinition;
+
+export interface DagDefinition {
+  readonly kind: "dag";
   readonly name: string;
   readonly version: string;
   readonly spec: DagSpec;
   readonly graph: Graph;
+}
+
+/** What the store keeps of a workflow whose code is in the processes that run it. */
+export interface CodeDefinition {
+  readonly kind: "code";
+  readonly name: string;
+  readonly version: string;
+  readonly spec: CodeSpec;
+}
+
+export interface CodeSpec {
+  readonly code: true;
+  readonly timeoutSeconds?: number;
+  readonly maxInstances?: undefined;
 }
 
 /** Definitions are kept for reuse up to this many; a running instance holds on to its own. */
@@ -48,10 +65,13 @@ export class Definitions {
   }
 
   /** The spec is that of a built or loaded workflow, so it is sound. */
-  add(name: string, version: string, spec: DagSpec): Definition {
+  add(name: string, version: string, spec: DagSpec | CodeSpec): Definition {
     const known = this.find(name, version);
     if (known !== undefined) return known;
-    const definition = { name, version, spec, graph: new Graph(spec) };
+    const definition: Definition =
+      "code" in spec
+        ? { kind: "code", name, version, spec }
+        : { kind: "dag", name, version, spec, graph: new Graph(spec) };
     this.#cache.set(keyOf(name, version), definition);
     for (const oldest of this.#cache.keys()) {
       if (this.#cache.size <= cachedMax) break;
@@ -79,7 +99,7 @@ export class Definitions {
 
   #fromRow(row: DefinitionRow): Definition {
     this.stored(row.name, row.version);
-    return this.add(row.name, row.version, JSON.parse(row.spec) as DagSpec);
+    return this.add(row.name, row.version, JSON.parse(row.spec) as DagSpec | CodeSpec);
   }
 }
 

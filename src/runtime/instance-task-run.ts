@@ -37,7 +37,7 @@ export class InstanceTaskRun implements TaskRun {
     this.workflowName = state.workflow;
     this.taskName = definition.name;
     this.job = actor.host.resolveJob(definition, state.params(task));
-    this.domain = definition.domain ?? state.graph.domain ?? "default";
+    this.domain = definition.domain ?? state.domain ?? "default";
     this.rank = state.rank(task);
     this.successors = state.successors(task);
     this.timeoutMs = definition.timeoutMs;

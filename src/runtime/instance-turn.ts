@@ -1,6 +1,6 @@
 import type { EngineError } from "../base/error.ts";
 import type { Event } from "../kernel/event.ts";
-import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
+import { hasEnded } from "../kernel/status.ts";
 import type { Turn } from "../kernel/turn.ts";
 import type {
   Changes,
@@ -9,13 +9,15 @@ import type {
   HistoryRow,
   InstanceRow,
   OutboxRow,
-  PayloadRow,
   TaskRow,
+  TrimRow,
 } from "../stores/store.ts";
 import type { Commitment } from "./committer.ts";
-import type { Effect, InstanceActor } from "./instance-actor.ts";
+import type { Command } from "../kernel/command.ts";
+import type { InstanceActor } from "./instance-actor.ts";
 import type { Asked, Message, Origin, Told } from "./message.ts";
 import { VoidLetters } from "./outbox.ts";
+import { PayloadRows } from "./payload-rows.ts";
 import type { Pen } from "./pen.ts";
 import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
 
@@ -31,9 +33,13 @@ export class InstanceTurn implements Commitment {
   /** Definitions that the store may not have yet. */
   definitions: readonly DefinitionRow[] = none;
   messages: readonly Message[] = none;
-  readonly #turn: Turn;
+  readonly turn: Turn;
+  readonly number: number;
+  readonly payloads: PayloadRows;
+  /** The history begins with this turn. */
+  beginsAnew = false;
   readonly #endedBefore: boolean;
-  #effects: Effect[] | undefined;
+  #effects: Command[] | undefined;
   #origins: Origin[] | undefined;
   #outbox: OutboxRow[] | undefined;
   #keys: string[] | undefined;
@@ -43,12 +49,14 @@ export class InstanceTurn implements Commitment {
   #finished: FinishedRow | undefined;
   #reopened = false;
   #tasks: readonly TaskRow[] = none;
-  #payloads: readonly PayloadRow[] = none;
+  #trim: TrimRow | undefined;
 
-  constructor(actor: InstanceActor, turn: Turn, statusBefore: InstanceStatus) {
+  constructor(actor: InstanceActor, turn: Turn, number: number) {
     this.actor = actor;
-    this.#turn = turn;
-    this.#endedBefore = hasEnded(statusBefore);
+    this.number = number;
+    this.turn = turn;
+    this.payloads = new PayloadRows(actor.key, number);
+    this.#endedBefore = actor.hasEnded;
   }
 
   get pen(): Pen {
@@ -56,15 +64,15 @@ export class InstanceTurn implements Commitment {
   }
 
   get events(): readonly Event[] {
-    return this.#turn.events;
+    return this.turn.events;
   }
 
   get at(): number {
-    return this.#turn.at;
+    return this.turn.at;
   }
 
   /** What its messages want done. */
-  get effects(): readonly Effect[] {
+  get effects(): readonly Command[] {
     return this.#effects ?? none;
   }
 
@@ -83,13 +91,13 @@ export class InstanceTurn implements Commitment {
   }
 
   get dropped(): number {
-    return this.#turn.dropped;
+    return this.turn.dropped;
   }
 
   /** Of the texts it wants written, roughly. */
   get bytes(): number {
     let bytes = this.#history?.events.length ?? 0;
-    for (const { body } of this.#payloads) bytes += body.length;
+    for (const { body } of this.payloads.rows) bytes += body.length;
     for (const { body } of this.outbox) bytes += body.length;
     for (const { spec } of this.definitions) bytes += spec.length;
     return bytes;
@@ -104,7 +112,7 @@ export class InstanceTurn implements Commitment {
     return this.#endedBefore && this.events.length > 0;
   }
 
-  after(effect: Effect): void {
+  after(effect: Command): void {
     if (this.#effects === undefined) this.#effects = [effect];
     else this.#effects.push(effect);
   }
@@ -139,17 +147,17 @@ export class InstanceTurn implements Commitment {
     else this.#replies.push(reply);
   }
 
-  close(turn: number, firstEvent: number, payloads: readonly PayloadRow[]): void {
-    const { actor, events, at } = this;
+  close(firstEvent: number): void {
+    const { actor, events, at, number: turn } = this;
     if (events.length === 0) return;
     const { machine, row } = actor;
     this.#history = { instance: actor.key, turn, firstEvent, at, events: JSON.stringify(events) };
     this.#tasks = taskRows(machine, events);
-    this.#payloads = payloads;
+    if (this.beginsAnew) this.#trim = { instance: actor.key, turn, ref: this.payloads.firstRef };
     this.#reopened = this.#endedBefore;
     if (hasEnded(machine.status)) this.#finished = finishedRow(machine);
     else {
-      const now = instanceRow(machine, at, null);
+      const now = instanceRow(actor, at);
       if (row === undefined || !isSameRow(row, now)) this.#instance = now;
     }
   }
@@ -167,7 +175,8 @@ export class InstanceTurn implements Commitment {
       if (row !== undefined) changes.instancesEnded.push(key);
     } else if (this.#reopened) changes.finishedReopened.push(key);
     for (const task of this.#tasks) changes.tasks.push(task);
-    for (const payload of this.#payloads) changes.payloads.push(payload);
+    if (this.#trim !== undefined) changes.trims.push(this.#trim);
+    for (const payload of this.payloads.rows) changes.payloads.push(payload);
     for (const letter of this.outbox) changes.outbox.push(letter);
     for (const each of this.#keys ?? none) {
       changes.requests.push({ shard: this.pen.shard, key: each, at: this.at, refusal: null });

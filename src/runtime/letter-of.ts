@@ -1,23 +1,24 @@
 import { assert } from "../base/assert.ts";
-import type { Effect, InstanceActor } from "./instance-actor.ts";
+import type { Command, StartChild } from "../kernel/command.ts";
+import type { InstanceActor } from "./instance-actor.ts";
 import type { Letter } from "./outbox.ts";
 
-/** The letter that an effect amounts to, if it concerns another instance. */
-export function letterOf(actor: InstanceActor, effect: Effect): Letter | undefined {
-  const { key: from, machine } = actor;
-  switch (effect.type) {
-    case "StartChild": {
-      const { workflowName: workflow, workflowVersion: version } = machine.state.definition(effect.task);
-      assert(workflow !== undefined && version !== undefined, "a nested workflow's version is fixed at submit");
-      const context = Object.fromEntries(machine.state.context.entries);
-      return { kind: "start-child", from, to: effect.childId, workflow, version, context, parent: effect.parent };
-    }
+/** The letter that a command amounts to, if it concerns another instance. */
+export function letterOf(actor: InstanceActor, command: Command): Letter | undefined {
+  const { key: from } = actor;
+  switch (command.type) {
+    case "StartChild":
+      return startLetter(actor, command);
     case "TellChild":
-      return { kind: "tell-child", from, to: effect.childId, order: effect.tell };
+      return { kind: "tell-child", from, to: command.childId, order: command.tell };
+    case "SendEvent": {
+      const { to, name, data } = command;
+      return { kind: "raise-event", from, to, name, ...(data !== undefined && { data }) };
+    }
     case "TellParent": {
-      const { parent, status, reason, patch } = effect;
+      const { parent, status, reason, patch, output } = command;
       const { id: to, task, attempt, generation } = parent;
-      const outputs = status === "Success" ? actor.outputs() : {};
+      const outputs = status === "Success" ? actor.outputs() : undefined;
       return {
         kind: "tell-parent",
         from,
@@ -26,7 +27,8 @@ export function letterOf(actor: InstanceActor, effect: Effect): Letter | undefin
         attempt,
         generation,
         status,
-        outputs,
+        ...(outputs !== undefined && { outputs }),
+        ...(output !== undefined && { output }),
         ...(reason !== undefined && { reason }),
         ...(patch !== undefined && { patch }),
       };
@@ -34,4 +36,23 @@ export function letterOf(actor: InstanceActor, effect: Effect): Letter | undefin
     default:
       return undefined;
   }
+}
+
+function startLetter(
+  { key: from, machine: { state } }: InstanceActor,
+  { task, childId: to, parent, input, isGivenId }: StartChild,
+): Letter {
+  const { workflowName: workflow, workflowVersion: version } = state.definition(task);
+  assert(workflow !== undefined && version !== undefined, "a child's version is fixed before it is asked for");
+  return {
+    kind: "start-child",
+    from,
+    to,
+    workflow,
+    version,
+    context: Object.fromEntries(state.context.entries),
+    ...(input !== undefined && { input }),
+    ...(parent !== undefined && { parent }),
+    ...(isGivenId && { isGivenId }),
+  };
 }

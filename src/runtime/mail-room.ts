@@ -8,7 +8,7 @@ import type { MarkRow, OutboxRow } from "../stores/store.ts";
 import type { Message, Origin } from "./message.ts";
 import { InboundMark } from "./inbound-mark.ts";
 import type { Admit, EnterGate, LeaveGate, Letter, Outbox, StartChild, TellParent } from "./outbox.ts";
-import { readTexts } from "./task-inputs.ts";
+import { objectText, readText, readTexts } from "./task-inputs.ts";
 
 /** What the mail room needs of its shard. */
 export interface MailShard {
@@ -22,7 +22,7 @@ export interface MailShard {
   /** Resolves when the child can be told things; `committed` when it exists for good. */
   startChild(
     letter: StartChild,
-    context: Readonly<Record<string, string>>,
+    given: GivenToChild,
     options: { origin: Origin; reuse: boolean },
   ): Promise<{ committed: Promise<void> }>;
   /** `INSTANCE_UNKNOWN`, `INSTANCE_PARKED`. */
@@ -33,6 +33,12 @@ export interface MailShard {
   answerForGate(letter: EnterGate | LeaveGate): Promise<Admit[]>;
   /** Writes letters that no turn caused, with marks of what they answer, and posts them. */
   send(letters: readonly Letter[], marks: () => MarkRow[]): Promise<void>;
+}
+
+/** What a child is to begin with, as texts: the context of a DAG, or what code gave it. */
+export interface GivenToChild {
+  readonly context: Readonly<Record<string, string>>;
+  readonly input: string | undefined;
 }
 
 /**
@@ -90,9 +96,15 @@ export class MailRoom {
     const read = (refs: readonly number[]): Promise<string[]> => this.#shard.readPayloads(letter.from, refs);
     try {
       if (letter.kind === "start-child") {
-        await this.#startChild(letter, await readTexts(letter.context, read), origin);
+        const { context, input } = letter;
+        const given = { context: await readTexts(context, read), input: await readText(input, read) };
+        await this.#startChild(letter, given, origin);
       } else if (letter.kind === "tell-child") {
         await this.#shard.tellInstance(letter.to, { input: letter.order, origin });
+      } else if (letter.kind === "raise-event") {
+        const data = await readText(letter.data, read);
+        const input = { type: "RaiseEvent", name: letter.name, ...(data !== undefined && { data }) } as const;
+        await this.#shard.tellInstance(letter.to, { input, origin });
       } else if (letter.kind === "void") {
         await this.#done(origin);
       } else if (letter.kind === "enter-gate" || letter.kind === "leave-gate") {
@@ -109,12 +121,12 @@ export class MailRoom {
   }
 
   /** Does not wait for the child's first commit: many children share one. */
-  async #startChild(letter: StartChild, context: Readonly<Record<string, string>>, origin: Origin): Promise<void> {
+  async #startChild(letter: StartChild, given: GivenToChild, origin: Origin): Promise<void> {
     try {
-      const { committed } = await this.#startNew(letter, context, origin);
+      const { committed } = await this.#startNew(letter, given, origin);
       committed.catch((error: unknown) => this.#refuse(letter, origin, error)).catch(this.#logStuck(letter));
     } catch (error) {
-      const known = hasCode(error, "INSTANCE_EXISTS") ? await this.#shard.childOf(letter.parent, letter.to) : undefined;
+      const known = hasCode(error, "INSTANCE_EXISTS") ? await this.#childOf(letter) : undefined;
       if (known !== undefined) return await this.#done(origin, ...(known.end === undefined ? [] : [known.end]));
       if (isPassing(error)) throw error;
       await this.#answerForChild(letter.parent, origin, error);
@@ -122,17 +134,18 @@ export class MailRoom {
   }
 
   /** A child's id is made of its parent's: one that is used again finds the finished child of its earlier life. */
-  async #startNew(
-    letter: StartChild,
-    context: Readonly<Record<string, string>>,
-    origin: Origin,
-  ): Promise<{ committed: Promise<void> }> {
+  async #startNew(letter: StartChild, given: GivenToChild, origin: Origin): Promise<{ committed: Promise<void> }> {
     try {
-      return await this.#shard.startChild(letter, context, { origin, reuse: false });
+      return await this.#shard.startChild(letter, given, { origin, reuse: false });
     } catch (error) {
-      if (!hasCode(error, "INSTANCE_EXISTS") || (await this.#shard.childOf(letter.parent, letter.to))) throw error;
-      return await this.#shard.startChild(letter, context, { origin, reuse: true });
+      if (!hasCode(error, "INSTANCE_EXISTS") || letter.isGivenId || (await this.#childOf(letter))) throw error;
+      return await this.#shard.startChild(letter, given, { origin, reuse: true });
     }
+  }
+
+  /** One that was to be on its own and is there has been started by this letter before. */
+  async #childOf({ parent, to }: StartChild): Promise<{ end: Letter | undefined } | undefined> {
+    return parent === undefined ? { end: undefined } : await this.#shard.childOf(parent, to);
   }
 
   /** A child that the engine's stop left unwritten is not refused: its letter comes again. */
@@ -171,7 +184,6 @@ export class MailRoom {
       generation,
       status: "Failed",
       reason,
-      outputs: {},
     });
   }
 
@@ -194,16 +206,16 @@ async function childEnded(
 ): Promise<ChildEnded> {
   const { task, attempt, generation, status, reason, outputs, patch } = letter;
   const report = { type: "ChildEnded", task, attempt, generation } as const;
-  const texts = Object.entries(await readTexts(outputs, read));
-  const output = `{${texts.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
-  if (utf8Length(output) > payloadBytesMax) {
+  const output =
+    outputs === undefined ? await readText(letter.output, read) : objectText(await readTexts(outputs, read));
+  if (output !== undefined && utf8Length(output) > payloadBytesMax) {
     const tooLarge = `the outputs of its tasks together take more than ${payloadBytesMax} bytes`;
     return { ...report, status: "Failed", reason: tooLarge };
   }
   return {
     ...report,
     status,
-    output,
+    ...(output !== undefined && { output }),
     ...(reason !== undefined && { reason }),
     ...(patch !== undefined && { patch: await readPatch(patch, read) }),
   };

@@ -1,6 +1,6 @@
 import type { Event } from "../kernel/event.ts";
 import type { Input } from "../kernel/input.ts";
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 
 /** The two ends of a promise somebody waits for. */
 export interface Reply<T> {
@@ -28,7 +28,7 @@ export interface Origin {
 
 /** A read-only turn: answered from the state, released with the instance's last outstanding commit. */
 export interface Asked {
-  readonly query: (machine: DagMachine) => void;
+  readonly query: (machine: Machine) => void;
   /** Releases the answer, or says why there is none. */
   readonly reply: Reply<void>;
 }
@@ -39,5 +39,5 @@ export interface CommittedTurn {
   readonly workflow: string;
   readonly at: number;
   readonly events: readonly Event[];
-  readonly machine: DagMachine;
+  readonly machine: Machine;
 }

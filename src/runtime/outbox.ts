@@ -13,7 +13,7 @@ import type { Pen } from "./pen.ts";
  * What one instance says to another. Values that travel by reference are looked up under `from` when the letter is
  * delivered: a reference means nothing outside its instance.
  */
-export type Letter = StartChild | TellChild | TellParent | EnterGate | LeaveGate | Admit | Void;
+export type Letter = StartChild | TellChild | TellParent | RaiseEvent | EnterGate | LeaveGate | Admit | Void;
 
 export interface StartChild {
   readonly kind: "start-child";
@@ -22,7 +22,12 @@ export interface StartChild {
   readonly workflow: string;
   readonly version: string;
   readonly context: Readonly<Record<string, Payload>>;
-  readonly parent: ParentAddress;
+  /** What code gives it to begin with; a DAG gives its context. */
+  readonly input?: Payload;
+  /** Absent for one that is on its own. */
+  readonly parent?: ParentAddress;
+  /** Not made of its parent's id: an instance that has it is somebody else's. */
+  readonly isGivenId?: true;
 }
 
 export interface TellChild {
@@ -41,9 +46,20 @@ export interface TellParent {
   readonly generation: number;
   readonly status: EndStatus;
   readonly reason?: string;
-  /** By task name. */
-  readonly outputs: Readonly<Record<string, Payload>>;
+  /** Of a DAG, by task name. */
+  readonly outputs?: Readonly<Record<string, Payload>>;
+  /** Of a code workflow. */
+  readonly output?: Payload;
   readonly patch?: ContextPatch;
+}
+
+/** From the code of another instance. */
+export interface RaiseEvent {
+  readonly kind: "raise-event";
+  readonly from: number;
+  readonly to: string;
+  readonly name: string;
+  readonly data?: Payload;
 }
 
 /** An instance of a workflow with a maximum asks to be let in, or, reopened by a user, says that it is. */

@@ -1,5 +1,6 @@
 import type { ContextPatch } from "../kernel/event.ts";
-import type { Input, Outcome } from "../kernel/input.ts";
+import type { Step } from "../kernel/code/step.ts";
+import type { Fork, Input, Outcome } from "../kernel/input.ts";
 import { type Payload, payloadBytes, payloadInlineBytesMax } from "../kernel/payload.ts";
 import type { PayloadRow } from "../stores/store.ts";
 
@@ -18,6 +19,11 @@ export class PayloadRows {
     this.#turn = turn;
   }
 
+  /** References below it are of earlier turns. */
+  get firstRef(): number {
+    return this.#turn * refsPerTurn;
+  }
+
   /** The message as the kernel is to see it. Most hold nothing large and come back as they are. */
   extract(input: Input): Input {
     switch (input.type) {
@@ -27,7 +33,8 @@ export class PayloadRows {
       }
       case "StartWorkflow": {
         const context = this.#patch(input.context) as Readonly<Record<string, Payload>>;
-        return context === input.context ? input : { ...input, context };
+        const start = this.#with(context === input.context ? input : { ...input, context }, "input");
+        return start.fork === undefined ? start : { ...start, fork: this.#fork(start.fork) };
       }
       case "UpdateContext":
         return { ...input, patch: this.#patch(input.patch) };
@@ -39,9 +46,41 @@ export class PayloadRows {
           ...(input.output !== undefined && { output: this.#payload(input.output) }),
           ...(input.patch !== undefined && { patch: this.#patch(input.patch) }),
         };
+      case "RaiseEvent":
+      case "RequestUpdate":
+        return this.#with(input, "data");
+      case "StepsTaken":
+        return { ...input, steps: input.steps.map((step) => this.#step(step)) };
       default:
         return input;
     }
+  }
+
+  #fork(fork: Fork): Fork {
+    const events = fork.events.map((event) => {
+      if (event.type === "TaskSucceeded" || event.type === "UpdateAnswered") return this.#with(event, "output");
+      return event.type === "EventRaised" || event.type === "UpdateRequested" ? this.#with(event, "data") : event;
+    });
+    return { ...fork, events };
+  }
+
+  #step(step: Step): Step {
+    switch (step.type) {
+      case "event":
+        return this.#with(step, "data");
+      case "answer":
+      case "complete":
+        return this.#with(step, "output");
+      case "continue":
+        return { ...this.#with(step, "input"), events: step.events.map((event) => this.#with(event, "data")) };
+      default:
+        return step;
+    }
+  }
+
+  #with<K extends string, T extends { readonly [P in K]?: Payload }>(holder: T, key: K): T {
+    const payload: Payload | undefined = holder[key];
+    return payload === undefined ? holder : { ...holder, [key]: this.#payload(payload) };
   }
 
   #outcome(outcome: Outcome & { kind: "success" }): Outcome {

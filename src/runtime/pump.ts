@@ -18,6 +18,8 @@ export class Pump {
   readonly #onLost: (error: unknown) => void;
   /** Actors with something in their inbox, in the order it came. */
   #dirty: InstanceActor[] = [];
+  /** Those whose turn is being prepared; it resolves when it is. */
+  readonly #preparing = new Map<InstanceActor, Promise<void>>();
   /** Those with nothing but what can wait. */
   #later = new Set<InstanceActor>();
   #isLaterArmed = false;
@@ -43,7 +45,20 @@ export class Pump {
       this.#armLater();
       return;
     }
+    // What has to be prepared waits for the turn before it; the shard says so again when that is durable.
+    if (actor.isPrepared && actor.isBusy) return;
     actor.isDirty = true;
+    const preparation = actor.prepare();
+    if (preparation === undefined) this.#isReady(actor);
+    else this.#preparing.set(actor, this.#whenPrepared(actor, preparation));
+  }
+
+  async #whenPrepared(actor: InstanceActor, preparation: Promise<void>): Promise<void> {
+    await preparation;
+    if (this.#preparing.delete(actor)) this.#isReady(actor);
+  }
+
+  #isReady(actor: InstanceActor): void {
     this.#dirty.push(actor);
     this.#queue();
   }
@@ -76,8 +91,10 @@ export class Pump {
   /** Everything told so far to those it concerns is durable when it resolves. */
   async flush(concerns: (actor: InstanceActor) => boolean): Promise<void> {
     this.#flushLater();
-    while (this.#underWay !== undefined || this.#dirty.some(concerns)) {
-      await (this.#underWay ?? this.#run());
+    for (;;) {
+      const [, preparing] = [...this.#preparing].find(([actor]) => concerns(actor)) ?? [];
+      if (this.#underWay === undefined && preparing === undefined && !this.#dirty.some(concerns)) return;
+      await (this.#underWay ?? preparing ?? this.#run());
       this.#flushLater();
     }
   }
@@ -85,6 +102,7 @@ export class Pump {
   /** These have no further turn. */
   forget(which: (actor: InstanceActor) => boolean): void {
     this.#dirty = this.#dirty.filter((actor) => !which(actor));
+    for (const actor of this.#preparing.keys()) if (which(actor)) this.#preparing.delete(actor);
     for (const actor of this.#later) if (which(actor)) this.#later.delete(actor);
   }
 

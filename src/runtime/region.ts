@@ -1,7 +1,8 @@
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { HandledCall } from "../cluster/courier.ts";
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { UpdateAnswered } from "../kernel/event.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
@@ -10,6 +11,7 @@ import { CallDesk, type CallDeskParts, type EndAnswer, type SharedAllocators } f
 import type { Call, Hint } from "./call.ts";
 import type { Definition } from "./definitions.ts";
 import { nobodyElse } from "./holdings.ts";
+import { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { Lane } from "./lane.ts";
@@ -18,9 +20,20 @@ import { patiently } from "./patiently.ts";
 import { Shard, type ShardParts, type StartRequest } from "./shard.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 
-type OwnParts = "gates" | "sharesInstances" | "shardOf" | "post" | "hasSubscribers" | "publish" | "onLost" | "holders";
+type OwnParts =
+  | "gates"
+  | "idle"
+  | "sharesInstances"
+  | "shardOf"
+  | "post"
+  | "hasSubscribers"
+  | "publish"
+  | "onLost"
+  | "holders";
 
 export interface RegionParts extends Omit<ShardParts, OwnParts>, CallDeskParts {
+  /** How many instances that wait for something stay in memory. */
+  readonly idleMax: number;
   /** How many commits may be under way at a time. */
   readonly laneCount: number;
   /** As whom shards are claimed. */
@@ -90,6 +103,7 @@ export class Region {
     this.#shardParts = {
       ...parts,
       gates: this.#gates,
+      idle: new IdleActors(parts.idleMax),
       sharesInstances: parts.cluster !== undefined,
       holders: parts.cluster?.holders ?? nobodyElse,
       shardOf: (id) => this.shardOf(id),
@@ -231,10 +245,10 @@ export class Region {
     return this.#startAnywhere(request);
   }
 
-  async #startAnywhere({ id, isGivenId, reuse, definition, definitions, input }: StartRequest): Promise<void> {
+  async #startAnywhere({ id, isGivenId, reuse, definition, definitions, input, event }: StartRequest): Promise<void> {
     await this.saveDefinitions(definitions);
     const { name: workflow, version } = definition;
-    await this.#call(id, { type: "Start", id, isGivenId, reuse, workflow, version, input });
+    await this.#call(id, { type: "Start", id, isGivenId, reuse, workflow, version, input, ...(event && { event }) });
   }
 
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
@@ -258,8 +272,16 @@ export class Region {
     }
   }
 
+  /** What the code of an instance has answered to an update, once it has. */
+  async awaitAnswer(id: string, update: string): Promise<{ key: number; answer: UpdateAnswered }> {
+    for (;;) {
+      const answer = await this.#call(id, { type: "AwaitAnswer", id, update }, { timeoutMs: Infinity });
+      if (answer !== undefined && answer !== null) return answer as { key: number; answer: UpdateAnswered };
+    }
+  }
+
   /** Its state in memory, if it is there. */
-  peek(id: string): DagMachine | undefined {
+  peek(id: string): Machine | undefined {
     return this.#shards[this.shardOf(id)]?.peek(id);
   }
 

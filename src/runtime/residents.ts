@@ -2,8 +2,11 @@ import { EngineError, hasCode } from "../base/error.ts";
 import { firstKey } from "../stores/instance-key.ts";
 import type { HistoryRow, InstanceRow, Store } from "../stores/store.ts";
 import type { Definition, Definitions } from "./definitions.ts";
-import { type ActorHost, InstanceActor } from "./instance-actor.ts";
+import type { ActorHost, InstanceActor } from "./instance-actor.ts";
 import { InstanceEntry } from "./instance-entry.ts";
+import { HistoryReader } from "./history-reader.ts";
+import { newActor } from "./new-actor.ts";
+import { instanceRow } from "./turn-rows.ts";
 
 /** Opening reads this many instances at a time. */
 const instancesPerPage = 1000;
@@ -14,6 +17,7 @@ export class Residents {
   readonly #store: Store;
   readonly #definitions: Definitions;
   readonly #host: ActorHost;
+  readonly #histories: HistoryReader;
   readonly #onBroken: (entry: InstanceEntry, row: InstanceRow | undefined, error: unknown) => void;
   readonly #entries = new Map<string, InstanceEntry>();
   /** Those who look for an id in the store while it is not here. */
@@ -33,6 +37,7 @@ export class Residents {
     this.#definitions = options.definitions;
     this.#host = options.host;
     this.#onBroken = options.onBroken;
+    this.#histories = new HistoryReader(options.store);
   }
 
   get(id: string): InstanceEntry | undefined {
@@ -139,9 +144,10 @@ export class Residents {
 
   async #load(entry: InstanceEntry): Promise<void> {
     try {
-      const row = await this.row(entry);
-      const definition = await this.#definitions.load(row.workflow, row.version);
-      const actor = this.#restore(entry, definition, await this.#store.loadHistory([entry.key]), row);
+      const definition = await this.#definitions.load(entry.workflow, entry.version);
+      const history = await this.#histories.read(entry.key);
+      if (history.length === 0) throw unknownInstance(entry.id);
+      const actor = this.#restore(entry, definition, history, "as it stands");
       if (actor === undefined) throw parkedError(entry);
     } finally {
       entry.loading = undefined;
@@ -160,7 +166,7 @@ export class Residents {
     const history = await this.#store.loadHistory([key]);
     // It came into memory by another way, or may have been purged while it was read: the caller looks again.
     if (this.#entries.has(id) || purges !== this.#purges) return;
-    const entry = new InstanceEntry({ id, key, workflow, status, at: endedAt });
+    const entry = new InstanceEntry({ id, key, workflow, version, status, at: endedAt });
     const actor = this.#restore(entry, definition, history, undefined);
     if (actor === undefined) throw parkedError(entry);
     this.add(entry);
@@ -170,17 +176,27 @@ export class Residents {
     entry: InstanceEntry,
     definition: Definition,
     history: readonly HistoryRow[],
-    row: InstanceRow | undefined,
+    row: InstanceRow | "as it stands" | undefined,
   ): InstanceActor | undefined {
-    const actor = new InstanceActor(this.#host, definition, entry.id, entry.key);
+    const actor = newActor(this.#host, definition, entry.id, entry.key);
     try {
-      actor.restore(history, row);
+      actor.restore(history);
+      actor.row = row === "as it stands" ? instanceRow(actor, actor.lastTurnAt) : row;
     } catch (error) {
-      this.#onBroken(entry, row, error);
+      void this.#parkBroken(entry, row, error);
       return undefined;
     }
     entry.actor = actor;
     return actor;
+  }
+
+  /** Of one whose state cannot be worked out, the store knows how it stands. */
+  async #parkBroken(
+    entry: InstanceEntry,
+    row: InstanceRow | "as it stands" | undefined,
+    error: unknown,
+  ): Promise<void> {
+    this.#onBroken(entry, row === "as it stands" ? await this.row(entry) : row, error);
   }
 }
 

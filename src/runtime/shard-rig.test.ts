@@ -7,10 +7,14 @@ import type { Input } from "../kernel/input.ts";
 import { defaultLimits } from "../kernel/machine.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Batch, MarkRow, ShardClaim } from "../stores/store.ts";
-import type { TestClock } from "../testing/test-clock.ts";
-import type { Definition } from "./definitions.ts";
+import { noCode } from "../../tests/runtime/no-code.ts";
+import { silentLogger } from "../base/logger.ts";
+import { SeededRandom } from "../testing/seeded-random.ts";
+import { TestClock } from "../testing/test-clock.ts";
+import { DagActor } from "./dag-actor.ts";
+import type { DagDefinition } from "./definitions.ts";
 import { Expressions } from "./expression.ts";
-import { type ActorHost, InstanceActor } from "./instance-actor.ts";
+import type { ActorHost, InstanceActor } from "./instance-actor.ts";
 import { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Lane } from "./lane.ts";
@@ -18,7 +22,7 @@ import type { Origin } from "./message.ts";
 import { Pen } from "./pen.ts";
 
 const spec: DagSpec = { nodes: [{ nodeId: 1, nodeName: "a", jobName: "work" }], edges: [] };
-const definition: Definition = { name: "one", version: "1", spec, graph: new Graph(spec) };
+const definition: DagDefinition = { kind: "dag", name: "one", version: "1", spec, graph: new Graph(spec) };
 
 /** A store whose commits the test can hold up, refuse and leave unanswered. */
 export class RigStore extends MemoryStore {
@@ -70,6 +74,10 @@ export class RigShard implements ActorHost {
   readonly pen: Pen;
   readonly limits = defaultLimits;
   readonly expressions = new Expressions();
+  readonly clock = new TestClock();
+  readonly random = new SeededRandom(1);
+  readonly logger = silentLogger;
+  readonly code = noCode;
   /** Ids, in the order their turns were let out. */
   readonly released: string[] = [];
   readonly rejected: string[] = [];
@@ -87,7 +95,7 @@ export class RigShard implements ActorHost {
   }
 
   actor(id: string): InstanceActor {
-    const actor = new InstanceActor(this, definition, id, this.pen.newKey());
+    const actor = new DagActor(this, definition, id, this.pen.newKey());
     this.#actors.push(actor);
     return actor;
   }
@@ -114,6 +122,10 @@ export class RigShard implements ActorHost {
   }
 
   async readPayloads(): Promise<string[]> {
+    return [];
+  }
+
+  async readHistory(): Promise<[]> {
     return [];
   }
 

@@ -6,31 +6,39 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import { attemptId, type ParentAddress } from "../kernel/address.ts";
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Machine, MachineLimits } from "../kernel/machine.ts";
+import { CodeMachine } from "../kernel/code/code-machine.ts";
+import type { Command } from "../kernel/command.ts";
+import type { UpdateAnswered } from "../kernel/event.ts";
+import { hasEnded } from "../kernel/status.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { Input, StartWorkflow } from "../kernel/input.ts";
-import type { MachineLimits } from "../kernel/machine.ts";
-import type { InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
+import type { HistoryRow, InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
 import { AttachedAttempts, type Holders, instanceOf, workerOf } from "./attached-attempts.ts";
 import type { HoldCall, ReportCall } from "./call.ts";
 import { endFor } from "./children.ts";
+import type { CodeHost } from "./code-host.ts";
+import { DagActor } from "./dag-actor.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import type { Expressions } from "./expression.ts";
-import { type ActorHost, type Effect, InstanceActor } from "./instance-actor.ts";
+import { type ActorHost, InstanceActor } from "./instance-actor.ts";
 import { InstanceEntry } from "./instance-entry.ts";
+import type { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Lane, OwnRows } from "./lane.ts";
 import { letterOf } from "./letter-of.ts";
-import { MailRoom, type MailShard } from "./mail-room.ts";
+import { type GivenToChild, MailRoom, type MailShard } from "./mail-room.ts";
 import type { CommittedTurn, Message, Origin, Told } from "./message.ts";
 import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type StartChild } from "./outbox.ts";
+import { newActor } from "./new-actor.ts";
 import { Parking } from "./parking.ts";
 import { patiently } from "./patiently.ts";
 import { Pen } from "./pen.ts";
 import { Residents, unknownInstance } from "./residents.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
+import { contextOfInput, objectText } from "./task-inputs.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
@@ -43,6 +51,8 @@ export interface ShardParts {
   readonly dispatcher: Dispatcher;
   readonly definitions: Definitions;
   readonly expressions: Expressions;
+  readonly code: CodeHost;
+  readonly idle: IdleActors;
   readonly gates: WorkflowGates;
   readonly shardCount: number;
   /** Instances of one workflow may be with other members: its gate is asked by letter. */
@@ -72,6 +82,8 @@ export interface StartRequest {
   readonly definitions: readonly Definition[];
   readonly input: Omit<StartWorkflow, "type" | "workflow" | "version" | "generation" | "admission">;
   readonly origin?: Origin;
+  /** Raised with its start: a code workflow has it from its beginning. */
+  readonly event?: { readonly name: string; readonly data?: string };
   /** The same request may come again. */
   readonly requestKey?: string;
 }
@@ -91,6 +103,9 @@ export class Shard implements ActorHost, MailShard {
   readonly pen: Pen;
   readonly limits: MachineLimits;
   readonly expressions: Expressions;
+  readonly code: CodeHost;
+  readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly outbox: Outbox;
   readonly attached: AttachedAttempts;
@@ -127,11 +142,14 @@ export class Shard implements ActorHost, MailShard {
     this.#parts = parts;
     this.limits = parts.limits;
     this.expressions = parts.expressions;
+    this.code = parts.code;
+    this.clock = parts.clock;
+    this.random = parts.random;
     this.logger = parts.logger;
     this.outbox = new Outbox(number);
     this.#sharedGates = new SharedGates({ ...parts, shard: number });
     this.#mailRoom = new MailRoom(this);
-    this.#wakes = new WakeQueue(parts.clock, (entry) => void this.#wake(entry));
+    this.#wakes = new WakeQueue(parts.clock, (entry) => this.#wake(entry));
     this.attached = new AttachedAttempts(parts.clock, parts.holders, claim);
     this.#residents = new Residents({
       shard: number,
@@ -165,6 +183,10 @@ export class Shard implements ActorHost, MailShard {
     const { clock, store, dispatcher } = this.#parts;
     const read = (): Promise<string[]> => store.readPayloads(instance, refs);
     return await patiently(clock, read, () => dispatcher.isShutDown);
+  }
+
+  async readHistory(instance: number): Promise<HistoryRow[]> {
+    return await this.#patiently(() => this.#parts.store.loadHistory([instance]));
   }
 
   #patiently<T>(read: () => Promise<T>): Promise<T> {
@@ -305,8 +327,8 @@ export class Shard implements ActorHost, MailShard {
     const isGateShared = this.#sharedLimit(definition) !== undefined;
     const { maxInstances } = definition.spec;
     const admission = isGateShared ? "queue" : this.#parts.gates.enter(workflow, id, maxInstances);
-    const entry = new InstanceEntry({ id, key, workflow, status: "Ready", at: this.#parts.clock.now() });
-    const actor = new InstanceActor(this, definition, id, key);
+    const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: this.#parts.clock.now() });
+    const actor = newActor(this, definition, id, key);
     actor.starting = request.definitions;
     entry.actor = actor;
     this.#residents.add(entry);
@@ -314,6 +336,7 @@ export class Shard implements ActorHost, MailShard {
     const start: StartWorkflow = { type: "StartWorkflow", workflow, version, generation, admission, ...input };
     if (origin !== undefined) actor.tell({ input: start, reply, origin });
     else actor.tell(requestKey === undefined ? { input: start, reply } : { input: start, reply, key: requestKey });
+    if (request.event !== undefined) actor.tell({ input: { type: "RaiseEvent", ...request.event } });
     return reply.promise;
   }
 
@@ -350,7 +373,7 @@ export class Shard implements ActorHost, MailShard {
 
   async startChild(
     letter: StartChild,
-    context: Readonly<Record<string, string>>,
+    { context, input }: GivenToChild,
     options: { origin: Origin; reuse: boolean },
   ): Promise<{ committed: Promise<void> }> {
     const definition = await this.#patiently(() => this.#parts.definitions.load(letter.workflow, letter.version));
@@ -359,14 +382,20 @@ export class Shard implements ActorHost, MailShard {
       isGivenId: true,
       definition,
       definitions: [definition],
-      input: { context, parent: letter.parent, trigger: "nested" },
+      input: {
+        ...(definition.kind === "code"
+          ? { context: {}, input: input ?? objectText(context) }
+          : { context: { ...context, ...(input !== undefined && contextOfInput(input)) } }),
+        ...(letter.parent !== undefined && { parent: letter.parent }),
+        trigger: "nested",
+      },
       ...options,
     };
     return await this.#patiently(() => this.#enterAs(request));
   }
 
   async childOf(parent: ParentAddress, id: string): Promise<{ end: Letter | undefined } | undefined> {
-    const question = (machine: DagMachine, actor: InstanceActor): { end: Letter | undefined } | undefined => {
+    const question = (machine: Machine, actor: InstanceActor): { end: Letter | undefined } | undefined => {
       if (machine.state.parent?.key !== parent.key) return undefined;
       const report = endFor(machine, parent);
       return { end: report && letterOf(actor, report) };
@@ -379,7 +408,7 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
-  async tell(id: string, input: (machine: DagMachine) => Input, key?: string): Promise<void> {
+  async tell(id: string, input: (machine: Machine) => Input, key?: string): Promise<void> {
     const reply = Promise.withResolvers<void>();
     await this.#withActor(id, (actor) => {
       const told = { input: input(actor.machine), reply };
@@ -388,16 +417,22 @@ export class Shard implements ActorHost, MailShard {
     return reply.promise;
   }
 
-  async ask<T>(id: string, query: (machine: DagMachine, actor: InstanceActor) => T): Promise<T> {
+  /** With `ofCode` the instance's code is brought back first, where it has one. */
+  async ask<T>(
+    id: string,
+    query: (machine: Machine, actor: InstanceActor) => T,
+    options: { ofCode?: boolean } = {},
+  ): Promise<T> {
     const reply = Promise.withResolvers<void>();
     const answer: T[] = [];
     await this.#withActor(id, (actor) => {
-      const look = (machine: DagMachine): void => {
+      const look = (machine: Machine): void => {
         if (machine.state.generation === 0) throw unknownInstance(id);
         answer.push(query(machine, actor));
       };
       // With nothing of it outstanding, what it is in memory is what it is in the store: no commit to wait for.
-      if (actor.hasNews || actor.isBusy || this.isClosed) return actor.tell({ query: look, reply });
+      const isPlain = options.ofCode !== true || !actor.isPrepared;
+      if (!isPlain || actor.hasNews || actor.isBusy || this.isClosed) return actor.tell({ query: look, reply });
       look(actor.machine);
       reply.resolve();
     });
@@ -432,6 +467,26 @@ export class Shard implements ActorHost, MailShard {
     if (entry.waiters.length > 0) this.#dismiss(entry, unknownInstance(actor.id));
   }
 
+  /** What the code of an instance has answered to an update, once it has. */
+  async awaitAnswer(id: string, update: string): Promise<{ key: number; answer: UpdateAnswered }> {
+    for (;;) {
+      const changed = this.#nextChange(id);
+      const answer = await this.ask(id, (machine) => answerTo(machine, update));
+      if (answer !== undefined) return answer;
+      await changed;
+    }
+  }
+
+  /** Resolves with the next turn of an instance that is under way. */
+  async #nextChange(id: string): Promise<void> {
+    const entry = this.#residents.get(id);
+    if (entry === undefined) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    promise.catch(() => undefined);
+    entry.watchers.push({ resolve, reject });
+    await promise;
+  }
+
   /** The actor as it is at its end. */
   awaitEnd(id: string): Promise<InstanceActor> {
     const entry = this.#residents.get(id);
@@ -458,7 +513,7 @@ export class Shard implements ActorHost, MailShard {
     return actor.hasEnded ? actor : await this.awaitEnd(id);
   }
 
-  peek(id: string): DagMachine | undefined {
+  peek(id: string): Machine | undefined {
     return this.#residents.get(id)?.actor?.machine;
   }
 
@@ -562,7 +617,7 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** What goes to other instances is written with the turn that caused it. */
-  #address(actor: InstanceActor, effect: Effect): OutboxRow | undefined {
+  #address(actor: InstanceActor, effect: Command): OutboxRow | undefined {
     const letter = letterOf(actor, effect);
     return letter && this.outbox.address(this.shardOf(letter.to), letter);
   }
@@ -613,7 +668,10 @@ export class Shard implements ActorHost, MailShard {
     for (const effect of turn.effects) this.#carryOut(actor, effect);
     turn.reply();
     if (turn.hasEnded) for (const waiter of entry.waiters.splice(0)) waiter.resolve(actor);
+    for (const watcher of entry.watchers.splice(0)) watcher.resolve();
     actor.isBusy = false;
+    if (actor.isPrepared && actor.hasNews) this.arrived(actor, "now");
+    this.#parts.idle.moved(entry);
     this.#letGo(actor);
   }
 
@@ -634,7 +692,7 @@ export class Shard implements ActorHost, MailShard {
     }
   }
 
-  #carryOut(actor: InstanceActor, effect: Effect): void {
+  #carryOut(actor: InstanceActor, effect: Command): void {
     const { dispatcher } = this.#parts;
     if (effect.type === "RunTasks") {
       // Whoever opens the shard next finds them scheduled.
@@ -643,7 +701,9 @@ export class Shard implements ActorHost, MailShard {
     else if (effect.type === "AbortTasks") {
       dispatcher.abort(effect.attemptIds);
       this.attached.abort(effect.attemptIds);
-    } else if (effect.type === "EvaluateDecision") actor.decideLater(effect.task, effect.attempt);
+    } else if (effect.type === "EvaluateDecision" && actor instanceof DagActor) {
+      actor.decideLater(effect.task, effect.attempt);
+    }
   }
 
   /** The store will never take the turn: its instance is parked, or stays what it was: ended, or nothing at all. */
@@ -730,8 +790,8 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** Nobody waits for it any longer. */
-  #dismiss({ actor, waiters }: InstanceEntry, error: unknown): Message[] {
-    for (const waiter of waiters.splice(0)) waiter.reject(error);
+  #dismiss({ actor, waiters, watchers }: InstanceEntry, error: unknown): Message[] {
+    for (const waiter of [...waiters.splice(0), ...watchers.splice(0)]) waiter.reject(error);
     return actor === undefined ? [] : this.#abandon(actor, error);
   }
 
@@ -752,4 +812,13 @@ export class Shard implements ActorHost, MailShard {
     this.#parts.holders.report(run, input, () => reply?.resolve());
     return true;
   }
+}
+
+/** `INSTANCE_STATE` if none will ever come. */
+function answerTo(machine: Machine, update: string): { key: number; answer: UpdateAnswered } | undefined {
+  const { id, key } = machine.address;
+  const answer = machine instanceof CodeMachine ? machine.state.updates.get(update) : undefined;
+  if (answer !== undefined) return { key, answer };
+  if (!hasEnded(machine.status)) return undefined;
+  throw new EngineError("INSTANCE_STATE", `instance "${id}" ended in ${machine.status} before it answered`);
 }

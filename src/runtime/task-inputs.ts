@@ -72,3 +72,24 @@ export async function readTexts(
 export function parseTexts(texts: Readonly<Record<string, string>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, JSON.parse(text) as unknown]));
 }
+
+export async function readText(
+  payload: Payload | undefined,
+  read: (refs: readonly number[]) => Promise<string[]>,
+): Promise<string | undefined> {
+  return payload === undefined || typeof payload === "string" ? payload : (await read([payload.ref]))[0];
+}
+
+/** One JSON object of many. */
+export function objectText(texts: Readonly<Record<string, string>>): string {
+  return `{${Object.entries(texts)
+    .map(([key, text]) => `${JSON.stringify(key)}:${text}`)
+    .join(",")}}`;
+}
+
+/** What code gives a DAG to begin with: the keys of an object, or the value itself as `initParams`. */
+export function contextOfInput(input: string): Record<string, string> {
+  const value: unknown = JSON.parse(input);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return { initParams: input };
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, JSON.stringify(each)]));
+}

@@ -1,13 +1,14 @@
-import type { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { isFailed, statusOf } from "../kernel/task-state.ts";
 import type { Event } from "../kernel/event.ts";
+import type { InstanceActor } from "./instance-actor.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import type { FinishedRow, InstanceRow, TaskRow } from "../stores/store.ts";
 
 const nodeTypes = { job: 1, decision: 2, nested: 3 } as const;
 
 /** The attempts that a turn's events touched, as they stand after it; each once. */
-export function taskRows(machine: DagMachine, events: readonly Event[]): TaskRow[] {
+export function taskRows(machine: Machine, events: readonly Event[]): TaskRow[] {
   if (events.length === 1 && events[0]?.type === "TasksScheduled") return [];
   const touched: number[] = [];
   for (const event of events) {
@@ -18,7 +19,7 @@ export function taskRows(machine: DagMachine, events: readonly Event[]): TaskRow
   return once.map((task) => taskRow(machine, task));
 }
 
-function taskRow(machine: DagMachine, task: number): TaskRow {
+function taskRow(machine: Machine, task: number): TaskRow {
   const { state, address } = machine;
   const record = state.record(task);
   const definition = state.definition(task);
@@ -40,7 +41,10 @@ function taskRow(machine: DagMachine, task: number): TaskRow {
   };
 }
 
-export function instanceRow(machine: DagMachine, updatedAt: number, parked: string | null): InstanceRow {
+export function instanceRow(
+  { machine, isActive }: Pick<InstanceActor, "machine" | "isActive">,
+  updatedAt: number,
+): InstanceRow {
   const { state, address } = machine;
   return {
     key: address.key,
@@ -50,10 +54,10 @@ export function instanceRow(machine: DagMachine, updatedAt: number, parked: stri
     status: state.status,
     generation: state.generation,
     wake: machine.nextWake() ?? null,
-    active: state.inFlight > 0,
+    active: isActive,
     createdAt: state.createdAt,
     updatedAt,
-    parked,
+    parked: null,
   };
 }
 
@@ -62,7 +66,7 @@ export function isSameRow(a: InstanceRow, b: InstanceRow): boolean {
   return a.status === b.status && a.wake === b.wake && a.active === b.active && a.generation === b.generation;
 }
 
-export function finishedRow(machine: DagMachine): FinishedRow {
+export function finishedRow(machine: Machine): FinishedRow {
   const { state, address } = machine;
   let tasksFailed = 0;
   for (let task = 0; task < state.size; task++) if (isFailed(state.phase(task))) tasksFailed++;
@@ -81,7 +85,7 @@ export function finishedRow(machine: DagMachine): FinishedRow {
   };
 }
 
-function endStatus(machine: DagMachine): EndStatus {
+function endStatus(machine: Machine): EndStatus {
   const { status } = machine.state;
   if (!hasEnded(status)) throw new TypeError(`an instance that is ${status} has no end`);
   return status;

@@ -3,6 +3,9 @@ import type { Clock, Timer } from "../base/clock.ts";
 /** Fires at most this many at once, so that ten thousand sleepers due together do not hold up the event loop. */
 const firesPerTickMax = 500;
 
+/** While so many are being woken, which may mean reading them from the store, the others sleep on. */
+const wakingMax = 1000;
+
 /**
  * Timers do not count the time that a machine is suspended, nor a clock that is set forward. Looking again this often,
  * no wake-up is later than that.
@@ -15,14 +18,16 @@ const lookAgainMs = 60_000;
  */
 export class WakeQueue<Sleeper extends object> {
   readonly #clock: Clock;
-  readonly #wake: (sleeper: Sleeper) => void;
+  readonly #wake: (sleeper: Sleeper) => Promise<void> | void;
   readonly #heap: Alarm<Sleeper>[] = [];
   readonly #alarms = new Map<Sleeper, Alarm<Sleeper>>();
   #timer: Timer | undefined;
   #timerAt = Infinity;
+  #waking = 0;
   #isStopped = false;
 
-  constructor(clock: Clock, wake: (sleeper: Sleeper) => void) {
+  /** `wake` never rejects. */
+  constructor(clock: Clock, wake: (sleeper: Sleeper) => Promise<void> | void) {
     this.#clock = clock;
     this.#wake = wake;
   }
@@ -55,7 +60,7 @@ export class WakeQueue<Sleeper extends object> {
   }
 
   #arm(): void {
-    const at = this.#heap[0]?.at ?? Infinity;
+    const at = this.#waking < wakingMax ? (this.#heap[0]?.at ?? Infinity) : Infinity;
     if (at === this.#timerAt) return;
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -68,13 +73,22 @@ export class WakeQueue<Sleeper extends object> {
   #fire(): void {
     this.#timerAt = Infinity;
     const now = this.#clock.now();
-    for (let fired = 0; fired < firesPerTickMax; fired++) {
+    for (let fired = 0; fired < firesPerTickMax && this.#waking < wakingMax; fired++) {
       const first = this.#heap[0];
       if (first === undefined || first.at > now) break;
       this.#remove(first);
-      this.#wake(first.sleeper);
+      this.#rouse(first.sleeper);
     }
     this.#arm();
+  }
+
+  #rouse(sleeper: Sleeper): void {
+    const waking = this.#wake(sleeper);
+    if (waking === undefined) return;
+    this.#waking++;
+    void waking.then(() => {
+      if (this.#waking-- === wakingMax && !this.#isStopped) this.#arm();
+    });
   }
 
   #remove(alarm: Alarm<Sleeper>): void {

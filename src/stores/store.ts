@@ -176,6 +176,8 @@ export interface ShardRow {
 export interface Changes {
   /** Everything about these instances, in every table. */
   purged: number[];
+  /** Histories that begin anew. */
+  trims: TrimRow[];
   /** Kept as they are if present: a version never changes. */
   definitions: DefinitionRow[];
   /** Insert or replace. */
@@ -257,6 +259,13 @@ export interface TaskRow {
   readonly retryCount: number;
   /** JSON text of the failure. */
   readonly error: string | null;
+}
+
+/** Of the instance go: its history before that turn, all its tasks, and payloads with a reference below that one. */
+export interface TrimRow {
+  readonly instance: number;
+  readonly turn: number;
+  readonly ref: number;
 }
 
 export interface PayloadRow {
@@ -348,6 +357,7 @@ export interface InstanceSummary {
 export function noChanges(): Changes {
   return {
     purged: [],
+    trims: [],
     definitions: [],
     instances: [],
     instancesEnded: [],

@@ -1,5 +1,5 @@
 import type { ParentAddress } from "../kernel/address.ts";
-import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
 import type { Letter } from "../runtime/outbox.ts";
 
@@ -64,7 +64,9 @@ export function withKeys(events: string, keyOf: KeyOf): string {
 export function letterWithKeys(body: string, keyOf: KeyOf): Letter {
   const letter = JSON.parse(body) as Letter;
   const from = keyOf(letter.from);
-  if (letter.kind === "start-child") return { ...letter, from, parent: withKey(letter.parent, keyOf) };
+  if (letter.kind === "start-child" && letter.parent !== undefined) {
+    return { ...letter, from, parent: withKey(letter.parent, keyOf) };
+  }
   if (letter.kind === "tell-child" && letter.order.type === "RetryWorkflow") {
     return { ...letter, from, order: { ...letter.order, parent: withKey(letter.order.parent, keyOf) } };
   }

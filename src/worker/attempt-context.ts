@@ -4,14 +4,14 @@ import { toJsonText } from "../authoring/json-text.ts";
 import type { JobContext } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
-import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { ContextPatch } from "../kernel/event.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import { subTaskNode } from "./sub-task-node.ts";
 
 /** The part of a run that its job is told; plain data, so that it can go to a thread. */
-export type RunIdentity = Pick<TaskRun, "instanceId" | "workflowName" | "taskName" | "attempt" | "attemptId">;
+export type RunIdentity = Pick<TaskRun, "instanceId" | "workflowName" | "taskName" | "task" | "attempt" | "attemptId">;
 
 export interface AttemptContextOptions {
   readonly run: RunIdentity;
@@ -45,6 +45,10 @@ export class AttemptContext implements JobContext {
 
   get taskName(): string {
     return this.#options.run.taskName;
+  }
+
+  get taskId(): string {
+    return `${this.#options.run.instanceId}::${this.#options.run.task}`;
   }
 
   get attempt(): number {

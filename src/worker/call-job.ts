@@ -2,7 +2,7 @@ import { EngineError } from "../base/error.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import type { Job } from "../authoring/job.ts";
-import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
 import type { AttemptContext } from "./attempt-context.ts";

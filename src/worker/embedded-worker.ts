@@ -121,8 +121,8 @@ export class EmbeddedWorker implements Worker {
 }
 
 /** A run itself cannot be copied to a thread: there are functions in it. */
-function identityOf({ instanceId, workflowName, taskName, attempt, attemptId }: TaskRun): RunIdentity {
-  return { instanceId, workflowName, taskName, attempt, attemptId };
+function identityOf({ instanceId, workflowName, taskName, task, attempt, attemptId }: TaskRun): RunIdentity {
+  return { instanceId, workflowName, taskName, task, attempt, attemptId };
 }
 
 interface PreparedCall {

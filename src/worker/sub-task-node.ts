@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import type { Task } from "../authoring/task.ts";
-import type { NodeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
 
 /** A generated task as a node of its instance. The parent itself, which it waits for anyway, is not listed. SUBTASK_INVALID. */
 export function subTaskNode(task: Task, parentName: string): NodeSpec {

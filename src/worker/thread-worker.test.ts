@@ -42,9 +42,9 @@ function makeThreads(options: Partial<ThreadWorkerOptions> = {}): ThreadWorker {
 }
 
 function order(name: string, given: Partial<ThreadOrder> = {}): ThreadOrder {
-  const { instanceId, workflowName, taskName, attempt, attemptId } = makeRun(new Owner(), name);
+  const { instanceId, workflowName, taskName, task, attempt, attemptId } = makeRun(new Owner(), name);
   return {
-    run: { instanceId, workflowName, taskName, attempt, attemptId },
+    run: { instanceId, workflowName, taskName, task, attempt, attemptId },
     source: { module, export: name },
     params: undefined,
     inputs: { context: {}, outputs: {} },

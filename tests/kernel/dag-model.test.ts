@@ -4,7 +4,8 @@
  */
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { DagSpec, EdgeSpec, NodeSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { DagSpec, EdgeSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../../src/kernel/node-spec.ts";
 import { DagRun, type RunOptions } from "./dag-run.ts";
 import { finish, type StepName, steps } from "./dag-steps.ts";
 

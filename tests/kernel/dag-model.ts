@@ -3,7 +3,8 @@
  * again. No counts are kept, no queues, nothing is worked out beforehand.
  */
 import assert from "node:assert/strict";
-import type { DagSpec, FailurePolicy, NodeSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { DagSpec, FailurePolicy } from "../../src/kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../../src/kernel/node-spec.ts";
 import type { InstanceStatus } from "../../src/kernel/status.ts";
 
 export type Ending =

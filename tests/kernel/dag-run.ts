@@ -4,7 +4,8 @@ import { EngineError, type ErrorCode } from "../../src/base/error.ts";
 import type { ParentAddress } from "../../src/kernel/address.ts";
 import type { Command } from "../../src/kernel/command.ts";
 import { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
-import type { DagSpec, NodeSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../../src/kernel/node-spec.ts";
 import { Graph } from "../../src/kernel/dag/graph.ts";
 import { causeOf, isInFlight, Phase, statusOf } from "../../src/kernel/task-state.ts";
 import type { Event } from "../../src/kernel/event.ts";
@@ -13,7 +14,7 @@ import { Turn } from "../../src/kernel/turn.ts";
 import { DagModel, type ModelTask } from "./dag-model.ts";
 import { stateOf } from "./state-of.ts";
 
-export const limits = { subTasksMax: 4, interruptionsMax: 2 };
+export const limits = { subTasksMax: 4, interruptionsMax: 2, stepsMax: 10 };
 
 export interface RunOptions {
   readonly spec: DagSpec;
@@ -179,7 +180,9 @@ export class DagRun {
   #checkCommands(input: Input, commands: readonly Command[]): void {
     const before = this.#outBefore;
     const isOver = this.model.hasEnded && !this.#hadEnded;
-    const aborted = commands.flatMap((command) => (command.type === "AbortTasks" ? command.tasks : []));
+    const aborted = commands.flatMap((command) =>
+      command.type === "AbortTasks" ? command.attemptIds.map((id) => Number(id.split(":")[2])) : [],
+    );
     const stopped = before.filter(({ kind, ending }) => kind === "job" && ending === "Stopped");
     const numbers = stopped.map((task) => this.numberOf(task));
     assert.deepEqual(aborted, isOver ? numbers : [], "all that runs is aborted at the end, and nothing else");

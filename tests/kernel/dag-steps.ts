@@ -1,5 +1,5 @@
 /** The steps of a random run: what is said to an instance, chosen by numbers that chance gives. */
-import type { NodeSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { NodeSpec } from "../../src/kernel/node-spec.ts";
 import type { Failure } from "../../src/kernel/failure.ts";
 import type { Input, Outcome } from "../../src/kernel/input.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";

@@ -1,11 +1,13 @@
 import type { TestContext } from "node:test";
 import type { Job } from "../../src/authoring/job.ts";
+import { CodeRegistry } from "../../src/authoring/code-registry.ts";
 import { JobRegistry } from "../../src/authoring/job-registry.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { hasCode } from "../../src/base/error.ts";
 import { defaultTimings } from "../../src/cluster/timings.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { Submission } from "../../src/engine/submission.ts";
+import type { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
 import type { Input } from "../../src/kernel/input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import type { Call, Hint } from "../../src/runtime/call.ts";
@@ -17,6 +19,7 @@ import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
 import type { RigQuestion } from "./region-rig.ts";
+import { noCode } from "./no-code.ts";
 import { LogBook } from "./world.ts";
 
 export const shardCount = 4;
@@ -137,16 +140,25 @@ export class RigMember {
       definitions,
       expressions,
       limits: defaultLimits,
+      code: noCode,
+      idleMax: 10_000,
       owner: () => id,
       inputOf: (order) => order as Input,
-      answer: (question, actor) => (question as RigQuestion<unknown>)(actor.machine),
+      answer: (question, actor) => (question as RigQuestion<unknown>)(actor.machine as DagMachine),
       resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => void this.fenced.push(shard),
       cluster: this.#cluster(),
     });
     const hasDomain = (): boolean => true;
-    this.#submission = new Submission({ definitions, registry, expressions, hasDomain, workflows: [] });
+    this.#submission = new Submission({
+      definitions,
+      registry,
+      expressions,
+      hasDomain,
+      workflows: [],
+      code: new CodeRegistry(),
+    });
     this.holdings.start();
   }
 

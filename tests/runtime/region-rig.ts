@@ -1,5 +1,6 @@
 import type { TestContext } from "node:test";
 import type { Job } from "../../src/authoring/job.ts";
+import { CodeRegistry } from "../../src/authoring/code-registry.ts";
 import { JobRegistry } from "../../src/authoring/job-registry.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
@@ -13,6 +14,7 @@ import { Region } from "../../src/runtime/region.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
+import { noCode } from "./no-code.ts";
 import { LogBook, MortalClock } from "./world.ts";
 
 export interface RigOptions {
@@ -73,15 +75,24 @@ export class RegionRig {
       definitions,
       expressions,
       limits: defaultLimits,
+      code: noCode,
+      idleMax: 10_000,
       owner: () => "rig",
       inputOf: (order) => order as Input,
-      answer: (question, actor) => (question as RigQuestion<unknown>)(actor.machine),
+      answer: (question, actor) => (question as RigQuestion<unknown>)(actor.machine as DagMachine),
       resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => logger.error({ shard }, "fenced"),
     });
     const hasDomain = (): boolean => true;
-    const submission = new Submission({ definitions, registry, expressions, hasDomain, workflows: [] });
+    const submission = new Submission({
+      definitions,
+      registry,
+      expressions,
+      hasDomain,
+      workflows: [],
+      code: new CodeRegistry(),
+    });
     this.#life = { region, store, clock, dispatcher, submission };
     await store.open();
     await region.open();

@@ -9,18 +9,29 @@ export interface Which {
   readonly number: number;
 }
 
-/** A row in every table that a turn writes, and none that another number writes. */
+/**
+ * A row in every table that a turn writes, and none that another number writes; and the shard's looping instance, whose
+ * history begins anew with every batch.
+ */
 export function wholeBatch(which: Which): Partial<Changes> {
   const { shard, number } = which;
   const [key, ended] = keysOf(which);
+  const looping = loopingKey(shard);
   const outbox = outboxRow({ source: shard, target: shard + 1, number });
   return {
+    trims: [{ instance: looping, turn: number, ref: number }],
     definitions: [{ name: `whole-${key}`, version: "v1", spec: "{}", createdAt: 1 }],
-    instances: [instanceRow({ key })],
+    instances: [instanceRow({ key }), instanceRow({ key: looping })],
     finished: [finishedRow({ key: ended })],
-    history: [0, 1, 2].map((turn) => historyRow({ instance: key, turn })),
-    tasks: [0, 1].map((task) => taskRow({ instance: key, task })),
-    payloads: [{ instance: key, ref: 1, body: "x".repeat(6000) }],
+    history: [
+      ...[0, 1, 2].map((turn) => historyRow({ instance: key, turn })),
+      historyRow({ instance: looping, turn: number }),
+    ],
+    tasks: [...[0, 1].map((task) => taskRow({ instance: key, task })), taskRow({ instance: looping, task: number })],
+    payloads: [
+      { instance: key, ref: 1, body: "x".repeat(6000) },
+      { instance: looping, ref: number, body: "y" },
+    ],
     outbox: [outbox],
     marks: [{ shard, source: shard + number + 1, number: 1 }],
     requests: [requestRow({ shard, key: `request-${key}` })],
@@ -41,7 +52,12 @@ async function partsOf(store: Store, which: Which): Promise<Record<string, boole
   const instances = await store.loadInstances(shard, { after: key - 1, limit: 1 });
   const letters = await store.loadLetters([shard + 1]);
   const marks = await store.loadMarks(shard);
+  const looping = loopingKey(shard);
+  const [first] = await store.loadInstances(shard, { after: looping - 1, limit: 1 });
+  const loops = first?.key === looping;
   return {
+    "earlier turns gone": loops && (await store.loadHistory([looping])).every(({ turn }) => turn >= number),
+    "earlier tasks gone": loops && (await store.readTasks(looping)).every(({ task }) => task >= number),
     definition: (await store.loadDefinition(`whole-${key}`, "v1")) !== undefined,
     instance: instances[0]?.key === key,
     finished: (await store.findFinished(`instance-${ended}`)) !== undefined,
@@ -54,6 +70,11 @@ async function partsOf(store: Store, which: Which): Promise<Record<string, boole
     mark: marks.some(({ source }) => source === shard + number + 1),
     request: (await store.findRequest(shard, `request-${key}`)) !== undefined,
   };
+}
+
+/** Below those of all its batches. */
+function loopingKey(shard: number): number {
+  return firstKey(shard);
 }
 
 /** Of the instance that is under way, and of the one that has ended. */

@@ -23,6 +23,7 @@ import {
   jobRow,
   outboxRow,
   requestRow,
+  taskRow,
 } from "../contract/store/rows.ts";
 import { batchOf, Owner } from "../contract/store/subject.ts";
 import { execute, newDatabase } from "../servers/databases.ts";
@@ -626,6 +627,36 @@ describe("members that write at once on a MySQL server", () => {
       for (const { number } of (await stores[0]?.loadSent(source)) ?? []) assert.equal(number, rounds);
     }
   });
+
+  for (const count of [1, 2, 500]) {
+    test(`do not wait for what another writes beside histories that begin anew, ${count} at once`, async (t) => {
+      const url = await newDatabase("mysql", t);
+      const store = await opened(t, url, { limits: { workMs: 1500, lifeMs: 1000 } });
+      const owner = await Owner.claim(store);
+      const keys = Array.from({ length: count }, (_, index) => 2 * index + 2);
+      await owner.commit({
+        history: keys.map((instance) => historyRow({ instance, turn: 0 })),
+        tasks: keys.map((instance) => taskRow({ instance, task: 0 })),
+        payloads: keys.map((instance) => ({ instance, ref: 0, body: "0" })),
+      });
+      const other = await newSession(url);
+      t.after(() => other.end());
+      await other.run("BEGIN");
+      const beside = [1, ...keys.map((key) => key + 1)];
+      for (const [table, rest] of [
+        ["heddle_history (instance, turn, first_event, at, events)", "0, 0, 0, ''"],
+        ["heddle_task (instance, task, attempt, name, type, status, retry_count)", "0, 1, '', 1, '', 0"],
+        ["heddle_payload (instance, ref, body)", "0, ''"],
+      ] as const) {
+        await other.run(`INSERT INTO ${table} VALUES ${beside.map((key) => `(${key}, ${rest})`).join()}`);
+      }
+      const trimmed = owner.commit({ trims: keys.map((instance) => ({ instance, turn: 1, ref: 1 })) });
+      // In any case, or the database could not be dropped.
+      await trimmed.finally(() => other.run("COMMIT"));
+      const left = (await store.loadHistory([...keys, ...beside])).map(({ instance }) => instance);
+      assert.deepEqual(left, beside);
+    });
+  }
 
   test("and do not wait in between either: commits that share shards land in the order they were sent", async (t) => {
     const store = await opened(t, await newDatabase("mysql", t));

@@ -89,7 +89,16 @@ const instance = fc.record<DrawnInstance>({
 });
 
 const letter = fc.record<DrawnLetter>({
-  kind: fc.constantFrom("start-child", "tell-child", "tell-parent", "enter-gate", "leave-gate", "admit", "void"),
+  kind: fc.constantFrom(
+    "start-child",
+    "tell-child",
+    "tell-parent",
+    "raise-event",
+    "enter-gate",
+    "leave-gate",
+    "admit",
+    "void",
+  ),
   from: place,
   to: place,
   text,
@@ -265,6 +274,8 @@ function written(drawn: DrawnLetter, keys: readonly Named[], shards: number): { 
       const report = { task: 0, attempt: 1, generation: 1, status: "Failed", reason: drawn.text } as const;
       return { body: { kind: "tell-parent", from, to, ...report, outputs: {} }, source };
     }
+    case "raise-event":
+      return { body: { kind: "raise-event", from, to, name: drawn.text, data: JSON.stringify(drawn.text) }, source };
     case "enter-gate": {
       const limit = { max: 1, policy: "queue" } as const;
       return { body: { kind: "enter-gate", from, to: gate, workflow, instanceId, limit, isReopened: false }, source };

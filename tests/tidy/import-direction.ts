@@ -14,8 +14,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   authoring: ["base", "kernel"],
   dispatch: ["base", "kernel", "cluster", "authoring"],
   worker: ["base", "kernel", "cluster", "authoring", "dispatch"],
-  runtime: ["base", "kernel", "stores", "cluster", "authoring", "dispatch"],
-  engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "runtime"],
+  code: ["base", "kernel", "authoring"],
+  runtime: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "code"],
+  engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "code", "runtime"],
   transfer: ["base", "kernel", "stores", "runtime"],
   testing: ["base"],
 };

@@ -106,7 +106,7 @@ describe("a nested workflow", () => {
     const rig = new DagRig(DagRig.started("n", { nodes: { n: nested } }).machine.state.graph);
     rig.start({ parent: { id: "p", key: 1, generation: 1, task: 0, attempt: 1, depth: 3 } });
     const [command] = rig.commands;
-    assert.equal(command?.type === "StartChild" && command.parent.depth, 4);
+    assert.equal(command?.type === "StartChild" && command.parent?.depth, 4);
   });
 
   test("that is re-run starts a new child under a new id", () => {

@@ -1,4 +1,4 @@
-import type { ParentAddress } from "../address.ts";
+import { attemptIds, type ParentAddress } from "../address.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagStep } from "./dag-step.ts";
 import { end } from "./ending.ts";
@@ -36,7 +36,7 @@ export function failureReason(state: DagState, task: number): string {
 export function withdrawScheduled(step: DagStep): void {
   const { state } = step;
   const tasks = jobsInFlight(state).filter((task) => state.phase(task) === Phase.scheduled);
-  if (tasks.length > 0) step.command({ type: "WithdrawTasks", tasks });
+  if (tasks.length > 0) step.command({ type: "WithdrawTasks", attemptIds: attemptIds(step.address, tasks, state) });
 }
 
 export function jobsInFlight(state: DagState): number[] {

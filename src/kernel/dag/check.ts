@@ -1,6 +1,7 @@
 import { shown } from "../../base/shown.ts";
 import { EngineError } from "../../base/error.ts";
-import type { DagSpec, EdgeSpec, NodeId, NodeSpec } from "./dag-spec.ts";
+import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
+import type { NodeId, NodeSpec } from "../node-spec.ts";
 import { taskNames } from "./task-names.ts";
 
 /**

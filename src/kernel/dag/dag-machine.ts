@@ -1,14 +1,16 @@
 import { unreachable } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
-import type { InstanceAddress } from "../address.ts";
+import type { InstanceAddress, ParentAddress } from "../address.ts";
+import type { TellParent } from "../command.ts";
 import type { Event } from "../event.ts";
 import type { Input } from "../input.ts";
-import type { Machine, MachineLimits } from "../machine.ts";
-import type { InstanceStatus } from "../status.ts";
+import type { Machine, MachineIdentity, MachineLimits } from "../machine.ts";
+import type { EndStatus, InstanceStatus } from "../status.ts";
 import type { Turn } from "../turn.ts";
 import { jobsInFlight } from "./advance.ts";
 import { DagState } from "./dag-state.ts";
-import { type DagIdentity, DagStep } from "./dag-step.ts";
+import { DagStep } from "./dag-step.ts";
+import { tellParent } from "./ending.ts";
 import type { Graph } from "./graph.ts";
 import { admit, nextWake, pause, reopen, resume, retryWorkflow, start, terminate, wake } from "./life-cycle.ts";
 import { rerun, settle } from "./reopening.ts";
@@ -20,8 +22,9 @@ import { addSubTask, updateContext, updateParams } from "./requests.ts";
  * now allows (`advance`) becomes more events and commands.
  */
 export class DagMachine implements Machine {
+  readonly kind = "dag";
   readonly state: DagState;
-  readonly #identity: DagIdentity;
+  readonly #identity: MachineIdentity;
 
   constructor(graph: Graph, id: string, key: number, limits: MachineLimits) {
     this.state = new DagState(graph);
@@ -45,7 +48,10 @@ export class DagMachine implements Machine {
     return nextWake(this.state);
   }
 
-  /** Tasks that the dispatcher should know of; after a restart they are handed to it again. */
+  tellParent(parent: ParentAddress, status: EndStatus): TellParent {
+    return tellParent(this.state, parent, status);
+  }
+
   jobsInFlight(): number[] {
     return jobsInFlight(this.state);
   }
@@ -78,6 +84,13 @@ export class DagMachine implements Machine {
         return childEnded(step, input);
       case "TimerDue":
         return wake(step);
+      case "StepsTaken":
+      case "RaiseEvent":
+      case "RequestUpdate":
+        throw new EngineError(
+          "INSTANCE_STATE",
+          `instance "${this.#identity.id}" is a DAG: events and updates are for code workflows`,
+        );
       default:
         return request(step, input);
     }
@@ -92,6 +105,7 @@ function request(step: DagStep, input: UserRequest): void {
     case "ResumeWorkflow":
       return resume(step);
     case "CancelWorkflow":
+    case "RequestCancel":
       return terminate(step, input.reason);
     case "RetryWorkflow":
       return retryWorkflow(step, input.parent);
@@ -119,6 +133,7 @@ type UserRequest = Extract<
       | "PauseWorkflow"
       | "ResumeWorkflow"
       | "CancelWorkflow"
+      | "RequestCancel"
       | "RetryWorkflow"
       | "RerunWorkflow"
       | "SucceedNode"

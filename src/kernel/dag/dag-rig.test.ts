@@ -8,7 +8,8 @@ import { defaultLimits, type MachineLimits } from "../machine.ts";
 import type { TaskStatus } from "../status.ts";
 import { Turn } from "../turn.ts";
 import { DagMachine } from "./dag-machine.ts";
-import type { DagSpec, EdgeSpec, NodeSpec } from "./dag-spec.ts";
+import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
+import type { NodeSpec } from "../node-spec.ts";
 import { Graph } from "./graph.ts";
 import { causeOf, statusOf } from "../task-state.ts";
 

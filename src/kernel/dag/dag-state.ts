@@ -2,6 +2,7 @@ import { assert, unreachable } from "../../base/assert.ts";
 import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
 import type {
+  CodeEvent,
   ContextPatch,
   DecisionMade,
   Event,
@@ -14,12 +15,13 @@ import type {
   Trigger,
 } from "../event.ts";
 import { DueQueue } from "../due-queue.ts";
+import type { InstanceState } from "../instance-state.ts";
 import { hasEnded, type InstanceStatus } from "../status.ts";
 import { defineTask, type TaskDefinition } from "../task-definition.ts";
-import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf, type TaskRecord } from "../task-state.ts";
+import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf } from "../task-state.ts";
 import { TaskTable } from "../task-table.ts";
 import { AddedTasks } from "./added-tasks.ts";
-import type { NodeSpec } from "./dag-spec.ts";
+import type { NodeSpec } from "../node-spec.ts";
 import type { Graph } from "./graph.ts";
 import { ReadyQueue } from "./ready-queue.ts";
 import { TaskSet } from "./task-set.ts";
@@ -34,7 +36,7 @@ import { Waits } from "./waits.ts";
  * S4  What waits to be decided about (`ready`, `toCancel` …) follows from the events too, so that a replayed instance goes
  *     on exactly as the first would have.
  */
-export class DagState {
+export class DagState extends TaskTable implements InstanceState {
   readonly graph: Graph;
 
   workflow = "";
@@ -66,15 +68,14 @@ export class DagState {
   readonly retryWaits = new DueQueue();
   unfinished = 0;
 
-  readonly #tasks: TaskTable;
   #params: Map<number, string> | undefined;
   #changedKeys: Set<string> | undefined;
   readonly #added: AddedTasks;
   readonly #waits: Waits;
 
   constructor(graph: Graph) {
+    super(graph.size);
     this.graph = graph;
-    this.#tasks = new TaskTable(graph.size, (task) => this.definition(task));
     this.#added = new AddedTasks(graph.size);
     this.#waits = new Waits(graph, this.#added, {
       isPassed: (task) => this.isPassed(task),
@@ -83,20 +84,8 @@ export class DagState {
     });
   }
 
-  get size(): number {
-    return this.#tasks.size;
-  }
-
-  get jobsInFlight(): number {
-    return this.#tasks.jobsInFlight;
-  }
-
-  get childrenInFlight(): number {
-    return this.#tasks.childrenInFlight;
-  }
-
-  get decisionsInFlight(): number {
-    return this.#tasks.decisionsInFlight;
+  get domain(): string | undefined {
+    return this.graph.domain;
   }
 
   /** Context keys changed since the start: what a child gives back to its parent. */
@@ -104,27 +93,10 @@ export class DagState {
     return this.#changedKeys ?? new Set();
   }
 
-  get inFlight(): number {
-    return this.#tasks.inFlight;
-  }
-
-  phase(task: number): Phase {
-    return this.#tasks.phase(task);
-  }
-
-  definition(task: number): TaskDefinition {
+  override definition(task: number): TaskDefinition {
     const definition = this.graph.tasks[task] ?? this.#added.definition(task);
     assert(definition !== undefined, "a task number is below the instance's size");
     return definition;
-  }
-
-  record(task: number): TaskRecord | undefined {
-    return this.#tasks.record(task);
-  }
-
-  /** Of the attempt that runs, or ran last; 0 before the first. */
-  attempt(task: number): number {
-    return this.#tasks.attempt(task);
   }
 
   params(task: number): string | undefined {
@@ -170,10 +142,6 @@ export class DagState {
   /** Failed, and not skippably. */
   isHardFailure(task: number): boolean {
     return isFailed(this.phase(task)) && !this.definition(task).skipWhenFailed;
-  }
-
-  tasksInFlight(): number[] {
-    return this.#tasks.listInFlight();
   }
 
   /**
@@ -231,7 +199,7 @@ export class DagState {
       case "ContextPatched":
         return this.#patchContext(event.patch);
       default:
-        return this.#applyToTasks(event, at);
+        return this.#applyToTasks(event as TaskEvent, at);
     }
   }
 
@@ -240,13 +208,13 @@ export class DagState {
       case "TasksScheduled":
         return event.tasks.forEach((task) => this.#schedule(task, at));
       case "TaskStarted":
-        return this.#tasks.start(event);
+        return this.startTask(event);
       case "TaskSucceeded":
         return this.#succeed(event, at);
       case "TaskFailed":
         return this.#fail(event, at);
       case "TaskInterrupted":
-        this.#recordOf(event.task).interruptions++;
+        this.recordOf(event.task).interruptions++;
         return this.#takeBack(event.task);
       case "TasksWithdrawn":
         return event.tasks.forEach((task) => this.#takeBack(task));
@@ -261,11 +229,11 @@ export class DagState {
       case "DecisionMade":
         return this.#decide(event, at);
       case "ChildStarted":
-        this.#recordOf(event.task).childId = event.childId;
-        this.#recordOf(event.task).startedAt = at;
-        return this.#tasks.setPhase(event.task, Phase.running);
+        this.recordOf(event.task).childId = event.childId;
+        this.recordOf(event.task).startedAt = at;
+        return this.setPhase(event.task, Phase.running);
       case "TaskAdded":
-        return this.#add(event.node, event.parent);
+        return this.#add(event.node, event.parent as number);
       case "TaskParamsUpdated":
         return this.#setParams(event.task, event.params);
       default:
@@ -288,7 +256,7 @@ export class DagState {
   #end(event: InstanceEnded, at: number): void {
     for (let task = 0; this.unfinished > 0; task++) {
       if (isFinished(this.phase(task))) continue;
-      this.#tasks.setPhase(task, Phase.canceledEnded);
+      this.setPhase(task, Phase.canceledEnded);
       this.unfinished--;
     }
     this.status = event.status;
@@ -296,7 +264,7 @@ export class DagState {
     this.endedAt = at;
     this.pausing = false;
     this.failing = false;
-    for (const task of this.retryWaits.numbers) this.#recordOf(task).retryAt = undefined;
+    for (const task of this.retryWaits.numbers) this.recordOf(task).retryAt = undefined;
     this.#forgetQueues();
   }
 
@@ -323,25 +291,25 @@ export class DagState {
     this.startedAt ??= at;
     if (event.parent !== undefined) this.parent = event.parent;
     for (const task of event.removed ?? []) {
-      this.#tasks.setPhase(task, Phase.removed);
+      this.setPhase(task, Phase.removed);
       this.#added.remove(task);
     }
     for (const task of event.reset) this.#reset(task);
-    for (const task of event.anew ?? []) this.#recordOf(task).childId = undefined;
+    for (const task of event.anew ?? []) this.recordOf(task).childId = undefined;
     for (const settled of event.settled ?? []) this.#settle(settled);
     if (event.params !== undefined) this.#setParams(event.params.task, event.params.params);
     this.#recount();
   }
 
   #settle({ task, status, output, edgesOff }: SettledByUser): void {
-    this.#tasks.setPhase(task, status === "Success" ? Phase.success : Phase.skipped);
-    const record = this.#recordOf(task);
+    this.setPhase(task, status === "Success" ? Phase.success : Phase.skipped);
+    const record = this.recordOf(task);
     record.output = output;
     record.edgesOff = edgesOff;
   }
 
   #reset(task: number): void {
-    this.#tasks.setPhase(task, Phase.waiting);
+    this.setPhase(task, Phase.waiting);
     const record = this.record(task);
     if (record !== undefined) Object.assign(record, newRecord(), { attempt: record.attempt, childId: record.childId });
   }
@@ -352,26 +320,22 @@ export class DagState {
     for (const key of Object.keys(patch)) this.#changedKeys.add(key);
   }
 
-  #recordOf(task: number): TaskRecord {
-    return this.#tasks.recordOf(task);
-  }
-
   #schedule(task: number, at: number): void {
     assert(this.phase(task) === Phase.ready, "only a ready task is scheduled");
     this.ready.delete(task);
     this.toDecide.delete(task);
-    this.#tasks.schedule(task, at);
+    this.scheduleTask(task, at);
   }
 
   #succeed(event: TaskSucceeded, at: number): void {
     if (event.patch !== undefined) this.#patchContext(event.patch);
     for (const node of event.subTasks ?? []) this.#add(node, event.task);
-    this.#tasks.noteSuccess(event);
+    this.noteSuccess(event);
     this.#finish(event.task, Phase.success, at);
   }
 
   #fail(event: TaskFailed, at: number): void {
-    this.#tasks.noteFailure(event, at);
+    this.noteFailure(event, at);
     if (event.retryAt !== undefined) return this.retryWaits.add(event.task, event.retryAt);
     this.#finish(event.task, event.timedOut ? Phase.timeoutFailed : Phase.failed, at);
     if (this.isHardFailure(event.task) && this.graph.failurePolicy !== "continue") this.failing = true;
@@ -380,21 +344,21 @@ export class DagState {
   /** Back from the dispatcher without a result: the attempt is still to be made. */
   #takeBack(task: number): void {
     assert(isInFlight(this.phase(task)), "only a scheduled task is taken back");
-    this.#tasks.setPhase(task, Phase.ready);
+    this.setPhase(task, Phase.ready);
     this.#enqueue(task);
   }
 
   #endRetryWait(task: number): void {
     assert(this.phase(task) === Phase.retryWait, "a retry comes due once");
     this.retryWaits.delete(task);
-    this.#recordOf(task).retryAt = undefined;
-    this.#tasks.setPhase(task, Phase.ready);
+    this.recordOf(task).retryAt = undefined;
+    this.setPhase(task, Phase.ready);
     this.#enqueue(task);
   }
 
   #decide(event: DecisionMade, at: number): void {
     for (const edge of event.edgesOff) this.#waits.switchOff(edge);
-    const record = this.#recordOf(event.task);
+    const record = this.recordOf(event.task);
     record.edgesOff = event.edgesOff;
     record.output = event.result;
     record.attemptOpen = false;
@@ -405,7 +369,7 @@ export class DagState {
     const definition = defineTask(node, node.nodeName as string);
     const dependsOn = (node.dependsOn ?? []).map((name) => this.find(name) as number);
     const task = this.#added.add(definition, parent, dependsOn);
-    this.#tasks.add();
+    this.addTask();
     this.unfinished++;
     if (this.#added.count === 1) this.ready.rerank((ready) => this.rank(ready));
     this.#waits.join(task);
@@ -415,7 +379,7 @@ export class DagState {
     assert(!isFinished(this.phase(task)), "a task finishes once");
     this.toCancel.delete(task);
     this.toSkip.delete(task);
-    this.#tasks.setPhase(task, phase);
+    this.setPhase(task, phase);
     this.unfinished--;
     const record = this.record(task);
     if (record !== undefined) record.endedAt = at;
@@ -434,7 +398,7 @@ export class DagState {
     if (this.#waits.isCutOff(task)) this.toCancel.add(task);
     else if (!this.definition(task).enabled) this.toSkip.add(task);
     else {
-      this.#tasks.setPhase(task, Phase.ready);
+      this.setPhase(task, Phase.ready);
       this.#enqueue(task);
     }
   }
@@ -473,4 +437,4 @@ type InstanceEventType =
   | "ParentChanged"
   | "ContextPatched";
 
-type TaskEvent = Exclude<Event, { readonly type: InstanceEventType }>;
+type TaskEvent = Exclude<Event, CodeEvent | { readonly type: InstanceEventType }>;

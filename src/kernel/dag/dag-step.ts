@@ -1,24 +1,17 @@
 import type { InstanceAddress } from "../address.ts";
 import type { Command } from "../command.ts";
 import type { Event } from "../event.ts";
-import type { MachineLimits } from "../machine.ts";
+import type { MachineIdentity } from "../machine.ts";
 import type { Turn } from "../turn.ts";
 import type { DagState } from "./dag-state.ts";
 
-/** Who a DAG instance is, and within which limits it runs. */
-export interface DagIdentity {
-  readonly id: string;
-  readonly key: number;
-  readonly limits: MachineLimits;
-}
-
 /** One message on its way through an instance: what is decided about it goes through here, into the turn and the state. */
 export class DagStep {
-  readonly identity: DagIdentity;
+  readonly identity: MachineIdentity;
   readonly state: DagState;
   readonly turn: Turn;
 
-  constructor(identity: DagIdentity, state: DagState, turn: Turn) {
+  constructor(identity: MachineIdentity, state: DagState, turn: Turn) {
     this.identity = identity;
     this.state = state;
     this.turn = turn;

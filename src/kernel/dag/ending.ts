@@ -1,4 +1,4 @@
-import type { ParentAddress } from "../address.ts";
+import { attemptIds, type ParentAddress } from "../address.ts";
 import type { ChildOrder, TellParent } from "../command.ts";
 import type { ContextPatch } from "../event.ts";
 import type { EndStatus } from "../status.ts";
@@ -10,7 +10,7 @@ export function end(step: DagStep, status: EndStatus, reason?: string): void {
   const { state } = step;
   const stopped = state.tasksInFlight();
   const jobs = stopped.filter((task) => state.definition(task).kind === "job");
-  if (jobs.length > 0) step.command({ type: "AbortTasks", tasks: jobs });
+  if (jobs.length > 0) step.command({ type: "AbortTasks", attemptIds: attemptIds(step.address, jobs, state) });
   tellChildren(step, { type: "CancelWorkflow", reason: reason ?? `parent instance ended in ${status}` });
   if (stopped.length > 0) step.emit({ type: "TasksStopped", tasks: stopped });
   step.emit({ type: "InstanceEnded", status, ...(reason !== undefined && { reason }) });

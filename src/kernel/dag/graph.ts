@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { defineTask, type TaskDefinition } from "../task-definition.ts";
-import type { DagSpec, FailurePolicy, NodeId, NodeSpec } from "./dag-spec.ts";
+import type { DagSpec, FailurePolicy } from "./dag-spec.ts";
+import type { NodeId, NodeSpec } from "../node-spec.ts";
 import { taskNames } from "./task-names.ts";
 
 /**

@@ -128,7 +128,7 @@ describe("a pause", () => {
     const rig = DagRig.started("a>c b d", { maxConcurrentTasks: 2 }).begin("a");
     rig.pause();
     assert.equal(rig.status, "Running, pausing");
-    assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", tasks: [rig.task("b")] }]);
+    assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", attemptIds: [`i:1:${rig.task("b")}:1`] }]);
     rig.withdraw("b");
     assert.deepEqual([rig.status, rig.handedOut], ["Running, pausing", []]);
     rig.succeed("a");
@@ -227,7 +227,7 @@ describe("time", () => {
     rig.pass(1);
     assert.deepEqual([rig.status, rig.tasks], ["Failed", "a Stopped, b Canceled (instance-ended)"]);
     assert.equal(rig.machine.state.reason, "the instance did not end within its timeout of 10 s");
-    assert.deepEqual(rig.commands, [{ type: "AbortTasks", tasks: [0] }]);
+    assert.deepEqual(rig.commands, [{ type: "AbortTasks", attemptIds: ["i:1:0:1"] }]);
     assert.equal(rig.machine.nextWake(), undefined);
     assert.equal(rig.pass(1).events.length, 0);
   });
@@ -281,7 +281,7 @@ describe("the end", () => {
     rig.terminate("wrong day");
     const reason = "wrong day";
     assert.deepEqual(rig.commands, [
-      { type: "AbortTasks", tasks: [0] },
+      { type: "AbortTasks", attemptIds: ["i:1:0:1"] },
       { type: "TellChild", childId: "i/n", tell: { type: "CancelWorkflow", reason } },
       { type: "TellParent", parent, status: "Terminated", reason },
     ]);

@@ -3,8 +3,9 @@ import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
 import type { Refusal, StartWorkflow } from "../input.ts";
 import type { Payload } from "../payload.ts";
-import { refuseLargeContext } from "../size-limits.ts";
+import { refuseDeep, refuseLargeContext } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
+import { refuseIfEnded, stateRefusal } from "../task-reports.ts";
 import { advance, conclude, withdrawScheduled } from "./advance.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagStep } from "./dag-step.ts";
@@ -12,9 +13,6 @@ import { end, tellChildren, tellParent } from "./ending.ts";
 import { type Reopening, retry } from "./reopening.ts";
 
 const defaultMaxConcurrentTasks = 5;
-
-/** Above this many instances, a definition that nests without end is stopped. */
-const nestingDepthMax = 32;
 
 export function start(step: DagStep, input: StartWorkflow): void {
   const { state, identity } = step;
@@ -27,9 +25,7 @@ export function start(step: DagStep, input: StartWorkflow): void {
   }
   const context = Context.of(input.context);
   refuseLargeContext(context, `the start context of workflow "${workflow}"`);
-  if (parent !== undefined && parent.depth > nestingDepthMax) {
-    throw new EngineError("NESTING_TOO_DEEP", `workflow "${workflow}" is nested more than ${nestingDepthMax} deep`);
-  }
+  refuseDeep(workflow, parent);
   step.emit({
     type: "InstanceCreated",
     workflow,
@@ -58,7 +54,8 @@ export function admit(step: DagStep, refusal?: Refusal): void {
 /** An instance that waits to be admitted will pause as soon as it is. */
 export function pause(step: DagStep): void {
   const { status, pausing } = step.state;
-  if ((status !== "Running" && status !== "Ready") || pausing) throw refusal(step, "pause");
+  if ((status !== "Running" && status !== "Ready") || pausing)
+    throw stateRefusal(step.state, step.identity.id, "pause");
   step.emit({ type: "PauseRequested" });
   if (status === "Ready") return;
   withdrawScheduled(step);
@@ -67,14 +64,14 @@ export function pause(step: DagStep): void {
 }
 
 export function resume(step: DagStep): void {
-  if (step.state.status !== "Paused" && !step.state.pausing) throw refusal(step, "resume");
+  if (step.state.status !== "Paused" && !step.state.pausing) throw stateRefusal(step.state, step.identity.id, "resume");
   step.emit({ type: "InstanceResumed" });
   tellChildren(step, { type: "ResumeWorkflow" });
   wake(step);
 }
 
 export function terminate(step: DagStep, reason: string): void {
-  refuseIfEnded(step, "terminate");
+  refuseIfEnded(step.state, step.identity.id, "terminate");
   end(step, "Terminated", reason);
 }
 
@@ -120,16 +117,6 @@ export function nextWake({ status, pausing, failing, deadline, retryWaits }: Dag
   if (hasEnded(status)) return undefined;
   const retryAt = status === "Running" && !pausing && !failing ? retryWaits.earliest() : undefined;
   return retryAt === undefined || (deadline !== undefined && deadline < retryAt) ? deadline : retryAt;
-}
-
-export function refuseIfEnded(step: DagStep, operation: string): void {
-  if (hasEnded(step.state.status)) throw refusal(step, operation);
-}
-
-function refusal({ state, identity }: DagStep, operation: string): EngineError {
-  const { status, pausing } = state;
-  const standing = pausing ? `${status} and already pausing` : status;
-  return new EngineError("INSTANCE_STATE", `cannot ${operation} instance "${identity.id}": it is ${standing}`);
 }
 
 function newDeadline({ state, turn }: DagStep): { deadline?: number } {

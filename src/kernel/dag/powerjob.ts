@@ -2,7 +2,8 @@ import { EngineError } from "../../base/error.ts";
 import { nodeCodes } from "../powerjob-codes.ts";
 import { shown } from "../../base/shown.ts";
 import { neverFree } from "./check.ts";
-import type { DagSpec, EdgeSpec, NodeId, NodeSpec } from "./dag-spec.ts";
+import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
+import type { NodeId, NodeSpec } from "../node-spec.ts";
 
 /**
  * PowerJob's algorithms over the point-and-line model, for those who run graphs of their own; the engine has its own

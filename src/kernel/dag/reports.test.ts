@@ -98,7 +98,7 @@ describe("a failure", () => {
 describe("after a failure that nobody may skip", () => {
   test("finish-running: nothing new starts, what has not started is taken back, what runs finishes", () => {
     const rig = DagRig.started("a>z b>c d e", { maxConcurrentTasks: 4 }).begin("b").begin("e").fail("a");
-    assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", tasks: [rig.task("d")] }]);
+    assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", attemptIds: [`i:1:${rig.task("d")}:1`] }]);
     assert.equal(rig.statusOf("z"), "Canceled");
     rig.withdraw("d").succeed("b");
     assert.deepEqual([rig.status, rig.handedOut], ["Running", []]);
@@ -136,7 +136,7 @@ describe("after a failure that nobody may skip", () => {
       .fail("a");
     const reason = `task "a" failed: no`;
     assert.deepEqual(rig.commands, [
-      { type: "AbortTasks", tasks: [rig.task("b"), rig.task("c")] },
+      { type: "AbortTasks", attemptIds: [`i:1:${rig.task("b")}:1`, `i:1:${rig.task("c")}:1`] },
       { type: "TellChild", childId: "i/n", tell: { type: "CancelWorkflow", reason } },
     ]);
     assert.deepEqual(

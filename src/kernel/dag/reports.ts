@@ -1,26 +1,25 @@
 import { EngineError } from "../../base/error.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type {
-  ChildEnded,
-  DecisionEvaluated,
-  NodeCompleted,
-  NodeStarted,
-  NodesWithdrawn,
-  Outcome,
-  TaskAttempt,
-} from "../input.ts";
-import { isRetryable, retryDelayMs } from "../retry.ts";
+import type { ChildEnded, DecisionEvaluated, NodeCompleted, NodeStarted, NodesWithdrawn, Outcome } from "../input.ts";
 import { refuseLargeContext, refuseLargeOutput } from "../size-limits.ts";
+import {
+  childFailure,
+  executionOf,
+  failedEvent,
+  isAwaited,
+  isCurrent,
+  lossOf,
+  succeededEvent,
+} from "../task-reports.ts";
+import { isFinished, Phase } from "../task-state.ts";
 import { advance, failureReason, withdrawScheduled } from "./advance.ts";
-import type { NodeSpec } from "./dag-spec.ts";
-import type { DagState } from "./dag-state.ts";
+import type { NodeSpec } from "../node-spec.ts";
 import type { DagStep } from "./dag-step.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { end } from "./ending.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
-import { isFinished, isInFlight, Phase, type TaskRecord } from "../task-state.ts";
 
 // What is heard about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
 
@@ -59,31 +58,14 @@ export function decided(step: DagStep, report: DecisionEvaluated): void {
 
 export function childEnded(step: DagStep, report: ChildEnded): void {
   if (!isCurrent(step.state, report)) return step.drop();
-  const { task, status, reason, output, patch } = report;
+  const { task, status, output, patch } = report;
   if (status === "Success") {
     const result = { ...(output !== undefined && { output }), ...(patch !== undefined && { patch }) };
     succeed(step, task, { kind: "success", ...result });
   } else {
-    const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
-    const because = reason === undefined ? "" : `: ${reason}`;
-    const message = `nested workflow instance "${awaitedRecord(step.state, task).childId}" ended in ${status}${because}`;
-    fail(step, task, { type, message, retryable: true });
+    fail(step, task, childFailure(step.state, report));
   }
   advance(step);
-}
-
-function isCurrent(state: DagState, report: TaskAttempt & { generation: number }): boolean {
-  return report.generation === state.generation && isAwaited(state, report);
-}
-
-/** Attempts are numbered on through all generations, so the number alone tells an older one. */
-function isAwaited(state: DagState, { task, attempt }: TaskAttempt): boolean {
-  return task < state.size && isInFlight(state.phase(task)) && state.attempt(task) === attempt;
-}
-
-/** A task that a report is awaited about has been scheduled, and so has a record. */
-function awaitedRecord(state: DagState, task: number): TaskRecord {
-  return state.record(task) as TaskRecord;
 }
 
 function succeed(step: DagStep, task: number, outcome: Outcome & { kind: "success" }, execution: Execution = {}): void {
@@ -98,15 +80,7 @@ function succeed(step: DagStep, task: number, outcome: Outcome & { kind: "succes
     if (!(error instanceof EngineError)) throw error;
     return fail(step, task, { type: error.code, message: error.message, retryable: false }, { execution });
   }
-  step.emit({
-    type: "TaskSucceeded",
-    task,
-    attempt: state.attempt(task),
-    ...execution,
-    ...(output !== undefined && { output }),
-    ...(patch !== undefined && { patch }),
-    ...(subTasks !== undefined && { subTasks }),
-  });
+  step.emit(succeededEvent(state, task, { ...outcome, ...(subTasks !== undefined && { subTasks }) }, execution));
 }
 
 function choose(step: DagStep, task: number, result: unknown): void {
@@ -126,15 +100,11 @@ function finishLost(step: DagStep, task: number): void {
 
 function lose(step: DagStep, task: number, execution: Execution): void {
   const { state, identity } = step;
-  const lost = awaitedRecord(state, task).interruptions + 1;
-  if (lost <= identity.limits.interruptionsMax) {
-    const wasRunning = state.phase(task) === Phase.running;
-    step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
-    if (wasRunning) finishLost(step, task);
-    return;
-  }
-  const message = `worker lost: the attempt was lost with its process ${lost} times`;
-  fail(step, task, { type: "TASK_LOST", message, retryable: false }, { execution });
+  const failure = lossOf(state, task, identity.limits.interruptionsMax);
+  if (failure !== undefined) return fail(step, task, failure, { execution });
+  const wasRunning = state.phase(task) === Phase.running;
+  step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+  if (wasRunning) finishLost(step, task);
 }
 
 function fail(
@@ -144,19 +114,8 @@ function fail(
   { execution, timedOut }: { execution?: Execution; timedOut?: boolean } = {},
 ): void {
   const { state, turn } = step;
-  const { retryCount, retryPolicy } = state.definition(task);
-  const { retriesUsed } = awaitedRecord(state, task);
   const wasFailing = state.failing;
-  const retries = retriesUsed < retryCount && !wasFailing && isRetryable(retryPolicy, failure);
-  step.emit({
-    type: "TaskFailed",
-    task,
-    attempt: state.attempt(task),
-    ...execution,
-    failure,
-    ...(timedOut && { timedOut }),
-    ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.chance) }),
-  });
+  step.emit(failedEvent(state, { task, failure, execution, timedOut, isFinal: wasFailing }, turn));
   if (state.isHardFailure(task)) followFailure(step, task, wasFailing);
 }
 
@@ -171,8 +130,4 @@ function followFailure(step: DagStep, task: number, wasFailing: boolean): void {
   const policy = state.graph.failurePolicy;
   if (policy === "abort-running") end(step, "Failed", failureReason(state, task));
   else if (policy === "finish-running" && !wasFailing) withdrawScheduled(step);
-}
-
-function executionOf({ worker, startedAt }: Execution): Execution {
-  return { ...(worker !== undefined && { worker }), ...(startedAt !== undefined && { startedAt }) };
 }

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Input } from "../input.ts";
 import { payloadBytesMax } from "../payload.ts";
 import { DagRig, failureOf, specOf } from "./dag-rig.test.ts";
-import type { NodeSpec } from "./dag-spec.ts";
+import type { NodeSpec } from "../node-spec.ts";
 
 function addTo(rig: DagRig, parent: string, node: Partial<NodeSpec> & { nodeName: string }): Input {
   return { type: "AddSubTask", parent: rig.task(parent), node: { nodeId: 0, ...node } };

@@ -2,23 +2,23 @@ import { EngineError } from "../../base/error.ts";
 import type { ContextPatch } from "../event.ts";
 import { refuseLargeContext } from "../size-limits.ts";
 import { advance } from "./advance.ts";
-import type { NodeSpec } from "./dag-spec.ts";
+import type { NodeSpec } from "../node-spec.ts";
 import type { DagStep } from "./dag-step.ts";
-import { refuseIfEnded } from "./life-cycle.ts";
+import { refuseIfEnded } from "../task-reports.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
 import { isFinished, statusOf } from "../task-state.ts";
 
 // What users change of an instance that has not ended.
 
 export function updateContext(step: DagStep, patch: ContextPatch): void {
-  refuseIfEnded(step, "update the context of");
+  refuseIfEnded(step.state, step.identity.id, "update the context of");
   const what = `the context of instance "${step.identity.id}" with this patch`;
   refuseLargeContext(step.state.context.patched(patch), what);
   step.emit({ type: "ContextPatched", patch });
 }
 
 export function updateParams(step: DagStep, task: number, params: string): void {
-  refuseIfEnded(step, "update the parameters of a task of");
+  refuseIfEnded(step.state, step.identity.id, "update the parameters of a task of");
   const status = statusOf(step.state.phase(task));
   if (status !== "Pending") {
     throw new EngineError(
@@ -30,7 +30,7 @@ export function updateParams(step: DagStep, task: number, params: string): void 
 }
 
 export function addSubTask(step: DagStep, parent: number, node: NodeSpec): void {
-  refuseIfEnded(step, "add a sub-task to");
+  refuseIfEnded(step.state, step.identity.id, "add a sub-task to");
   const { state, identity } = step;
   const phase = state.phase(parent);
   if (isFinished(phase) && (!state.isPassed(parent) || state.isComplete(parent))) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DagRig } from "./dag-rig.test.ts";
-import type { NodeSpec } from "./dag-spec.ts";
+import type { NodeSpec } from "../node-spec.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
 
 function admit(rig: DagRig, nodes: readonly Partial<NodeSpec>[], max = 1000): NodeSpec[] {

@@ -1,6 +1,6 @@
 import { EngineError } from "../../base/error.ts";
 import type { DagState } from "./dag-state.ts";
-import type { NodeSpec } from "./dag-spec.ts";
+import type { NodeSpec } from "../node-spec.ts";
 import { isFinished } from "../task-state.ts";
 
 /** Throws unless the nodes can join the instance as sub-tasks of the parent. Gives them their place: `parent.index`. */

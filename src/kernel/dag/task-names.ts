@@ -1,4 +1,4 @@
-import type { NodeSpec } from "./dag-spec.ts";
+import type { NodeSpec } from "../node-spec.ts";
 
 /** What a run calls the nodes, by place: unique, because later nodes of a name that is taken are called `name#nodeId`. */
 export function taskNames(nodes: readonly Pick<NodeSpec, "nodeId" | "nodeName">[]): string[] {

@@ -17,6 +17,7 @@ import type {
   PayloadRow,
   RequestRow,
   TaskRow,
+  TrimRow,
 } from "../store.ts";
 
 export interface OwnedShard {
@@ -55,6 +56,7 @@ export class Tables {
   /** What is written once must not be there yet. Looks before anything is changed, since there is no rolling back. */
   checkNew(changes: Changes): void {
     const purged = new Set(changes.purged);
+    const trims = new Map(changes.trims.map((trim) => [trim.instance, trim]));
     const seen = new Set<string>();
     const check = (table: string, key: string, present: boolean): void => {
       const name = `${table} ${key}`;
@@ -62,10 +64,12 @@ export class Tables {
       seen.add(name);
     };
     for (const { instance, turn } of changes.history) {
-      check("turn", `${instance}/${turn}`, !purged.has(instance) && has(this.history, instance, `${turn}`));
+      const goes = purged.has(instance) || turn < (trims.get(instance)?.turn ?? 0);
+      check("turn", `${instance}/${turn}`, !goes && has(this.history, instance, `${turn}`));
     }
     for (const { instance, ref } of changes.payloads) {
-      check("payload", `${instance}/${ref}`, !purged.has(instance) && has(this.payloads, instance, `${ref}`));
+      const goes = purged.has(instance) || ref < (trims.get(instance)?.ref ?? 0);
+      check("payload", `${instance}/${ref}`, !goes && has(this.payloads, instance, `${ref}`));
     }
     for (const row of changes.outbox) check("letter", outboxKey(row), this.outbox.has(outboxKey(row)));
     for (const { shard, key } of changes.requests) {
@@ -76,6 +80,7 @@ export class Tables {
   apply({ fences, changes }: Batch): void {
     for (const fence of fences) this.#moveOn(fence);
     for (const key of changes.purged) this.#purge(key);
+    for (const row of changes.trims) this.#trim(row);
     for (const row of changes.definitions) this.saveDefinition(row);
     for (const row of changes.instances) this.instances.set(row.key, row);
     for (const key of changes.instancesEnded) this.instances.delete(key);
@@ -108,6 +113,12 @@ export class Tables {
     this.history.delete(key);
     this.tasks.delete(key);
     this.payloads.delete(key);
+  }
+
+  #trim({ instance, turn, ref }: TrimRow): void {
+    remove(this.history, instance, (row) => row.turn < turn);
+    this.tasks.delete(instance);
+    remove(this.payloads, instance, (row) => row.ref < ref);
   }
 
   #saveMark(mark: MarkRow): void {
@@ -144,4 +155,9 @@ function put<Row extends { readonly instance: number }>(table: PerInstance<Row>,
   const rows = table.get(row.instance);
   if (rows) rows.set(key, row);
   else table.set(row.instance, new Map([[key, row]]));
+}
+
+function remove<Row>(table: PerInstance<Row>, instance: number, goes: (row: Row) => boolean): void {
+  const rows = table.get(instance);
+  for (const [key, row] of rows ?? []) if (goes(row)) rows?.delete(key);
 }

@@ -7,6 +7,7 @@ import type {
   JobRow,
   MarkRow,
   TaskRow,
+  TrimRow,
 } from "../store.ts";
 import { flag, joined, type Literal, row, sql, text, textOrNull, whole, wholeOrNull } from "./literal.ts";
 import { rowsPerStatementMax, Script } from "./script.ts";
@@ -16,6 +17,7 @@ import { statements } from "./statements.ts";
 export function writeChanges(changes: Changes): Script {
   const script = new Script();
   purge(script, changes.purged);
+  trim(script, changes.trims);
   script.add(statements.insertDefinition, definitionRows(changes.definitions));
   script.add(statements.saveInstance, changes.instances.map(instance));
   script.add(statements.deleteInstance, changes.instancesEnded.map(whole));
@@ -58,6 +60,16 @@ function purge(script: Script, instances: readonly number[]): void {
   script.add(statements.deleteHistory, keys);
   script.add(statements.deleteTasks, keys);
   script.add(statements.deletePayloads, keys);
+}
+
+function trim(script: Script, trims: readonly TrimRow[]): void {
+  const bounds = trims.map(({ instance: key, turn, ref }) => sql`[${whole(key)},${whole(turn)},${whole(ref)}]`);
+  script.add(statements.trimHistory, bounds);
+  script.add(
+    statements.deleteTasks,
+    trims.map(({ instance: key }) => whole(key)),
+  );
+  script.add(statements.trimPayloads, bounds);
 }
 
 /** Letters are found and deleted in two statements, which belong together. */

@@ -17,6 +17,15 @@ export function writeChanges(to: Statements, changes: Changes): Step[] {
   for (const statement of [to.deleteInstance, to.deleteFinished, to.deleteHistory, to.deleteTasks, to.deletePayloads]) {
     write(changes.purged, statement, keys);
   }
+  write(changes.trims, to.trimHistory, (rows) => [
+    bigints(rows.map((row) => row.instance)),
+    bigints(rows.map((row) => row.turn)),
+  ]);
+  write(changes.trims, to.deleteTasks, (rows) => [bigints(rows.map((row) => row.instance))]);
+  write(changes.trims, to.trimPayloads, (rows) => [
+    bigints(rows.map((row) => row.instance)),
+    bigints(rows.map((row) => row.ref)),
+  ]);
   write(changes.definitions, to.insertDefinition, definitionColumns);
   write(changes.instances, to.saveInstance, instanceColumns);
   write(changes.instancesEnded, to.deleteInstance, keys);

@@ -1,4 +1,4 @@
-import type { Changes, DefinitionRow, FinishedRow, InstanceRow, JobRow, TaskRow } from "../store.ts";
+import type { Changes, DefinitionRow, FinishedRow, InstanceRow, JobRow, TaskRow, TrimRow } from "../store.ts";
 import type { Statements } from "./statements.ts";
 import { toDisk, toDiskOrNull } from "../text.ts";
 
@@ -8,6 +8,7 @@ import { toDisk, toDiskOrNull } from "../text.ts";
  */
 export function writeChanges(to: Statements, changes: Changes): void {
   for (const key of changes.purged) purge(to, key);
+  for (const row of changes.trims) trim(to, row);
   for (const row of changes.definitions) writeDefinition(to, row);
   for (const row of changes.instances) saveInstance(to, row);
   for (const key of changes.instancesEnded) to.deleteInstance.run(key);
@@ -37,6 +38,12 @@ function purge(to: Statements, key: number): void {
   to.deleteHistory.run(key);
   to.deleteTasks.run(key);
   to.deletePayloads.run(key);
+}
+
+function trim(to: Statements, { instance, turn, ref }: TrimRow): void {
+  to.trimHistory.run(instance, turn);
+  to.deleteTasks.run(instance);
+  to.trimPayloads.run(instance, ref);
 }
 
 function saveInstance(to: Statements, row: InstanceRow): void {

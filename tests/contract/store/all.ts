@@ -17,6 +17,7 @@ import { requestsSuite } from "./requests.ts";
 import { shardCountSuite } from "./shard-count.ts";
 import { tasksSuite } from "./tasks.ts";
 import { textSuite } from "./text.ts";
+import { trimsSuite } from "./trims.ts";
 import type { MakeStore, StoreSuite } from "./subject.ts";
 
 const suites: readonly StoreSuite[] = [
@@ -38,6 +39,7 @@ const suites: readonly StoreSuite[] = [
   definitionsSuite,
   jobsSuite,
   purgeSuite,
+  trimsSuite,
   textSuite,
 ];
 

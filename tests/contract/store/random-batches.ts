@@ -11,6 +11,7 @@ import type {
   DomainRow,
   RequestRow,
   TaskRow,
+  TrimRow,
 } from "../../../src/stores/store.ts";
 
 /** Few values, so that rows meet each other often. */
@@ -74,6 +75,7 @@ const task = fc.record<TaskRow>({
   error: textOrNull,
 });
 
+const trim = fc.record<TrimRow>({ instance: key, turn: time, ref: time });
 const outbox = fc.record<OutboxRow>({ source: shard, target: small, number: time, body: text });
 const mark = fc.record<MarkRow>({ shard: small, source: shard, number: time });
 export const domain = fc.record<DomainRow>({
@@ -98,6 +100,7 @@ export const definitions: fc.Arbitrary<DefinitionRow[]> = few(
 
 export const changes = fc.record<Changes>({
   purged: keys,
+  trims: few(trim, (row) => row.instance),
   definitions,
   instances: few(instance, (row) => row.key),
   instancesEnded: keys,

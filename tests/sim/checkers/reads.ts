@@ -124,7 +124,7 @@ function viewsOf(evidence: Evidence, instance: Parameters<typeof eventsOf>[0]): 
   if (machine === undefined) return [];
   return eventsOf(instance).map(({ event, turnAt }) => {
     machine.apply(event, turnAt);
-    return digest(viewInstance(machine, () => undefined));
+    return digest({ ...viewInstance(machine, () => undefined), attention: undefined, customStatus: undefined });
   });
 }
 

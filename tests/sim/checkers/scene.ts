@@ -131,7 +131,9 @@ export class Scene {
     const row = { instance: key, turn: before.length, firstEvent, at, events: JSON.stringify(events) };
     const tasks = taskRows(machine, events);
     const isOver = hasEnded(machine.status);
-    const changes = isOver ? { finished: [finishedRow(machine)] } : { instances: [instanceRow(machine, at, null)] };
+    const changes = isOver
+      ? { finished: [finishedRow(machine)] }
+      : { instances: [instanceRow({ machine, isActive: machine.state.inFlight > 0 }, at)] };
     this.commit(life, { history: [row], tasks, ...changes });
     const { state, address } = machine;
     this.instances.set(key, {

@@ -1,0 +1,37 @@
+import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
+
+/** The code workflows that this process can run: several versions of a name side by side. */
+export class CodeRegistry {
+  readonly #byName = new Map<string, Map<string, CodeWorkflow>>();
+
+  /** `WORKFLOW_INVALID`, `WORKFLOW_DUPLICATE`. */
+  register(workflow: CodeWorkflow): void {
+    if (!isCodeWorkflow(workflow)) {
+      throw new EngineError("WORKFLOW_INVALID", `a code workflow is made by defineWorkflow(), got ${shown(workflow)}`);
+    }
+    const { name, version } = workflow;
+    const versions = this.#byName.get(name) ?? new Map<string, CodeWorkflow>();
+    if (versions.has(version)) {
+      throw new EngineError(
+        "WORKFLOW_DUPLICATE",
+        `code workflow "${name}" is already registered in version "${version}"; give the other one its own version`,
+      );
+    }
+    this.#byName.set(name, versions.set(version, workflow));
+  }
+
+  find(name: string, version: string): CodeWorkflow | undefined {
+    return this.#byName.get(name)?.get(version);
+  }
+
+  /** The one registered last under that name: what new instances run. */
+  latest(name: string): CodeWorkflow | undefined {
+    return [...(this.#byName.get(name)?.values() ?? [])].at(-1);
+  }
+
+  all(): CodeWorkflow[] {
+    return [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
+  }
+}

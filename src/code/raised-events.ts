@@ -1,0 +1,46 @@
+import type { RaisedEvent } from "./arrival.ts";
+
+type Taker = (event: RaisedEvent) => void;
+
+/** Events that were raised and not waited for yet, and waits for which none was raised yet: first come, first served. */
+export class RaisedEvents {
+  /** Made when they are first used. */
+  #raised: Map<string, RaisedEvent[]> | undefined;
+  #takers: Map<string, Taker[]> | undefined;
+
+  raise(event: RaisedEvent): void {
+    const taker = this.#takers?.get(event.name)?.shift();
+    if (taker !== undefined) return taker(event);
+    this.#raised ??= new Map();
+    const before = this.#raised.get(event.name);
+    if (before === undefined) this.#raised.set(event.name, [event]);
+    else before.push(event);
+  }
+
+  /** The oldest that nobody took, if there is one. */
+  take(name: string): RaisedEvent | undefined {
+    return this.#raised?.get(name)?.shift();
+  }
+
+  /** Gives back how to give up waiting. */
+  wait(name: string, taker: Taker): () => void {
+    this.#takers ??= new Map();
+    const takers = this.#takers.get(name) ?? [];
+    this.#takers.set(name, takers);
+    takers.push(taker);
+    return () => {
+      const place = takers.indexOf(taker);
+      if (place !== -1) takers.splice(place, 1);
+    };
+  }
+
+  /** Nobody waits any more. */
+  forgetTakers(): void {
+    this.#takers = undefined;
+  }
+
+  /** Those that nobody took. */
+  untaken(): RaisedEvent[] {
+    return [...(this.#raised?.values() ?? [])].flat();
+  }
+}

@@ -1,0 +1,285 @@
+import { isCodeWorkflow } from "../authoring/code-workflow.ts";
+import { toJsonText } from "../authoring/json-text.ts";
+import type {
+  ActivityOptions,
+  ChildOptions,
+  EventOptions,
+  UpdateHandler,
+  UpdateOptions,
+  WorkflowContext,
+} from "../authoring/workflow-context.ts";
+import { EngineError } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { shown } from "../base/shown.ts";
+import { utf8Length } from "../base/utf8.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
+import { payloadBytesMax } from "../kernel/payload.ts";
+import type { CodeRun } from "./code-run.ts";
+import { StepFailed } from "./step-failed.ts";
+import { UndoFailed, UndoScope } from "./undo-scope.ts";
+import { fitting, parsed } from "./values.ts";
+
+/** It is for looking at, and kept with the instance in memory. */
+const customStatusBytesMax = 16_384;
+
+/** What the code holds in its hands. A saga has one of its own, with its own undoing. */
+export class RunContext implements WorkflowContext {
+  readonly #run: CodeRun;
+  readonly #undoing: UndoScope;
+
+  constructor(run: CodeRun, undoing: UndoScope) {
+    this.#run = run;
+    this.#undoing = undoing;
+  }
+
+  get instanceId(): string {
+    return this.#run.parts.instanceId;
+  }
+
+  get workflowName(): string {
+    return this.#run.parts.workflow.name;
+  }
+
+  get workflowVersion(): string {
+    return this.#run.parts.workflow.version;
+  }
+
+  get generation(): number {
+    return this.#run.parts.generation;
+  }
+
+  get parentInstanceId(): string | undefined {
+    return this.#run.parts.parentInstanceId;
+  }
+
+  get isReplaying(): boolean {
+    return this.#run.isReplaying;
+  }
+
+  get cancelReason(): string | undefined {
+    return this.#run.cancelReason;
+  }
+
+  get log(): Logger {
+    return this.#run.logger;
+  }
+
+  now(): number {
+    return this.#run.at;
+  }
+
+  random(): number {
+    return this.#run.chance.next();
+  }
+
+  uuid(): string {
+    return this.#run.chance.uuid();
+  }
+
+  run(job: unknown, input?: unknown, options: ActivityOptions<never> = {}): Promise<never> {
+    const jobName = nameOf(job, "a job");
+    const name = options.name ?? jobName;
+    const node: NodeSpec = {
+      nodeId: this.#run.nextTask,
+      nodeName: name,
+      jobName,
+      ...paramsOf(input, `the input of activity "${name}"`),
+      ...optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"]),
+    };
+    const { undo } = options;
+    return handled(
+      this.#run.takeTask({ type: "activity", node }, `activity "${name}"`).then((text) => {
+        const output = parsed(text) as never;
+        if (undo !== undefined) this.#undoing.add(() => undo(output));
+        return output;
+      }),
+    );
+  }
+
+  callActivity(job: unknown, input?: unknown, options?: ActivityOptions<never>): Promise<never> {
+    return this.run(job, input, options);
+  }
+
+  sleep(time: number | Date): Promise<void> {
+    const dueAt = dueTime(time, this.#run.at);
+    return this.#run.waiting.add((wait) => void this.#run.setTimer(dueAt, () => wait.resolve()));
+  }
+
+  createTimer(time: number | Date): Promise<void> {
+    return this.sleep(time);
+  }
+
+  waitForEvent<Data>(name: string, options: EventOptions<Data> = {}): Promise<Data> {
+    const what = `event "${name}" of instance "${this.instanceId}"`;
+    const event = this.#nextEvent(name, options.timeoutMs);
+    return handled(event.then((text) => fitting(options.schema, parsed(text), what) as Promise<Data>));
+  }
+
+  #nextEvent(name: string, timeoutMs: number | undefined): Promise<string | undefined> {
+    const { events, waiting } = this.#run;
+    this.#run.refuseStray(
+      `the code of instance "${this.instanceId}" waits for an event after waiting for something else`,
+    );
+    return waiting.add((wait) => {
+      const raised = events.take(name);
+      if (raised !== undefined) return wait.resolve(raised.data);
+      const timeout =
+        timeoutMs === undefined
+          ? undefined
+          : this.#run.setTimer(dueTime(timeoutMs, this.#run.at), () => {
+              giveUp();
+              wait.reject(eventTimeout(name, timeoutMs));
+            });
+      const giveUp = events.wait(name, ({ data }) => {
+        timeout?.();
+        wait.resolve(data);
+      });
+    });
+  }
+
+  sendEvent(to: string, name: string, data?: unknown): void {
+    const text = toJsonText(data, `the data of event "${name}"`);
+    this.#run.take({ type: "event", to, name, ...(text !== undefined && { data: text }) });
+  }
+
+  callChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): Promise<never> {
+    const step = this.#childStep(workflow, input, options);
+    const end = this.#run.takeTask({ ...step, isDetached: false }, `child workflow "${step.node.nodeName}"`);
+    return handled(end.then((output) => parsed(output) as never));
+  }
+
+  startChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): string {
+    const { instanceId = `${this.instanceId}/${this.uuid()}` } = options;
+    const step = this.#childStep(workflow, input, { ...options, instanceId });
+    this.#run.takeDetached({ ...step, isDetached: true });
+    return instanceId;
+  }
+
+  #childStep(
+    workflow: unknown,
+    input: unknown,
+    options: ChildOptions,
+  ): { type: "child"; node: NodeSpec; childId?: string } {
+    const name = nameOf(workflow, "a workflow");
+    const version = isCodeWorkflow(workflow) ? workflow.version : this.#run.parts.versionOf(name);
+    if (version === undefined) {
+      throw new EngineError(
+        "WORKFLOW_UNKNOWN",
+        `child workflow "${name}" is not among the workflows of this process: give it to the engine's "workflows"`,
+      );
+    }
+    const node: NodeSpec = {
+      nodeId: this.#run.nextTask,
+      nodeName: name,
+      nodeType: 3,
+      workflowName: name,
+      workflowVersion: version,
+      ...paramsOf(input, `the input of child workflow "${name}"`),
+      ...optional(options, ["retryCount", "retryPolicy"]),
+    };
+    return { type: "child", node, ...(options.instanceId !== undefined && { childId: options.instanceId }) };
+  }
+
+  all<T extends readonly unknown[] | []>(values: T): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }> {
+    return Promise.all(values);
+  }
+
+  any<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>> {
+    return Promise.any(values);
+  }
+
+  race<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>> {
+    return Promise.race(values);
+  }
+
+  continueAsNew(input?: unknown, options: { readonly keepEvents?: boolean } = {}): Promise<never> {
+    const text = toJsonText(input, "the input to begin anew with");
+    this.#run.continueAsNew(text, options.keepEvents === true ? this.#run.events.untaken() : []);
+    return new Promise<never>(() => undefined);
+  }
+
+  setCustomStatus(status: unknown): void {
+    const text = toJsonText(status, "the custom status") ?? null;
+    if (text !== null) refuseLarge(text, "the custom status", customStatusBytesMax);
+    this.#run.take({ type: "custom-status", status: text });
+  }
+
+  patched(name: string): boolean {
+    return this.#run.patched(name);
+  }
+
+  onCancel(handler: () => void | Promise<void>): void {
+    this.#run.onCancel(handler);
+  }
+
+  undo(handler: () => void | Promise<void>): void {
+    this.#undoing.add(handler);
+  }
+
+  async saga<T>(body: (ctx: WorkflowContext) => Promise<T>): Promise<T> {
+    const undoing = new UndoScope();
+    try {
+      const result = await body(new RunContext(this.#run, undoing));
+      this.#undoing.add(() => undoAll(undoing));
+      return result;
+    } catch (error) {
+      const problems = await undoing.undo();
+      throw problems.length === 0 ? error : new UndoFailed(error, problems);
+    }
+  }
+
+  onQuery(name: string, handler: (input: never) => unknown): void {
+    this.#run.onQuery(name, handler);
+  }
+
+  onUpdate<Input, Params>(name: string, handler: UpdateHandler<Params> | UpdateOptions<Input, Params>): void {
+    this.#run.onUpdate(name, handler);
+  }
+}
+
+/** Code that has stopped looking at a promise must not end the process when it fails. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** Of a saga that is through, when the code around it fails after all. */
+async function undoAll(undoing: UndoScope): Promise<void> {
+  const problems = await undoing.undo();
+  if (problems.length > 0) throw new Error(problems.join("; "));
+}
+
+function nameOf(named: unknown, what: string): string {
+  const name = typeof named === "object" && named !== null && "name" in named ? named.name : named;
+  if (typeof name === "string" && name !== "") return name;
+  throw new EngineError("OPTION_INVALID", `ctx takes ${what} or its name, got ${shown(named)}`);
+}
+
+function paramsOf(input: unknown, what: string): { nodeParams?: string } {
+  const text = toJsonText(input, what);
+  if (text === undefined) return {};
+  refuseLarge(text, what, payloadBytesMax);
+  return { nodeParams: text };
+}
+
+function refuseLarge(text: string, what: string, bytesMax: number): void {
+  const bytes = utf8Length(text);
+  if (bytes <= bytesMax) return;
+  throw new EngineError("OUTPUT_TOO_LARGE", `${what} takes ${bytes} bytes; at most ${bytesMax} are allowed`);
+}
+
+function optional<T extends object, K extends keyof T>(options: T, keys: readonly K[]): Partial<Pick<T, K>> {
+  const given = keys.filter((key) => options[key] !== undefined);
+  return Object.fromEntries(given.map((key) => [key, options[key]])) as Partial<Pick<T, K>>;
+}
+
+function dueTime(time: number | Date, now: number): number {
+  const dueAt = time instanceof Date ? time.getTime() : now + time;
+  if (Number.isFinite(dueAt)) return Math.ceil(dueAt);
+  throw new EngineError("OPTION_INVALID", `a wait takes a number of ms or a Date, got ${shown(time)}`);
+}
+
+function eventTimeout(name: string, timeoutMs: number): StepFailed {
+  const message = `event "${name}" did not come within ${timeoutMs} ms`;
+  return new StepFailed(message, { type: "TASK_TIMEOUT", message, retryable: true });
+}

@@ -1,0 +1,34 @@
+import { messageOf } from "../base/error.ts";
+
+type Handler = () => void | Promise<void>;
+
+/** What has to be undone if a stretch of code does not get to its end: the last thing first. */
+export class UndoScope {
+  #handlers: Handler[] | undefined;
+
+  add(handler: Handler): void {
+    (this.#handlers ??= []).push(handler);
+  }
+
+  /** One that fails does not keep the others from running; gives back what could not be undone. */
+  async undo(): Promise<string[]> {
+    const problems: string[] = [];
+    for (let handler = this.#handlers?.pop(); handler !== undefined; handler = this.#handlers?.pop()) {
+      try {
+        await handler();
+      } catch (error) {
+        problems.push(messageOf(error));
+      }
+    }
+    return problems;
+  }
+}
+
+/** What the code failed with, and what could not be undone after that. */
+export class UndoFailed extends Error {
+  override readonly name = "UndoFailed";
+
+  constructor(cause: unknown, problems: readonly string[]) {
+    super(`${messageOf(cause)}; and not everything could be undone: ${problems.join("; ")}`, { cause });
+  }
+}

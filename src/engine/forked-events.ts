@@ -1,0 +1,55 @@
+import { EngineError } from "../base/error.ts";
+import type { Event } from "../kernel/event.ts";
+import type { Fork } from "../kernel/input.ts";
+import type { Payload } from "../kernel/payload.ts";
+import type { HistoryRow, Store } from "../stores/store.ts";
+
+/** Where an instance that goes on from another begins. */
+export interface ForkPoint {
+  readonly fork: Fork;
+  readonly input: string | undefined;
+}
+
+/** All that had happened to an instance before its code asked for that task; values as texts. `TASK_UNKNOWN`. */
+export async function forkPoint(
+  store: Store,
+  source: { readonly id: string; readonly key: number },
+  task: number,
+): Promise<ForkPoint> {
+  const events = (await readAll(store, source.key)).flatMap(({ events: texts }) => JSON.parse(texts) as Event[]);
+  const [first] = events;
+  let tasks = 0;
+  const end = events.findIndex((event) => event.type === "TaskAdded" && tasks++ === task);
+  if (end === -1 || (first?.type !== "InstanceCreated" && first?.type !== "InstanceContinued")) {
+    throw new EngineError("TASK_UNKNOWN", `instance "${source.id}" has no task number ${task} in its generation`);
+  }
+  const read = async (payload: Payload): Promise<string> =>
+    typeof payload === "string" ? payload : ((await store.readPayloads(source.key, [payload.ref]))[0] as string);
+  const kept = first.type === "InstanceContinued" ? (first.events ?? []) : [];
+  const before: Event[] = [
+    ...kept.map((event) => ({ type: "EventRaised" as const, ...event })),
+    ...events.slice(1, end).filter(({ type }) => type !== "InstanceStarted"),
+  ];
+  return {
+    fork: {
+      from: { id: source.id, generation: first.generation },
+      events: await Promise.all(before.map((event) => withTexts(event, read))),
+    },
+    input: first.input === undefined ? undefined : await read(first.input),
+  };
+}
+
+async function readAll(store: Store, key: number): Promise<HistoryRow[]> {
+  const rows: HistoryRow[] = [];
+  for (;;) {
+    const page = await store.readHistory(key, { afterTurn: rows.at(-1)?.turn ?? -1, limit: 1000 });
+    if (page.length === 0) return rows;
+    rows.push(...page);
+  }
+}
+
+async function withTexts(event: Event, read: (payload: Payload) => Promise<string>): Promise<Event> {
+  if ("output" in event && event.output !== undefined) return { ...event, output: await read(event.output) };
+  if ("data" in event && event.data !== undefined) return { ...event, data: await read(event.data) };
+  return event;
+}

@@ -1,0 +1,40 @@
+import type { CodeRegistry } from "../authoring/code-registry.ts";
+import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import type { Clock } from "../base/clock.ts";
+import { Drain } from "../code/drain.ts";
+import type { Failure } from "../kernel/failure.ts";
+import type { CodeHost } from "../runtime/code-host.ts";
+import { failureFrom } from "../worker/failure-from.ts";
+
+/** The code of workflows, as this process has it. */
+export class ProcessCode implements CodeHost {
+  readonly #registry: CodeRegistry;
+  readonly #drain: Drain;
+  readonly #versionOf: (workflow: string) => string | undefined;
+
+  constructor(parts: { registry: CodeRegistry; clock: Clock; versionOf: (workflow: string) => string | undefined }) {
+    this.#registry = parts.registry;
+    this.#drain = new Drain(parts.clock);
+    this.#versionOf = parts.versionOf;
+  }
+
+  find(workflow: string, version: string): CodeWorkflow | undefined {
+    return this.#registry.find(workflow, version);
+  }
+
+  versionOf(workflow: string): string | undefined {
+    return this.#versionOf(workflow);
+  }
+
+  drained(): Promise<void> {
+    return this.#drain.wait();
+  }
+
+  failureFrom(error: unknown): Failure {
+    return failureFrom(error);
+  }
+
+  within<T>(call: () => T): T {
+    return call();
+  }
+}

@@ -1,0 +1,245 @@
+import { unreachable } from "../../base/assert.ts";
+import { EngineError } from "../../base/error.ts";
+import { attemptIds, type InstanceAddress, type ParentAddress } from "../address.ts";
+import type { TellParent } from "../command.ts";
+import type { Event } from "../event.ts";
+import type { Input, RetryWorkflow, StartWorkflow } from "../input.ts";
+import type { Machine, MachineIdentity, MachineLimits } from "../machine.ts";
+import { refuseDeep } from "../size-limits.ts";
+import { type EndStatus, hasEnded, type InstanceStatus } from "../status.ts";
+import { refuseIfEnded, stateRefusal } from "../task-reports.ts";
+import { Phase } from "../task-state.ts";
+import type { Turn } from "../turn.ts";
+import { childEnded, completed, started, withdrawn } from "./code-reports.ts";
+import { CodeState } from "./code-state.ts";
+import { CodeTurn, tellParent } from "./code-turn.ts";
+import { schedule, scheduleAnew, takeSteps } from "./take-steps.ts";
+
+/**
+ * Decides what an instance of code does about each message. What its code makes of an arrival is not decided here: the
+ * runtime lets the code see each one, in order, and says so with `StepsTaken`.
+ */
+export class CodeMachine implements Machine {
+  readonly kind = "code";
+  readonly state = new CodeState();
+  readonly #identity: MachineIdentity;
+  readonly #timeoutMs: number | undefined;
+
+  constructor(options: { id: string; key: number; limits: MachineLimits; timeoutMs: number | undefined }) {
+    const { id, key, limits, timeoutMs } = options;
+    this.#identity = { id, key, limits };
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get address(): InstanceAddress {
+    const { id, key } = this.#identity;
+    return { id, key, generation: this.state.generation };
+  }
+
+  get status(): InstanceStatus {
+    return this.state.status;
+  }
+
+  apply(event: Event, at: number): void {
+    this.state.apply(event, at);
+  }
+
+  jobsInFlight(): number[] {
+    const { state } = this;
+    return state.tasksInFlight().filter((task) => state.definition(task).kind === "job");
+  }
+
+  tellParent(parent: ParentAddress, status: EndStatus): TellParent {
+    return tellParent(this.state, parent, status);
+  }
+
+  nextWake(): number | undefined {
+    const { status, deadline, timersDue, retryWaits } = this.state;
+    if (hasEnded(status)) return undefined;
+    const due = status === "Running" ? [timersDue.earliest(), retryWaits.earliest()] : [];
+    const times = [deadline, ...due].filter((at) => at !== undefined);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  handle(input: Input, turn: Turn): void {
+    const step = new CodeTurn(this.#identity, this.state, turn);
+    if (input.type === "StartWorkflow") return this.#start(step, input);
+    if (this.state.generation === 0) {
+      throw new EngineError("INSTANCE_UNKNOWN", `instance "${this.#identity.id}" was never started`);
+    }
+    switch (input.type) {
+      case "StepsTaken":
+        return takeSteps(step, input.steps);
+      case "NodeStarted":
+        return started(step, input);
+      case "NodeCompleted":
+        return completed(step, input);
+      case "NodesWithdrawn":
+        return withdrawn(step, input);
+      case "ChildEnded":
+        return childEnded(step, input);
+      case "TimerDue":
+        return this.#wake(step);
+      case "AdmitWorkflow":
+      case "DecisionEvaluated":
+        return step.drop();
+      default:
+        return this.#request(step, input);
+    }
+  }
+
+  /** What users ask for: refused when the state does not allow it, or where it makes sense for a DAG only. */
+  #request(step: CodeTurn, input: Exclude<Input, { type: Heard }>): void {
+    switch (input.type) {
+      case "PauseWorkflow":
+        return this.#pause(step);
+      case "ResumeWorkflow":
+        return this.#resume(step);
+      case "CancelWorkflow":
+        refuseIfEnded(step.state, step.identity.id, "terminate");
+        return step.end("Terminated", { reason: input.reason });
+      case "RetryWorkflow":
+        return this.#retry(step, input);
+      case "RaiseEvent":
+        refuseIfEnded(step.state, step.identity.id, "raise an event for");
+        return step.emit({ ...input, type: "EventRaised" });
+      case "RequestUpdate":
+        // Of one that was let in before, the answer is the same.
+        if (step.state.updates.has(input.update)) return;
+        refuseIfEnded(step.state, step.identity.id, "update");
+        return step.emit({ ...input, type: "UpdateRequested" });
+      case "RequestCancel":
+        return this.#cancel(step, input.reason);
+      case "RerunWorkflow":
+      case "SucceedNode":
+      case "SkipNode":
+      case "UpdateContext":
+      case "UpdateParams":
+      case "AddSubTask":
+        throw new EngineError(
+          "INSTANCE_STATE",
+          `instance "${step.identity.id}" is a code workflow: its tasks and data are its code's own; fork it to run it again from one of its steps`,
+        );
+      default:
+        return unreachable(input, "a message's type");
+    }
+  }
+
+  #start(step: CodeTurn, { workflow, version, generation, parent, trigger, input, fork }: StartWorkflow): void {
+    const { state, identity } = step;
+    if (state.generation > 0) {
+      throw new EngineError(
+        "INSTANCE_EXISTS",
+        `instance "${identity.id}" has been started already; it is ${state.status}`,
+      );
+    }
+    refuseDeep(workflow, parent);
+    step.emit({
+      type: "InstanceCreated",
+      workflow,
+      version,
+      generation,
+      context: {},
+      maxConcurrentTasks: 0,
+      trigger,
+      ...(parent && { parent }),
+      ...(input !== undefined && { input }),
+      ...(fork !== undefined && { forkedFrom: fork.from }),
+    });
+    step.emit({ type: "InstanceStarted", ...this.#newDeadline(step) });
+    if (fork !== undefined) this.#takeOver(step, fork.events);
+  }
+
+  /** What was under way in the other instance is begun anew in this one. */
+  #takeOver(step: CodeTurn, events: readonly Event[]): void {
+    const { state } = step;
+    for (const event of events) step.emit(event);
+    if (state.status === "Paused") step.emit({ type: "InstanceResumed" });
+    const tasks = state.tasksInFlight();
+    if (tasks.length > 0) step.emit({ type: "TasksWithdrawn", tasks });
+    scheduleAnew(step);
+  }
+
+  #newDeadline({ turn }: CodeTurn): { deadline?: number } {
+    return this.#timeoutMs === undefined ? {} : { deadline: turn.at + this.#timeoutMs };
+  }
+
+  /** At once: the code sees nothing more. What is with the dispatcher and has not started is taken back. */
+  #pause(step: CodeTurn): void {
+    const { state } = step;
+    if (state.status !== "Running") throw stateRefusal(state, step.identity.id, "pause");
+    step.emit({ type: "InstancePaused" });
+    const scheduled = this.jobsInFlight().filter((task) => state.phase(task) === Phase.scheduled);
+    if (scheduled.length > 0)
+      step.command({ type: "WithdrawTasks", attemptIds: attemptIds(step.address, scheduled, state) });
+    step.tellChildren({ type: "PauseWorkflow" });
+  }
+
+  #resume(step: CodeTurn): void {
+    if (step.state.status !== "Paused") throw stateRefusal(step.state, step.identity.id, "resume");
+    step.emit({ type: "InstanceResumed" });
+    step.tellChildren({ type: "ResumeWorkflow" });
+    this.#wake(step);
+  }
+
+  /** What the code waits for is called off; asked once is enough. */
+  #cancel(step: CodeTurn, reason: string): void {
+    const { state } = step;
+    refuseIfEnded(state, step.identity.id, "cancel");
+    if (state.cancelReason !== undefined) return;
+    step.emit({ type: "CancelRequested", reason });
+    step.stopTasks(reason, { type: "RequestCancel", reason });
+  }
+
+  /**
+   * From the beginning, with the same input. A parent that retries its child wants to hear of this end too; of a child
+   * that has not ended, or ended well after all, it hears without a second run.
+   */
+  #retry(step: CodeTurn, { parent = step.state.parent, parent: byParent }: RetryWorkflow): void {
+    const { state, identity } = step;
+    if (byParent !== undefined && (state.status === "Success" || !hasEnded(state.status))) {
+      step.emit({ type: "ParentChanged", parent: byParent });
+      if (state.status === "Success") step.command(tellParent(state, byParent, "Success"));
+      return;
+    }
+    if (!hasEnded(state.status) || state.status === "Success") throw stateRefusal(state, identity.id, "retry");
+    const { workflow, version, trigger, input } = state;
+    step.emit({
+      type: "InstanceContinued",
+      workflow,
+      version,
+      generation: state.generation + 1,
+      createdAt: state.createdAt,
+      trigger,
+      ...(input !== undefined && { input }),
+      ...(parent !== undefined && { parent }),
+      ...this.#newDeadline(step),
+    });
+  }
+
+  /** Something may have come due: the instance's deadline, its timers, its tasks' retries. */
+  #wake(step: CodeTurn): void {
+    const { state, turn } = step;
+    if (hasEnded(state.status)) return;
+    if (state.deadline !== undefined && turn.at >= state.deadline) {
+      const seconds = (this.#timeoutMs ?? 0) / 1000;
+      return step.end("Failed", { reason: `the instance did not end within its timeout of ${seconds} s` });
+    }
+    if (state.status !== "Running") return;
+    for (const timer of state.timersDue.takeDue(turn.at)) step.emit({ type: "TimerFired", timer });
+    const due = state.retryWaits.takeDue(turn.at);
+    if (due.length > 0) step.emit({ type: "RetriesDue", tasks: due });
+    schedule(step);
+  }
+}
+
+type Heard =
+  | "StartWorkflow"
+  | "StepsTaken"
+  | "NodeStarted"
+  | "NodeCompleted"
+  | "NodesWithdrawn"
+  | "ChildEnded"
+  | "TimerDue"
+  | "AdmitWorkflow"
+  | "DecisionEvaluated";

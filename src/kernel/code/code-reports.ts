@@ -1,0 +1,88 @@
+import { EngineError } from "../../base/error.ts";
+import type { Execution } from "../event.ts";
+import type { Failure } from "../failure.ts";
+import type { ChildEnded, NodeCompleted, NodeStarted, NodesWithdrawn, Outcome } from "../input.ts";
+import { refuseLargeOutput } from "../size-limits.ts";
+import {
+  childFailure,
+  executionOf,
+  failedEvent,
+  isAwaited,
+  isCurrent,
+  lossOf,
+  succeededEvent,
+} from "../task-reports.ts";
+import { Phase } from "../task-state.ts";
+import type { CodeTurn } from "./code-turn.ts";
+import { schedule } from "./take-steps.ts";
+
+// What is heard about activities and children. A report of an older attempt or generation, or of what was stopped, is dropped.
+
+export function started(step: CodeTurn, report: NodeStarted): void {
+  if (!isCurrent(step.state, report)) return step.drop();
+  if (step.state.phase(report.task) === Phase.running) return;
+  const { task, attempt, worker, startedAt } = report;
+  step.emit({ type: "TaskStarted", task, attempt, worker, startedAt });
+}
+
+export function completed(step: CodeTurn, report: NodeCompleted): void {
+  const { state, identity } = step;
+  if (!isCurrent(state, report)) return step.drop();
+  const { task, outcome } = report;
+  const execution = executionOf(report);
+  if (outcome.kind === "success") return succeed(step, task, outcome, execution);
+  if (outcome.kind !== "lost") {
+    return fail(step, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
+  }
+  const failure = lossOf(state, task, identity.limits.interruptionsMax);
+  if (failure !== undefined) return fail(step, task, failure, { execution });
+  step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+  schedule(step);
+}
+
+export function withdrawn(step: CodeTurn, { runs }: NodesWithdrawn): void {
+  const current = runs.filter((run) => isAwaited(step.state, run));
+  const tasks = [...new Set(current.map(({ task }) => task))];
+  step.drop(runs.length - tasks.length);
+  if (tasks.length > 0) step.emit({ type: "TasksWithdrawn", tasks });
+  schedule(step);
+}
+
+export function childEnded(step: CodeTurn, report: ChildEnded): void {
+  if (!isCurrent(step.state, report)) return step.drop();
+  const { task, status, output } = report;
+  if (status !== "Success") return fail(step, task, childFailure(step.state, report));
+  succeed(step, task, output === undefined ? { kind: "success" } : { kind: "success", output }, {});
+}
+
+function succeed(step: CodeTurn, task: number, outcome: Outcome & { kind: "success" }, execution: Execution): void {
+  const { state } = step;
+  const { name } = state.definition(task);
+  try {
+    if (outcome.output !== undefined) refuseLargeOutput(outcome.output, `the output of activity "${name}"`);
+    refuseDagWishes(outcome, name);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return fail(step, task, { type: error.code, message: error.message, retryable: false }, { execution });
+  }
+  step.emit(succeededEvent(state, task, outcome, execution));
+}
+
+/** A job may run in either kind of workflow; what only a DAG can do for it is not passed over in silence. */
+function refuseDagWishes({ patch, subTasks }: Outcome & { kind: "success" }, name: string): void {
+  if (patch === undefined && subTasks === undefined) return;
+  const what = patch === undefined ? "generated sub-tasks" : "changed the context";
+  throw new EngineError(
+    "TASK_INVALID",
+    `activity "${name}" ${what}, which only a task of a DAG can do; give the result back instead`,
+  );
+}
+
+function fail(
+  step: CodeTurn,
+  task: number,
+  failure: Failure,
+  how: { execution?: Execution; timedOut?: boolean } = {},
+): void {
+  step.emit(failedEvent(step.state, { task, failure, ...how }, step.turn));
+}

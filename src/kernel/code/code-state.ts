@@ -1,0 +1,280 @@
+import { assert, unreachable } from "../../base/assert.ts";
+import type { ParentAddress } from "../address.ts";
+import { Context } from "../context.ts";
+import type { NodeSpec } from "../node-spec.ts";
+import { DueQueue } from "../due-queue.ts";
+import type {
+  Event,
+  ForkedFrom,
+  InstanceContinued,
+  InstanceCreated,
+  InstanceEnded,
+  TaskFailed,
+  Trigger,
+  UpdateAnswered,
+} from "../event.ts";
+import type { Failure } from "../failure.ts";
+import type { InstanceState } from "../instance-state.ts";
+import type { Payload } from "../payload.ts";
+import type { InstanceStatus } from "../status.ts";
+import { defineTask, type TaskDefinition } from "../task-definition.ts";
+import { isFailed, isFinished, isInFlight, Phase } from "../task-state.ts";
+import { TaskTable } from "../task-table.ts";
+
+/**
+ * A code workflow's instance as the fold of its events. What its code has in its variables is not here: that follows
+ * from the same events, by running the code over them.
+ *
+ * C1  Tasks are the activities and children that the code asked for, numbered in the order it did.
+ * C2  A task that is ready is scheduled at once, unless the instance is paused.
+ * C3  Of a task that has ended nothing is kept but how: a long run stays small.
+ */
+export class CodeState extends TaskTable implements InstanceState {
+  workflow = "";
+  version = "";
+  trigger: Trigger = "api";
+  parent: ParentAddress | undefined;
+  status: InstanceStatus = "Ready";
+  generation = 0;
+  readonly pausing = false;
+  readonly failing = false;
+  reason: string | undefined;
+  deadline: number | undefined;
+  createdAt = 0;
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  updatedAt = 0;
+  readonly context = Context.empty;
+  readonly domain = undefined;
+  readonly maxConcurrentTasks = Infinity;
+  input: Payload | undefined;
+  forkedFrom: ForkedFrom | undefined;
+  output: Payload | undefined;
+  failure: Failure | undefined;
+  /** JSON text. */
+  customStatus: string | undefined;
+  /** Why it was asked to end. */
+  cancelReason: string | undefined;
+  /** By id, with their answers once they have one. */
+  readonly updates = new Map<string, UpdateAnswered | undefined>();
+  /** Of the next timer. */
+  timers = 0;
+  readonly timersDue = new DueQueue();
+  readonly retryWaits = new DueQueue();
+  /** To be scheduled: added, taken back or due again. */
+  readonly ready = new Set<number>();
+  tasksFailed = 0;
+  #definitions: TaskDefinition[] = [];
+
+  constructor() {
+    super(0);
+  }
+
+  override definition(task: number): TaskDefinition {
+    const definition = this.#definitions[task];
+    assert(definition !== undefined, "a task number is below the instance's size");
+    return definition;
+  }
+
+  params(task: number): string | undefined {
+    return this.definition(task).params;
+  }
+
+  /** Names are not unique: the code may call a job many times. */
+  find(name: string): number | undefined {
+    const task = this.#definitions.findIndex((definition) => definition.name === name);
+    return task === -1 ? undefined : task;
+  }
+
+  parentOf(): undefined {
+    return undefined;
+  }
+
+  rank(): number {
+    return 0;
+  }
+
+  successors(): number {
+    return 0;
+  }
+
+  apply(event: Event, at: number): void {
+    this.updatedAt = at;
+    switch (event.type) {
+      case "InstanceCreated":
+        return this.#create(event, at);
+      case "InstanceStarted":
+        return this.#start(event.deadline, at);
+      case "InstanceContinued":
+        return this.#continue(event, at);
+      case "InstancePaused":
+        this.status = "Paused";
+        return;
+      case "InstanceResumed":
+        this.status = "Running";
+        return;
+      case "InstanceEnded":
+        return this.#end(event, at);
+      case "ParentChanged":
+        this.parent = event.parent;
+        return;
+      case "CancelRequested":
+        this.cancelReason = event.reason;
+        return this.timersDue.clear();
+      case "CustomStatusSet":
+        this.customStatus = event.status ?? undefined;
+        return;
+      case "TimerSet":
+        this.timers = event.timer + 1;
+        return this.timersDue.add(event.timer, event.dueAt);
+      case "TimerFired":
+      case "TimerCanceled":
+        return this.timersDue.delete(event.timer);
+      case "UpdateRequested":
+        this.updates.set(event.update, undefined);
+        return;
+      case "UpdateAnswered":
+        this.updates.set(event.update, event);
+        return;
+      case "EventRaised":
+      case "EventSent":
+      case "PatchMarked":
+        return;
+      default:
+        return this.#applyToTasks(event, at);
+    }
+  }
+
+  #applyToTasks(event: Event, at: number): void {
+    switch (event.type) {
+      case "TaskAdded":
+        return this.#add(event.node);
+      case "TasksScheduled":
+        return event.tasks.forEach((task) => this.#schedule(task, at));
+      case "TaskStarted":
+        return this.startTask(event);
+      case "ChildStarted":
+        this.recordOf(event.task).childId = event.childId;
+        this.recordOf(event.task).startedAt = at;
+        return this.setPhase(event.task, Phase.running);
+      case "ChildDetached":
+        this.recordOf(event.task).childId = event.childId;
+        return this.#finish(event.task, Phase.success, at);
+      case "TaskSucceeded":
+        this.noteSuccess(event);
+        return this.#finish(event.task, Phase.success, at);
+      case "TaskFailed":
+        return this.#fail(event, at);
+      case "TaskInterrupted":
+        this.recordOf(event.task).interruptions++;
+        return this.#makeReady(event.task);
+      case "TasksWithdrawn":
+      case "RetriesDue":
+        return event.tasks.forEach((task) => this.#makeReady(task));
+      case "TasksCanceled":
+        return event.tasks.forEach((task) => this.#finish(task, Phase.canceledEnded, at));
+      case "TasksStopped":
+        return event.tasks.forEach((task) => this.#finish(task, Phase.stopped, at));
+      default:
+        return unreachable(event as never, "an event of a code workflow");
+    }
+  }
+
+  #create(event: InstanceCreated, at: number): void {
+    this.workflow = event.workflow;
+    this.version = event.version;
+    this.generation = event.generation;
+    this.parent = event.parent;
+    this.trigger = event.trigger;
+    this.input = event.input;
+    this.forkedFrom = event.forkedFrom;
+    this.createdAt = at;
+  }
+
+  #start(deadline: number | undefined, at: number): void {
+    this.status = "Running";
+    this.startedAt = at;
+    this.deadline = deadline;
+  }
+
+  #continue(event: InstanceContinued, at: number): void {
+    this.#forgetAll();
+    this.workflow = event.workflow;
+    this.version = event.version;
+    this.generation = event.generation;
+    this.createdAt = event.createdAt;
+    this.parent = event.parent;
+    this.trigger = event.trigger;
+    this.input = event.input;
+    this.forkedFrom = undefined;
+    this.customStatus = event.customStatus;
+    this.#start(event.deadline, at);
+  }
+
+  #forgetAll(): void {
+    this.reason = undefined;
+    this.endedAt = undefined;
+    this.output = undefined;
+    this.failure = undefined;
+    this.cancelReason = undefined;
+    this.updates.clear();
+    this.timers = 0;
+    this.timersDue.clear();
+    this.retryWaits.clear();
+    this.ready.clear();
+    this.tasksFailed = 0;
+    this.forgetTasks();
+    this.#definitions = [];
+  }
+
+  #end(event: InstanceEnded, at: number): void {
+    this.status = event.status;
+    this.reason = event.reason;
+    this.output = event.output;
+    this.failure = event.failure;
+    this.endedAt = at;
+    this.timersDue.clear();
+    this.retryWaits.clear();
+    this.ready.clear();
+  }
+
+  #add(node: NodeSpec): void {
+    const task = this.size;
+    this.#definitions.push(defineTask(node, node.nodeName as string));
+    this.addTask();
+    this.setPhase(task, Phase.ready);
+    this.ready.add(task);
+  }
+
+  #schedule(task: number, at: number): void {
+    assert(this.phase(task) === Phase.ready, "only a ready task is scheduled");
+    this.ready.delete(task);
+    this.scheduleTask(task, at);
+  }
+
+  #makeReady(task: number): void {
+    assert(isInFlight(this.phase(task)) || this.phase(task) === Phase.retryWait, "only what was under way is so again");
+    this.retryWaits.delete(task);
+    this.recordOf(task).retryAt = undefined;
+    this.setPhase(task, Phase.ready);
+    this.ready.add(task);
+  }
+
+  #fail(event: TaskFailed, at: number): void {
+    this.noteFailure(event, at);
+    if (event.retryAt !== undefined) return this.retryWaits.add(event.task, event.retryAt);
+    this.#finish(event.task, event.timedOut ? Phase.timeoutFailed : Phase.failed, at);
+  }
+
+  #finish(task: number, phase: Phase, at: number): void {
+    assert(!isFinished(this.phase(task)), "a task finishes once");
+    this.ready.delete(task);
+    this.retryWaits.delete(task);
+    this.setPhase(task, phase);
+    if (isFailed(phase)) this.tasksFailed++;
+    const record = this.recordOf(task);
+    record.endedAt = at;
+    record.output = undefined;
+    this.#definitions[task] = { ...this.definition(task), params: undefined };
+  }
+}

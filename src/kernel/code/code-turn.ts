@@ -1,0 +1,84 @@
+import { attemptIds, type InstanceAddress } from "../address.ts";
+import type { ChildOrder, Command } from "../command.ts";
+import type { Event } from "../event.ts";
+import type { MachineIdentity } from "../machine.ts";
+import type { EndStatus } from "../status.ts";
+import type { Turn } from "../turn.ts";
+import type { CodeState } from "./code-state.ts";
+
+/** One message on its way through an instance of code: what is decided about it goes through here, into turn and state. */
+export class CodeTurn {
+  readonly identity: MachineIdentity;
+  readonly state: CodeState;
+  readonly turn: Turn;
+
+  constructor(identity: MachineIdentity, state: CodeState, turn: Turn) {
+    this.identity = identity;
+    this.state = state;
+    this.turn = turn;
+  }
+
+  get address(): InstanceAddress {
+    const { id, key } = this.identity;
+    return { id, key, generation: this.state.generation };
+  }
+
+  /** It happened: written down, and the state follows at once. */
+  emit(event: Event): void {
+    this.turn.events.push(event);
+    this.state.apply(event, this.turn.at);
+  }
+
+  /** It is to be done, once what was emitted is durable. */
+  command(command: Command): void {
+    this.turn.commands.push(command);
+  }
+
+  /** A report that comes too late, or twice. */
+  drop(reports = 1): void {
+    this.turn.dropped += reports;
+  }
+
+  tellChildren(tell: ChildOrder): void {
+    if (this.state.childrenInFlight === 0) return;
+    for (const task of this.state.tasksInFlight()) {
+      const childId = this.state.record(task)?.childId;
+      if (childId !== undefined) this.command({ type: "TellChild", childId, tell });
+    }
+  }
+
+  /** What runs is stopped, and what waits for another attempt is not tried again; children are told. */
+  stopTasks(reason: string, tell: ChildOrder = { type: "CancelWorkflow", reason }): void {
+    const { state } = this;
+    const waiting = [...state.ready, ...state.retryWaits.numbers];
+    if (waiting.length > 0) this.emit({ type: "TasksCanceled", tasks: waiting, cause: "instance-ended" });
+    const stopped = state.tasksInFlight();
+    if (stopped.length === 0) return;
+    const jobs = stopped.filter((task) => state.definition(task).kind === "job");
+    if (jobs.length > 0) this.command({ type: "AbortTasks", attemptIds: attemptIds(this.address, jobs, state) });
+    this.tellChildren(tell);
+    this.emit({ type: "TasksStopped", tasks: stopped });
+  }
+
+  /** What the code has left running goes on to no avail, so it is stopped; and its parent hears of the end. */
+  end(status: EndStatus, result: Omit<Extract<Event, { type: "InstanceEnded" }>, "type" | "status">): void {
+    const { state } = this;
+    this.stopTasks(result.reason ?? `parent instance ended in ${status}`);
+    this.emit({ type: "InstanceEnded", status, ...result });
+    if (state.parent !== undefined) this.command(tellParent(state, state.parent, status));
+  }
+}
+
+export function tellParent(
+  { reason, output }: CodeState,
+  parent: NonNullable<CodeState["parent"]>,
+  status: EndStatus,
+): Extract<Command, { type: "TellParent" }> {
+  return {
+    type: "TellParent",
+    parent,
+    status,
+    ...(reason !== undefined && { reason }),
+    ...(output !== undefined && { output }),
+  };
+}

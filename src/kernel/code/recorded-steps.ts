@@ -1,0 +1,48 @@
+import { EngineError } from "../../base/error.ts";
+import type { Event } from "../event.ts";
+import { describeStep, identityOf, isLast, recordedIdentity, type Step, type StepIdentity } from "./step.ts";
+
+/**
+ * The steps that the code took in earlier lives, in order. When it is run again over the same history it has to take the
+ * same ones; the first that differs says that the code is not what it was.
+ */
+export class RecordedSteps {
+  readonly #recorded: (StepIdentity & { readonly isCopied: boolean })[] = [];
+  #matched = 0;
+
+  /** One that was copied from another instance may have had another input there: ids differ. */
+  add(event: Event, { isCopied }: { isCopied: boolean }): void {
+    const identity = recordedIdentity(event);
+    if (identity !== undefined) this.#recorded.push({ ...identity, isCopied });
+  }
+
+  /** True for a step that is on record, false for one that is new. `WORKFLOW_CHANGED`. */
+  match(step: Step): boolean {
+    const recorded = this.#recorded[this.#matched];
+    if (recorded === undefined) return false;
+    const actual = identityOf(step);
+    if (isLast(step) || !isSame(recorded, actual))
+      throw changed(this.#matched, describeStep(recorded), describeStep(actual));
+    this.#matched++;
+    return true;
+  }
+
+  /** The code has seen all that it saw in earlier lives. `WORKFLOW_CHANGED` if it took fewer steps now. */
+  refuseMissing(): void {
+    const recorded = this.#recorded[this.#matched];
+    if (recorded !== undefined) throw changed(this.#matched, describeStep(recorded), "nothing");
+  }
+}
+
+function isSame(recorded: StepIdentity & { readonly isCopied: boolean }, actual: StepIdentity): boolean {
+  if (recorded.kind !== actual.kind || recorded.name !== actual.name) return false;
+  return recorded.isCopied || recorded.input === actual.input;
+}
+
+function changed(index: number, recorded: string, actual: string): EngineError {
+  return new EngineError(
+    "WORKFLOW_CHANGED",
+    `the code does not do what it did before: step ${index} is on record as ${recorded}, but the code now asks for ${actual}; ` +
+      `deploy the code that it began with, or branch with ctx.patched(), and resume it`,
+  );
+}

@@ -1,0 +1,103 @@
+import type { NodeSpec } from "../node-spec.ts";
+import type { CodeEvent, Event, KeptEvent } from "../event.ts";
+import type { Failure } from "../failure.ts";
+import type { Payload } from "../payload.ts";
+
+/** Something that a workflow's code does. Each leaves one event that says so, and is known again by it in a replay. */
+export type Step = OrdinaryStep | LastStep;
+
+type OrdinaryStep =
+  | { readonly type: "activity"; readonly node: NodeSpec }
+  | { readonly type: "child"; readonly node: NodeSpec; readonly childId?: string; readonly isDetached: boolean }
+  | { readonly type: "timer"; readonly dueAt: number }
+  | { readonly type: "cancel-timer"; readonly timer: number }
+  | { readonly type: "event"; readonly to: string; readonly name: string; readonly data?: Payload }
+  | { readonly type: "custom-status"; readonly status: string | null }
+  | { readonly type: "patch"; readonly patch: string }
+  | { readonly type: "answer"; readonly update: string; readonly output?: Payload; readonly failure?: Failure };
+
+/** After one of these the code does nothing more. Others may end an instance too, so its end alone tells nothing of the code. */
+export type LastStep =
+  | { readonly type: "continue"; readonly input?: Payload; readonly events: readonly KeptEvent[] }
+  | { readonly type: "complete"; readonly output?: Payload }
+  | { readonly type: "fail"; readonly failure: Failure }
+  /** It was asked to end, and is through with that. */
+  | { readonly type: "cancel"; readonly reason: string };
+
+/** By what a step is told from another: what it is, of what, and with which input. */
+export interface StepIdentity {
+  readonly kind: Step["type"];
+  readonly name: string;
+  /** JSON text; left out where the input does not matter. */
+  readonly input?: string;
+}
+
+export function identityOf(step: Step): StepIdentity {
+  switch (step.type) {
+    case "activity":
+      return { kind: step.type, name: nameOf(step.node), input: step.node.nodeParams ?? "" };
+    case "child":
+      return { kind: step.type, name: nameOf(step.node), input: step.node.nodeParams ?? "" };
+    case "event":
+      return { kind: step.type, name: `${step.name} to ${step.to}` };
+    case "patch":
+      return { kind: step.type, name: step.patch };
+    case "answer":
+      return { kind: step.type, name: step.update };
+    default:
+      return { kind: step.type, name: "" };
+  }
+}
+
+/** The step that left this event; undefined for an event that no step leaves. */
+export function recordedIdentity(event: Event): StepIdentity | undefined {
+  switch (event.type) {
+    case "TaskAdded": {
+      const kind = event.node.nodeType === 3 ? "child" : "activity";
+      return { kind, name: nameOf(event.node), input: event.node.nodeParams ?? "" };
+    }
+    default:
+      return event.type in recordedKinds ? recordedOther(event as CodeEvent) : undefined;
+  }
+}
+
+/** Events that one kind of step leaves. */
+const recordedKinds = {
+  TimerSet: "timer",
+  TimerCanceled: "cancel-timer",
+  EventSent: "event",
+  CustomStatusSet: "custom-status",
+  PatchMarked: "patch",
+  UpdateAnswered: "answer",
+} as const satisfies Partial<Record<CodeEvent["type"], Step["type"]>>;
+
+function recordedOther(event: CodeEvent): StepIdentity {
+  const kind = recordedKinds[event.type as keyof typeof recordedKinds];
+  switch (event.type) {
+    case "EventSent":
+      return { kind, name: `${event.name} to ${event.to}` };
+    case "PatchMarked":
+      return { kind, name: event.patch };
+    case "UpdateAnswered":
+      return { kind, name: event.update };
+    default:
+      return { kind, name: "" };
+  }
+}
+
+function nameOf(node: NodeSpec): string {
+  return node.jobName ?? node.workflowName ?? "";
+}
+
+export function isLast(step: Step): step is LastStep {
+  return step.type === "continue" || step.type === "complete" || step.type === "fail" || step.type === "cancel";
+}
+
+/** As messages call it. */
+export function describeStep({ kind, name, input }: StepIdentity): string {
+  const what = name === "" ? kind : `${kind} "${name}"`;
+  if (input === undefined || input === "") return what;
+  return `${what} with ${input.length <= inputShownMax ? input : `${input.slice(0, inputShownMax)}…`}`;
+}
+
+const inputShownMax = 200;

@@ -1,0 +1,150 @@
+import { unreachable } from "../../base/assert.ts";
+import type { ParentAddress } from "../address.ts";
+import type { StartChild } from "../command.ts";
+import type { LastStep, Step } from "./step.ts";
+import { isLast } from "./step.ts";
+import type { CodeTurn } from "./code-turn.ts";
+
+/** What the code does becomes events, and what has to be done for it. A last step ends this run of the code. */
+export function takeSteps(step: CodeTurn, steps: readonly Step[]): void {
+  const { state, identity } = step;
+  if (state.size + state.timers + steps.length > identity.limits.stepsMax) return tooLong(step);
+  for (const taken of steps) {
+    if (isLast(taken)) return takeLast(step, taken);
+    takeOne(step, taken);
+  }
+  schedule(step);
+}
+
+function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
+  switch (taken.type) {
+    case "activity":
+      return step.emit({ type: "TaskAdded", node: taken.node });
+    case "child":
+      return addChild(step, taken);
+    case "timer":
+      return step.emit({ type: "TimerSet", timer: step.state.timers, dueAt: taken.dueAt });
+    case "cancel-timer":
+      return step.emit({ type: "TimerCanceled", timer: taken.timer });
+    case "event": {
+      const { to, name, data } = taken;
+      step.emit({ type: "EventSent", to, name, ...(data !== undefined && { data }) });
+      return step.command({ type: "SendEvent", to, name, ...(data !== undefined && { data }) });
+    }
+    case "custom-status":
+      return step.emit({ type: "CustomStatusSet", status: taken.status });
+    case "patch":
+      return step.emit({ type: "PatchMarked", patch: taken.patch });
+    case "answer": {
+      const { update, output, failure } = taken;
+      return step.emit({
+        type: "UpdateAnswered",
+        update,
+        ...(output !== undefined && { output }),
+        ...(failure !== undefined && { failure }),
+      });
+    }
+    default:
+      return unreachable(taken, "a step of a workflow's code");
+  }
+}
+
+/** A child is asked for in the same turn; one that nobody waits for is done with at once. */
+function addChild(step: CodeTurn, { node, childId: ownId, isDetached }: Extract<Step, { type: "child" }>): void {
+  const { state } = step;
+  const task = state.size;
+  step.emit({ type: "TaskAdded", node });
+  const childId = ownId ?? newChildId(step, task);
+  const given = { ...inputOf(node.nodeParams), ...(ownId !== undefined && { isGivenId: true as const }) };
+  if (!isDetached) return startChild(step, task, childId, given);
+  step.emit({ type: "ChildDetached", task, childId });
+  step.command({ type: "StartChild", task, childId, ...given });
+}
+
+type Given = Pick<StartChild, "input" | "isGivenId">;
+
+function startChild(step: CodeTurn, task: number, childId: string, given?: Given): void {
+  const { state } = step;
+  step.emit({ type: "TasksScheduled", tasks: [task] });
+  const attempt = state.attempt(task);
+  const depth = (state.parent?.depth ?? 0) + 1;
+  const parent: ParentAddress = { ...step.address, task, attempt, depth };
+  step.emit({ type: "ChildStarted", task, attempt, childId });
+  if (given !== undefined) step.command({ type: "StartChild", task, childId, parent, ...given });
+  else step.command({ type: "TellChild", childId, tell: { type: "RetryWorkflow", parent } });
+}
+
+function inputOf(params: string | undefined): { input?: string } {
+  return params === undefined ? {} : { input: params };
+}
+
+function newChildId({ identity, state }: CodeTurn, task: number): string {
+  const id = `${identity.id}/${task}`;
+  return state.generation === 1 ? id : `${id}~${state.generation}`;
+}
+
+/** All that is ready, in an instance that took it over from another: children too are this one's own. */
+export function scheduleAnew(step: CodeTurn): void {
+  const { state } = step;
+  for (const task of state.ready) {
+    if (state.definition(task).kind === "nested")
+      startChild(step, task, newChildId(step, task), inputOf(state.params(task)));
+  }
+  schedule(step);
+}
+
+/** All that is ready; a child that failed before goes on where it stopped. */
+export function schedule(step: CodeTurn): void {
+  const { state } = step;
+  if (state.status !== "Running" || state.ready.size === 0) return;
+  const jobs: number[] = [];
+  for (const task of state.ready) {
+    if (state.definition(task).kind === "job") jobs.push(task);
+    else startChild(step, task, state.record(task)?.childId as string);
+  }
+  if (jobs.length === 0) return;
+  step.emit({ type: "TasksScheduled", tasks: jobs });
+  step.command({ type: "RunTasks", tasks: jobs });
+}
+
+function takeLast(step: CodeTurn, last: LastStep): void {
+  switch (last.type) {
+    case "complete":
+      return step.end("Success", last.output === undefined ? {} : { output: last.output });
+    case "fail":
+      return step.end("Failed", { reason: last.failure.message, failure: last.failure });
+    case "cancel":
+      return step.end("Terminated", { reason: last.reason });
+    case "continue":
+      return continueAsNew(step, last);
+    default:
+      return unreachable(last, "a last step of a workflow's code");
+  }
+}
+
+/** What the code left running belongs to a generation that is over. */
+function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { type: "continue" }>): void {
+  const { state } = step;
+  step.stopTasks("the parent instance has begun anew");
+  const { workflow, version, createdAt, parent, trigger, deadline, customStatus } = state;
+  step.emit({
+    type: "InstanceContinued",
+    workflow,
+    version,
+    generation: state.generation + 1,
+    createdAt,
+    trigger,
+    ...(input !== undefined && { input }),
+    ...(parent !== undefined && { parent }),
+    ...(deadline !== undefined && { deadline }),
+    ...(customStatus !== undefined && { customStatus }),
+    ...(events.length > 0 && { events }),
+  });
+}
+
+function tooLong(step: CodeTurn): void {
+  const message =
+    `the workflow has taken more than ${step.identity.limits.stepsMax} steps; ` +
+    `let long-lived code begin anew now and then with ctx.continueAsNew()`;
+  step.end("Failed", { reason: message, failure: { type: "WORKFLOW_TOO_LONG", message, retryable: false } });
+}

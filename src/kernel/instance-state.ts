@@ -1,0 +1,50 @@
+import type { ParentAddress } from "./address.ts";
+import type { Context } from "./context.ts";
+import type { Trigger } from "./event.ts";
+import type { InstanceStatus } from "./status.ts";
+import type { TaskDefinition } from "./task-definition.ts";
+import type { Phase, TaskRecord } from "./task-state.ts";
+
+/** What every instance is, as the fold of its events, whichever machine runs it. Tasks are numbered by their place. */
+export interface InstanceState {
+  readonly workflow: string;
+  readonly version: string;
+  readonly trigger: Trigger;
+  readonly parent: ParentAddress | undefined;
+  readonly status: InstanceStatus;
+  /** 0 before it is created. */
+  readonly generation: number;
+  /** Told to pause, with tasks still running; or before it could start. */
+  readonly pausing: boolean;
+  /** A failure has ended the start of new tasks; what runs may finish. */
+  readonly failing: boolean;
+  readonly reason: string | undefined;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  readonly updatedAt: number;
+  readonly context: Context;
+  /** Where its tasks run, unless they say so themselves. */
+  readonly domain: string | undefined;
+  readonly maxConcurrentTasks: number;
+
+  /** How many tasks it has had, with those that are no longer part of it. */
+  readonly size: number;
+  /** Tasks under way. */
+  readonly inFlight: number;
+  phase(task: number): Phase;
+  definition(task: number): TaskDefinition;
+  /** Undefined before it is first scheduled. */
+  record(task: number): TaskRecord | undefined;
+  /** Of the attempt that runs, or ran last; 0 before the first. */
+  attempt(task: number): number;
+  params(task: number): string | undefined;
+  /** The task of that name, if it is still part of the instance. */
+  find(name: string): number | undefined;
+  parentOf(task: number): number | undefined;
+  /** Lower goes first within a domain. */
+  rank(task: number): number;
+  /** Tasks that wait for it directly. */
+  successors(task: number): number;
+  tasksInFlight(): number[];
+}

@@ -1,0 +1,44 @@
+import type { RetryPolicy } from "./retry.ts";
+
+export type NodeId = number | string;
+
+/** 1 job, 2 decision (control), 3 nested workflow. */
+export type NodeType = 1 | 2 | 3;
+
+/** A task as definitions and histories describe it: a node of a DAG, a sub-task, or what code asked for. */
+export interface NodeSpec {
+  nodeId: NodeId;
+  /** Missing means job. */
+  nodeType?: NodeType;
+  /** Of a job node: the number its job was registered with. Of a nested workflow: that workflow's id. */
+  jobId?: number | string;
+  nodeName?: string;
+  /** Text; objects as JSON. Of a decision node: its expression. */
+  nodeParams?: string;
+  /** Missing means true. */
+  enable?: boolean;
+  /** Missing means false. */
+  skipWhenFailed?: boolean;
+
+  /** Run-time fields: PowerJob's algorithms read and write them, a start ignores them. */
+  status?: number;
+  result?: string | null;
+  startTime?: string | number | null;
+  finishedTime?: string | number | null;
+  instanceId?: string | number | null;
+  disableByControlNode?: boolean;
+
+  /** Heddle's own from here on. */
+  taskId?: string;
+  jobName?: string;
+  /** Missing means an hour: what a file from elsewhere expects. Builders always write it. */
+  timeoutSeconds?: number;
+  retryCount?: number;
+  retryPolicy?: Partial<RetryPolicy>;
+  domain?: string;
+  /** Of a nested workflow: which definition. Without a version, the newest at submit. */
+  workflowName?: string;
+  workflowVersion?: string;
+  /** Of a sub-task: other sub-tasks of its parent, by name, that it waits for. */
+  dependsOn?: string[];
+}

@@ -1,0 +1,102 @@
+import { EngineError } from "../base/error.ts";
+import type { Execution, TaskFailed, TaskSucceeded } from "./event.ts";
+import type { Failure } from "./failure.ts";
+import type { ChildEnded, Outcome, TaskAttempt } from "./input.ts";
+import type { InstanceState } from "./instance-state.ts";
+import { isRetryable, retryDelayMs } from "./retry.ts";
+import { hasEnded } from "./status.ts";
+import { isInFlight, type TaskRecord } from "./task-state.ts";
+import type { Turn } from "./turn.ts";
+
+// What is heard about tasks, and how it is put on record, whichever machine hears it.
+
+export function isCurrent(state: InstanceState, report: TaskAttempt & { generation: number }): boolean {
+  return report.generation === state.generation && isAwaited(state, report);
+}
+
+/** Attempts are numbered on through all generations of a DAG, so the number alone tells an older one. */
+export function isAwaited(state: InstanceState, { task, attempt }: TaskAttempt): boolean {
+  return task < state.size && isInFlight(state.phase(task)) && state.attempt(task) === attempt;
+}
+
+/** A task that a report is awaited about has been scheduled, and so has a record. */
+export function awaitedRecord(state: InstanceState, task: number): TaskRecord {
+  return state.record(task) as TaskRecord;
+}
+
+export function executionOf({ worker, startedAt }: Execution): Execution {
+  return { ...(worker !== undefined && { worker }), ...(startedAt !== undefined && { startedAt }) };
+}
+
+export function succeededEvent(
+  state: InstanceState,
+  task: number,
+  { output, patch, subTasks }: Omit<Outcome & { kind: "success" }, "kind">,
+  execution: Execution,
+): TaskSucceeded {
+  return {
+    type: "TaskSucceeded",
+    task,
+    attempt: state.attempt(task),
+    ...execution,
+    ...(output !== undefined && { output }),
+    ...(patch !== undefined && { patch }),
+    ...(subTasks !== undefined && { subTasks }),
+  };
+}
+
+export interface FailedAttempt {
+  readonly task: number;
+  readonly failure: Failure;
+  readonly execution?: Execution | undefined;
+  readonly timedOut?: boolean | undefined;
+  /** Where nothing new is to start, there is no other attempt. */
+  readonly isFinal?: boolean;
+}
+
+/** With the time of the next attempt, if there is to be one. */
+export function failedEvent(
+  state: InstanceState,
+  { task, failure, execution, timedOut, isFinal = false }: FailedAttempt,
+  turn: Turn,
+): TaskFailed {
+  const { retryCount, retryPolicy } = state.definition(task);
+  const { retriesUsed } = awaitedRecord(state, task);
+  const retries = retriesUsed < retryCount && !isFinal && isRetryable(retryPolicy, failure);
+  return {
+    type: "TaskFailed",
+    task,
+    attempt: state.attempt(task),
+    ...execution,
+    failure,
+    ...(timedOut && { timedOut }),
+    ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.chance) }),
+  };
+}
+
+/** How often the attempt would be lost with this loss; and the failure that this is, if it is once too often. */
+export function lossOf(state: InstanceState, task: number, lossesMax: number): Failure | undefined {
+  const lost = awaitedRecord(state, task).interruptions + 1;
+  if (lost <= lossesMax) return undefined;
+  const message = `worker lost: the attempt was lost with its process ${lost} times`;
+  return { type: "TASK_LOST", message, retryable: false };
+}
+
+/** Of a child that did not end well. */
+export function childFailure(state: InstanceState, { task, status, reason }: ChildEnded): Failure {
+  const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
+  const because = reason === undefined ? "" : `: ${reason}`;
+  const message = `nested workflow instance "${awaitedRecord(state, task).childId}" ended in ${status}${because}`;
+  return { type, message, retryable: true };
+}
+
+/** What the state does not allow. */
+export function stateRefusal(state: InstanceState, id: string, operation: string): EngineError {
+  const { status, pausing } = state;
+  const standing = pausing ? `${status} and already pausing` : status;
+  return new EngineError("INSTANCE_STATE", `cannot ${operation} instance "${id}": it is ${standing}`);
+}
+
+export function refuseIfEnded(state: InstanceState, id: string, operation: string): void {
+  if (hasEnded(state.status)) throw stateRefusal(state, id, operation);
+}

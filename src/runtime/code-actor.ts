@@ -1,0 +1,323 @@
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import { CodeRun } from "../code/code-run.ts";
+import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
+import { CodeMachine } from "../kernel/code/code-machine.ts";
+import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
+import type { Step } from "../kernel/code/step.ts";
+import type { Event } from "../kernel/event.ts";
+import type { Payload } from "../kernel/payload.ts";
+import type { HistoryRow } from "../stores/store.ts";
+import { arrivalOf, type ReadPayload } from "./code-arrival.ts";
+import type { CodeDefinition } from "./definitions.ts";
+import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
+import type { InstanceTurn } from "./instance-turn.ts";
+import type { Message, Told } from "./message.ts";
+
+const noInputs: TaskInputs = { context: {}, outputs: {} };
+
+/** An event of an earlier turn, and the number and time of that turn. */
+interface PastEvent {
+  readonly event: Event;
+  readonly turn: number;
+  readonly at: number;
+}
+
+/**
+ * An instance of code. What comes in is written down as it does; the code reacts to it inside the same turn if it is
+ * here and sound, and otherwise later: what it sees is the history, in order, and nothing else. So code that is missing,
+ * or is not what it was, holds up its own instance and loses nothing.
+ *
+ * - A1 The code is brought to where it was, by a replay, before it sees anything new. While it stays in memory, it never
+ *   sees anything twice.
+ * - A2 A turn is prepared while no other turn of the instance is being written: the code does not run ahead.
+ */
+export class CodeActor extends InstanceActor<CodeMachine> {
+  /** Why the code does not go on. */
+  attention: string | undefined;
+  #run: CodeRun | undefined;
+  /** As read from the store, until the code has seen it. Undefined: not read. */
+  #past: PastEvent[] | undefined = [];
+  #open: InstanceTurn | undefined;
+  /** Of the open turn: how many of its events the code has seen. */
+  #seen = 0;
+  /** Why the turn cannot be opened. */
+  #problem: { readonly error: unknown } | undefined;
+
+  constructor(host: ActorHost, definition: CodeDefinition, id: string, key: number) {
+    const { timeoutSeconds } = definition.spec;
+    const timeoutMs = timeoutSeconds === undefined ? undefined : timeoutSeconds * 1000;
+    super(host, definition, new CodeMachine({ id, key, limits: host.limits, timeoutMs }));
+  }
+
+  override get isInboxEmpty(): boolean {
+    return super.isInboxEmpty && this.#open === undefined;
+  }
+
+  override get isActive(): boolean {
+    return super.isActive || this.attention !== undefined;
+  }
+
+  override get isPrepared(): boolean {
+    return true;
+  }
+
+  override restore(history: readonly HistoryRow[]): void {
+    super.restore(history);
+    this.#past = pastOf(history);
+  }
+
+  /** What had not been seen by the code when it went, because it was missing or wrong, is seen now. */
+  override resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
+    this.host.arrived(this, "now");
+    return super.resumeTasks(wasClean, find);
+  }
+
+  inputsOf(): TaskInputs {
+    return noInputs;
+  }
+
+  paramsOf(task: number): string {
+    return this.machine.state.params(task) ?? "";
+  }
+
+  outputs(): undefined {
+    return undefined;
+  }
+
+  override abandonInbox(): Message[] {
+    const taken = this.#open?.messages ?? [];
+    this.#open = undefined;
+    return [...taken, ...super.abandonInbox()];
+  }
+
+  /** `HANDLER_UNKNOWN`, or why the code is not there to answer. */
+  query(name: string, input: string | undefined): string | undefined {
+    if (this.#run === undefined) throw this.#absent();
+    try {
+      return this.#run.answer(name, input);
+    } catch (error) {
+      if (error instanceof EngineError) throw error;
+      const message = `query "${name}" of instance "${this.id}" threw: ${messageOf(error)}`;
+      throw new EngineError("HANDLER_FAILED", message, { cause: error });
+    }
+  }
+
+  #absent(): EngineError {
+    return new EngineError(
+      "INSTANCE_STATE",
+      `the code of instance "${this.id}" does not go on, so it cannot answer: ${this.attention}`,
+    );
+  }
+
+  // Turns
+
+  override async prepare(): Promise<void> {
+    const { clock, random } = this.host;
+    const messages: Message[] = [];
+    try {
+      const open = this.beginTurn(clock.now(), random.next());
+      open.messages = messages;
+      this.#open = open;
+      this.#seen = 0;
+      await this.#attach(open);
+      for (let message = this.inbox.shift(); message !== undefined; message = this.inbox.shift()) {
+        messages.push(message);
+        if ("query" in message) open.answer(message);
+        else await this.#hear(message, open);
+        if (this.#open !== open) return;
+      }
+    } catch (error) {
+      this.#problem = { error };
+    }
+  }
+
+  openTurn(): InstanceTurn {
+    const open = this.#open;
+    this.#open = undefined;
+    if (this.#problem !== undefined) throw this.#problem.error;
+    return this.closeTurn(open as InstanceTurn);
+  }
+
+  async #hear(message: Told, open: InstanceTurn): Promise<void> {
+    const { input } = message;
+    if (input.type === "ResumeWorkflow" && this.attention !== undefined && this.machine.status === "Running") {
+      this.attention = undefined;
+      open.done(message);
+      return await this.#attach(open);
+    }
+    try {
+      if (input.type === "RequestUpdate") this.#refuseUpdate(input);
+    } catch (error) {
+      return open.refused(message, updateRefusal(input, error));
+    }
+    this.take(message, open);
+    // What was taken over from another instance, the code has to be brought to first.
+    if (input.type === "StartWorkflow" && input.fork !== undefined) await this.#attach(open);
+    else await this.#react(open);
+  }
+
+  #refuseUpdate({ name, data }: { readonly name: string; readonly data?: Payload }): void {
+    if (this.#run === undefined) throw this.#absent();
+    this.#run.refuseUpdate(name, data as string | undefined);
+  }
+
+  /** Lets the code see what has happened in this turn, event by event. */
+  async #react(open: InstanceTurn): Promise<void> {
+    const { turn } = open;
+    for (let event = turn.events[this.#seen]; event !== undefined; event = turn.events[this.#seen]) {
+      this.#seen++;
+      if (event.type === "InstanceCreated") this.#run = this.#newRun();
+      else if (event.type === "InstanceContinued") this.#beginAnew(open, event);
+      if (this.hasEnded) this.#run?.end();
+      const run = this.#run;
+      if (run === undefined || run.isOver) continue;
+      const arrival = await arrivalOf(event, this.machine.state.input, this.#reader(open));
+      if (arrival === undefined) continue;
+      await this.#guarded(() => run.see(arrival, turn.at, (steps) => this.#takeSteps(open, steps)));
+    }
+  }
+
+  /** What was before it in the same turn belongs to a generation that is over, and so is not written. */
+  #beginAnew(open: InstanceTurn, event: Event): void {
+    const { events } = open.turn;
+    events.splice(0, events.indexOf(event));
+    this.#seen = 1;
+    open.beginsAnew = true;
+    this.#run = this.#newRun();
+  }
+
+  #takeSteps(open: InstanceTurn, steps: readonly Step[]): void {
+    if (steps.length === 0 || this.hasEnded) return;
+    this.machine.handle(open.payloads.extract({ type: "StepsTaken", steps }), open.turn);
+    this.carryOut(open);
+  }
+
+  /** Large values of this turn are not in the store yet. */
+  #reader(open: InstanceTurn): ReadPayload {
+    return async (payload) => {
+      if (typeof payload === "string") return payload;
+      const here = open.payloads.rows.find(({ ref }) => ref === payload.ref);
+      if (here !== undefined) return here.body;
+      const [body] = await this.host.readPayloads(this.key, [payload.ref]);
+      return body as string;
+    };
+  }
+
+  // The code
+
+  /** Brings the code to where it was, unless it is there; what it does beyond that becomes part of the turn. */
+  async #attach(open: InstanceTurn): Promise<void> {
+    const isUnborn = this.machine.state.generation === 0;
+    if (this.#run !== undefined || this.attention !== undefined || isUnborn) return;
+    const past = (this.#past ??= pastOf(await this.host.readHistory(this.key)));
+    const run = this.#newRun();
+    if (run === undefined) return;
+    const { events, at } = open.turn;
+    const all = [...past, ...events.map((event) => ({ event, turn: open.number, at }))];
+    this.#seen = events.length;
+    await this.#guarded(async () => {
+      const steps = await this.#replay(run, all, this.#reader(open));
+      this.#run = run;
+      this.#past = undefined;
+      this.#takeSteps(open, steps);
+      await this.#react(open);
+    });
+  }
+
+  /** Gives back the steps that are not on record. `WORKFLOW_CHANGED`. */
+  async #replay(run: CodeRun, past: readonly PastEvent[], read: ReadPayload): Promise<Step[]> {
+    const recorded = new RecordedSteps();
+    const copiedAt = this.machine.state.forkedFrom === undefined ? undefined : past[0]?.turn;
+    for (const { event, turn } of past) recorded.add(event, { isCopied: turn === copiedAt });
+    run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
+    const steps: Step[] = [];
+    const { input } = this.machine.state;
+    run.isReplaying = true;
+    for (const { event, at } of past) {
+      const arrival = await arrivalOf(event, input, read);
+      if (arrival === undefined) continue;
+      await run.see(arrival, at, (taken) => steps.push(...taken.filter((step) => !recorded.match(step))));
+    }
+    recorded.refuseMissing();
+    run.isReplaying = false;
+    if (this.hasEnded) run.end();
+    return steps;
+  }
+
+  /** What is wrong with the code holds up the code, not the instance. */
+  async #guarded(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!hasCode(error, "WORKFLOW_CHANGED") && !hasCode(error, "WORKFLOW_NOT_DURABLE")) throw error;
+      this.#holdUp(error);
+    }
+  }
+
+  #holdUp(error: EngineError): void {
+    this.#run?.end();
+    this.#run = undefined;
+    this.#past = undefined;
+    this.attention = error.message;
+    const { id: instanceId } = this;
+    this.host.logger.error(
+      { instanceId, code: error.code, problem: error.message },
+      "the code of an instance was stopped",
+    );
+  }
+
+  #newRun(): CodeRun | undefined {
+    const { name, version } = this.definition;
+    const { code, logger } = this.host;
+    const workflow = code.find(name, version);
+    if (workflow === undefined) {
+      this.attention = `the code of workflow "${name}" in version "${version}" is not registered in this process`;
+      return undefined;
+    }
+    return this.#runOf(workflow, logger);
+  }
+
+  #runOf(workflow: CodeWorkflow, logger: ActorHost["logger"]): CodeRun {
+    const { state } = this.machine;
+    const { code } = this.host;
+    const fields = { instanceId: this.id, workflow: workflow.name };
+    const run: CodeRun = new CodeRun({
+      instanceId: this.id,
+      generation: state.generation,
+      seed: `${(state.forkedFrom ?? this).id}:${(state.forkedFrom ?? state).generation}`,
+      parentInstanceId: state.parent?.id,
+      workflow,
+      logger: withFields(logger, fields),
+      drained: () => code.drained(),
+      failureFrom: (error) => code.failureFrom(error),
+      versionOf: (name) => code.versionOf(name),
+      within: (call) => code.within(call),
+      onStray: (error) => {
+        if (this.#run === run) this.#holdUp(error);
+      },
+    });
+    return run;
+  }
+}
+
+function pastOf(history: readonly HistoryRow[]): PastEvent[] {
+  return history.flatMap(({ turn, at, events }) =>
+    (JSON.parse(events) as Event[]).map((event) => ({ event, turn, at })),
+  );
+}
+
+function updateRefusal(input: Told["input"], error: unknown): EngineError {
+  if (error instanceof EngineError) return error;
+  const name = "name" in input ? input.name : "";
+  return new EngineError("INPUT_INVALID", `update "${name}" was not let in: ${messageOf(error)}`, { cause: error });
+}
+
+function withFields(logger: ActorHost["logger"], own: Record<string, unknown>): ActorHost["logger"] {
+  return {
+    debug: (fields, message) => logger.debug({ ...own, ...fields }, message),
+    info: (fields, message) => logger.info({ ...own, ...fields }, message),
+    warn: (fields, message) => logger.warn({ ...own, ...fields }, message),
+    error: (fields, message) => logger.error({ ...own, ...fields }, message),
+  };
+}

@@ -1,0 +1,129 @@
+import { messageOf } from "../base/error.ts";
+import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
+import type { Context } from "../kernel/context.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { DecisionEvaluated } from "../kernel/input.ts";
+import type { HistoryRow, InstanceRow } from "../stores/store.ts";
+import type { DagDefinition } from "./definitions.ts";
+import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
+import type { InstanceTurn } from "./instance-turn.ts";
+import type { Told } from "./message.ts";
+import { allOutputs, type Payloads, parseTexts, predecessorOutputs, readTexts, textsAtHand } from "./task-inputs.ts";
+
+/** An instance of a DAG: its tasks see its context and what came before them, and decisions are made in its turns. */
+export class DagActor extends InstanceActor<DagMachine> {
+  /** What jobs may see: nothing that is not durable. */
+  #committedContext: Context;
+  /** Of tasks whose parameters are being changed: what they are until that is durable. */
+  #committedParams: Map<number, string> | undefined;
+
+  constructor(host: ActorHost, definition: DagDefinition, id: string, key: number) {
+    super(host, definition, new DagMachine(definition.graph, id, key, host.limits));
+    this.#committedContext = this.machine.state.context;
+  }
+
+  override restore(history: readonly HistoryRow[]): void {
+    super.restore(history);
+    this.#committedContext = this.machine.state.context;
+  }
+
+  override resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
+    const { state } = this.machine;
+    for (const task of this.machine.decisionsInFlight()) this.decideLater(task, state.attempt(task));
+    return super.resumeTasks(wasClean, find);
+  }
+
+  /** The committed context and what the task waited for, as texts. */
+  inputsOf(task: number): TaskInputs | Promise<TaskInputs> {
+    const context = this.#contextPayloads();
+    const outputs = predecessorOutputs(this.machine, task);
+    const contextTexts = textsAtHand(context);
+    const outputTexts = textsAtHand(outputs);
+    if (contextTexts !== undefined && outputTexts !== undefined) return { context: contextTexts, outputs: outputTexts };
+    return this.#readInputs(context, outputs);
+  }
+
+  async #readInputs(context: Payloads, outputs: Payloads): Promise<TaskInputs> {
+    const read = (refs: readonly number[]): Promise<string[]> => this.host.readPayloads(this.key, refs);
+    return { context: await readTexts(context, read), outputs: await readTexts(outputs, read) };
+  }
+
+  #contextPayloads(): Payloads {
+    return this.#committedContext.bytes === 2 ? {} : Object.fromEntries(this.#committedContext.entries);
+  }
+
+  openTurn(now: number, chance: number): InstanceTurn {
+    const open = this.beginTurn(now, chance);
+    const inbox = this.inbox;
+    this.inbox = [];
+    open.messages = inbox;
+    for (const message of inbox) {
+      if ("query" in message) open.answer(message);
+      else this.take(message, open);
+    }
+    return this.closeTurn(open);
+  }
+
+  override take(message: Told, open: InstanceTurn): void {
+    if (message.input.type === "UpdateParams") this.#keepParams(message.input.task);
+    super.take(message, open);
+  }
+
+  /** Decisions are settled inside the turn if what they look at is at hand; everything else waits for the commit. */
+  override carryOut(open: InstanceTurn): void {
+    const { turn } = open;
+    for (let command = turn.commands.shift(); command !== undefined; command = turn.commands.shift()) {
+      const answer = command.type === "EvaluateDecision" ? this.#decideNow(command.task, command.attempt) : undefined;
+      if (answer === undefined) open.after(command);
+      else this.machine.handle(answer, turn);
+    }
+  }
+
+  #decideNow(task: number, attempt: number): DecisionEvaluated | undefined {
+    const context = textsAtHand(Object.fromEntries(this.machine.state.context.entries));
+    const outputs = textsAtHand(predecessorOutputs(this.machine, task));
+    return context && outputs && this.#decide(task, attempt, { context, outputs });
+  }
+
+  /** What it looks at has to be read from the store, where it is by now. */
+  decideLater(task: number, attempt: number): void {
+    const context = Object.fromEntries(this.machine.state.context.entries);
+    this.#readInputs(context, predecessorOutputs(this.machine, task)).then(
+      (inputs) => this.tell({ input: this.#decide(task, attempt, inputs) }),
+      (error: unknown) => this.host.failed(this, error),
+    );
+  }
+
+  #decide(task: number, attempt: number, inputs: TaskInputs): DecisionEvaluated {
+    const expression = this.machine.state.params(task) ?? "";
+    try {
+      const ok = this.host.expressions.evaluate(expression, {
+        context: parseTexts(inputs.context),
+        outputs: parseTexts(inputs.outputs),
+      });
+      return { type: "DecisionEvaluated", task, attempt, value: { ok } };
+    } catch (error) {
+      const failure = { type: "DECISION_INVALID", message: messageOf(error), retryable: false };
+      return { type: "DecisionEvaluated", task, attempt, value: { failure } };
+    }
+  }
+
+  override committed(row: InstanceRow | undefined): void {
+    super.committed(row);
+    this.#committedContext = this.machine.state.context;
+    this.#committedParams?.clear();
+  }
+
+  paramsOf(task: number): string {
+    return this.#committedParams?.get(task) ?? this.machine.state.params(task) ?? "";
+  }
+
+  #keepParams(task: number): void {
+    const kept = (this.#committedParams ??= new Map<number, string>());
+    if (!kept.has(task)) kept.set(task, this.machine.state.params(task) ?? "");
+  }
+
+  outputs(): Payloads {
+    return allOutputs(this.machine);
+  }
+}

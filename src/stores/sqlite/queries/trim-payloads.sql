@@ -1,0 +1,1 @@
+DELETE FROM payload WHERE instance = ? AND ref < ?

@@ -1,0 +1,11 @@
+import type { CodeHost } from "../../src/runtime/code-host.ts";
+import { failureFrom } from "../../src/worker/failure-from.ts";
+
+/** A process that has no code workflows. */
+export const noCode: CodeHost = {
+  find: () => undefined,
+  versionOf: () => undefined,
+  drained: () => Promise.resolve(),
+  failureFrom,
+  within: (call) => call(),
+};
