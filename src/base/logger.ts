@@ -8,6 +8,16 @@ export interface Logger {
   error(fields: LogFields, message: string): void;
 }
 
+/** Every line of it says these too. */
+export function withFields(logger: Logger, own: LogFields): Logger {
+  return {
+    debug: (fields, message) => logger.debug({ ...own, ...fields }, message),
+    info: (fields, message) => logger.info({ ...own, ...fields }, message),
+    warn: (fields, message) => logger.warn({ ...own, ...fields }, message),
+    error: (fields, message) => logger.error({ ...own, ...fields }, message),
+  };
+}
+
 const ignore = (): void => undefined;
 
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

@@ -4,7 +4,7 @@ import { toJsonText } from "../authoring/json-text.ts";
 import type { StandardSchema } from "../authoring/standard-schema.ts";
 import type { UpdateHandler, UpdateOptions } from "../authoring/workflow-context.ts";
 import { EngineError } from "../base/error.ts";
-import { type Logger, silentLogger } from "../base/logger.ts";
+import { type Logger, silentLogger, withFields } from "../base/logger.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Arrival, RaisedEvent } from "./arrival.ts";
@@ -16,25 +16,30 @@ import { accepted, fitting, parsed } from "./values.ts";
 import { notDurable, type Wait, Waiting } from "./waiting.ts";
 import { RunContext } from "./run-context.ts";
 
-/** Who the running code belongs to, and what it needs from outside. */
+/** What running code needs of its process. */
+export interface RunHost {
+  /** Resolves when all that promises settled by now lead to has happened. */
+  drained(): Promise<void>;
+  /** Whatever the code threw, in words that history keeps. */
+  failureFrom(error: unknown): Failure;
+  /** Which version a new instance of that workflow gets. */
+  versionOf(workflow: string): string | undefined;
+  /** Calls what belongs to a workflow's code, so that it can be told from other code. */
+  within<T>(call: () => T): T;
+}
+
+/** Whose code it is. */
 export interface RunParts {
   readonly instanceId: string;
   readonly generation: number;
-  /** What chance follows from. */
-  readonly seed: string;
   readonly parentInstanceId: string | undefined;
+  /** Whose chance it has: its own, or that of the instance it goes on from. */
+  readonly chanceOf: { readonly id: string; readonly generation: number };
   readonly workflow: CodeWorkflow;
   readonly logger: Logger;
-  /** Resolves when all that the last arrival led to in the code has happened. */
-  readonly drained: () => Promise<void>;
-  /** The error in words that history keeps. */
-  readonly failureFrom: (error: unknown) => Failure;
-  /** The newest version of the workflow that is registered under that name, or what is known of it otherwise. */
-  readonly versionOf: (workflow: string) => string | undefined;
+  readonly host: RunHost;
   /** The code did something while nothing had come in that it could react to. */
   readonly onStray: (error: EngineError) => void;
-  /** Runs what may call the user's code, so that it can be told from other code. */
-  readonly within?: <T>(call: () => T) => T;
 }
 
 const none: ReadonlySet<string> = new Set();
@@ -58,12 +63,13 @@ export class CodeRun {
   readonly parts: RunParts;
   readonly waiting = new Waiting();
   readonly events = new RaisedEvents();
-  readonly chance: SteadyChance;
+  #chance: SteadyChance | undefined;
+  #logger: Logger | undefined;
   /** Those on record. */
   markedPatches: ReadonlySet<string> = none;
   readonly undoing = new UndoScope();
   readonly #context: RunContext;
-  readonly #tasks = new Map<number, { wait: Wait<string | undefined>; name: string }>();
+  readonly #tasks = new Map<number, { readonly wait: Wait; readonly name: string }>();
   readonly #timers = new Map<number, () => void>();
   /** Made when they are first used: of most instances there are many, and they use little. */
   #queries: Map<string, (input: unknown) => unknown> | undefined;
@@ -79,19 +85,26 @@ export class CodeRun {
   #nextTimer = 0;
   #isReacting = false;
   #isOver = false;
-  #hasStrayed = false;
+  /** Why it is not to be relied on any more. */
+  #stray: EngineError | undefined;
   at = 0;
   isReplaying = false;
   cancelReason: string | undefined;
 
   constructor(parts: RunParts) {
     this.parts = parts;
-    this.chance = new SteadyChance(parts.seed);
     this.#context = new RunContext(this, this.undoing);
   }
 
   get logger(): Logger {
-    return this.isReplaying ? silentLogger : this.parts.logger;
+    const { logger, instanceId, workflow } = this.parts;
+    if (this.isReplaying) return silentLogger;
+    return (this.#logger ??= withFields(logger, { instanceId, workflowName: workflow.name }));
+  }
+
+  get chance(): SteadyChance {
+    const { id, generation } = this.parts.chanceOf;
+    return (this.#chance ??= new SteadyChance(`${id}:${generation}`));
   }
 
   /** It has taken its last step, or was ended from outside. */
@@ -115,25 +128,21 @@ export class CodeRun {
       const next = this.#held.shift();
       if (next === undefined) return;
       this.at = at;
-      await this.#react(next);
+      this.#isReacting = true;
+      this.parts.host.within(() => this.#settle(next));
+      await this.parts.host.drained();
+      this.#isReacting = false;
+      this.#refuseIdle();
       onSteps(this.#takeSteps());
     }
   }
 
-  async #react(arrival: Arrival): Promise<void> {
-    this.#isReacting = true;
-    try {
-      if (this.parts.within === undefined) this.#settle(arrival);
-      else this.parts.within(() => this.#settle(arrival));
-      await this.parts.drained();
-    } finally {
-      this.#isReacting = false;
-    }
-    if (!this.#isOver && this.waiting.isEmpty) {
-      throw notDurable(
-        `the code of instance "${this.parts.instanceId}" waits for something, but for nothing that is durable`,
-      );
-    }
+  #refuseIdle(): void {
+    if (this.#stray !== undefined) throw this.#stray;
+    if (this.#isOver || !this.waiting.isEmpty) return;
+    throw notDurable(
+      `the code of instance "${this.parts.instanceId}" waits for something, but for nothing that is durable`,
+    );
   }
 
   #settle(arrival: Arrival): void {
@@ -142,7 +151,7 @@ export class CodeRun {
         for (const event of arrival.events) this.events.raise(event);
         return void this.#main(arrival.input);
       case "task-succeeded":
-        return this.#taken(arrival.task)?.wait.resolve(arrival.output);
+        return this.#taken(arrival.task)?.wait.resolve(parsed(arrival.output));
       case "task-failed": {
         const task = this.#taken(arrival.task);
         const { failure } = arrival;
@@ -165,7 +174,7 @@ export class CodeRun {
     }
   }
 
-  #taken(task: number): { wait: Wait<string | undefined>; name: string } | undefined {
+  #taken(task: number): { readonly wait: Wait; readonly name: string } | undefined {
     const taken = this.#tasks.get(task);
     this.#tasks.delete(task);
     return taken;
@@ -188,17 +197,18 @@ export class CodeRun {
   refuseStray(what: string): void {
     if (this.#isReacting && !this.#isOver) return;
     const error = notDurable(what);
-    if (!this.#isOver && !this.#hasStrayed) {
-      this.#hasStrayed = true;
+    if (!this.#isOver && this.#stray === undefined) {
+      this.#stray = error;
       this.parts.onStray(error);
     }
     throw error;
   }
 
-  takeTask(step: Extract<Step, { type: "activity" | "child" }>, name: string): Promise<string | undefined> {
+  takeTask<Output>(step: Extract<Step, { type: "activity" | "child" }>, name: string): Promise<Output> {
     this.take(step);
-    const task = this.nextTask++;
-    return this.waiting.add((wait) => this.#tasks.set(task, { wait, name }));
+    const wait = this.waiting.add<Output>();
+    this.#tasks.set(this.nextTask++, { wait: wait as Wait, name });
+    return wait.promise;
   }
 
   /** A child that is not waited for; gives back its task's number. */
@@ -271,7 +281,7 @@ export class CodeRun {
       const result = toJsonText(output, `the output of instance "${instanceId}"`);
       this.#finish({ type: "complete", ...(result !== undefined && { output: result }) });
     } catch (error) {
-      if (!this.#isOver && !this.#hasStrayed) await this.#fail(error);
+      if (!this.#isOver && this.#stray === undefined) await this.#fail(error);
     }
   }
 
@@ -286,7 +296,7 @@ export class CodeRun {
     problems.push(...(await this.undoing.undo()));
     if (isCanceled && problems.length === 0) return this.#finish({ type: "cancel", reason: error.reason });
     const failure = problems.length === 0 ? error : new UndoFailed(error, problems);
-    this.#finish({ type: "fail", failure: this.parts.failureFrom(failure) });
+    this.#finish({ type: "fail", failure: this.parts.host.failureFrom(failure) });
   }
 
   // What clients ask
@@ -324,7 +334,8 @@ export class CodeRun {
       const output = toJsonText(await handled.handler(input as never), `the answer to update "${name}"`);
       this.#answer({ type: "answer", update, ...(output !== undefined && { output }) });
     } catch (error) {
-      if (!this.#hasStrayed) this.#answer({ type: "answer", update, failure: this.parts.failureFrom(error) });
+      if (this.#stray === undefined)
+        this.#answer({ type: "answer", update, failure: this.parts.host.failureFrom(error) });
     }
   }
 

@@ -17,6 +17,7 @@ import { payloadBytesMax } from "../kernel/payload.ts";
 import type { CodeRun } from "./code-run.ts";
 import { StepFailed } from "./step-failed.ts";
 import { UndoFailed, UndoScope } from "./undo-scope.ts";
+import type { Wait } from "./waiting.ts";
 import { fitting, parsed } from "./values.ts";
 
 /** It is for looking at, and kept with the instance in memory. */
@@ -81,19 +82,19 @@ export class RunContext implements WorkflowContext {
     const name = options.name ?? jobName;
     const node: NodeSpec = {
       nodeId: this.#run.nextTask,
-      nodeName: name,
+      ...(name !== jobName && { nodeName: name }),
       jobName,
       ...paramsOf(input, `the input of activity "${name}"`),
       ...optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"]),
     };
+    const output = this.#run.takeTask<never>({ type: "activity", node }, `activity "${name}"`);
     const { undo } = options;
-    return handled(
-      this.#run.takeTask({ type: "activity", node }, `activity "${name}"`).then((text) => {
-        const output = parsed(text) as never;
-        if (undo !== undefined) this.#undoing.add(() => undo(output));
-        return output;
-      }),
-    );
+    return undo === undefined ? output : handled(output.then((value) => this.#undoable(value, undo)));
+  }
+
+  #undoable(output: never, undo: (output: never) => void | Promise<void>): never {
+    this.#undoing.add(() => undo(output));
+    return output;
   }
 
   callActivity(job: unknown, input?: unknown, options?: ActivityOptions<never>): Promise<never> {
@@ -102,7 +103,10 @@ export class RunContext implements WorkflowContext {
 
   sleep(time: number | Date): Promise<void> {
     const dueAt = dueTime(time, this.#run.at);
-    return this.#run.waiting.add((wait) => void this.#run.setTimer(dueAt, () => wait.resolve()));
+    this.#run.refuseStray(`the code of instance "${this.instanceId}" sleeps after waiting for something else`);
+    const wait = this.#run.waiting.add<void>();
+    this.#run.setTimer(dueAt, () => wait.resolve());
+    return wait.promise;
   }
 
   createTimer(time: number | Date): Promise<void> {
@@ -120,20 +124,24 @@ export class RunContext implements WorkflowContext {
     this.#run.refuseStray(
       `the code of instance "${this.instanceId}" waits for an event after waiting for something else`,
     );
-    return waiting.add((wait) => {
-      const raised = events.take(name);
-      if (raised !== undefined) return wait.resolve(raised.data);
-      const timeout =
-        timeoutMs === undefined
-          ? undefined
-          : this.#run.setTimer(dueTime(timeoutMs, this.#run.at), () => {
-              giveUp();
-              wait.reject(eventTimeout(name, timeoutMs));
-            });
-      const giveUp = events.wait(name, ({ data }) => {
-        timeout?.();
-        wait.resolve(data);
-      });
+    const wait = waiting.add<string | undefined>();
+    const raised = events.take(name);
+    if (raised !== undefined) wait.resolve(raised.data);
+    else this.#awaitEvent(name, timeoutMs, wait);
+    return wait.promise;
+  }
+
+  #awaitEvent(name: string, timeoutMs: number | undefined, wait: Wait<string | undefined>): void {
+    const callOff =
+      timeoutMs === undefined
+        ? undefined
+        : this.#run.setTimer(dueTime(timeoutMs, this.#run.at), () => {
+            giveUp();
+            wait.reject(eventTimeout(name, timeoutMs));
+          });
+    const giveUp = this.#run.events.wait(name, ({ data }) => {
+      callOff?.();
+      wait.resolve(data);
     });
   }
 
@@ -144,8 +152,7 @@ export class RunContext implements WorkflowContext {
 
   callChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): Promise<never> {
     const step = this.#childStep(workflow, input, options);
-    const end = this.#run.takeTask({ ...step, isDetached: false }, `child workflow "${step.node.nodeName}"`);
-    return handled(end.then((output) => parsed(output) as never));
+    return this.#run.takeTask({ ...step, isDetached: false }, `child workflow "${step.node.workflowName}"`);
   }
 
   startChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): string {
@@ -161,7 +168,7 @@ export class RunContext implements WorkflowContext {
     options: ChildOptions,
   ): { type: "child"; node: NodeSpec; childId?: string } {
     const name = nameOf(workflow, "a workflow");
-    const version = isCodeWorkflow(workflow) ? workflow.version : this.#run.parts.versionOf(name);
+    const version = isCodeWorkflow(workflow) ? workflow.version : this.#run.parts.host.versionOf(name);
     if (version === undefined) {
       throw new EngineError(
         "WORKFLOW_UNKNOWN",
@@ -170,7 +177,6 @@ export class RunContext implements WorkflowContext {
     }
     const node: NodeSpec = {
       nodeId: this.#run.nextTask,
-      nodeName: name,
       nodeType: 3,
       workflowName: name,
       workflowVersion: version,

@@ -1,10 +1,34 @@
 import { EngineError } from "../base/error.ts";
 import { WorkflowCanceled } from "./step-failed.ts";
 
-/** The two ends of a promise that the code waits for. */
-export interface Wait<T = unknown> {
-  resolve(value: T): void;
-  reject(error: unknown): void;
+const ignore = (): void => undefined;
+
+/**
+ * A promise that the code waits for. It counts as handled: code that has stopped looking at it must not end the process
+ * when it fails.
+ */
+export class Wait<T = unknown> {
+  readonly promise: Promise<T>;
+  readonly #all: Set<Wait<never>>;
+  readonly #settle: PromiseWithResolvers<T>;
+
+  constructor(all: Set<Wait<never>>) {
+    this.#all = all;
+    this.#settle = Promise.withResolvers<T>();
+    this.promise = this.#settle.promise;
+    this.promise.catch(ignore);
+    all.add(this as unknown as Wait<never>);
+  }
+
+  resolve(value: T): void {
+    this.#all.delete(this as unknown as Wait<never>);
+    this.#settle.resolve(value);
+  }
+
+  reject(error: unknown): void {
+    this.#all.delete(this as unknown as Wait<never>);
+    this.#settle.reject(error);
+  }
 }
 
 /**
@@ -18,23 +42,8 @@ export class Waiting {
     return this.#waits.size === 0;
   }
 
-  /** The promise counts as handled: code that has stopped looking at it must not end the process when it fails. */
-  add<T>(start: (wait: Wait<T>) => void): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const wait: Wait<T> = {
-      resolve: (value) => {
-        this.#waits.delete(wait);
-        resolve(value);
-      },
-      reject: (error) => {
-        this.#waits.delete(wait);
-        reject(error);
-      },
-    };
-    this.#waits.add(wait);
-    promise.catch(() => undefined);
-    start(wait);
-    return promise;
+  add<T>(): Wait<T> {
+    return new Wait<T>(this.#waits);
   }
 
   /** None of it will come. */

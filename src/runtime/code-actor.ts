@@ -1,14 +1,14 @@
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
-import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import type { Arrival } from "../code/arrival.ts";
 import { CodeRun } from "../code/code-run.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
 import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
-import type { Payload } from "../kernel/payload.ts";
+import type { Payload, PayloadRef } from "../kernel/payload.ts";
 import type { HistoryRow } from "../stores/store.ts";
-import { arrivalOf, type ReadPayload } from "./code-arrival.ts";
+import { arrivalOf } from "./code-arrival.ts";
 import type { CodeDefinition } from "./definitions.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
@@ -120,11 +120,12 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       open.messages = messages;
       this.#open = open;
       this.#seen = 0;
-      await this.#attach(open);
+      if (this.#isDetached) await this.#attach(open);
       for (let message = this.inbox.shift(); message !== undefined; message = this.inbox.shift()) {
         messages.push(message);
-        if ("query" in message) open.answer(message);
-        else await this.#hear(message, open);
+        // Most of it is not waited for, where there is nothing that the code has to see.
+        const reaction = "query" in message ? open.answer(message) : this.#hear(message, open);
+        if (reaction !== undefined) await reaction;
         if (this.#open !== open) return;
       }
     } catch (error) {
@@ -139,22 +140,22 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     return this.closeTurn(open as InstanceTurn);
   }
 
-  async #hear(message: Told, open: InstanceTurn): Promise<void> {
+  #hear(message: Told, open: InstanceTurn): Promise<void> | undefined {
     const { input } = message;
     if (input.type === "ResumeWorkflow" && this.attention !== undefined && this.machine.status === "Running") {
       this.attention = undefined;
       open.done(message);
-      return await this.#attach(open);
+      return this.#attach(open);
     }
     try {
       if (input.type === "RequestUpdate") this.#refuseUpdate(input);
     } catch (error) {
-      return open.refused(message, updateRefusal(input, error));
+      open.refused(message, updateRefusal(input, error));
+      return undefined;
     }
     this.take(message, open);
     // What was taken over from another instance, the code has to be brought to first.
-    if (input.type === "StartWorkflow" && input.fork !== undefined) await this.#attach(open);
-    else await this.#react(open);
+    return input.type === "StartWorkflow" && input.fork !== undefined ? this.#attach(open) : this.#react(open);
   }
 
   #refuseUpdate({ name, data }: { readonly name: string; readonly data?: Payload }): void {
@@ -163,19 +164,36 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   }
 
   /** Lets the code see what has happened in this turn, event by event. */
-  async #react(open: InstanceTurn): Promise<void> {
-    const { turn } = open;
-    for (let event = turn.events[this.#seen]; event !== undefined; event = turn.events[this.#seen]) {
+  #react(open: InstanceTurn): Promise<void> | undefined {
+    const arrival = this.#nextArrival(open);
+    return arrival === undefined ? undefined : this.#letSee(arrival, open);
+  }
+
+  async #letSee(first: Arrival | Promise<Arrival>, open: InstanceTurn): Promise<void> {
+    const onSteps = (steps: readonly Step[]): void => this.#takeSteps(open, steps);
+    for (let next: typeof first | undefined = first; next !== undefined; next = this.#nextArrival(open)) {
+      const arrival = next instanceof Promise ? await next : next;
+      try {
+        await this.#run?.see(arrival, open.at, onSteps);
+      } catch (error) {
+        this.#holdUp(error);
+      }
+    }
+  }
+
+  /** The next event of the turn that the code has to see, if it is there to do so. */
+  #nextArrival(open: InstanceTurn): Arrival | Promise<Arrival> | undefined {
+    const { events } = open.turn;
+    for (let event = events[this.#seen]; event !== undefined; event = events[this.#seen]) {
       this.#seen++;
       if (event.type === "InstanceCreated") this.#run = this.#newRun();
       else if (event.type === "InstanceContinued") this.#beginAnew(open, event);
       if (this.hasEnded) this.#run?.end();
-      const run = this.#run;
-      if (run === undefined || run.isOver) continue;
-      const arrival = await arrivalOf(event, this.machine.state.input, this.#reader(open));
-      if (arrival === undefined) continue;
-      await this.#guarded(() => run.see(arrival, turn.at, (steps) => this.#takeSteps(open, steps)));
+      if (this.#run === undefined || this.#run.isOver) continue;
+      const arrival = arrivalOf(event, this.machine.state.input, (payload) => this.#read(payload, open));
+      if (arrival !== undefined) return arrival;
     }
+    return undefined;
   }
 
   /** What was before it in the same turn belongs to a generation that is over, and so is not written. */
@@ -194,50 +212,51 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   }
 
   /** Large values of this turn are not in the store yet. */
-  #reader(open: InstanceTurn): ReadPayload {
-    return async (payload) => {
-      if (typeof payload === "string") return payload;
-      const here = open.payloads.rows.find(({ ref }) => ref === payload.ref);
-      if (here !== undefined) return here.body;
-      const [body] = await this.host.readPayloads(this.key, [payload.ref]);
-      return body as string;
-    };
+  async #read({ ref }: PayloadRef, open: InstanceTurn): Promise<string> {
+    const here = open.payloads.rows.find((row) => row.ref === ref);
+    return here?.body ?? ((await this.host.readPayloads(this.key, [ref]))[0] as string);
   }
 
   // The code
 
-  /** Brings the code to where it was, unless it is there; what it does beyond that becomes part of the turn. */
+  get #isDetached(): boolean {
+    return this.#run === undefined && this.attention === undefined && this.machine.state.generation > 0;
+  }
+
+  /** Brings the code to where it was; what it does beyond that becomes part of the turn. */
   async #attach(open: InstanceTurn): Promise<void> {
-    const isUnborn = this.machine.state.generation === 0;
-    if (this.#run !== undefined || this.attention !== undefined || isUnborn) return;
     const past = (this.#past ??= pastOf(await this.host.readHistory(this.key)));
     const run = this.#newRun();
     if (run === undefined) return;
     const { events, at } = open.turn;
     const all = [...past, ...events.map((event) => ({ event, turn: open.number, at }))];
     this.#seen = events.length;
-    await this.#guarded(async () => {
-      const steps = await this.#replay(run, all, this.#reader(open));
+    try {
+      const steps = await this.#replay(run, all, open);
       this.#run = run;
       this.#past = undefined;
       this.#takeSteps(open, steps);
-      await this.#react(open);
-    });
+    } catch (error) {
+      return this.#holdUp(error);
+    }
+    await this.#react(open);
   }
 
-  /** Gives back the steps that are not on record. `WORKFLOW_CHANGED`. */
-  async #replay(run: CodeRun, past: readonly PastEvent[], read: ReadPayload): Promise<Step[]> {
+  /** Gives back the steps that are not on record. `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`. */
+  async #replay(run: CodeRun, past: readonly PastEvent[], open: InstanceTurn): Promise<Step[]> {
+    const { input, forkedFrom } = this.machine.state;
     const recorded = new RecordedSteps();
-    const copiedAt = this.machine.state.forkedFrom === undefined ? undefined : past[0]?.turn;
+    const copiedAt = forkedFrom === undefined ? undefined : past[0]?.turn;
     for (const { event, turn } of past) recorded.add(event, { isCopied: turn === copiedAt });
     run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
     const steps: Step[] = [];
-    const { input } = this.machine.state;
+    const onSteps = (taken: readonly Step[]): void => {
+      for (const step of taken) if (!recorded.match(step)) steps.push(step);
+    };
     run.isReplaying = true;
     for (const { event, at } of past) {
-      const arrival = await arrivalOf(event, input, read);
-      if (arrival === undefined) continue;
-      await run.see(arrival, at, (taken) => steps.push(...taken.filter((step) => !recorded.match(step))));
+      const arrival = await arrivalOf(event, input, (payload) => this.#read(payload, open));
+      if (arrival !== undefined) await run.see(arrival, at, onSteps);
     }
     recorded.refuseMissing();
     run.isReplaying = false;
@@ -246,16 +265,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   }
 
   /** What is wrong with the code holds up the code, not the instance. */
-  async #guarded(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      if (!hasCode(error, "WORKFLOW_CHANGED") && !hasCode(error, "WORKFLOW_NOT_DURABLE")) throw error;
-      this.#holdUp(error);
-    }
-  }
-
-  #holdUp(error: EngineError): void {
+  #holdUp(error: unknown): void {
+    if (!hasCode(error, "WORKFLOW_CHANGED") && !hasCode(error, "WORKFLOW_NOT_DURABLE")) throw error;
     this.#run?.end();
     this.#run = undefined;
     this.#past = undefined;
@@ -275,24 +286,15 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       this.attention = `the code of workflow "${name}" in version "${version}" is not registered in this process`;
       return undefined;
     }
-    return this.#runOf(workflow, logger);
-  }
-
-  #runOf(workflow: CodeWorkflow, logger: ActorHost["logger"]): CodeRun {
-    const { state } = this.machine;
-    const { code } = this.host;
-    const fields = { instanceId: this.id, workflow: workflow.name };
+    const { generation, parent, forkedFrom } = this.machine.state;
     const run: CodeRun = new CodeRun({
       instanceId: this.id,
-      generation: state.generation,
-      seed: `${(state.forkedFrom ?? this).id}:${(state.forkedFrom ?? state).generation}`,
-      parentInstanceId: state.parent?.id,
+      generation,
+      parentInstanceId: parent?.id,
+      chanceOf: forkedFrom ?? { id: this.id, generation },
       workflow,
-      logger: withFields(logger, fields),
-      drained: () => code.drained(),
-      failureFrom: (error) => code.failureFrom(error),
-      versionOf: (name) => code.versionOf(name),
-      within: (call) => code.within(call),
+      logger,
+      host: code,
       onStray: (error) => {
         if (this.#run === run) this.#holdUp(error);
       },
@@ -311,13 +313,4 @@ function updateRefusal(input: Told["input"], error: unknown): EngineError {
   if (error instanceof EngineError) return error;
   const name = "name" in input ? input.name : "";
   return new EngineError("INPUT_INVALID", `update "${name}" was not let in: ${messageOf(error)}`, { cause: error });
-}
-
-function withFields(logger: ActorHost["logger"], own: Record<string, unknown>): ActorHost["logger"] {
-  return {
-    debug: (fields, message) => logger.debug({ ...own, ...fields }, message),
-    info: (fields, message) => logger.info({ ...own, ...fields }, message),
-    warn: (fields, message) => logger.warn({ ...own, ...fields }, message),
-    error: (fields, message) => logger.error({ ...own, ...fields }, message),
-  };
 }

@@ -634,15 +634,17 @@ describe("members that write at once on a MySQL server", () => {
       const store = await opened(t, url, { limits: { workMs: 1500, lifeMs: 1000 } });
       const owner = await Owner.claim(store);
       const keys = Array.from({ length: count }, (_, index) => 2 * index + 2);
+      // Of many instances few have rows: that is when a server would rather walk the table.
+      const some = keys.slice(0, 2);
       await owner.commit({
-        history: keys.map((instance) => historyRow({ instance, turn: 0 })),
-        tasks: keys.map((instance) => taskRow({ instance, task: 0 })),
-        payloads: keys.map((instance) => ({ instance, ref: 0, body: "0" })),
+        history: some.map((instance) => historyRow({ instance, turn: 0 })),
+        tasks: some.map((instance) => taskRow({ instance, task: 0 })),
+        payloads: some.map((instance) => ({ instance, ref: 0, body: "0" })),
       });
       const other = await newSession(url);
       t.after(() => other.end());
       await other.run("BEGIN");
-      const beside = [1, ...keys.map((key) => key + 1)];
+      const beside = [1, ...some.map((key) => key + 1)];
       for (const [table, rest] of [
         ["heddle_history (instance, turn, first_event, at, events)", "0, 0, 0, ''"],
         ["heddle_task (instance, task, attempt, name, type, status, retry_count)", "0, 1, '', 1, '', 0"],

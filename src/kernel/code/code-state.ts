@@ -240,7 +240,7 @@ export class CodeState extends TaskTable implements InstanceState {
 
   #add(node: NodeSpec): void {
     const task = this.size;
-    this.#definitions.push(defineTask(node, node.nodeName as string));
+    this.#definitions.push(defineTask(node, node.nodeName ?? node.jobName ?? node.workflowName ?? ""));
     this.addTask();
     this.setPhase(task, Phase.ready);
     this.ready.add(task);
@@ -275,6 +275,7 @@ export class CodeState extends TaskTable implements InstanceState {
     const record = this.recordOf(task);
     record.endedAt = at;
     record.output = undefined;
-    this.#definitions[task] = { ...this.definition(task), params: undefined };
+    // Only this state knows the definition: nobody is surprised.
+    (this.definition(task) as { params: string | undefined }).params = undefined;
   }
 }
