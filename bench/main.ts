@@ -12,6 +12,10 @@ import { lists } from "./lists.ts";
 import { oneTask } from "./one-task.ts";
 import { besidePeer, measurePeer, peers, titleOf } from "./peers.ts";
 import { recover } from "./recover.ts";
+import { replay } from "./replay.ts";
+import { sleepers } from "./sleepers.ts";
+import { startResult } from "./start-result.ts";
+import { codeSteps } from "./steps.ts";
 import { Servers } from "./servers/servers.ts";
 import { storageAt } from "./storages/storage-at.ts";
 
@@ -22,6 +26,10 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   latency,
   "big-dag": bigDag,
   recover,
+  steps: codeSteps,
+  "start-result": startResult,
+  sleepers,
+  replay,
   lists,
 };
 

@@ -275,10 +275,15 @@ export class CodeRun {
   async #main(text: string | undefined): Promise<void> {
     const { workflow, instanceId } = this.parts;
     try {
-      const input = await fitting(workflow.input, parsed(text), `the input of instance "${instanceId}"`);
+      const given = parsed(text);
+      const input =
+        workflow.input === undefined
+          ? given
+          : await fitting(workflow.input, given, `the input of instance "${instanceId}"`);
       const output: unknown = await workflow.fn(this.#context, input);
-      await fitting(workflow.output, output, `the output of instance "${instanceId}"`);
-      const result = toJsonText(output, `the output of instance "${instanceId}"`);
+      const what = `the output of instance "${instanceId}"`;
+      if (workflow.output !== undefined) await fitting(workflow.output, output, what);
+      const result = toJsonText(output, what);
       this.#finish({ type: "complete", ...(result !== undefined && { output: result }) });
     } catch (error) {
       if (!this.#isOver && this.#stray === undefined) await this.#fail(error);
@@ -330,7 +335,9 @@ export class CodeRun {
     const handled = this.#updates?.get(name);
     try {
       if (handled === undefined) throw this.#unknown("update", name, this.#updates?.keys() ?? []);
-      const input = await fitting(handled.input, parsed(data), `the input of update "${name}"`);
+      const given = parsed(data);
+      const input =
+        handled.input === undefined ? given : await fitting(handled.input, given, `the input of update "${name}"`);
       const output = toJsonText(await handled.handler(input as never), `the answer to update "${name}"`);
       this.#answer({ type: "answer", update, ...(output !== undefined && { output }) });
     } catch (error) {

@@ -6,22 +6,18 @@ import type { Clock } from "../base/clock.ts";
  */
 export class Drain {
   readonly #clock: Clock;
-  #waiting: (() => void)[] = [];
+  #next: Promise<void> | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   wait(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      if (this.#waiting.length === 1) this.#clock.soon(() => this.#release());
-    });
-  }
-
-  #release(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resolve of waiting) resolve();
+    return (this.#next ??= new Promise((resolve) => {
+      this.#clock.soon(() => {
+        this.#next = undefined;
+        resolve();
+      });
+    }));
   }
 }

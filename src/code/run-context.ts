@@ -1,5 +1,6 @@
 import { isCodeWorkflow } from "../authoring/code-workflow.ts";
 import { toJsonText } from "../authoring/json-text.ts";
+import type { StandardSchema } from "../authoring/standard-schema.ts";
 import type {
   ActivityOptions,
   ChildOptions,
@@ -114,9 +115,11 @@ export class RunContext implements WorkflowContext {
   }
 
   waitForEvent<Data>(name: string, options: EventOptions<Data> = {}): Promise<Data> {
+    const { timeoutMs, schema } = options;
+    const event = this.#nextEvent(name, timeoutMs).then((text) => parsed(text) as Data);
+    if (schema === undefined) return handled(event);
     const what = `event "${name}" of instance "${this.instanceId}"`;
-    const event = this.#nextEvent(name, options.timeoutMs);
-    return handled(event.then((text) => fitting(options.schema, parsed(text), what) as Promise<Data>));
+    return handled(event.then((data) => fitting(schema as StandardSchema, data, what) as Promise<Data>));
   }
 
   #nextEvent(name: string, timeoutMs: number | undefined): Promise<string | undefined> {

@@ -9,8 +9,8 @@ export function parsed(text: string | undefined): unknown {
 }
 
 /** `INPUT_INVALID`. */
-export async function fitting(schema: StandardSchema | undefined, value: unknown, what: string): Promise<unknown> {
-  return schema === undefined ? value : accepted(await validate(schema, value), what);
+export async function fitting(schema: StandardSchema, value: unknown, what: string): Promise<unknown> {
+  return accepted(await validate(schema, value), what);
 }
 
 export function accepted(verdict: ParamsVerdict, what: string): unknown {

@@ -384,7 +384,7 @@ export class Engine {
         `code workflow "${name}" in version "${version}" is not registered: give it to the engine's "workflows", or to registerWorkflow()`,
       );
     }
-    await fitting(workflow.input, input, `the input of workflow "${name}"`);
+    if (workflow.input !== undefined) await fitting(workflow.input, input, `the input of workflow "${name}"`);
     const text = toJsonText(input, `the input of workflow "${name}"`);
     const data = event && toJsonText(event.data, `the data of event "${event.name}"`);
     const definition = this.#submission.defineCode(workflow);

@@ -652,9 +652,12 @@ describe("members that write at once on a MySQL server", () => {
       ] as const) {
         await other.run(`INSERT INTO ${table} VALUES ${beside.map((key) => `(${key}, ${rest})`).join()}`);
       }
-      const trimmed = owner.commit({ trims: keys.map((instance) => ({ instance, turn: 1, ref: 1 })) });
-      // In any case, or the database could not be dropped.
-      await trimmed.finally(() => other.run("COMMIT"));
+      try {
+        await owner.commit({ trims: keys.map((instance) => ({ instance, turn: 1, ref: 1 })) });
+      } finally {
+        // Or the database could not be dropped.
+        await other.run("COMMIT");
+      }
       const left = (await store.loadHistory([...keys, ...beside])).map(({ instance }) => instance);
       assert.deepEqual(left, beside);
     });

@@ -1,2 +1,6 @@
--- By the key, whatever the optimizer thinks of a small table: a walk would wait for rows of others.
-DELETE heddle_instance FROM heddle_instance FORCE INDEX (PRIMARY) WHERE `key` IN (?1)
+-- One after the other, by its key. Given many of them as a plain list, MariaDB walks a small table, whatever is forced;
+-- and a walk would wait for rows of others.
+DELETE heddle_instance
+FROM JSON_TABLE('[?1]', '$[*]' COLUMNS (`key` BIGINT PATH '$')) AS gone
+  STRAIGHT_JOIN heddle_instance FORCE INDEX (PRIMARY)
+    ON heddle_instance.`key` = gone.`key`

@@ -1,2 +1,6 @@
--- By the key, whatever the optimizer thinks of a small table: a walk would wait for rows of others.
-DELETE heddle_mail FROM heddle_mail FORCE INDEX (PRIMARY) WHERE id IN (?1)
+-- One after the other, by its key. Given many of them as a plain list, MariaDB walks a small table, whatever is forced;
+-- and a walk would wait for rows of others.
+DELETE heddle_mail
+FROM JSON_TABLE('[?1]', '$[*]' COLUMNS (id BIGINT PATH '$')) AS gone
+  STRAIGHT_JOIN heddle_mail FORCE INDEX (PRIMARY)
+    ON heddle_mail.id = gone.id
