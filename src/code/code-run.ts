@@ -70,8 +70,8 @@ export class CodeRun {
   readonly undoing = new UndoScope();
   readonly #context: RunContext;
   readonly #tasks = new Map<number, { readonly wait: Wait; readonly name: string }>();
-  readonly #timers = new Map<number, () => void>();
   /** Made when they are first used: of most instances there are many, and they use little. */
+  #timers: Map<number, () => void> | undefined;
   #queries: Map<string, (input: unknown) => unknown> | undefined;
   #updates: Map<string, Update> | undefined;
   #patches: Map<string, boolean> | undefined;
@@ -158,7 +158,7 @@ export class CodeRun {
         return task?.wait.reject(new StepFailed(`${task.name} failed: ${failure.message}`, failure));
       }
       case "timer-fired":
-        return this.#timers.get(arrival.timer)?.();
+        return this.#timers?.get(arrival.timer)?.();
       case "event":
         return this.events.raise(arrival.event);
       case "update":
@@ -166,7 +166,7 @@ export class CodeRun {
       case "cancel":
         this.cancelReason = arrival.reason;
         this.#tasks.clear();
-        this.#timers.clear();
+        this.#timers = undefined;
         this.events.forgetTakers();
         return this.waiting.cancelAll(arrival.reason);
       default:
@@ -221,12 +221,12 @@ export class CodeRun {
   setTimer(dueAt: number, onDue: () => void): () => void {
     this.take({ type: "timer", dueAt });
     const timer = this.#nextTimer++;
-    this.#timers.set(timer, () => {
-      this.#timers.delete(timer);
+    (this.#timers ??= new Map()).set(timer, () => {
+      this.#timers?.delete(timer);
       onDue();
     });
     return () => {
-      if (this.#timers.delete(timer)) this.take({ type: "cancel-timer", timer });
+      if (this.#timers?.delete(timer) === true) this.take({ type: "cancel-timer", timer });
     };
   }
 

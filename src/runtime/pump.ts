@@ -50,11 +50,14 @@ export class Pump {
     actor.isDirty = true;
     const preparation = actor.prepare();
     if (preparation === undefined) this.#isReady(actor);
-    else this.#preparing.set(actor, this.#whenPrepared(actor, preparation));
+    else
+      this.#preparing.set(
+        actor,
+        preparation.then(() => this.#isPrepared(actor)),
+      );
   }
 
-  async #whenPrepared(actor: InstanceActor, preparation: Promise<void>): Promise<void> {
-    await preparation;
+  #isPrepared(actor: InstanceActor): void {
     if (this.#preparing.delete(actor)) this.#isReady(actor);
   }
 

@@ -817,7 +817,7 @@ export class Shard implements ActorHost, MailShard {
 /** `INSTANCE_STATE` if none will ever come. */
 function answerTo(machine: Machine, update: string): { key: number; answer: UpdateAnswered } | undefined {
   const { id, key } = machine.address;
-  const answer = machine instanceof CodeMachine ? machine.state.updates.get(update) : undefined;
+  const answer = machine instanceof CodeMachine ? machine.state.answerTo(update) : undefined;
   if (answer !== undefined) return { key, answer };
   if (!hasEnded(machine.status)) return undefined;
   throw new EngineError("INSTANCE_STATE", `instance "${id}" ended in ${machine.status} before it answered`);

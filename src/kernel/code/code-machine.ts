@@ -105,7 +105,7 @@ export class CodeMachine implements Machine {
         return step.emit({ ...input, type: "EventRaised" });
       case "RequestUpdate":
         // Of one that was let in before, the answer is the same.
-        if (step.state.updates.has(input.update)) return;
+        if (step.state.hasUpdate(input.update)) return;
         refuseIfEnded(step.state, step.identity.id, "update");
         return step.emit({ ...input, type: "UpdateRequested" });
       case "RequestCancel":
@@ -150,13 +150,15 @@ export class CodeMachine implements Machine {
     if (fork !== undefined) this.#takeOver(step, fork.events);
   }
 
-  /** What was under way in the other instance is begun anew in this one. */
+  /** What was under way in the other instance is begun anew in this one; so is a child that waited for another attempt, for it is the other's. */
   #takeOver(step: CodeTurn, events: readonly Event[]): void {
     const { state } = step;
     for (const event of events) step.emit(event);
     if (state.status === "Paused") step.emit({ type: "InstanceResumed" });
     const tasks = state.tasksInFlight();
     if (tasks.length > 0) step.emit({ type: "TasksWithdrawn", tasks });
+    const children = [...state.retryWaits.numbers].filter((task) => state.definition(task).kind === "nested");
+    if (children.length > 0) step.emit({ type: "RetriesDue", tasks: children });
     scheduleAnew(step);
   }
 

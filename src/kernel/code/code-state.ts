@@ -55,8 +55,8 @@ export class CodeState extends TaskTable implements InstanceState {
   customStatus: string | undefined;
   /** Why it was asked to end. */
   cancelReason: string | undefined;
-  /** By id, with their answers once they have one. */
-  readonly updates = new Map<string, UpdateAnswered | undefined>();
+  /** By id, with their answers once they have one. Made with the first of them: most instances have none. */
+  #updates: Map<string, UpdateAnswered | undefined> | undefined;
   /** Of the next timer. */
   timers = 0;
   readonly timersDue = new DueQueue();
@@ -88,6 +88,15 @@ export class CodeState extends TaskTable implements InstanceState {
 
   parentOf(): undefined {
     return undefined;
+  }
+
+  /** One that was let in, whether it is answered or not. */
+  hasUpdate(update: string): boolean {
+    return this.#updates?.has(update) ?? false;
+  }
+
+  answerTo(update: string): UpdateAnswered | undefined {
+    return this.#updates?.get(update);
   }
 
   rank(): number {
@@ -131,10 +140,10 @@ export class CodeState extends TaskTable implements InstanceState {
       case "TimerCanceled":
         return this.timersDue.delete(event.timer);
       case "UpdateRequested":
-        this.updates.set(event.update, undefined);
+        (this.#updates ??= new Map()).set(event.update, undefined);
         return;
       case "UpdateAnswered":
-        this.updates.set(event.update, event);
+        (this.#updates ??= new Map()).set(event.update, event);
         return;
       case "EventRaised":
       case "EventSent":
@@ -217,7 +226,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.output = undefined;
     this.failure = undefined;
     this.cancelReason = undefined;
-    this.updates.clear();
+    this.#updates = undefined;
     this.timers = 0;
     this.timersDue.clear();
     this.retryWaits.clear();

@@ -117,8 +117,6 @@ function takeLast(step: CodeTurn, last: LastStep): void {
       return step.end("Terminated", { reason: last.reason });
     case "continue":
       return continueAsNew(step, last);
-    default:
-      return unreachable(last, "a last step of a workflow's code");
   }
 }
 

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { activity, child, CodeRig, timer } from "./code-rig.test.ts";
+
+test("what a DAG has and code has not", () => {
+  const { state } = CodeRig.started([activity("a")]).machine;
+  assert.deepEqual(
+    [state.parentOf(), state.rank(), state.successors(), state.pausing, state.failing, state.domain],
+    [undefined, 0, 0, false, false, undefined],
+  );
+  assert.deepEqual([state.context.bytes, state.maxConcurrentTasks], [2, Infinity]);
+});
+
+test("tasks are found by name, the first of that name", () => {
+  const { state } = CodeRig.started([activity("a"), activity("b"), activity("b")]).machine;
+  assert.deepEqual([state.find("b"), state.find("c")], [1, undefined]);
+});
+
+test("a task that is not there is a bug", () => {
+  const { state } = CodeRig.started([activity("a")]).machine;
+  assert.throws(() => state.definition(1), /below the instance's size/);
+  assert.throws(() => state.phase(1), /below the instance's size/);
+});
+
+test("a task finishes once", () => {
+  const { machine } = CodeRig.started([activity("a")]).succeed(0);
+  assert.throws(() => machine.apply({ type: "TaskSucceeded", task: 0, attempt: 1 }, 2000), /a task finishes once/);
+  assert.throws(() => machine.apply({ type: "TasksWithdrawn", tasks: [0] }, 2000), /only what was under way/);
+  assert.throws(() => machine.apply({ type: "TasksScheduled", tasks: [0] }, 2000), /only a ready task/);
+});
+
+test("an event of a DAG is a bug", () => {
+  const { machine } = CodeRig.started();
+  assert.throws(() => machine.apply({ type: "PauseRequested" }, 2000), /an event of a code workflow/);
+});
+
+test("what is read from history is what was", () => {
+  const rig = CodeRig.started([activity("a", { retryCount: 1 }), child("c"), activity("b"), timer(9000)]);
+  rig.begin(2).fail(0).tell({ type: "PauseWorkflow" });
+  const again = rig.replayed().machine;
+  assert.deepEqual([again.status, again.address, again.nextWake()], ["Paused", rig.machine.address, undefined]);
+  assert.deepEqual(again.jobsInFlight(), [2]);
+  assert.equal(again.state.updatedAt, 1000);
+});
