@@ -16,7 +16,7 @@ export type Command =
   | { readonly type: "EvaluateDecision"; readonly task: number; readonly attempt: number }
   | StartChild
   | { readonly type: "TellChild"; readonly childId: string; readonly tell: ChildOrder }
-  | { readonly type: "SendEvent"; readonly to: string; readonly name: string; readonly data?: Payload }
+  | { readonly type: "SendEvent"; readonly to: string; readonly name: string; readonly data?: string }
   | TellParent;
 
 export type ChildOrder =

@@ -51,7 +51,8 @@ export type CodeEvent =
   | { readonly type: "TimerCanceled"; readonly timer: number }
   /** By a client or another instance; kept until the code waits for it. */
   | { readonly type: "EventRaised"; readonly name: string; readonly data?: Payload }
-  | { readonly type: "EventSent"; readonly to: string; readonly name: string; readonly data?: Payload }
+  /** With its data, whatever their size: they must outlive this history until the event has arrived. */
+  | { readonly type: "EventSent"; readonly to: string; readonly name: string; readonly data?: string }
   /** A call into the code that is answered; the code's own check has let it pass. */
   | { readonly type: "UpdateRequested"; readonly update: string; readonly name: string; readonly data?: Payload }
   | UpdateAnswered

@@ -3,25 +3,18 @@ import type { Arrival } from "../code/arrival.ts";
 import { CodeRun } from "../code/code-run.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
-import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
 import type { HistoryRow } from "../stores/store.ts";
 import { arrivalOf } from "./code-arrival.ts";
+import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
 import type { CodeDefinition } from "./definitions.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Message, Told } from "./message.ts";
 
 const noInputs: TaskInputs = { context: {}, outputs: {} };
-
-/** An event of an earlier turn, and the number and time of that turn. */
-interface PastEvent {
-  readonly event: Event;
-  readonly turn: number;
-  readonly at: number;
-}
 
 /**
  * An instance of code. What comes in is written down as it does; the code reacts to it inside the same turn if it is
@@ -56,6 +49,11 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   override get isActive(): boolean {
     return super.isActive || this.attention !== undefined;
+  }
+
+  /** One that needs attention stays where it is seen. */
+  override get isIdle(): boolean {
+    return super.isIdle && this.attention === undefined;
   }
 
   override get isPrepared(): boolean {
@@ -142,13 +140,19 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   #hear(message: Told, open: InstanceTurn): Promise<void> | undefined {
     const { input } = message;
-    if (input.type === "ResumeWorkflow" && this.attention !== undefined && this.machine.status === "Running") {
+    if (input.type === "ResumeWorkflow" && this.attention !== undefined) {
       this.attention = undefined;
-      open.done(message);
+      if (this.machine.status === "Running") open.done(message);
+      else this.take(message, open);
       return this.#attach(open);
     }
+    // It is on its way to its end already, and what it takes back must not be cut short.
+    if (input.type === "RequestCancel" && this.#run?.isUndoing === true && !this.hasEnded) {
+      open.done(message);
+      return undefined;
+    }
     try {
-      if (input.type === "RequestUpdate") this.#refuseUpdate(input);
+      if (input.type === "RequestUpdate" && !this.machine.state.hasUpdate(input.update)) this.#refuseUpdate(input);
     } catch (error) {
       open.refused(message, updateRefusal(input, error));
       return undefined;
@@ -202,6 +206,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     events.splice(0, events.indexOf(event));
     this.#seen = 1;
     open.beginsAnew = true;
+    this.attention = undefined;
     this.#run = this.#newRun();
   }
 
@@ -232,7 +237,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     const all = [...past, ...events.map((event) => ({ event, turn: open.number, at }))];
     this.#seen = events.length;
     try {
-      const steps = await this.#replay(run, all, open);
+      const steps = await replay(run, all, this.machine.state, (payload) => this.#read(payload, open));
       this.#run = run;
       this.#past = undefined;
       this.#takeSteps(open, steps);
@@ -240,28 +245,6 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       return this.#holdUp(error);
     }
     await this.#react(open);
-  }
-
-  /** Gives back the steps that are not on record. `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`. */
-  async #replay(run: CodeRun, past: readonly PastEvent[], open: InstanceTurn): Promise<Step[]> {
-    const { input, forkedFrom } = this.machine.state;
-    const recorded = new RecordedSteps();
-    const copiedAt = forkedFrom === undefined ? undefined : past[0]?.turn;
-    for (const { event, turn } of past) recorded.add(event, { isCopied: turn === copiedAt });
-    run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
-    const steps: Step[] = [];
-    const onSteps = (taken: readonly Step[]): void => {
-      for (const step of taken) if (!recorded.match(step)) steps.push(step);
-    };
-    run.isReplaying = true;
-    for (const { event, at } of past) {
-      const arrival = await arrivalOf(event, input, (payload) => this.#read(payload, open));
-      if (arrival !== undefined) await run.see(arrival, at, onSteps);
-    }
-    recorded.refuseMissing();
-    run.isReplaying = false;
-    if (this.hasEnded) run.end();
-    return steps;
   }
 
   /** What is wrong with the code holds up the code, not the instance. */
@@ -284,14 +267,12 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     const workflow = code.find(name, version);
     if (workflow === undefined) {
       this.attention = `the code of workflow "${name}" in version "${version}" is not registered in this process`;
+      // More may happen before the code is there.
+      this.#past = undefined;
       return undefined;
     }
-    const { generation, parent, forkedFrom } = this.machine.state;
     const run: CodeRun = new CodeRun({
-      instanceId: this.id,
-      generation,
-      parentInstanceId: parent?.id,
-      chanceOf: forkedFrom ?? { id: this.id, generation },
+      ...identityOfRun(this.id, this.machine.state),
       workflow,
       logger,
       host: code,

@@ -102,8 +102,8 @@ export class MailRoom {
       } else if (letter.kind === "tell-child") {
         await this.#shard.tellInstance(letter.to, { input: letter.order, origin });
       } else if (letter.kind === "raise-event") {
-        const data = await readText(letter.data, read);
-        const input = { type: "RaiseEvent", name: letter.name, ...(data !== undefined && { data }) } as const;
+        const { name, data } = letter;
+        const input = { type: "RaiseEvent", name, ...(data !== undefined && { data }) } as const;
         await this.#shard.tellInstance(letter.to, { input, origin });
       } else if (letter.kind === "void") {
         await this.#done(origin);

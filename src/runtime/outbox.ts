@@ -59,7 +59,7 @@ export interface RaiseEvent {
   readonly from: number;
   readonly to: string;
   readonly name: string;
-  readonly data?: Payload;
+  readonly data?: string;
 }
 
 /** An instance of a workflow with a maximum asks to be let in, or, reopened by a user, says that it is. */

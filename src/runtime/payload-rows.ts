@@ -66,8 +66,6 @@ export class PayloadRows {
 
   #step(step: Step): Step {
     switch (step.type) {
-      case "event":
-        return this.#with(step, "data");
       case "answer":
       case "complete":
         return this.#with(step, "output");

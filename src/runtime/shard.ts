@@ -477,14 +477,14 @@ export class Shard implements ActorHost, MailShard {
     }
   }
 
-  /** Resolves with the next turn of an instance that is under way. */
-  async #nextChange(id: string): Promise<void> {
+  /** Resolves with the next turn of an instance that is under way. Nobody need wait for it. */
+  #nextChange(id: string): Promise<void> {
     const entry = this.#residents.get(id);
-    if (entry === undefined) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    promise.catch(() => undefined);
-    entry.watchers.push({ resolve, reject });
-    await promise;
+    if (entry === undefined) return Promise.resolve();
+    const watcher = Promise.withResolvers<void>();
+    watcher.promise.catch(() => undefined);
+    entry.watchers.push(watcher);
+    return watcher.promise;
   }
 
   /** The actor as it is at its end. */
@@ -611,7 +611,9 @@ export class Shard implements ActorHost, MailShard {
       this.droppedReports += turn.dropped;
       return turn;
     } catch (error) {
-      void this.#parking.park(entry, actor.row, error);
+      // What could not be read while the shard moves, or the engine stops, says nothing about the instance.
+      if (this.#isClosing || this.#parts.dispatcher.isShutDown) this.#abandon(actor, error);
+      else void this.#parking.park(entry, actor.row, error);
       return undefined;
     }
   }
@@ -764,6 +766,8 @@ export class Shard implements ActorHost, MailShard {
       const { actor } = entry;
       if (entry.lastTurnAt < options.idleBefore && actor?.isIdle && !actor.isBusy) entry.actor = undefined;
       if (entry.lastTurnAt >= options.stuckBefore || entry.status !== "Running" || entry.isReportedStuck) continue;
+      // One that has nothing under way waits for its time or for an event, and that may take years.
+      if (actor?.isActive !== true) continue;
       entry.isReportedStuck = true;
       stuck.push(entry);
     }
@@ -817,8 +821,10 @@ export class Shard implements ActorHost, MailShard {
 /** `INSTANCE_STATE` if none will ever come. */
 function answerTo(machine: Machine, update: string): { key: number; answer: UpdateAnswered } | undefined {
   const { id, key } = machine.address;
-  const answer = machine instanceof CodeMachine ? machine.state.answerTo(update) : undefined;
+  const state = machine instanceof CodeMachine ? machine.state : undefined;
+  const answer = state?.answerTo(update);
   if (answer !== undefined) return { key, answer };
-  if (!hasEnded(machine.status)) return undefined;
-  throw new EngineError("INSTANCE_STATE", `instance "${id}" ended in ${machine.status} before it answered`);
+  if (!hasEnded(machine.status) && state?.hasUpdate(update) === true) return undefined;
+  const end = hasEnded(machine.status) ? `ended in ${machine.status}` : "began anew";
+  throw new EngineError("INSTANCE_STATE", `instance "${id}" ${end} before it answered`);
 }

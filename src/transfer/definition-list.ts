@@ -65,7 +65,8 @@ export class DefinitionList {
 
   async #read(name: string, version: string): Promise<void> {
     const row = await this.#store.loadDefinition(name, version);
-    if (row !== undefined) for (const nested of nestedIn((JSON.parse(row.spec) as DagSpec).nodes)) this.note(nested);
+    if (row !== undefined)
+      for (const nested of nestedIn((JSON.parse(row.spec) as Partial<DagSpec>).nodes ?? [])) this.note(nested);
     if (this.#names.has(name)) return;
     this.#names.add(name);
     const latest = await this.#store.latestDefinition(name);

@@ -1,9 +1,11 @@
 import { EngineError } from "../base/error.ts";
+import { CodeMachine } from "../kernel/code/code-machine.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import type { Event } from "../kernel/event.ts";
-import { defaultLimits } from "../kernel/machine.ts";
+import { defaultLimits, type Machine } from "../kernel/machine.ts";
+import type { CodeSpec } from "../runtime/definitions.ts";
 import { finishedRow } from "../runtime/turn-rows.ts";
 import type { FinishedRow, InstanceSummary, Store } from "../stores/store.ts";
 
@@ -26,7 +28,11 @@ async function fold(store: Store, { id, key, workflow, version }: InstanceSummar
       `Instance "${id}" cannot be exported: workflow "${workflow}" has no version ${version} in the store, and its id was used again. Purge it first.`,
     );
   }
-  const machine = new DagMachine(new Graph(JSON.parse(definition.spec) as DagSpec), id, key, defaultLimits);
+  const spec = JSON.parse(definition.spec) as DagSpec | CodeSpec;
+  const machine: Machine =
+    "code" in spec
+      ? new CodeMachine({ id, key, limits: defaultLimits, timeoutMs: undefined })
+      : new DagMachine(new Graph(spec), id, key, defaultLimits);
   for (let afterTurn = -1; ;) {
     const page = await store.readHistory(key, { afterTurn, limit: turnsPerPage });
     for (const { events, at } of page) for (const event of JSON.parse(events) as Event[]) machine.apply(event, at);

@@ -1,12 +1,13 @@
 /** Engines that stop, or are killed, on one store, and go on upon another. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { defineWorkflow } from "../../src/authoring/code-workflow.ts";
 import { defineJob } from "../../src/authoring/job.ts";
 import { EngineError } from "../../src/base/error.ts";
 import { Engine, inProcessBus, type InstanceView } from "../../src/index.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/stores/store.ts";
-import { memoryStore, type TestClock } from "../../src/testing.ts";
+import { memoryStore, TestClock } from "../../src/testing.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
 import { HandJob } from "../runtime/hand-job.ts";
 import { builder, chain, nested, task, workflow } from "../runtime/workflows.ts";
@@ -263,5 +264,47 @@ describe("a workflow's maximum of instances", () => {
     }
     for (const id of ids.slice(1))
       assert.deepEqual(await world.clock.until(engine.awaitWorkflowInstance(id)), { l: 1 });
+  });
+});
+
+describe("code workflows", () => {
+  const loop = defineWorkflow("loop", async (ctx, turns: number): Promise<number> => {
+    if (turns === 2) return turns;
+    await ctx.waitForEvent("next");
+    return await ctx.continueAsNew(turns + 1);
+  });
+  const kid = defineWorkflow("kid", (ctx) => ctx.waitForEvent<string>("go"));
+  const family = defineWorkflow("family", async (ctx, name: string) => {
+    const big = (await ctx.run(large)) as string;
+    const said = await ctx.callChild(kid, undefined, { instanceId: `${name}'s kid` });
+    await ctx.sleep(hourMs);
+    return `${name} ${big.length} ${said}`;
+  });
+
+  test("go on where they were, with their children, timers and large values; and a history that began anew comes along", async (t) => {
+    const clock = new TestClock();
+    const options = { clock, jobs: [large], workflows: [kid, family, loop], logger: new LogBook() };
+    const from = memoryStore();
+    const before = new Engine({ ...options, storage: from });
+    await before.start();
+    await before.startWorkflow(family, "ada", { instanceId: "ada" });
+    await before.startWorkflow(loop, 0, { instanceId: "loop" });
+    await before.raiseEvent("loop", "next");
+    await clock.settle();
+    await before.stop();
+
+    const to = memoryStore();
+    await from.open();
+    await to.open();
+    await importInstances(to, exportInstances(from));
+    await from.close();
+    await to.close();
+    const after = new Engine({ ...options, storage: to });
+    await after.start();
+    t.after(() => after.stop());
+    await after.raiseEvent("ada's kid", "go", "hello");
+    assert.equal(await clock.until(after.awaitWorkflowInstance("ada")), "ada 10000 hello");
+    await after.raiseEvent("loop", "next");
+    assert.equal(await clock.until(after.awaitWorkflowInstance("loop")), 2);
   });
 });

@@ -16,6 +16,18 @@ test("tasks are found by name, the first of that name", () => {
   assert.deepEqual([state.find("b"), state.find("c")], [1, undefined]);
 });
 
+test("a task without a name of its own is called as what it runs", () => {
+  const { state } = CodeRig.started([
+    { type: "activity", node: { nodeId: 0, jobName: "pay" } },
+    { type: "child", node: { nodeId: 1, nodeType: 3, workflowName: "ship" }, isDetached: false },
+    { type: "activity", node: { nodeId: 2 } },
+  ]).machine;
+  assert.deepEqual(
+    [0, 1, 2].map((task) => state.definition(task).name),
+    ["pay", "ship", ""],
+  );
+});
+
 test("a task that is not there is a bug", () => {
   const { state } = CodeRig.started([activity("a")]).machine;
   assert.throws(() => state.definition(1), /below the instance's size/);
@@ -27,6 +39,11 @@ test("a task finishes once", () => {
   assert.throws(() => machine.apply({ type: "TaskSucceeded", task: 0, attempt: 1 }, 2000), /a task finishes once/);
   assert.throws(() => machine.apply({ type: "TasksWithdrawn", tasks: [0] }, 2000), /only what was under way/);
   assert.throws(() => machine.apply({ type: "TasksScheduled", tasks: [0] }, 2000), /only a ready task/);
+});
+
+test("an update that never came has no answer", () => {
+  const { state } = CodeRig.started().machine;
+  assert.deepEqual([state.hasUpdate("u"), state.answerTo("u")], [false, undefined]);
 });
 
 test("an event of a DAG is a bug", () => {

@@ -11,7 +11,7 @@ type OrdinaryStep =
   | { readonly type: "child"; readonly node: NodeSpec; readonly childId?: string; readonly isDetached: boolean }
   | { readonly type: "timer"; readonly dueAt: number }
   | { readonly type: "cancel-timer"; readonly timer: number }
-  | { readonly type: "event"; readonly to: string; readonly name: string; readonly data?: Payload }
+  | { readonly type: "event"; readonly to: string; readonly name: string; readonly data?: string }
   | { readonly type: "custom-status"; readonly status: string | null }
   | { readonly type: "patch"; readonly patch: string }
   | { readonly type: "answer"; readonly update: string; readonly output?: Payload; readonly failure?: Failure };

@@ -1,0 +1,56 @@
+import type { CodeRun, RunParts } from "../code/code-run.ts";
+import type { CodeState } from "../kernel/code/code-state.ts";
+import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
+import type { Step } from "../kernel/code/step.ts";
+import type { Event } from "../kernel/event.ts";
+import { hasEnded } from "../kernel/status.ts";
+import { arrivalOf, type ReadPayload } from "./code-arrival.ts";
+
+/** An event of an earlier turn, and the number and time of that turn. */
+export interface PastEvent {
+  readonly event: Event;
+  readonly turn: number;
+  readonly at: number;
+}
+
+/** Whose code it is that runs: the same whenever it is run again. */
+export function identityOfRun(
+  id: string,
+  { generation, parent, forkedFrom }: CodeState,
+): Pick<RunParts, "instanceId" | "generation" | "parentInstanceId" | "chanceOf"> {
+  return {
+    instanceId: id,
+    generation,
+    parentInstanceId: parent?.id,
+    chanceOf: forkedFrom ?? { id, generation },
+  };
+}
+
+/**
+ * Brings the code to where it was, by letting it see its history again; `state` is the fold of that history. Gives back
+ * the steps that are not on record. `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`.
+ */
+export async function replay(
+  run: CodeRun,
+  past: readonly PastEvent[],
+  { input, forkedFrom, status }: CodeState,
+  read: ReadPayload,
+): Promise<Step[]> {
+  const recorded = new RecordedSteps();
+  const copiedAt = forkedFrom === undefined ? undefined : past[0]?.turn;
+  for (const { event, turn } of past) recorded.add(event, { isCopied: turn === copiedAt });
+  run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
+  const steps: Step[] = [];
+  const onSteps = (taken: readonly Step[]): void => {
+    for (const step of taken) if (!recorded.match(step)) steps.push(step);
+  };
+  run.isReplaying = true;
+  for (const { event, at } of past) {
+    const arrival = await arrivalOf(event, input, read);
+    if (arrival !== undefined) await run.see(arrival, at, onSteps);
+  }
+  recorded.refuseMissing();
+  run.isReplaying = false;
+  if (hasEnded(status)) run.end();
+  return steps;
+}
