@@ -1,8 +1,21 @@
+import type { CodeWorkflow } from "./authoring/code-workflow.ts";
+import type { Job } from "./authoring/job.ts";
+import { Drain } from "./code/drain.ts";
+import { Engine } from "./engine/engine.ts";
+import type { EngineOptions } from "./engine/options.ts";
+import { type RecordedHistory, replayRecorded } from "./runtime/recorded-history.ts";
+import { firstKey } from "./stores/instance-key.ts";
 import { MemoryStore } from "./stores/memory/memory-store.ts";
 import type { Store } from "./stores/store.ts";
+import { SeededRandom } from "./testing/seeded-random.ts";
+import { SkippingClock } from "./testing/skipping-clock.ts";
+import { TestClock } from "./testing/test-clock.ts";
+import { failureFrom } from "./worker/failure-from.ts";
 
+export { mockJob, type MockedJob } from "./testing/mock-job.ts";
 export { SeededRandom } from "./testing/seeded-random.ts";
 export { TestClock } from "./testing/test-clock.ts";
+export type { RecordedHistory, RecordedTurn } from "./runtime/recorded-history.ts";
 
 /**
  * A store in memory, for tests. What an engine wrote outlives its stop, so a second engine on the same store goes on
@@ -29,4 +42,83 @@ export { TestClock } from "./testing/test-clock.ts";
  */
 export function memoryStore(): Store & { connect(): Store } {
   return new MemoryStore();
+}
+
+export interface TestEngineOptions extends Partial<Omit<EngineOptions, "clock" | "cluster">> {
+  /** They stand in for jobs of the same name. */
+  readonly mocks?: readonly Job[];
+  /** The time to begin with, epoch ms. */
+  readonly now?: number;
+}
+
+/** An engine for one test. `await using` stops it at the end of its block. */
+export interface TestEngine extends AsyncDisposable {
+  readonly engine: Engine;
+  /** Stands still until it is moved, and then skips whatever nobody waits for. */
+  readonly clock: TestClock;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts an engine in memory whose clock stands still and whose ids are the same every time.
+ *
+ * ```ts
+ * const charged = mockJob(charge, () => ({ receipt: "r1" }));
+ * await using test = await testEngine({ workflows: [order], jobs, mocks: [charged] });
+ * const run = await test.engine.startWorkflow(order, { id: "o1" });
+ * assert.deepEqual(await test.clock.until(run.result()), { receipt: "r1" });
+ * assert.deepEqual(charged.calls, [{ id: "o1" }]);
+ * ```
+ */
+export async function testEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
+  const { mocks = [], now, jobs = [], storage = memoryStore(), random = new SeededRandom(1), ...others } = options;
+  const mocked = new Set(mocks.map(({ name }) => name));
+  const clock = new SkippingClock(now === undefined ? {} : { now });
+  const engine = new Engine({
+    ...others,
+    storage,
+    clock,
+    random,
+    jobs: [...jobs.filter(({ name }) => !mocked.has(name)), ...mocks],
+  });
+  await engine.start();
+  clock.follow({ isBusy: () => engine.health.runningTasks > 0, nextWake: (after) => nextWake(storage, after) });
+  const stop = async (): Promise<void> => {
+    clock.unfollow();
+    if (engine.health.status !== "stopped") await clock.until(engine.stop());
+  };
+  return { engine, clock, stop, [Symbol.asyncDispose]: stop };
+}
+
+async function nextWake(storage: Store, afterTime: number): Promise<number | undefined> {
+  const limit = 1000;
+  let next = Infinity;
+  for (let after: number | undefined = firstKey(0) - 1; after !== undefined;) {
+    const rows = await storage.loadInstances(0, { after, limit });
+    for (const { wake, parked } of rows) {
+      if (wake !== null && wake > afterTime && parked === null) next = Math.min(next, wake);
+    }
+    after = rows.length < limit ? undefined : rows.at(-1)?.key;
+  }
+  return next === Infinity ? undefined : next;
+}
+
+/**
+ * Runs the code of a workflow over a history that was recorded earlier, in memory and without its jobs: would instances
+ * that began with other code go on with this one? Resolves if so. `WORKFLOW_CHANGED` names the first step that differs.
+ *
+ * ```ts
+ * const recorded = JSON.parse(await readFile("tests/histories/order.json", "utf8"));
+ * await replayWorkflow(order, recorded);
+ * ```
+ */
+export async function replayWorkflow(workflow: CodeWorkflow, recorded: RecordedHistory): Promise<void> {
+  const drain = new Drain(new TestClock());
+  await replayRecorded(workflow, recorded, {
+    drained: () => drain.wait(),
+    failureFrom,
+    // Steps are compared by name, so a child may be of any version.
+    versionOf: () => workflow.version,
+    within: (call) => call(),
+  });
 }

@@ -187,7 +187,7 @@ function checkWork(check: SettingCheck, work: Work): void {
     check.name("nested workflow", typeof work.nested === "object" ? work.nested?.name : work.nested);
 }
 
-function checkRetryPolicy(check: SettingCheck, policy: Partial<RetryPolicy>): void {
+export function checkRetryPolicy(check: SettingCheck, policy: Partial<RetryPolicy>): void {
   if (typeof policy !== "object" || policy === null)
     check.refuse(`retry policy must be an object, got ${shown(policy)}`);
   const { initialMs, factor, maxMs, jitter, nonRetryable } = policy;

@@ -66,7 +66,9 @@ export interface WorkflowContext {
 
   /** As `Promise.all`, `any` and `race`, which do as well: what is waited for settles in the order of history. */
   all<T extends readonly unknown[] | []>(values: T): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }>;
+  any<T extends readonly unknown[] | []>(values: T): Promise<Awaited<T[number]>>;
   any<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>>;
+  race<T extends readonly unknown[] | []>(values: T): Promise<Awaited<T[number]>>;
   race<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>>;
 
   /**
@@ -115,7 +117,7 @@ export interface ChildOptions {
 
 export interface EventOptions<Data = unknown> {
   readonly timeoutMs?: number;
-  /** What does not fit is passed over. */
+  /** `INPUT_INVALID` for data that do not fit. */
   readonly schema?: StandardSchema<unknown, Data>;
 }
 

@@ -6,13 +6,14 @@ import type { UpdateHandler, UpdateOptions } from "../authoring/workflow-context
 import { EngineError } from "../base/error.ts";
 import { type Logger, silentLogger, withFields } from "../base/logger.ts";
 import type { Step } from "../kernel/code/step.ts";
+import type { KeptEvent } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
-import type { Arrival, RaisedEvent } from "./arrival.ts";
+import type { Arrival } from "./arrival.ts";
 import { RaisedEvents } from "./raised-events.ts";
 import { SteadyChance } from "./steady-chance.ts";
 import { StepFailed, WorkflowCanceled } from "./step-failed.ts";
 import { UndoFailed, UndoScope } from "./undo-scope.ts";
-import { accepted, fitting, parsed } from "./values.ts";
+import { accepted, fitting, parsed, textOf } from "./values.ts";
 import { notDurable, type Wait, Waiting } from "./waiting.ts";
 import { RunContext } from "./run-context.ts";
 
@@ -84,7 +85,13 @@ export class CodeRun {
   nextTask = 0;
   #nextTimer = 0;
   #isReacting = false;
+  /** A client's question is being answered, or its update checked: nothing may come of it. */
+  #isLooking = false;
+  /** It is on its way to its end, and takes back what it did. */
+  isUndoing = false;
   #isOver = false;
+  /** Of its last step: events that go on to the next generation. */
+  #kept: KeptEvent[] | undefined;
   /** Why it is not to be relied on any more. */
   #stray: EngineError | undefined;
   at = 0;
@@ -103,6 +110,7 @@ export class CodeRun {
   }
 
   get chance(): SteadyChance {
+    this.#refuseWhileLooking();
     const { id, generation } = this.parts.chanceOf;
     return (this.#chance ??= new SteadyChance(`${id}:${generation}`));
   }
@@ -118,6 +126,7 @@ export class CodeRun {
 
   /** Lets the code react, and hands on the steps that it took. `WORKFLOW_NOT_DURABLE`. */
   async see(arrival: Arrival, at: number, onSteps: (steps: readonly Step[]) => void): Promise<void> {
+    if (this.#isOver) return this.#keep(arrival);
     if (arrival.type === "paused") {
       this.#isPaused = true;
       return;
@@ -196,12 +205,23 @@ export class CodeRun {
 
   refuseStray(what: string): void {
     if (this.#isReacting && !this.#isOver) return;
-    const error = notDurable(what);
-    if (!this.#isOver && this.#stray === undefined) {
-      this.#stray = error;
-      this.parts.onStray(error);
+    this.#refuseWhileLooking();
+    throw this.#isOver ? notDurable(what) : this.#strayed(what);
+  }
+
+  /** Told once. */
+  #strayed(what: string): EngineError {
+    if (this.#stray === undefined) {
+      this.#stray = notDurable(what);
+      this.parts.onStray(this.#stray);
     }
-    throw error;
+    return this.#stray;
+  }
+
+  /** What the run itself does for the code has nobody to throw to: it is told, and nothing more comes of it. */
+  #hasStrayed(): boolean {
+    if (!this.#isReacting) this.#strayed(`the code of instance "${this.parts.instanceId}" waited for something else`);
+    return this.#stray !== undefined;
   }
 
   takeTask<Output>(step: Extract<Step, { type: "activity" | "child" }>, name: string): Promise<Output> {
@@ -232,14 +252,27 @@ export class CodeRun {
 
   /** The last step: what comes after it in the same breath is not carried out. */
   #finish(step: Step): void {
-    if (this.#isOver) return;
-    this.take(step);
+    if (this.#isOver || this.#hasStrayed()) return;
+    this.#steps.push(step);
     this.#isOver = true;
   }
 
-  continueAsNew(input: string | undefined, events: readonly RaisedEvent[]): void {
-    const kept = events.map(({ name, data }) => ({ name, ...(data !== undefined && { data }) }));
-    this.#finish({ type: "continue", events: kept, ...(input !== undefined && { input }) });
+  continueAsNew(input: string | undefined, { keepsEvents }: { keepsEvents: boolean }): void {
+    if (this.#isOver) return;
+    const events: KeptEvent[] = [];
+    this.take({ type: "continue", events, ...(input !== undefined && { input }) });
+    this.#isOver = true;
+    if (!keepsEvents) return;
+    this.#kept = events;
+    for (const event of this.events.untaken()) this.#keep({ type: "event", event });
+    for (const arrival of this.#held) this.#keep(arrival);
+  }
+
+  /** Events that the code can no longer wait for are the next generation's, if it wants them. */
+  #keep(arrival: Arrival): void {
+    if (arrival.type !== "event") return;
+    const { name, data } = arrival.event;
+    this.#kept?.push({ name, ...(data !== undefined && { data }) });
   }
 
   /**
@@ -283,23 +316,24 @@ export class CodeRun {
       const output: unknown = await workflow.fn(this.#context, input);
       const what = `the output of instance "${instanceId}"`;
       if (workflow.output !== undefined) await fitting(workflow.output, output, what);
-      const result = toJsonText(output, what);
+      const result = textOf(output, what);
       this.#finish({ type: "complete", ...(result !== undefined && { output: result }) });
     } catch (error) {
-      if (!this.#isOver && this.#stray === undefined) await this.#fail(error);
+      if (!this.#isOver && !this.#hasStrayed()) await this.#fail(error);
     }
   }
 
   async #fail(error: unknown): Promise<void> {
-    const isCanceled = error instanceof WorkflowCanceled && this.cancelReason !== undefined;
+    this.isUndoing = true;
+    const reason = isCancel(error) ? this.cancelReason : undefined;
     const problems: string[] = [];
-    if (isCanceled) {
+    if (reason !== undefined) {
       const handlers = new UndoScope();
       for (const handler of this.#cancelHandlers ?? []) handlers.add(handler);
       problems.push(...(await handlers.undo()));
     }
     problems.push(...(await this.undoing.undo()));
-    if (isCanceled && problems.length === 0) return this.#finish({ type: "cancel", reason: error.reason });
+    if (reason !== undefined && problems.length === 0) return this.#finish({ type: "cancel", reason });
     const failure = problems.length === 0 ? error : new UndoFailed(error, problems);
     this.#finish({ type: "fail", failure: this.parts.host.failureFrom(failure) });
   }
@@ -310,7 +344,8 @@ export class CodeRun {
   answer(name: string, text: string | undefined): string | undefined {
     const handler = this.#queries?.get(name);
     if (handler === undefined) throw this.#unknown("query", name, this.#queries?.keys() ?? []);
-    return toJsonText(handler(parsed(text)), `the answer to query "${name}"`);
+    const answer = this.#looking(() => handler(parsed(text)));
+    return toJsonText(answer, `the answer to query "${name}"`);
   }
 
   /** Throws if the update is not to be let in. */
@@ -319,7 +354,25 @@ export class CodeRun {
     if (update === undefined) throw this.#unknown("update", name, this.#updates?.keys() ?? []);
     const verdict = validateNow(update.input, parsed(text));
     const value = verdict === undefined ? parsed(text) : accepted(verdict, `the input of update "${name}"`);
-    update.validate?.(value as never);
+    this.#looking(() => update.validate?.(value as never));
+  }
+
+  /** A replay knows nothing of it. */
+  #refuseWhileLooking(): void {
+    if (!this.#isLooking) return;
+    throw new EngineError(
+      "WORKFLOW_NOT_DURABLE",
+      `a query of instance "${this.parts.instanceId}", or the check of an update, asks ctx for a step or for chance; it may only look`,
+    );
+  }
+
+  #looking<T>(look: () => T): T {
+    this.#isLooking = true;
+    try {
+      return look();
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   #unknown(what: string, name: string, known: Iterable<string>): EngineError {
@@ -338,15 +391,20 @@ export class CodeRun {
       const given = parsed(data);
       const input =
         handled.input === undefined ? given : await fitting(handled.input, given, `the input of update "${name}"`);
-      const output = toJsonText(await handled.handler(input as never), `the answer to update "${name}"`);
+      const output = textOf(await handled.handler(input as never), `the answer to update "${name}"`);
       this.#answer({ type: "answer", update, ...(output !== undefined && { output }) });
     } catch (error) {
-      if (this.#stray === undefined)
-        this.#answer({ type: "answer", update, failure: this.parts.host.failureFrom(error) });
+      this.#answer({ type: "answer", update, failure: this.parts.host.failureFrom(error) });
     }
   }
 
   #answer(step: Extract<Step, { type: "answer" }>): void {
-    if (!this.#isOver) this.take(step);
+    if (!this.#isOver && !this.#hasStrayed()) this.#steps.push(step);
   }
+}
+
+/** `Promise.any` gives all that it waited for in one. */
+function isCancel(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isCancel);
+  return error instanceof WorkflowCanceled;
 }

@@ -1,5 +1,4 @@
 import { isCodeWorkflow } from "../authoring/code-workflow.ts";
-import { toJsonText } from "../authoring/json-text.ts";
 import type { StandardSchema } from "../authoring/standard-schema.ts";
 import type {
   ActivityOptions,
@@ -12,17 +11,18 @@ import type {
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { shown } from "../base/shown.ts";
-import { utf8Length } from "../base/utf8.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
-import { payloadBytesMax } from "../kernel/payload.ts";
 import type { CodeRun } from "./code-run.ts";
+import { checkActivity, checkChild, checkHandler, checkName } from "./step-check.ts";
 import { StepFailed } from "./step-failed.ts";
 import { UndoFailed, UndoScope } from "./undo-scope.ts";
 import type { Wait } from "./waiting.ts";
-import { fitting, parsed } from "./values.ts";
+import { fitting, parsed, textOf } from "./values.ts";
 
 /** It is for looking at, and kept with the instance in memory. */
 const customStatusBytesMax = 16_384;
+
+const noOptions: ActivityOptions<never> = {};
 
 /** What the code holds in its hands. A saga has one of its own, with its own undoing. */
 export class RunContext implements WorkflowContext {
@@ -78,8 +78,9 @@ export class RunContext implements WorkflowContext {
     return this.#run.chance.uuid();
   }
 
-  run(job: unknown, input?: unknown, options: ActivityOptions<never> = {}): Promise<never> {
+  run(job: unknown, input?: unknown, options = noOptions): Promise<never> {
     const jobName = nameOf(job, "a job");
+    if (options !== noOptions) checkActivity(jobName, options);
     const name = options.name ?? jobName;
     const node: NodeSpec = {
       nodeId: this.#run.nextTask,
@@ -116,6 +117,7 @@ export class RunContext implements WorkflowContext {
 
   waitForEvent<Data>(name: string, options: EventOptions<Data> = {}): Promise<Data> {
     const { timeoutMs, schema } = options;
+    checkName("an event", name);
     const event = this.#nextEvent(name, timeoutMs).then((text) => parsed(text) as Data);
     if (schema === undefined) return handled(event);
     const what = `event "${name}" of instance "${this.instanceId}"`;
@@ -124,24 +126,28 @@ export class RunContext implements WorkflowContext {
 
   #nextEvent(name: string, timeoutMs: number | undefined): Promise<string | undefined> {
     const { events, waiting } = this.#run;
+    const timeout = timeoutMs === undefined ? undefined : { ms: timeoutMs, dueAt: dueTime(timeoutMs, this.#run.at) };
     this.#run.refuseStray(
       `the code of instance "${this.instanceId}" waits for an event after waiting for something else`,
     );
     const wait = waiting.add<string | undefined>();
     const raised = events.take(name);
     if (raised !== undefined) wait.resolve(raised.data);
-    else this.#awaitEvent(name, timeoutMs, wait);
+    else this.#awaitEvent(name, timeout, wait);
     return wait.promise;
   }
 
-  #awaitEvent(name: string, timeoutMs: number | undefined, wait: Wait<string | undefined>): void {
+  #awaitEvent(
+    name: string,
+    timeout: { readonly ms: number; readonly dueAt: number } | undefined,
+    wait: Wait<string | undefined>,
+  ): void {
     const callOff =
-      timeoutMs === undefined
-        ? undefined
-        : this.#run.setTimer(dueTime(timeoutMs, this.#run.at), () => {
-            giveUp();
-            wait.reject(eventTimeout(name, timeoutMs));
-          });
+      timeout &&
+      this.#run.setTimer(timeout.dueAt, () => {
+        giveUp();
+        wait.reject(eventTimeout(name, timeout.ms));
+      });
     const giveUp = this.#run.events.wait(name, ({ data }) => {
       callOff?.();
       wait.resolve(data);
@@ -149,7 +155,10 @@ export class RunContext implements WorkflowContext {
   }
 
   sendEvent(to: string, name: string, data?: unknown): void {
-    const text = toJsonText(data, `the data of event "${name}"`);
+    checkName("an event", name);
+    if (typeof to !== "string" || to === "")
+      throw new EngineError("OPTION_INVALID", `an event is sent to an instance id, got ${shown(to)}`);
+    const text = textOf(data, `the data of event "${name}"`);
     this.#run.take({ type: "event", to, name, ...(text !== undefined && { data: text }) });
   }
 
@@ -171,6 +180,7 @@ export class RunContext implements WorkflowContext {
     options: ChildOptions,
   ): { type: "child"; node: NodeSpec; childId?: string } {
     const name = nameOf(workflow, "a workflow");
+    checkChild(name, options);
     const version = isCodeWorkflow(workflow) ? workflow.version : this.#run.parts.host.versionOf(name);
     if (version === undefined) {
       throw new EngineError(
@@ -190,42 +200,49 @@ export class RunContext implements WorkflowContext {
   }
 
   all<T extends readonly unknown[] | []>(values: T): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }> {
-    return Promise.all(values);
+    return handled(Promise.all(values));
   }
 
   any<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>> {
-    return Promise.any(values);
+    return handled(Promise.any(values));
   }
 
   race<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>> {
-    return Promise.race(values);
+    return handled(Promise.race(values));
   }
 
   continueAsNew(input?: unknown, options: { readonly keepEvents?: boolean } = {}): Promise<never> {
-    const text = toJsonText(input, "the input to begin anew with");
-    this.#run.continueAsNew(text, options.keepEvents === true ? this.#run.events.untaken() : []);
+    const text = textOf(input, "the input to begin anew with");
+    this.#run.continueAsNew(text, { keepsEvents: options.keepEvents === true });
     return new Promise<never>(() => undefined);
   }
 
   setCustomStatus(status: unknown): void {
-    const text = toJsonText(status, "the custom status") ?? null;
-    if (text !== null) refuseLarge(text, "the custom status", customStatusBytesMax);
-    this.#run.take({ type: "custom-status", status: text });
+    const text = textOf(status, "the custom status", customStatusBytesMax);
+    this.#run.take({ type: "custom-status", status: text ?? null });
   }
 
   patched(name: string): boolean {
+    checkName("a patch", name);
     return this.#run.patched(name);
   }
 
   onCancel(handler: () => void | Promise<void>): void {
+    checkHandler("onCancel", handler);
     this.#run.onCancel(handler);
   }
 
   undo(handler: () => void | Promise<void>): void {
+    checkHandler("undo", handler);
     this.#undoing.add(handler);
   }
 
-  async saga<T>(body: (ctx: WorkflowContext) => Promise<T>): Promise<T> {
+  saga<T>(body: (ctx: WorkflowContext) => Promise<T>): Promise<T> {
+    checkHandler("saga", body);
+    return handled(this.#saga(body));
+  }
+
+  async #saga<T>(body: (ctx: WorkflowContext) => Promise<T>): Promise<T> {
     const undoing = new UndoScope();
     try {
       const result = await body(new RunContext(this.#run, undoing));
@@ -238,10 +255,14 @@ export class RunContext implements WorkflowContext {
   }
 
   onQuery(name: string, handler: (input: never) => unknown): void {
+    checkName("a query", name);
+    checkHandler("onQuery", handler);
     this.#run.onQuery(name, handler);
   }
 
   onUpdate<Input, Params>(name: string, handler: UpdateHandler<Params> | UpdateOptions<Input, Params>): void {
+    checkName("an update", name);
+    checkHandler("onUpdate", typeof handler === "object" && handler !== null ? handler.handler : handler);
     this.#run.onUpdate(name, handler);
   }
 }
@@ -265,16 +286,8 @@ function nameOf(named: unknown, what: string): string {
 }
 
 function paramsOf(input: unknown, what: string): { nodeParams?: string } {
-  const text = toJsonText(input, what);
-  if (text === undefined) return {};
-  refuseLarge(text, what, payloadBytesMax);
-  return { nodeParams: text };
-}
-
-function refuseLarge(text: string, what: string, bytesMax: number): void {
-  const bytes = utf8Length(text);
-  if (bytes <= bytesMax) return;
-  throw new EngineError("OUTPUT_TOO_LARGE", `${what} takes ${bytes} bytes; at most ${bytesMax} are allowed`);
+  const text = textOf(input, what);
+  return text === undefined ? {} : { nodeParams: text };
 }
 
 function optional<T extends object, K extends keyof T>(options: T, keys: readonly K[]): Partial<Pick<T, K>> {

@@ -20,13 +20,29 @@ export function checkSubmitOptions(options: {
 }): void {
   const check = new SettingCheck("OPTION_INVALID", "submitWorkflow");
   check.object("its options", options);
-  const { instanceId } = options;
-  if (instanceId !== undefined) checkInstanceId(instanceId);
-  // Ids of nested instances are made of it and may be longer.
-  if (typeof instanceId === "string" && instanceId.length > instanceIdLengthMax) {
-    check.refuse(`instanceId may have ${instanceIdLengthMax} characters, got ${instanceId.length}`);
-  }
+  if (options.instanceId !== undefined) checkGivenId("submitWorkflow", options.instanceId);
   if (options.maxConcurrentTasks !== undefined) check.wholeNumber("maxConcurrentTasks", options.maxConcurrentTasks, 1);
+}
+
+/** Of a new instance. Ids of nested instances are made of it and may be longer. */
+export function checkGivenId(method: string, instanceId: unknown): void {
+  checkInstanceId(instanceId);
+  const { length } = String(instanceId);
+  if (length > instanceIdLengthMax) {
+    throw invalid(`${method}: instanceId may have ${instanceIdLengthMax} characters, got ${length}`);
+  }
+}
+
+export function checkFork(options: { readonly fromTask?: unknown; readonly instanceId?: unknown }): void {
+  const check = new SettingCheck("OPTION_INVALID", "forkWorkflowInstance");
+  check.object("its options", options);
+  check.wholeNumber("fromTask", options.fromTask, 0);
+  if (options.instanceId !== undefined) checkGivenId("forkWorkflowInstance", options.instanceId);
+}
+
+export function checkUpdateId(updateId: unknown): void {
+  if (typeof updateId !== "string" || updateId === "")
+    throw invalid(`an updateId is text, not empty, got ${shown(updateId)}`);
 }
 
 export function checkPatch(patch: unknown): void {

@@ -1,8 +1,9 @@
 import { hostname } from "node:os";
 import { CodeRegistry } from "../authoring/code-registry.ts";
-import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import type { ParamsArgument } from "../authoring/task-builder.ts";
-import { fitting, parsed } from "../code/values.ts";
+import { checkName } from "../code/step-check.ts";
+import { fitting, parsed, textOf } from "../code/values.ts";
 import { StepFailed } from "../code/step-failed.ts";
 import { defineJob, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
@@ -36,6 +37,8 @@ import { subTaskNode } from "../worker/sub-task-node.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
 import {
   checkFilter,
+  checkFork,
+  checkGivenId,
   checkInstanceId,
   checkListener,
   checkPage,
@@ -43,6 +46,7 @@ import {
   checkPurge,
   checkReason,
   checkSubmitOptions,
+  checkUpdateId,
 } from "./argument-check.ts";
 import type { Breakpoint } from "./breakpoint.ts";
 import { Caretaker } from "./caretaker.ts";
@@ -326,10 +330,15 @@ export class Engine {
     return this.#controller(id, workflow);
   }
 
-  /** Makes the code of a workflow known, beside those given to the constructor. `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
+  /**
+   * Makes the code of a workflow known, beside those given to the constructor: instances that wait for it go on.
+   * `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`.
+   */
   async registerWorkflow(workflow: CodeWorkflow): Promise<void> {
     this.#code.register(workflow);
-    if (this.#stage === "up") await this.#region.saveDefinitions([this.#submission.defineCode(workflow)]);
+    if (this.#stage !== "up") return;
+    await this.#region.saveDefinitionsPatiently([this.#submission.defineCode(workflow)]);
+    this.#region.codeCame(workflow.name, workflow.version);
   }
 
   /** Accepted, which is to say durable, when it resolves. `INPUT_INVALID`, `INSTANCE_EXISTS`, `WORKFLOW_UNKNOWN`. */
@@ -376,7 +385,10 @@ export class Engine {
   ): Promise<void> {
     this.#refuseUnlessUp();
     if (this.#problem !== undefined) throw this.#unavailable();
-    checkInstanceId(how.id);
+    if (how.isGivenId) checkGivenId("startWorkflow", how.id);
+    if (!isCodeWorkflow(workflow)) {
+      throw new EngineError("WORKFLOW_INVALID", `startWorkflow takes what defineWorkflow() gave, got ${shown(workflow)}`);
+    }
     const { name, version } = workflow;
     if (this.#code.find(name, version) !== workflow) {
       throw new EngineError(
@@ -385,8 +397,8 @@ export class Engine {
       );
     }
     if (workflow.input !== undefined) await fitting(workflow.input, input, `the input of workflow "${name}"`);
-    const text = toJsonText(input, `the input of workflow "${name}"`);
-    const data = event && toJsonText(event.data, `the data of event "${event.name}"`);
+    const text = textOf(input, `the input of workflow "${name}"`);
+    const data = event && textOf(event.data, `the data of event "${event.name}"`);
     const definition = this.#submission.defineCode(workflow);
     await this.#region.start({
       ...how,
@@ -405,6 +417,7 @@ export class Engine {
     instanceId: string,
     options: { readonly fromTask: number; readonly instanceId?: string },
   ): Promise<WorkflowHandle<Output>> {
+    checkFork(options);
     const { key, workflow, version } = await this.#ask(instanceId, "identity");
     const { clock, random, storage } = this.#options;
     const definition = await this.#definitions.load(workflow, version);
@@ -432,7 +445,8 @@ export class Engine {
 
   /** Kept until the code waits for it. Durable when it resolves. */
   async raiseEvent(instanceId: string, name: string, data?: unknown): Promise<void> {
-    const text = toJsonText(data, `the data of event "${name}"`);
+    checkName("an event", name);
+    const text = textOf(data, `the data of event "${name}"`);
     await this.#tell(instanceId, { type: "raise-event", name, ...(text !== undefined && { data: text }) });
   }
 
@@ -440,6 +454,7 @@ export class Engine {
   async queryWorkflowInstance<Answer = unknown>(instanceId: string, query: string, input?: unknown): Promise<Answer> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
+    checkName("a query", query);
     const text = toJsonText(input, `the input of query "${query}"`);
     const question: CodeQuery = { query, ...(text !== undefined && { input: text }) };
     return parsed((await this.#region.ask(instanceId, question)) as string | undefined) as Answer;
@@ -457,7 +472,9 @@ export class Engine {
   ): Promise<Answer> {
     const { clock, random, storage } = this.#options;
     const update = options.updateId ?? random.uuid(clock.now());
-    const data = toJsonText(input, `the input of update "${name}"`);
+    checkName("an update", name);
+    checkUpdateId(update);
+    const data = textOf(input, `the input of update "${name}"`);
     await this.#tell(instanceId, { type: "update", update, name, ...(data !== undefined && { data }) });
     const { key, answer } = await this.#region.awaitAnswer(instanceId, update);
     if (answer.failure !== undefined) {

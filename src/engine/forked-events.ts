@@ -16,24 +16,31 @@ export async function forkPoint(
   source: { readonly id: string; readonly key: number },
   task: number,
 ): Promise<ForkPoint> {
-  const events = (await readAll(store, source.key)).flatMap(({ events: texts }) => JSON.parse(texts) as Event[]);
-  const [first] = events;
+  const events = (await readAll(store, source.key)).flatMap(({ at, events: texts }) =>
+    (JSON.parse(texts) as Event[]).map((event) => ({ event, at })),
+  );
+  const first = events[0]?.event;
   let tasks = 0;
-  const end = events.findIndex((event) => event.type === "TaskAdded" && tasks++ === task);
+  const end = events.findIndex(({ event }) => event.type === "TaskAdded" && tasks++ === task);
   if (end === -1 || (first?.type !== "InstanceCreated" && first?.type !== "InstanceContinued")) {
     throw new EngineError("TASK_UNKNOWN", `instance "${source.id}" has no task number ${task} in its generation`);
   }
   const read = async (payload: Payload): Promise<string> =>
     typeof payload === "string" ? payload : ((await store.readPayloads(source.key, [payload.ref]))[0] as string);
+  // Of what that instance had copied itself, the time is that of the one before it.
+  const earlier = first.type === "InstanceCreated" ? first.forkedFrom?.times : undefined;
+  const timed = events.slice(0, end).map(({ event, at }, place) => ({ event, at: earlier?.[place] ?? at }));
+  const startedAt = timed[0]?.at as number;
   const kept = first.type === "InstanceContinued" ? (first.events ?? []) : [];
-  const before: Event[] = [
-    ...kept.map((event) => ({ type: "EventRaised" as const, ...event })),
-    ...events.slice(1, end).filter(({ type }) => type !== "InstanceStarted"),
+  const before = [
+    ...kept.map((event) => ({ event: { type: "EventRaised" as const, ...event }, at: startedAt })),
+    ...timed.slice(1).filter(({ event }) => event.type !== "InstanceStarted"),
   ];
+  const times = [startedAt, startedAt, ...before.map(({ at }) => at)];
   return {
     fork: {
-      from: { id: source.id, generation: first.generation },
-      events: await Promise.all(before.map((event) => withTexts(event, read))),
+      from: { id: source.id, generation: first.generation, times },
+      events: await Promise.all(before.map(({ event }) => withTexts(event, read))),
     },
     input: first.input === undefined ? undefined : await read(first.input),
   };

@@ -2,6 +2,7 @@ import type { CodeRegistry } from "../authoring/code-registry.ts";
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import { Drain } from "../code/drain.ts";
+import type { CodeWatch } from "../code/watch-code.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CodeHost } from "../runtime/code-host.ts";
 import { failureFrom } from "../worker/failure-from.ts";
@@ -11,11 +12,19 @@ export class ProcessCode implements CodeHost {
   readonly #registry: CodeRegistry;
   readonly #drain: Drain;
   readonly #versionOf: (workflow: string) => string | undefined;
+  readonly #watch: CodeWatch | undefined;
 
-  constructor(parts: { registry: CodeRegistry; clock: Clock; versionOf: (workflow: string) => string | undefined }) {
+  constructor(parts: {
+    registry: CodeRegistry;
+    clock: Clock;
+    versionOf: (workflow: string) => string | undefined;
+    /** Looks at what the code does, if anybody does. */
+    watch?: CodeWatch | undefined;
+  }) {
     this.#registry = parts.registry;
     this.#drain = new Drain(parts.clock);
     this.#versionOf = parts.versionOf;
+    this.#watch = parts.watch;
   }
 
   find(workflow: string, version: string): CodeWorkflow | undefined {
@@ -35,6 +44,6 @@ export class ProcessCode implements CodeHost {
   }
 
   within<T>(call: () => T): T {
-    return call();
+    return this.#watch === undefined ? call() : this.#watch.within(call);
   }
 }

@@ -112,6 +112,8 @@ export interface InstanceCreated {
 export interface ForkedFrom {
   readonly id: string;
   readonly generation: number;
+  /** When it happened there: the start, for the first two events of this history, and each that was copied. */
+  readonly times?: readonly number[];
 }
 
 export type Trigger = "api" | "nested" | "schedule";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { activity, child, CodeRig, failureOf } from "./code/code-rig.test.ts";
+import { DagRig } from "./dag/dag-rig.test.ts";
 import {
   childFailure,
   executionOf,
@@ -105,7 +106,7 @@ test("a child's failure names the child, how it ended and why", () => {
 
 test("a refusal says what cannot be done, and where the instance stands", () => {
   assert.equal(stateRefusal(state, "i", "pause").message, 'cannot pause instance "i": it is Running');
-  const pausing = { ...CodeRig.started().machine.state, status: "Running", pausing: true } as never;
+  const pausing = DagRig.started("a").pause().machine.state;
   assert.equal(
     stateRefusal(pausing, "i", "pause").message,
     'cannot pause instance "i": it is Running and already pausing',

@@ -89,6 +89,13 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     return [...taken, ...super.abandonInbox()];
   }
 
+  /** The code that it waited for is there. */
+  codeCame(): void {
+    if (this.attention === undefined) return;
+    this.attention = undefined;
+    this.tell({ query: () => undefined, reply: { resolve: () => undefined, reject: () => undefined } });
+  }
+
   /** `HANDLER_UNKNOWN`, or why the code is not there to answer. */
   query(name: string, input: string | undefined): string | undefined {
     if (this.#run === undefined) throw this.#absent();
@@ -135,7 +142,21 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     const open = this.#open;
     this.#open = undefined;
     if (this.#problem !== undefined) throw this.#problem.error;
+    this.#answerLatecomers(open as InstanceTurn);
     return this.closeTurn(open as InstanceTurn);
+  }
+
+  /**
+   * Questions that came after the turn was prepared: left for the next one, they would be news for whoever asks after
+   * them, and two who wait for there to be none would ask each other on for ever.
+   */
+  #answerLatecomers(open: InstanceTurn): void {
+    const messages = open.messages as Message[];
+    for (let [first] = this.inbox; first !== undefined && "query" in first; [first] = this.inbox) {
+      this.inbox.shift();
+      messages.push(first);
+      open.answer(first);
+    }
   }
 
   #hear(message: Told, open: InstanceTurn): Promise<void> | undefined {

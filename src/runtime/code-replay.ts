@@ -45,9 +45,10 @@ export async function replay(
     for (const step of taken) if (!recorded.match(step)) steps.push(step);
   };
   run.isReplaying = true;
-  for (const { event, at } of past) {
+  for (const [place, { event, at }] of past.entries()) {
     const arrival = await arrivalOf(event, input, read);
-    if (arrival !== undefined) await run.see(arrival, at, onSteps);
+    // To the code, what was copied happened when it did in the other instance.
+    if (arrival !== undefined) await run.see(arrival, forkedFrom?.times?.[place] ?? at, onSteps);
   }
   recorded.refuseMissing();
   run.isReplaying = false;

@@ -21,6 +21,8 @@ export class InstanceTaskRun implements TaskRun {
   readonly owner: TaskOwner;
   readonly task: number;
   readonly actor: InstanceActor;
+  /** Of code, which never changes them. They are forgotten with the task's end, and an attempt may start before that is durable. */
+  readonly #fixedParams: string | undefined;
 
   constructor(actor: InstanceActor, task: number, cautious: boolean) {
     const { machine } = actor;
@@ -36,6 +38,7 @@ export class InstanceTaskRun implements TaskRun {
     this.instanceId = actor.id;
     this.workflowName = state.workflow;
     this.taskName = definition.name;
+    this.#fixedParams = machine.kind === "code" ? (state.params(task) ?? "") : undefined;
     this.job = actor.host.resolveJob(definition, state.params(task));
     this.domain = definition.domain ?? state.domain ?? "default";
     this.rank = state.rank(task);
@@ -53,9 +56,9 @@ export class InstanceTaskRun implements TaskRun {
     return { shard, epoch };
   }
 
-  /** Read when the attempt starts: a user may change them until then. */
+  /** Those of a DAG's task are read when the attempt starts: a user may change them until then. */
   get params(): string {
-    return this.actor.paramsOf(this.task);
+    return this.#fixedParams ?? this.actor.paramsOf(this.task);
   }
 
   confirmStart(): Promise<void> {

@@ -153,13 +153,21 @@ export class InstanceTurn implements Commitment {
     const { machine, row } = actor;
     this.#history = { instance: actor.key, turn, firstEvent, at, events: JSON.stringify(events) };
     this.#tasks = taskRows(machine, events);
-    if (this.beginsAnew) this.#trim = { instance: actor.key, turn, ref: this.payloads.firstRef };
+    if (this.beginsAnew) this.#trim = { instance: actor.key, turn, ref: this.#firstKeptRef };
     this.#reopened = this.#endedBefore;
     if (hasEnded(machine.status)) this.#finished = finishedRow(machine);
     else {
       const now = instanceRow(actor, at);
       if (row === undefined || !isSameRow(row, now)) this.#instance = now;
     }
+  }
+
+  /** What it begins anew with may be an input from before. */
+  get #firstKeptRef(): number {
+    const { firstRef } = this.payloads;
+    const [first] = this.events;
+    const input = first?.type === "InstanceContinued" ? first.input : undefined;
+    return typeof input === "object" ? Math.min(input.ref, firstRef) : firstRef;
   }
 
   addTo(changes: Changes): void {

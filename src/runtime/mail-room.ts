@@ -27,12 +27,17 @@ export interface MailShard {
   ): Promise<{ committed: Promise<void> }>;
   /** `INSTANCE_UNKNOWN`, `INSTANCE_PARKED`. */
   tellInstance(id: string, message: Message): Promise<void>;
-  /** If the instance is the parent's own child, what it has to tell about its end. */
-  childOf(parent: ParentAddress, id: string): Promise<{ end: Letter | undefined } | undefined>;
+  /** If the instance is the parent's own child, what it has to tell about its end, and whether it is that task's. */
+  childOf(parent: ParentAddress, id: string): Promise<KnownChild | undefined>;
   /** What the gate of a workflow has to say to that. */
   answerForGate(letter: EnterGate | LeaveGate): Promise<Admit[]>;
   /** Writes letters that no turn caused, with marks of what they answer, and posts them. */
   send(letters: readonly Letter[], marks: () => MarkRow[]): Promise<void>;
+}
+
+export interface KnownChild {
+  readonly end: Letter | undefined;
+  readonly isSameTask: boolean;
 }
 
 /** What a child is to begin with, as texts: the context of a DAG, or what code gave it. */
@@ -133,19 +138,26 @@ export class MailRoom {
     }
   }
 
-  /** A child's id is made of its parent's: one that is used again finds the finished child of its earlier life. */
+  /**
+   * A child's id is made of its parent's: one that is used again finds the finished child of its earlier life. One that
+   * code has chosen may be chosen again by the same parent.
+   */
   async #startNew(letter: StartChild, given: GivenToChild, origin: Origin): Promise<{ committed: Promise<void> }> {
     try {
       return await this.#shard.startChild(letter, given, { origin, reuse: false });
     } catch (error) {
-      if (!hasCode(error, "INSTANCE_EXISTS") || letter.isGivenId || (await this.#childOf(letter))) throw error;
+      if (!hasCode(error, "INSTANCE_EXISTS") || (await this.#childOf(letter))) throw error;
+      const { parent, to, isGivenId } = letter;
+      if (isGivenId && (parent === undefined || !(await this.#shard.childOf(parent, to)))) throw error;
       return await this.#shard.startChild(letter, given, { origin, reuse: true });
     }
   }
 
   /** One that was to be on its own and is there has been started by this letter before. */
-  async #childOf({ parent, to }: StartChild): Promise<{ end: Letter | undefined } | undefined> {
-    return parent === undefined ? { end: undefined } : await this.#shard.childOf(parent, to);
+  async #childOf({ parent, to, isGivenId }: StartChild): Promise<Pick<KnownChild, "end"> | undefined> {
+    if (parent === undefined) return { end: undefined };
+    const known = await this.#shard.childOf(parent, to);
+    return isGivenId && known?.isSameTask === false ? undefined : known;
   }
 
   /** A child that the engine's stop left unwritten is not refused: its letter comes again. */

@@ -9,6 +9,7 @@ import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../store
 import type { Holders } from "./attached-attempts.ts";
 import { CallDesk, type CallDeskParts, type EndAnswer, type SharedAllocators } from "./call-desk.ts";
 import type { Call, Hint } from "./call.ts";
+import { CodeActor } from "./code-actor.ts";
 import type { Definition } from "./definitions.ts";
 import { nobodyElse } from "./holdings.ts";
 import { IdleActors } from "./idle-actors.ts";
@@ -288,6 +289,16 @@ export class Region {
   /** How many run, when one more that a user reopens would pass its workflow's maximum. */
   fullFor(workflow: string): number | undefined {
     return this.#gates.fullFor(workflow);
+  }
+
+  /** Instances that wait for the code of a workflow go on: this process has it now. */
+  codeCame(name: string, version: string): void {
+    for (const shard of this.#open()) {
+      for (const { actor } of shard.entries) {
+        if (!(actor instanceof CodeActor)) continue;
+        if (actor.definition.name === name && actor.definition.version === version) actor.codeCame();
+      }
+    }
   }
 
   /** Makes definitions durable ahead of the turn that refers to them. */

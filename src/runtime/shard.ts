@@ -29,7 +29,7 @@ import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Lane, OwnRows } from "./lane.ts";
 import { letterOf } from "./letter-of.ts";
-import { type GivenToChild, MailRoom, type MailShard } from "./mail-room.ts";
+import { type GivenToChild, type KnownChild, MailRoom, type MailShard } from "./mail-room.ts";
 import type { CommittedTurn, Message, Origin, Told } from "./message.ts";
 import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type StartChild } from "./outbox.ts";
 import { newActor } from "./new-actor.ts";
@@ -394,11 +394,13 @@ export class Shard implements ActorHost, MailShard {
     return await this.#patiently(() => this.#enterAs(request));
   }
 
-  async childOf(parent: ParentAddress, id: string): Promise<{ end: Letter | undefined } | undefined> {
-    const question = (machine: Machine, actor: InstanceActor): { end: Letter | undefined } | undefined => {
-      if (machine.state.parent?.key !== parent.key) return undefined;
+  async childOf(parent: ParentAddress, id: string): Promise<KnownChild | undefined> {
+    const question = (machine: Machine, actor: InstanceActor): KnownChild | undefined => {
+      const own = machine.state.parent;
+      if (own?.key !== parent.key) return undefined;
       const report = endFor(machine, parent);
-      return { end: report && letterOf(actor, report) };
+      const isSameTask = own.task === parent.task && own.generation === parent.generation;
+      return { end: report && letterOf(actor, report), isSameTask };
     };
     return await this.#patiently(() => this.ask(id, question));
   }
@@ -670,7 +672,8 @@ export class Shard implements ActorHost, MailShard {
     for (const effect of turn.effects) this.#carryOut(actor, effect);
     turn.reply();
     if (turn.hasEnded) for (const waiter of entry.waiters.splice(0)) waiter.resolve(actor);
-    for (const watcher of entry.watchers.splice(0)) watcher.resolve();
+    // A turn that only answered has changed nothing: whoever waits for a change would ask again, and so without end.
+    if (turn.events.length > 0) for (const watcher of entry.watchers.splice(0)) watcher.resolve();
     actor.isBusy = false;
     if (actor.isPrepared && actor.hasNews) this.arrived(actor, "now");
     this.#parts.idle.moved(entry);

@@ -44,6 +44,21 @@ describe("the test clock", () => {
     assert.deepEqual(seen, ["led to 10", "and to 15", "next 20"]);
   });
 
+  test("jumps as after a long sleep: what came due meanwhile fires late, in order, and then it stands still", async () => {
+    const clock = new TestClock({ now: 0 });
+    const fired: string[] = [];
+    clock.after(200, () => fired.push(`b ${clock.now()}`));
+    clock.after(100, () => {
+      fired.push(`a ${clock.now()}`);
+      clock.after(100, () => fired.push(`later ${clock.now()}`));
+    });
+    await clock.jump(1000);
+    assert.deepEqual(fired, ["a 1000", "b 1000"]);
+    assert.equal(clock.nextTimerAt, 1100);
+    await clock.jump(500);
+    assert.equal(clock.now(), 1000);
+  });
+
   test("a cancelled timer does not fire", async () => {
     const clock = new TestClock();
     const timer = clock.after(10, () => assert.fail("it was cancelled"));

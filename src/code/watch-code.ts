@@ -1,0 +1,65 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Logger } from "../base/logger.ts";
+import { type UnsteadyCall, watchGlobals } from "./watch-globals.ts";
+import { placeOfCaller } from "./watch-place.ts";
+
+// What is watched belongs to the process, so this is its own too: whose code runs, who watches, and how to stop it.
+const current = new AsyncLocalStorage<CodeWatch | undefined>();
+const watching = new Set<CodeWatch>();
+let unwatchGlobals: (() => void) | undefined;
+
+/**
+ * Warns when the code of a workflow looks at the clock, at chance or at the outside world, once for each line that does.
+ * Such code works until it is replayed. What it asked for is given all the same.
+ */
+export class CodeWatch {
+  /** To be used for whatever is logged from within a workflow's code: who writes it down may look at the clock. */
+  readonly logger: Logger;
+  readonly #told = new Set<string>();
+
+  constructor(logger: Logger) {
+    this.logger = unwatched(logger);
+  }
+
+  start(): void {
+    watching.add(this);
+    unwatchGlobals ??= watchGlobals((call) => current.getStore()?.note(call));
+  }
+
+  /** The last one to stop leaves the process as the first one found it. */
+  stop(): void {
+    watching.delete(this);
+    if (watching.size > 0) return;
+    unwatchGlobals?.();
+    unwatchGlobals = undefined;
+  }
+
+  /** What is called here, and whatever follows from it, is a workflow's code. */
+  within<T>(call: () => T): T {
+    return current.run(this, call);
+  }
+
+  note({ call, instead }: UnsteadyCall): void {
+    if (!watching.has(this)) return;
+    const place = placeOfCaller();
+    if (place === "engine") return;
+    const line = place === undefined ? call : `${place.file}:${place.line}`;
+    if (this.#told.has(line)) return;
+    this.#told.add(line);
+    const fields = {
+      call,
+      instead,
+      ...(place && { function: place.functionName, file: place.file, line: place.line }),
+    };
+    this.logger.warn(fields, `the code of a workflow calls ${call}, which a replay cannot repeat: use ${instead}`);
+  }
+}
+
+function unwatched(logger: Logger): Logger {
+  return {
+    debug: (fields, message) => current.run(undefined, () => logger.debug(fields, message)),
+    info: (fields, message) => current.run(undefined, () => logger.info(fields, message)),
+    warn: (fields, message) => current.run(undefined, () => logger.warn(fields, message)),
+    error: (fields, message) => current.run(undefined, () => logger.error(fields, message)),
+  };
+}

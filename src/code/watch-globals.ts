@@ -1,0 +1,80 @@
+import nodeCrypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
+import nodeTimers from "node:timers";
+import timersPromises from "node:timers/promises";
+
+/** Something that gives another answer each time it is asked. */
+export interface UnsteadyCall {
+  /** As users write it. */
+  readonly call: string;
+  /** What a workflow's code uses in its place. */
+  readonly instead: string;
+}
+
+interface Watched extends UnsteadyCall {
+  readonly holder: object;
+  readonly name: string;
+}
+
+type Callable = (...args: unknown[]) => unknown;
+
+/** As they are when it is asked: tests put clocks of their own there. Some functions have two addresses, and users take either. */
+function watchedCalls(): Watched[] {
+  const timers = [globalThis, nodeTimers, timersPromises].flatMap((holder) =>
+    ["setTimeout", "setInterval", "setImmediate"].map((name) => ({ holder, name, call: `${name}()` })),
+  );
+  return [
+    { holder: Date, name: "now", call: "Date.now()", instead: "ctx.now()" },
+    { holder: globalThis, name: "Date", call: "new Date()", instead: "new Date(ctx.now())" },
+    { holder: performance, name: "now", call: "performance.now()", instead: "ctx.now()" },
+    { holder: Math, name: "random", call: "Math.random()", instead: "ctx.random()" },
+    { holder: crypto, name: "randomUUID", call: "crypto.randomUUID()", instead: "ctx.uuid()" },
+    { holder: nodeCrypto, name: "randomUUID", call: "crypto.randomUUID()", instead: "ctx.uuid()" },
+    ...timers.map((timer) => ({ ...timer, instead: "ctx.sleep()" })),
+    { holder: globalThis, name: "fetch", call: "fetch()", instead: "a job, with ctx.run()" },
+  ];
+}
+
+/** Has `onCall` called before each of these calls, wherever they come from. Gives back how to undo it. */
+export function watchGlobals(onCall: (call: UnsteadyCall) => void): () => void {
+  const restores = watchedCalls().map((each) =>
+    replace(each.holder, each.name, (original) => noting(original, () => onCall(each))),
+  );
+  // Whoever asks a date for its class gets the one that it finds under its name.
+  restores.push(replace(Date.prototype, "constructor", () => Date));
+  syncBuiltinESMExports();
+  return () => {
+    for (const restore of restores.toReversed()) restore();
+    syncBuiltinESMExports();
+  };
+}
+
+/** The function works, and looks, as before. What is constructed from something, such as a date, depends on nothing else. */
+function noting(original: Callable, note: () => void): Callable {
+  return new Proxy(original, {
+    apply: (target, self, args) => {
+      note();
+      return Reflect.apply(target, self, args);
+    },
+    construct: (target, args, newTarget) => {
+      if (args.length === 0) note();
+      return Reflect.construct(target, args, newTarget) as object;
+    },
+  });
+}
+
+/**
+ * What is not an ordinary function is left alone; and so is, when it is undone, what somebody else has put there since,
+ * such as a test's own timers.
+ */
+function replace(holder: object, name: string, by: (original: Callable) => Callable): () => void {
+  const owner = Object.hasOwn(holder, name) ? holder : (Object.getPrototypeOf(holder) as object);
+  const descriptor = Object.getOwnPropertyDescriptor(owner, name);
+  const original: unknown = descriptor?.value;
+  if (descriptor?.configurable !== true || typeof original !== "function") return () => undefined;
+  const replacement = by(original as Callable);
+  Object.defineProperty(owner, name, { ...descriptor, value: replacement });
+  return () => {
+    if (Reflect.get(owner, name) === replacement) Object.defineProperty(owner, name, descriptor);
+  };
+}

@@ -1,0 +1,383 @@
+/** Spec 8.1 and 3.8: children of either kind, under code and under DAGs. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { defineJob, defineWorkflow, StepFailed, TaskBuilder } from "../../src/index.ts";
+import { CodeRig } from "./code-rig.ts";
+import { Gate, says, task, taskOf, workflow } from "./rig.ts";
+
+const hourMs = 3_600_000;
+const double = defineWorkflow("double", async (ctx, n: number) => {
+  await ctx.run("note", `double ${n}`);
+  return n * 2;
+});
+const waits = defineWorkflow("waits", async (ctx, name: string) => {
+  ctx.undo(async () => void (await ctx.run("note", `undo ${name}`)));
+  ctx.onCancel(async () => void (await ctx.run("note", `cancel ${name}`)));
+  return await ctx.waitForEvent("go");
+});
+
+describe("8.1 children that are code", () => {
+  test("8.1 are awaited, with their input and their output, and know their parent", async (t) => {
+    const child = defineWorkflow("child", async (ctx, n: number) => await Promise.resolve([n, ctx.parentInstanceId, ctx.instanceId]));
+    const parent = defineWorkflow("parent", async (ctx) => ctx.all([1, 2].map((n) => ctx.callChild(child, n))));
+    const rig = await CodeRig.start(t, { workflows: [child, parent] });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    assert.deepEqual(await handle.result(), [
+      [1, "p", "p/0"],
+      [2, "p", "p/1"],
+    ]);
+    const view = await handle.getStatus();
+    assert.deepEqual(
+      view.tasks.map(({ name, kind, status, childInstanceId }) => [name, kind, status, childInstanceId]),
+      [
+        ["child", "nested", "Success", "p/0"],
+        ["child", "nested", "Success", "p/1"],
+      ],
+    );
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("p/0")).parentInstanceId, "p");
+  });
+
+  test("8.1 go on through restarts, theirs and their parent's, and run once", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx) => [await ctx.callChild(double, 4), await ctx.callChild(waits, "w")]);
+    const rig = await CodeRig.start(t, { workflows: [double, waits, parent] });
+    await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    await rig.settle();
+    await rig.restart();
+    await rig.settle();
+    await rig.engine.raiseEvent("p/1", "go", "gone");
+    await rig.restart();
+    assert.deepEqual(await rig.engine.awaitWorkflowInstance("p"), [8, "gone"]);
+    assert.deepEqual(rig.calls, ["double 4"]);
+  });
+
+  test("8.1 may have ids of their own; one that somebody else has is refused", async (t) => {
+    const parent = defineWorkflow("parent", (ctx) => ctx.callChild(double, 1, { instanceId: "mine" }));
+    const rig = await CodeRig.start(t, { workflows: [double, parent] });
+    assert.equal(await (await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" })).result(), 2);
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("mine")).parentInstanceId, "p");
+    const other = await rig.engine.startWorkflow(parent, undefined, { instanceId: "q" });
+    await assert.rejects(
+      other.result(),
+      says("WORKFLOW_FAILED", 'child workflow "double" failed', 'an instance with id "mine" exists'),
+    );
+  });
+
+  test("8.1 a parent may use the id of its own child again once that has ended: it runs again", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx, round: number): Promise<number[]> => {
+      const outputs: number[] = [];
+      for (const n of [1, 2]) outputs.push(await ctx.callChild(double, round * 10 + n, { instanceId: "mine" }));
+      return round === 2 ? outputs : await ctx.continueAsNew(2);
+    });
+    const rig = await CodeRig.start(t, { workflows: [double, parent] });
+    assert.deepEqual(await (await rig.engine.startWorkflow(parent, 1)).result(), [42, 44]);
+    assert.deepEqual(rig.calls, ["double 11", "double 12", "double 21", "double 22"]);
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("mine")).generation, 4);
+  });
+
+  test("8.1 but not while it runs", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx) => {
+      const [first, second] = await Promise.allSettled([
+        ctx.callChild(waits, "a", { instanceId: "mine" }),
+        ctx.callChild(waits, "b", { instanceId: "mine" }),
+      ]);
+      return [first.status, second.status === "rejected" && (second.reason as Error).message];
+    });
+    const rig = await CodeRig.start(t, { workflows: [waits, parent] });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    await rig.settle();
+    await rig.engine.raiseEvent("mine", "go");
+    assert.deepEqual(await handle.result(), [
+      "fulfilled",
+      'child workflow "waits" failed: nested workflow instance "mine" ended in Failed: an active instance with id "mine" already exists; it is Running',
+    ]);
+  });
+
+  test("8.1 after continue-as-new children are new ones", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx, round: number): Promise<number> => {
+      const output = await ctx.callChild(double, round);
+      return round === 3 ? output : await ctx.continueAsNew(round + 1);
+    });
+    const rig = await CodeRig.start(t, { workflows: [double, parent] });
+    assert.equal(await (await rig.engine.startWorkflow(parent, 1, { instanceId: "p" })).result(), 6);
+    assert.deepEqual(rig.calls, ["double 1", "double 2", "double 3"]);
+  });
+
+  test("8.1 a child that fails throws StepFailed in its parent, with its words", async (t) => {
+    const bad = defineWorkflow("bad", (ctx) => ctx.run("refuse", "it"));
+    const parent = defineWorkflow("parent", async (ctx) => {
+      const error: unknown = await ctx.callChild(bad).catch((caught: unknown) => caught);
+      assert.ok(error instanceof StepFailed);
+      return [error.message, error.failure.type];
+    });
+    const rig = await CodeRig.start(t, { workflows: [bad, parent] });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    assert.deepEqual(await handle.result(), [
+      'child workflow "bad" failed: nested workflow instance "p/0" ended in Failed: activity "refuse" failed: no it here',
+      "WORKFLOW_FAILED",
+    ]);
+  });
+
+  test("8.1 a child is retried as its options say: from its beginning, under its own id", async (t) => {
+    let isBroken = true;
+    const fragile = defineJob("fragile", () => {
+      if (isBroken) throw new Error("broken");
+      return "whole";
+    });
+    const child = defineWorkflow("child", (ctx) => ctx.run(fragile));
+    const parent = defineWorkflow("parent", (ctx) =>
+      ctx.callChild(child, undefined, { retryCount: 3, retryPolicy: { initialMs: 1000, jitter: 0 } }),
+    );
+    const rig = await CodeRig.start(t, { workflows: [child, parent], jobs: [fragile] });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    await rig.clock.advance(1500);
+    await rig.restart();
+    isBroken = false;
+    assert.equal(await rig.clock.until(rig.engine.awaitWorkflowInstance("p")), "whole");
+    const { generation, status } = await rig.engine.getWorkflowInstanceStatus("p/0");
+    assert.deepEqual([generation, status], [3, "Success"]);
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("p")).tasks[0]?.attempt, 3);
+    assert.ok(handle);
+  });
+
+  test("8.1 a user who retries a failed child does not disturb its parent, which has ended", async (t) => {
+    let isBroken = true;
+    const fragile = defineJob("fragile", () => {
+      if (isBroken) throw new Error("broken");
+      return "whole";
+    });
+    const child = defineWorkflow("child", (ctx) => ctx.run(fragile));
+    const parent = defineWorkflow("parent", (ctx) => ctx.callChild(child));
+    const rig = await CodeRig.start(t, { workflows: [child, parent], jobs: [fragile] });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    await assert.rejects(handle.result(), says("WORKFLOW_FAILED", "broken"));
+    isBroken = false;
+    await rig.engine.retryWorkflowInstance("p/0");
+    assert.equal(await rig.engine.awaitWorkflowInstance("p/0"), "whole");
+    assert.equal((await handle.getStatus()).status, "Failed");
+    await rig.engine.retryWorkflowInstance("p");
+    assert.equal(await handle.result(), "whole");
+  });
+
+  test("8.1 a child that is unknown is refused by name, in the code", async (t) => {
+    const parent = defineWorkflow("parent", (ctx) => ctx.callChild("nobody", 1));
+    const rig = await CodeRig.start(t, { workflows: [parent] });
+    const handle = await rig.engine.startWorkflow(parent, undefined);
+    await assert.rejects(
+      handle.result(),
+      says("WORKFLOW_FAILED", 'child workflow "nobody" is not among the workflows of this process', '"workflows"'),
+    );
+  });
+
+  test("8.1 children that nest without end are stopped with a clear error", async (t) => {
+    const deep = defineWorkflow("deep", async (ctx, n: number): Promise<unknown> => await ctx.callChild("deep", n + 1));
+    const rig = await CodeRig.start(t, { workflows: [deep] });
+    const handle = await rig.engine.startWorkflow(deep, 0);
+    await assert.rejects(handle.result(), (error) => {
+      assert.ok(error instanceof Error);
+      assert.match(error.message, /nest/);
+      return true;
+    });
+  });
+});
+
+describe("8.1 detached children", () => {
+  test("8.1 are on their own: their parent ends before them, and its end does not touch them", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx) => {
+      const ids = [ctx.startChild(waits, "own", { instanceId: "own" }), ctx.startChild(double, 3)];
+      await ctx.run("note", "started");
+      return ids;
+    });
+    const rig = await CodeRig.start(t, { workflows: [double, waits, parent] });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    const [own, made] = (await handle.result()) as [string, string];
+    assert.equal(own, "own");
+    assert.match(made, /^p\/[0-9a-f-]{36}$/);
+    assert.equal(await rig.engine.awaitWorkflowInstance(made), 6);
+    const view = await rig.engine.getWorkflowInstanceStatus("own");
+    assert.deepEqual([view.status, view.parentInstanceId], ["Running", undefined]);
+    await rig.restart();
+    await rig.engine.raiseEvent("own", "go", 5);
+    assert.equal(await rig.engine.awaitWorkflowInstance("own"), 5);
+  });
+
+  test("8.1 are not reached by their parent's terminate", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx) => {
+      ctx.startChild(waits, "own", { instanceId: "own" });
+      await ctx.sleep(hourMs);
+    });
+    const rig = await CodeRig.start(t, { workflows: [waits, parent] });
+    const handle = await rig.engine.startWorkflow(parent, undefined);
+    await rig.settle();
+    await handle.terminate();
+    await rig.settle();
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("own")).status, "Running");
+  });
+});
+
+describe("5.2 what is done to a parent reaches its children", () => {
+  const inner = workflow("inner", task("i", "hold"));
+  const parent = defineWorkflow("parent", async (ctx) => {
+    await ctx.all([ctx.callChild(waits, "child"), ctx.callChild("inner"), ctx.callChild("middle")]);
+  });
+  const middle = defineWorkflow("middle", (ctx) => ctx.callChild(waits, "grandchild"));
+
+  async function family(t: Parameters<typeof CodeRig.start>[0]) {
+    const gate = new Gate();
+    const aborted: string[] = [];
+    const hold = defineJob("hold", async (_: undefined, ctx) => {
+      ctx.signal.addEventListener("abort", () => aborted.push(ctx.instanceId));
+      await gate.opened;
+    });
+    const rig = await CodeRig.start(t, { workflows: [waits, parent, middle, inner], jobs: [hold] });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    await rig.clock.advance(1000);
+    const statuses = async (): Promise<string> => {
+      await rig.settle();
+      const rows = await rig.engine.listWorkflowInstances();
+      return rows
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .map(({ id, status }) => `${id} ${status}`)
+        .join(", ");
+    };
+    return { rig, handle, gate, aborted, statuses };
+  }
+
+  test("5.2 terminate, at any depth and of either kind", async (t) => {
+    const { handle, statuses, aborted, rig } = await family(t);
+    assert.equal(await statuses(), "p Running, p/0 Running, p/1 Running, p/2 Running, p/2/0 Running");
+    await handle.terminate("enough");
+    assert.equal(await statuses(), "p Terminated, p/0 Terminated, p/1 Terminated, p/2 Terminated, p/2/0 Terminated");
+    assert.deepEqual(aborted, ["p/1"]);
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("p/2/0")).reason, "enough");
+    assert.deepEqual(rig.calls, []);
+  });
+
+  test("5.2 pause and resume", async (t) => {
+    const { handle, statuses, gate, rig } = await family(t);
+    await handle.pause();
+    gate.open();
+    assert.equal(await statuses(), "p Paused, p/0 Paused, p/1 Success, p/2 Paused, p/2/0 Paused");
+    await handle.resume();
+    assert.equal(await statuses(), "p Running, p/0 Running, p/1 Success, p/2 Running, p/2/0 Running");
+    for (const id of ["p/0", "p/2/0"]) await rig.engine.raiseEvent(id, "go");
+    await handle.result();
+  });
+
+  test("8.1 cancel: code children undo what they did, DAG children are terminated", async (t) => {
+    const { handle, statuses, aborted, rig } = await family(t);
+    await handle.cancel("changed our minds");
+    await assert.rejects(handle.result(), says("WORKFLOW_TERMINATED", "changed our minds"));
+    assert.equal(await statuses(), "p Terminated, p/0 Terminated, p/1 Terminated, p/2 Terminated, p/2/0 Terminated");
+    assert.deepEqual(rig.calls.toSorted(), ["cancel child", "cancel grandchild", "undo child", "undo grandchild"]);
+    assert.deepEqual(aborted, ["p/1"]);
+  });
+
+  test("8.1 the end of a parent that does not wait for its children stops them", async (t) => {
+    const hasty = defineWorkflow("hasty", async (ctx) => {
+      void ctx.callChild(waits, "left");
+      return await ctx.run("note", "done");
+    });
+    const rig = await CodeRig.start(t, { workflows: [waits, hasty] });
+    const handle = await rig.engine.startWorkflow(hasty, undefined, { instanceId: "h" });
+    assert.equal(await handle.result(), "done");
+    await rig.settle();
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("h/0")).status, "Terminated");
+  });
+});
+
+describe("3.8 children of the other kind", () => {
+  test("8.1 a DAG under code: an object becomes its context, its outputs come back by task", async (t) => {
+    const greet = defineJob("greet", (_: undefined, ctx) => `${String(ctx.context["hello"])} ${String(ctx.context["who"])}`);
+    const dag = workflow("dag", task("a", "greet"), task("b", "note", "b").withDependency("a"));
+    const parent = defineWorkflow("parent", async (ctx) => [
+      await ctx.callChild("dag", { hello: "hi", who: "you" }),
+      await ctx.callChild(dag, { hello: "good", who: "day" }),
+    ]);
+    const rig = await CodeRig.start(t, { workflows: [dag, parent], jobs: [greet] });
+    const handle = await rig.engine.startWorkflow(parent, undefined);
+    assert.deepEqual(await handle.result(), [
+      { a: "hi you", b: "b" },
+      { a: "good day", b: "b" },
+    ]);
+  });
+
+  test("8.1 a DAG under code that is given no object has it as initParams", async (t) => {
+    const look = defineJob("look", (_: undefined, ctx) => ctx.context);
+    const dag = workflow("dag", task("t", "look"));
+    const parent = defineWorkflow("parent", (ctx) => ctx.callChild(dag, [1, 2]));
+    const rig = await CodeRig.start(t, { workflows: [dag, parent], jobs: [look] });
+    assert.deepEqual(await (await rig.engine.startWorkflow(parent, undefined)).result(), { t: { initParams: [1, 2] } });
+  });
+
+  test("8.1 a DAG under code that fails, and is retried, runs only what failed", async (t) => {
+    let isBroken = true;
+    const fragile = defineJob("fragile", () => {
+      if (isBroken) throw new Error("broken");
+      return "whole";
+    });
+    const dag = workflow("dag", task("a", "note", "a"), task("b", "fragile").withDependency("a"));
+    const parent = defineWorkflow("parent", (ctx) =>
+      ctx.callChild(dag, undefined, { retryCount: 1, retryPolicy: { initialMs: 1000 } }),
+    );
+    const rig = await CodeRig.start(t, { workflows: [dag, parent], jobs: [fragile] });
+    const handle = await rig.engine.startWorkflow(parent, undefined);
+    await rig.settle();
+    isBroken = false;
+    assert.deepEqual(await rig.clock.until(handle.result()), { a: "a", b: "whole" });
+    assert.deepEqual(rig.calls, ["a"]);
+  });
+
+  test("3.8 code under a DAG: its input is the DAG's context, its output the task's", async (t) => {
+    const child = defineWorkflow("child", async (ctx, context: Record<string, unknown>) => {
+      await ctx.run("note", "in child");
+      return { got: context };
+    });
+    const seen: unknown[] = [];
+    const look = defineJob("look", (_: undefined, ctx) => void seen.push(ctx.outputs["c"]));
+    const dag = workflow(
+      "dag",
+      new TaskBuilder("c").withNestedWorkflow(child),
+      task("l", "look").withDependency("c"),
+    );
+    const rig = await CodeRig.start(t, { workflows: [child], jobs: [look] });
+    const run = await rig.engine.submitWorkflow(dag, { params: { region: "eu" } });
+    assert.deepEqual(await run.result(), { c: { got: { region: "eu" } } });
+    assert.deepEqual(seen, [{ got: { region: "eu" } }]);
+    assert.match(taskOf(await run.getStatus(), "c").childInstanceId ?? "", /./);
+  });
+
+  test("3.8 code under a DAG: its failure fails the task, and retry runs it again", async (t) => {
+    let isBroken = true;
+    const fragile = defineJob("fragile", () => {
+      if (isBroken) throw new Error("broken");
+      return "whole";
+    });
+    const child = defineWorkflow("child", (ctx) => ctx.run(fragile));
+    const dag = workflow("dag", new TaskBuilder("c").withNestedWorkflow("child"));
+    const rig = await CodeRig.start(t, { workflows: [child], jobs: [fragile] });
+    const run = await rig.engine.submitWorkflow(dag, { instanceId: "d" });
+    await assert.rejects(run.result(), says("WORKFLOW_FAILED", "broken"));
+    isBroken = false;
+    await rig.engine.retryWorkflowInstance("d");
+    assert.deepEqual(await run.result(), { c: "whole" });
+  });
+
+  test("5.2 pause, resume and terminate of a DAG reach code below it", async (t) => {
+    const dag = workflow("dag", new TaskBuilder("c").withNestedWorkflow(waits));
+    const rig = await CodeRig.start(t, { workflows: [waits] });
+    const run = await rig.engine.submitWorkflow(dag, { instanceId: "d" });
+    await rig.settle();
+    const childId = taskOf(await run.getStatus(), "c").childInstanceId as string;
+    const status = async (): Promise<string> => {
+      await rig.settle();
+      return (await rig.engine.getWorkflowInstanceStatus(childId)).status;
+    };
+    assert.equal(await status(), "Running");
+    await run.pause();
+    assert.equal(await status(), "Paused");
+    await run.resume();
+    assert.equal(await status(), "Running");
+    await run.terminate("enough");
+    assert.equal(await status(), "Terminated");
+  });
+});

@@ -1,0 +1,178 @@
+/**
+ * A process that dies at any commit, of a story that uses everything code workflows have: the next one goes on, what
+ * comes of it is the same, and the same activities were executed, none of them after its success was on record.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { defineWorkflow } from "../../src/authoring/code-workflow.ts";
+import { hasCode } from "../../src/base/error.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import { type Moment, outcomeOf, type Story } from "./code-crash-rig.ts";
+import { chain } from "./workflows.ts";
+
+const dag = chain("dag", "d1", "d2");
+
+const child = defineWorkflow("child", async (ctx, name: string) => {
+  await ctx.run("work", `${name} ${ctx.uuid()}`);
+  await ctx.sleep(500);
+  return { name, by: ctx.parentInstanceId };
+});
+
+const apart = defineWorkflow("apart", async (ctx) => await ctx.run("work", await ctx.waitForEvent("word")));
+
+/** Every kind of step, in two generations. */
+const everything = defineWorkflow("everything", async (ctx, round: number): Promise<unknown> => {
+  if (round === 2) {
+    const kept = await ctx.waitForEvent("kept");
+    return { kept, chance: ctx.random(), generation: ctx.generation, last: await ctx.run("work", "last") };
+  }
+  let sum = 0;
+  ctx.onUpdate("add", async (n: number) => (sum += (await ctx.run("work", n)) as number));
+  ctx.setCustomStatus("begun");
+  const id = ctx.startChild(apart, undefined, { instanceId: "apart" });
+  const pair = await ctx.all([ctx.run("work", "a"), ctx.run("flaky", "b", { retryCount: 1 })]);
+  await ctx.sleep(1000);
+  const children = await ctx.all([
+    ctx.callChild(child, "one"),
+    ctx.callChild(child, "two", { instanceId: "second" }),
+    ctx.callChild("dag", { who: "me" }),
+  ]);
+  await ctx
+    .saga(async (saga) => {
+      await saga.run("work", "book", { undo: async (what) => void (await saga.run("work", `undo ${String(what)}`)) });
+      await saga.run("fails", "more");
+    })
+    .catch((error: unknown) => ctx.run("work", (error as Error).message));
+  const way = ctx.patched("new way") ? "new" : "old";
+  const word = await ctx.waitForEvent<string>("word", { timeoutMs: 3_600_000 });
+  ctx.sendEvent(id, "word", { word, way, sum, pair, children });
+  await ctx.run("work", `sent ${ctx.now() > 0}`);
+  return await ctx.continueAsNew(2, { keepEvents: true });
+});
+
+/** Says it unless it was said before: whether an answer that did not come was that of something done. */
+async function unlessRaised(engine: Engine, name: string, say: () => Promise<unknown>): Promise<void> {
+  const { generation } = await engine.getWorkflowInstanceStatus("x");
+  const history = await engine.getWorkflowInstanceHistory("x");
+  const isRaised = history.some(({ events }) =>
+    events.some((event) => event.type === "EventRaised" && event.name === name),
+  );
+  if (generation === 1 && !isRaised) await say();
+}
+
+async function started(start: () => Promise<unknown>): Promise<void> {
+  try {
+    await start();
+  } catch (error) {
+    if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
+  }
+}
+
+const wholeStory: Story = {
+  workflows: [everything, child, apart, dag],
+  tell: async (engine) => {
+    await started(() => engine.startWorkflow(everything, 1, { instanceId: "x" }));
+    await unlessRaised(engine, "kept", () => engine.raiseEvent("x", "kept", "for later"));
+    await unlessRaised(engine, "word", async () => {
+      await engine.updateWorkflowInstance("x", "add", 5, { updateId: "five" });
+      await engine.updateWorkflowInstance("x", "add", 6, { updateId: "six" });
+      await engine.raiseEvent("x", "word", "hello");
+    });
+    const result = await engine.awaitWorkflowInstance<unknown>("x");
+    return [result, await engine.awaitWorkflowInstance("apart"), await engine.awaitWorkflowInstance("second")];
+  },
+};
+
+const polite = defineWorkflow("polite", async (ctx, name: string): Promise<void> => {
+  await ctx.run("work", `begin ${name}`, { undo: async () => void (await ctx.run("work", `undo ${name}`)) });
+  ctx.onCancel(async () => void (await ctx.run("flaky", `cancel ${name}`, { retryCount: 1 })));
+  if (name === "parent") await ctx.callChild("polite", "child");
+  await ctx.sleep(1000 * 3_600_000);
+});
+
+const cancelStory: Story = {
+  workflows: [polite],
+  tell: async (engine) => {
+    await started(() => engine.startWorkflow(polite, "parent", { instanceId: "x" }));
+    await until(engine, async () => (await engine.listWorkflowInstances({ idPrefix: "x/1" })).length > 0);
+    await engine.cancelWorkflowInstance("x", "enough").catch((error: unknown) => {
+      if (!hasCode(error, "INSTANCE_STATE")) throw error;
+    });
+    return await Promise.all(
+      ["x", "x/1"].map((id) => engine.awaitWorkflowInstance(id).catch((error: unknown) => (error as Error).message)),
+    );
+  },
+};
+
+const careful = defineWorkflow("careful", async (ctx) => {
+  const seen = [await ctx.run("work", 1)];
+  await ctx.waitForEvent("go");
+  seen.push(await ctx.run("work", 2), await ctx.run("work", 3));
+  return seen;
+});
+
+/** Paused and resumed, and forked when it is through. */
+const pausedStory: Story = {
+  workflows: [careful],
+  tell: async (engine) => {
+    await started(() => engine.startWorkflow(careful, undefined, { instanceId: "x" }));
+    const allowed = async (order: Promise<void>): Promise<void> =>
+      await order.catch((error: unknown) => {
+        if (!hasCode(error, "INSTANCE_STATE")) throw error;
+      });
+    await unlessRaised(engine, "go", async () => {
+      await allowed(engine.pauseWorkflowInstance("x"));
+      await engine.raiseEvent("x", "go");
+    });
+    await allowed(engine.resumeWorkflowInstance("x"));
+    const result = await engine.awaitWorkflowInstance<unknown>("x");
+    await started(() => engine.forkWorkflowInstance("x", { fromTask: 1, instanceId: "fork" }));
+    return [result, await engine.awaitWorkflowInstance("fork")];
+  },
+};
+
+async function until(engine: Engine, holds: () => Promise<boolean>): Promise<void> {
+  const changed = Promise.withResolvers<void>();
+  const stop = engine.subscribe(() => void holds().then((yes) => yes && changed.resolve(), changed.reject));
+  if (!(await holds())) await changed.promise;
+  stop();
+}
+
+const stories: Readonly<Record<string, Story>> = {
+  "a story with every kind of step": wholeStory,
+  "the same with nothing kept in memory": { ...wholeStory, idleMax: 1 },
+  "cancel of a parent and its child": cancelStory,
+  "pause, resume and fork": pausedStory,
+};
+
+for (const [name, story] of Object.entries(stories)) {
+  describe(name, () => {
+    for (const moment of ["before", "after"] as const satisfies readonly Moment[]) {
+      test(`comes to the same when the process dies ${moment} any one of its commits`, async (t) => {
+        const calm = await outcomeOf(t, story);
+        assert.equal(calm.lives, 1);
+        for (let at = 1; at <= calm.commits; at++) {
+          const { result, executed } = await outcomeOf(t, story, (commit) => (commit === at ? moment : undefined));
+          assert.deepEqual(result, calm.result, `commit ${at}`);
+          assert.deepEqual(executed, calm.executed, `commit ${at}`);
+        }
+        t.diagnostic(`${calm.commits} commits, ${calm.executed.length} attempts`);
+      });
+    }
+
+    test("comes to the same when the process dies again and again", async (t) => {
+      const calm = await outcomeOf(t, story);
+      // What was lost is said to be, is started cautiously, and has ended with the third commit of a life.
+      for (const every of [4, 5, 7]) {
+        for (const moment of ["before", "after"] as const) {
+          const { result, executed, lives } = await outcomeOf(t, story, (commit) =>
+            commit % every === 0 ? moment : undefined,
+          );
+          assert.deepEqual(result, calm.result);
+          assert.deepEqual(executed, calm.executed);
+          assert.ok(lives > 1);
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,177 @@
+/** Spec 8.6: a workflow runs in memory with skipped time and mocked activities. */
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, test } from "node:test";
+import { z } from "zod";
+import { defineJob, defineWorkflow, type Engine, StepFailed, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
+import { memoryStore, mockJob, testEngine } from "../../src/testing.ts";
+import { Lines } from "../api/rig.ts";
+
+const dayMs = 24 * 3_600_000;
+const yearMs = 365 * dayMs;
+
+const charge = defineJob("charge", async ({ amount }: { amount: number }): Promise<string> => {
+  throw new Error(`nobody is to be charged ${amount} in a test`);
+});
+const ship = defineJob("ship", ({ to }: { to: string }) => `to ${to}`);
+
+const order = defineWorkflow("order", async (ctx, { amount, to }: { amount: number; to: string }) => {
+  const receipt = await ctx.run(charge, { amount }, { retryCount: 3, retryPolicy: { initialMs: 60_000 } });
+  await ctx.sleep(3 * yearMs);
+  const sent = await ctx.run(ship, { to });
+  return { receipt, sent, at: ctx.now() };
+});
+
+describe("a test engine", () => {
+  test("runs a workflow of years in no time, with mocks in place of jobs", async () => {
+    const charged = mockJob(charge, ({ amount }) => Promise.resolve(`receipt for ${amount}`), { failures: 2 });
+    await using kit = await testEngine({
+      workflows: [order],
+      jobs: [charge, ship],
+      mocks: [charged],
+      now: Date.UTC(2030, 0, 1),
+    });
+    const began = performance.now();
+    const run = await kit.engine.startWorkflow(order, { amount: 5, to: "Rome" });
+    const { at, ...result } = await kit.clock.until(run.result());
+    assert.deepEqual(result, { receipt: "receipt for 5", sent: "to Rome" });
+    assert.equal(at, Date.UTC(2030, 0, 1) + 3 * yearMs + 3 * 60_000);
+    assert.deepEqual(charged.calls, [{ amount: 5 }, { amount: 5 }, { amount: 5 }]);
+    assert.ok(performance.now() - began < 1000);
+  });
+
+  test("keeps from a mock what the job would not take", async () => {
+    const pay = defineJob("pay", { input: z.object({ amount: z.coerce.number() }) }, ({ amount }) => amount);
+    const paid = mockJob(pay, ({ amount }) => amount + 1);
+    const spend = defineWorkflow("spend", (ctx, amount: string) => ctx.run("pay", { amount }));
+    await using kit = await testEngine({ workflows: [spend], mocks: [paid] });
+    const good = await kit.engine.startWorkflow(spend, "5");
+    assert.equal(await kit.clock.until(good.result()), 6);
+    const bad = await kit.engine.startWorkflow(spend, "five");
+    await assert.rejects(kit.clock.until(bad.result()), /"pay" failed: /);
+    assert.deepEqual(paid.calls, [{ amount: 5 }]);
+  });
+
+  test("is the same every time: ids, chance and times", async () => {
+    const dice = defineWorkflow("dice", async (ctx) => {
+      await ctx.sleep(1000);
+      return [ctx.instanceId, ctx.uuid(), ctx.random(), ctx.now()];
+    });
+    const results: unknown[] = [];
+    for (let time = 0; time < 2; time++) {
+      await using kit = await testEngine({ workflows: [dice] });
+      const run = await kit.engine.startWorkflow(dice, undefined);
+      results.push(await kit.clock.until(run.result()));
+    }
+    assert.deepEqual(results[0], results[1]);
+  });
+
+  test("lets a test look at what has happened by a certain time", async () => {
+    const reminders = mockJob(
+      defineJob("remind", () => undefined),
+      () => undefined,
+    );
+    const nag = defineWorkflow("nag", async (ctx) => {
+      for (;;) {
+        await ctx.sleep(30 * dayMs);
+        await ctx.run(reminders, undefined);
+      }
+    });
+    await using kit = await testEngine({ workflows: [nag], mocks: [reminders] });
+    await kit.engine.startWorkflow(nag, undefined);
+    await kit.clock.advance(30 * dayMs - 1);
+    assert.equal(reminders.calls.length, 0);
+    await kit.clock.advance(1);
+    assert.equal(reminders.calls.length, 1);
+    await kit.clock.advance(yearMs);
+    assert.equal(reminders.calls.length, 13);
+  });
+
+  test("lets no time pass while a job runs, however long that takes", async () => {
+    const slow = defineJob("slow", async () => {
+      await delay(30);
+      return "done";
+    });
+    const patient = defineWorkflow("patient", (ctx) => ctx.run(slow, undefined, { timeoutSeconds: 1 }));
+    await using kit = await testEngine({ workflows: [patient], jobs: [slow] });
+    const run = await kit.engine.startWorkflow(patient, undefined);
+    const before = kit.clock.now();
+    assert.equal(await kit.clock.until(run.result()), "done");
+    assert.equal(kit.clock.now(), before);
+  });
+
+  test("lets an attempt run into its timeout when time is moved by hand", async () => {
+    const hangs = defineJob("hangs", (_: undefined, { signal }) => {
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    });
+    const impatient = defineWorkflow("impatient", async (ctx) => {
+      try {
+        return await ctx.run(hangs, undefined, { timeoutSeconds: 10 });
+      } catch (error) {
+        return error instanceof StepFailed ? error.failure.type : "another error";
+      }
+    });
+    await using kit = await testEngine({ workflows: [impatient], jobs: [hangs] });
+    const run = await kit.engine.startWorkflow(impatient, undefined);
+    await kit.clock.advance(10_000);
+    assert.equal(await kit.clock.until(run.result()), "TASK_TIMEOUT");
+  });
+
+  test("says when a workflow waits for something that only the test can give it", async () => {
+    const asks = defineWorkflow("asks", (ctx) => ctx.waitForEvent<string>("answer"));
+    await using kit = await testEngine({ workflows: [asks] });
+    const run = await kit.engine.startWorkflow(asks, undefined);
+    await assert.rejects(kit.clock.until(run.result()), /waits for something that no time brings/);
+    await run.raiseEvent("answer", "yes");
+    assert.equal(await kit.clock.until(run.result()), "yes");
+  });
+
+  test("runs DAGs too, through their retries", async () => {
+    const flaky = mockJob(ship, ({ to }) => `at last to ${to}`, { failures: 1 });
+    const task = new TaskBuilder("ship").withJobFunction(flaky, { to: "Oslo" }).withRetryCount(1);
+    await using kit = await testEngine({ mocks: [flaky] });
+    const run = await kit.engine.submitWorkflow(new WorkflowBuilder().withName("trip").withTask(task).build());
+    assert.deepEqual(await kit.clock.until(kit.engine.awaitWorkflowInstance(run.instanceId)), {
+      ship: "at last to Oslo",
+    });
+  });
+
+  test("goes on from a store, as after a restart", async () => {
+    const storage = memoryStore();
+    const mocks = [mockJob(charge, () => Promise.resolve("paid"))];
+    const first = await testEngine({ storage, workflows: [order], jobs: [ship], mocks });
+    await first.engine.startWorkflow(order, { amount: 1, to: "Bern" }, { instanceId: "o" });
+    await first.clock.advance(yearMs);
+    await first.stop();
+    await using second = await testEngine({ storage, workflows: [order], jobs: [ship], mocks, now: first.clock.now() });
+    const run = await second.engine.getWorkflowHandle<{ receipt: string }>("o");
+    assert.equal((await second.clock.until(run.result())).receipt, "paid");
+  });
+
+  test("stops once, at the end of its block or by hand, also with a job that does not end", async () => {
+    const { promise: never } = Promise.withResolvers<void>();
+    const deaf = defineJob("deaf", () => never);
+    const endless = defineWorkflow("endless", (ctx) => ctx.run(deaf, undefined));
+    let engine: Engine;
+    {
+      await using kit = await testEngine({ workflows: [endless], jobs: [deaf], logger: new Lines() });
+      ({ engine } = kit);
+      await engine.startWorkflow(endless, undefined);
+      await kit.clock.settle();
+      assert.equal(engine.health.runningTasks, 1);
+      await kit.stop();
+    }
+    assert.equal(engine.health.status, "stopped");
+  });
+
+  test("does not take a sleeper for one that is stuck", async () => {
+    const logger = new Lines();
+    const sleeps = defineWorkflow("sleeps", (ctx) => ctx.sleep(yearMs));
+    const waits = defineWorkflow("waits", (ctx) => ctx.waitForEvent("never"));
+    await using kit = await testEngine({ workflows: [sleeps, waits], logger });
+    for (const workflow of [sleeps, waits]) await kit.engine.startWorkflow(workflow, undefined);
+    await kit.clock.advance(dayMs);
+    assert.deepEqual(kit.engine.health.stuckInstances, []);
+    assert.deepEqual(logger.all, []);
+  });
+});
