@@ -27,7 +27,7 @@ export interface Comparison<T> extends RecordingCounts {
 }
 
 export async function onEngine<T>(options: EngineOptions, work: Work<T>): Promise<T> {
-  const engine = new Engine({ logger: silentLogger, ...options });
+  const engine = new Engine({ logger: silentLogger, watchCode: false, ...options });
   await engine.start();
   try {
     await ownsAllShards(engine, options.storage);

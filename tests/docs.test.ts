@@ -19,7 +19,7 @@ import packageJson from "../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
 const documents = globSync(["*.md", "docs/**/*.md"], { cwd: root }).map((path) => path.replaceAll("\\", "/"));
-const compiled = ["README.md", "docs/guide.md", "docs/operations.md"];
+const compiled = ["README.md", "docs/guide.md", "docs/operations.md", "docs/testing.md"];
 
 /** What an example may take as given, in the words of the guide: the names are global, so an example's own go first. */
 const given = `

@@ -18,13 +18,22 @@ const ours = import.meta.url.replace(/code\/watch-place\.[jt]s$/, "");
  * somebody who called it. `"engine"` where nobody called but ourselves.
  */
 export function placeOfCaller(): CodePlace | "engine" | undefined {
-  const frames = getCallSites(framesMax).filter(
-    ({ scriptName }) => scriptName !== "" && !scriptName.startsWith("node:"),
-  );
-  const others = frames.filter(({ scriptName }) => !scriptName.startsWith(ours));
-  const frame = others.find(({ scriptName }) => !/[\\/]node_modules[\\/]/.test(scriptName)) ?? others[0];
-  if (frame !== undefined) return placeOf(frame);
-  return frames.every(({ scriptName }) => isWatch(scriptName)) ? undefined : "engine";
+  const frames = getCallSites(framesMax, { sourceMap: false });
+  const scripts = frames.map(({ scriptName }) => (scriptName.startsWith("node:") ? "" : scriptName));
+  const users = scripts.findIndex(isUsers);
+  const caller = users === -1 ? scripts.findIndex(isOthers) : users;
+  if (caller === -1) return scripts.every((script) => script === "" || isWatch(script)) ? undefined : "engine";
+  // What was compiled is named as it was written, where the process can tell.
+  const written = process.sourceMapsEnabled ? getCallSites(framesMax, { sourceMap: true }) : frames;
+  return placeOf(written[caller] as CallSiteObject);
+}
+
+function isOthers(script: string): boolean {
+  return script !== "" && !script.startsWith(ours);
+}
+
+function isUsers(script: string): boolean {
+  return isOthers(script) && !/[\\/]node_modules[\\/]/.test(script);
 }
 
 /** On the way from the call to here. */

@@ -5,6 +5,7 @@ import type { ParamsArgument } from "../authoring/task-builder.ts";
 import { checkName } from "../code/step-check.ts";
 import { fitting, parsed, textOf } from "../code/values.ts";
 import { StepFailed } from "../code/step-failed.ts";
+import { CodeWatch } from "../code/watch-code.ts";
 import { defineJob, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { shown } from "../base/shown.ts";
@@ -27,6 +28,7 @@ import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import { Definitions } from "../runtime/definitions.ts";
 import { Expressions } from "../runtime/expression.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
+import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
 import { Region } from "../runtime/region.ts";
 import { parseTexts, readText, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
@@ -138,13 +140,18 @@ export class Engine {
   readonly #submission: Submission;
   readonly #caretaker: Caretaker;
   readonly #member: ClusterMember | undefined;
+  readonly #watch: CodeWatch | undefined;
+  readonly #processCode: ProcessCode;
   #stage: Stage = "new";
   #problem: unknown;
 
   /** `OPTION_INVALID`, `POOL_SIZE_INVALID`, `JOB_DUPLICATE`. */
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
-    const { storage: store, clock, random, logger, cluster, domains, jobs, workflows } = this.#options;
+    const { storage: store, clock, random, logger, cluster, domains, jobs, workflows, watchCode } = this.#options;
+    this.#watch = watchCode ? new CodeWatch(logger) : undefined;
+    const versionOf = (workflow: string): string | undefined => this.#submission.versionOf(workflow);
+    this.#processCode = new ProcessCode({ registry: this.#code, clock, logger, versionOf, watch: this.#watch });
     for (const job of jobs) this.#registry.register(job);
     for (const workflow of workflows) if (!(workflow instanceof Workflow)) this.#code.register(workflow);
     this.#dispatcher = this.#makeDispatcher();
@@ -198,7 +205,6 @@ export class Engine {
   #makeRegion(expressions: Expressions): Region {
     const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions, maxSteps } = this.#options;
     const { cluster, idleMax } = this.#options;
-    const versionOf = (workflow: string): string | undefined => this.#submission.versionOf(workflow);
     return new Region({
       shardCount: cluster?.shards ?? 1,
       laneCount: store.lanes,
@@ -207,11 +213,12 @@ export class Engine {
       store,
       clock,
       random,
-      logger,
+      // The code of workflows logs through it too.
+      logger: this.#watch?.logger ?? logger,
       dispatcher: this.#dispatcher,
       definitions: this.#definitions,
       expressions,
-      code: new ProcessCode({ registry: this.#code, clock, versionOf }),
+      code: this.#processCode,
       limits: { subTasksMax: maxSubTasks, interruptionsMax: maxInterruptions, stepsMax: maxSteps },
       owner: () => this.#address(),
       resolveJob: (definition, params) => this.#resolveJob(definition, params),
@@ -258,8 +265,10 @@ export class Engine {
         isShared: this.#member !== undefined,
       });
       await this.#region.saveDefinitions(await this.#submission.prepareAll());
+      this.#processCode.start();
       await (this.#member ?? this.#region).open();
     } catch (error) {
+      this.#processCode.stop();
       // As long as nothing runs, the next start finds everything as this one did. A member joins once.
       const isIdle = this.#dispatcher.waitingCount + this.#dispatcher.runningCount === 0;
       this.#stage = isIdle && this.#member?.hasJoined !== true ? "new" : "stopped";
@@ -283,6 +292,7 @@ export class Engine {
       await (this.#member ?? this.#region).close();
     } finally {
       this.#stage = "stopped";
+      this.#processCode.stop();
       await this.#options.storage.close();
     }
   }
@@ -387,7 +397,10 @@ export class Engine {
     if (this.#problem !== undefined) throw this.#unavailable();
     if (how.isGivenId) checkGivenId("startWorkflow", how.id);
     if (!isCodeWorkflow(workflow)) {
-      throw new EngineError("WORKFLOW_INVALID", `startWorkflow takes what defineWorkflow() gave, got ${shown(workflow)}`);
+      throw new EngineError(
+        "WORKFLOW_INVALID",
+        `startWorkflow takes what defineWorkflow() gave, got ${shown(workflow)}`,
+      );
     }
     const { name, version } = workflow;
     if (this.#code.find(name, version) !== workflow) {
@@ -549,6 +562,12 @@ export class Engine {
       firstEvent,
       events: JSON.parse(events) as Event[],
     }));
+  }
+
+  /** All that has happened to an instance of code, large values included, for `replayWorkflow` of `heddle/testing`. `INSTANCE_UNKNOWN`. */
+  async exportWorkflowInstanceHistory(instanceId: string): Promise<RecordedHistory> {
+    const { key } = await this.#ask(instanceId, "identity");
+    return await recordHistory(this.#options.storage, { id: instanceId, key });
   }
 
   /** Newest first. */

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import type { Event } from "../kernel/event.ts";
+import type { Event, ForkedFrom } from "../kernel/event.ts";
 import type { Fork } from "../kernel/input.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { HistoryRow, Store } from "../stores/store.ts";
@@ -27,23 +27,28 @@ export async function forkPoint(
   }
   const read = async (payload: Payload): Promise<string> =>
     typeof payload === "string" ? payload : ((await store.readPayloads(source.key, [payload.ref]))[0] as string);
-  // Of what that instance had copied itself, the time is that of the one before it.
-  const earlier = first.type === "InstanceCreated" ? first.forkedFrom?.times : undefined;
-  const timed = events.slice(0, end).map(({ event, at }, place) => ({ event, at: earlier?.[place] ?? at }));
+  // Of what that instance had copied itself, time and chance are those of the one before it.
+  const earlier = first.type === "InstanceCreated" ? first.forkedFrom : undefined;
+  const timed = events.slice(0, end).map(({ event, at }, place) => ({ event, at: earlier?.times?.[place] ?? at }));
   const startedAt = timed[0]?.at as number;
   const kept = first.type === "InstanceContinued" ? (first.events ?? []) : [];
   const before = [
     ...kept.map((event) => ({ event: { type: "EventRaised" as const, ...event }, at: startedAt })),
-    ...timed.slice(1).filter(({ event }) => event.type !== "InstanceStarted"),
+    // Who waits for that instance does not wait for this one.
+    ...timed.slice(1).filter(({ event: { type } }) => type !== "InstanceStarted" && type !== "ParentChanged"),
   ];
   const times = [startedAt, startedAt, ...before.map(({ at }) => at)];
   return {
     fork: {
-      from: { id: source.id, generation: first.generation, times },
+      from: { id: source.id, generation: first.generation, times, ...(earlier && { chanceOf: chanceOf(earlier) }) },
       events: await Promise.all(before.map(({ event }) => withTexts(event, read))),
     },
     input: first.input === undefined ? undefined : await read(first.input),
   };
+}
+
+function chanceOf({ id, generation, chanceOf: first }: ForkedFrom): NonNullable<ForkedFrom["chanceOf"]> {
+  return first ?? { id, generation };
 }
 
 async function readAll(store: Store, key: number): Promise<HistoryRow[]> {

@@ -48,6 +48,8 @@ export interface EngineOptions {
   readonly stopGraceMs?: number;
   /** Makes the engine one of several on the same store. On a database server it is, with or without this. */
   readonly cluster?: ClusterOptions;
+  /** Whether to warn when the code of a workflow looks at the clock, at chance or at the outside world. Default: unless NODE_ENV is `production`. */
+  readonly watchCode?: boolean;
   /** Default: warnings and errors, as JSON lines on standard error. */
   readonly logger?: Logger;
   /** For tests: who owns time and chance. */
@@ -84,6 +86,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     idleMax: 10_000,
     stuckMs: 60 * minuteMs,
     stopGraceMs: clusterOptions === undefined ? 5000 : 3000,
+    watchCode: process.env["NODE_ENV"] !== "production",
     logger: stderrLogger,
     clock: systemClock,
     random: new SystemRandom(),
@@ -111,6 +114,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   retentionMs: true,
   stopGraceMs: true,
   cluster: true,
+  watchCode: true,
   logger: true,
   clock: true,
   random: true,
@@ -143,6 +147,7 @@ function checkOptions(options: ResolvedOptions): void {
   for (const name of ["idleMs", "stuckMs"] as const) {
     if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");
   }
+  if (typeof options.watchCode !== "boolean") throw invalid("watchCode", "must be true or false");
   if (!(options.stopGraceMs >= 0)) throw invalid("stopGraceMs", "must be a number of milliseconds, at least 0");
   const kept = Object.entries(options.retentionMs).find(([, ms]) => !(ms >= 0));
   if (kept !== undefined) throw invalid(`retentionMs.${kept[0]}`, "must be a number of milliseconds, or 0 for ever");

@@ -1,7 +1,9 @@
 import type { CodeRegistry } from "../authoring/code-registry.ts";
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
 import { Drain } from "../code/drain.ts";
+import { LoneRejections } from "../code/lone-rejections.ts";
 import type { CodeWatch } from "../code/watch-code.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CodeHost } from "../runtime/code-host.ts";
@@ -13,14 +15,17 @@ export class ProcessCode implements CodeHost {
   readonly #drain: Drain;
   readonly #versionOf: (workflow: string) => string | undefined;
   readonly #watch: CodeWatch | undefined;
+  readonly #lone: LoneRejections;
 
   constructor(parts: {
     registry: CodeRegistry;
     clock: Clock;
     versionOf: (workflow: string) => string | undefined;
+    logger: Logger;
     /** Looks at what the code does, if anybody does. */
     watch?: CodeWatch | undefined;
   }) {
+    this.#lone = new LoneRejections(parts.logger);
     this.#registry = parts.registry;
     this.#drain = new Drain(parts.clock);
     this.#versionOf = parts.versionOf;
@@ -44,6 +49,18 @@ export class ProcessCode implements CodeHost {
   }
 
   within<T>(call: () => T): T {
-    return this.#watch === undefined ? call() : this.#watch.within(call);
+    const watch = this.#watch;
+    return this.#lone.within(watch === undefined ? call : () => watch.within(call));
+  }
+
+  /** From now on its code may run. */
+  start(): void {
+    this.#lone.start();
+    this.#watch?.start();
+  }
+
+  stop(): void {
+    this.#lone.stop();
+    this.#watch?.stop();
   }
 }

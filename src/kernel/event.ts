@@ -114,6 +114,8 @@ export interface ForkedFrom {
   readonly generation: number;
   /** When it happened there: the start, for the first two events of this history, and each that was copied. */
   readonly times?: readonly number[];
+  /** Whose chance the code had there, if that one went on from another itself. */
+  readonly chanceOf?: { readonly id: string; readonly generation: number };
 }
 
 export type Trigger = "api" | "nested" | "schedule";

@@ -172,6 +172,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       open.done(message);
       return undefined;
     }
+    if (input.type === "RequestCancel" && this.machine.status === "Paused") return this.#resumeAndHear(message, open);
     try {
       if (input.type === "RequestUpdate" && !this.machine.state.hasUpdate(input.update)) this.#refuseUpdate(input);
     } catch (error) {
@@ -181,6 +182,14 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     this.take(message, open);
     // What was taken over from another instance, the code has to be brought to first.
     return input.type === "StartWorkflow" && input.fork !== undefined ? this.#attach(open) : this.#react(open);
+  }
+
+  /** What came in while it was paused is seen first: what the code does about that is then called off too. */
+  async #resumeAndHear(message: Told, open: InstanceTurn): Promise<void> {
+    this.machine.handle({ type: "ResumeWorkflow" }, open.turn);
+    this.carryOut(open);
+    await this.#react(open);
+    await this.#hear(message, open);
   }
 
   #refuseUpdate({ name, data }: { readonly name: string; readonly data?: Payload }): void {

@@ -1,7 +1,7 @@
 import type { CodeRun, RunParts } from "../code/code-run.ts";
 import type { CodeState } from "../kernel/code/code-state.ts";
 import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
-import type { Step } from "../kernel/code/step.ts";
+import { calledOff, type Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { arrivalOf, type ReadPayload } from "./code-arrival.ts";
@@ -22,7 +22,7 @@ export function identityOfRun(
     instanceId: id,
     generation,
     parentInstanceId: parent?.id,
-    chanceOf: forkedFrom ?? { id, generation },
+    chanceOf: forkedFrom?.chanceOf ?? forkedFrom ?? { id, generation },
   };
 }
 
@@ -33,7 +33,7 @@ export function identityOfRun(
 export async function replay(
   run: CodeRun,
   past: readonly PastEvent[],
-  { input, forkedFrom, status }: CodeState,
+  { input, forkedFrom, status, cancelReason }: CodeState,
   read: ReadPayload,
 ): Promise<Step[]> {
   const recorded = new RecordedSteps();
@@ -42,7 +42,8 @@ export async function replay(
   run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
   const steps: Step[] = [];
   const onSteps = (taken: readonly Step[]): void => {
-    for (const step of taken) if (!recorded.match(step)) steps.push(step);
+    const isToEnd = cancelReason !== undefined && run.cancelReason === undefined;
+    for (const step of taken) if (!recorded.match(step)) steps.push(isToEnd ? calledOff(step) : step);
   };
   run.isReplaying = true;
   for (const [place, { event, at }] of past.entries()) {

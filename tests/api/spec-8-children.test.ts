@@ -18,7 +18,10 @@ const waits = defineWorkflow("waits", async (ctx, name: string) => {
 
 describe("8.1 children that are code", () => {
   test("8.1 are awaited, with their input and their output, and know their parent", async (t) => {
-    const child = defineWorkflow("child", async (ctx, n: number) => await Promise.resolve([n, ctx.parentInstanceId, ctx.instanceId]));
+    const child = defineWorkflow(
+      "child",
+      async (ctx, n: number) => await Promise.resolve([n, ctx.parentInstanceId, ctx.instanceId]),
+    );
     const parent = defineWorkflow("parent", async (ctx) => ctx.all([1, 2].map((n) => ctx.callChild(child, n))));
     const rig = await CodeRig.start(t, { workflows: [child, parent] });
     const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
@@ -38,7 +41,10 @@ describe("8.1 children that are code", () => {
   });
 
   test("8.1 go on through restarts, theirs and their parent's, and run once", async (t) => {
-    const parent = defineWorkflow("parent", async (ctx) => [await ctx.callChild(double, 4), await ctx.callChild(waits, "w")]);
+    const parent = defineWorkflow("parent", async (ctx) => [
+      await ctx.callChild(double, 4),
+      await ctx.callChild(waits, "w"),
+    ]);
     const rig = await CodeRig.start(t, { workflows: [double, waits, parent] });
     await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
     await rig.settle();
@@ -287,7 +293,10 @@ describe("5.2 what is done to a parent reaches its children", () => {
 
 describe("3.8 children of the other kind", () => {
   test("8.1 a DAG under code: an object becomes its context, its outputs come back by task", async (t) => {
-    const greet = defineJob("greet", (_: undefined, ctx) => `${String(ctx.context["hello"])} ${String(ctx.context["who"])}`);
+    const greet = defineJob(
+      "greet",
+      (_: undefined, ctx) => `${String(ctx.context["hello"])} ${String(ctx.context["who"])}`,
+    );
     const dag = workflow("dag", task("a", "greet"), task("b", "note", "b").withDependency("a"));
     const parent = defineWorkflow("parent", async (ctx) => [
       await ctx.callChild("dag", { hello: "hi", who: "you" }),
@@ -334,11 +343,7 @@ describe("3.8 children of the other kind", () => {
     });
     const seen: unknown[] = [];
     const look = defineJob("look", (_: undefined, ctx) => void seen.push(ctx.outputs["c"]));
-    const dag = workflow(
-      "dag",
-      new TaskBuilder("c").withNestedWorkflow(child),
-      task("l", "look").withDependency("c"),
-    );
+    const dag = workflow("dag", new TaskBuilder("c").withNestedWorkflow(child), task("l", "look").withDependency("c"));
     const rig = await CodeRig.start(t, { workflows: [child], jobs: [look] });
     const run = await rig.engine.submitWorkflow(dag, { params: { region: "eu" } });
     assert.deepEqual(await run.result(), { c: { got: { region: "eu" } } });

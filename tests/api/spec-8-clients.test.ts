@@ -68,7 +68,11 @@ describe("8.1 start", () => {
   });
 
   test("8.1 an output that does not fit its schema fails the instance", async (t) => {
-    const strict = defineWorkflow("strict", { output: z.number() }, async (ctx) => (await ctx.run("note", "x")) as number);
+    const strict = defineWorkflow(
+      "strict",
+      { output: z.number() },
+      async (ctx) => (await ctx.run("note", "x")) as number,
+    );
     const rig = await CodeRig.start(t, { workflows: [strict] });
     const handle = await rig.engine.startWorkflow(strict, undefined, { instanceId: "s" });
     await assert.rejects(
@@ -81,7 +85,12 @@ describe("8.1 start", () => {
     const rig = await CodeRig.start(t);
     await assert.rejects(
       rig.engine.startWorkflow(echo, 1),
-      says("WORKFLOW_UNKNOWN", 'code workflow "echo" in version "1" is not registered', '"workflows"', "registerWorkflow()"),
+      says(
+        "WORKFLOW_UNKNOWN",
+        'code workflow "echo" in version "1" is not registered',
+        '"workflows"',
+        "registerWorkflow()",
+      ),
     );
     await rig.engine.registerWorkflow(echo);
     assert.equal(await (await rig.engine.startWorkflow(echo, 1)).result(), 1);
@@ -243,7 +252,10 @@ describe("8.1 queries", () => {
       handle.query("herd"),
       says("HANDLER_UNKNOWN", 'workflow "counting" answers no query "herd"', 'it answers "heard", "times", "broken"'),
     );
-    await assert.rejects(handle.query("broken"), says("HANDLER_FAILED", 'query "broken" of instance "c" threw: cannot say'));
+    await assert.rejects(
+      handle.query("broken"),
+      says("HANDLER_FAILED", 'query "broken" of instance "c" threw: cannot say'),
+    );
     const silent = await rig.engine.startWorkflow(waits, undefined);
     await assert.rejects(silent.query("x"), says("HANDLER_UNKNOWN", "it answers none"));
     assert.equal(await handle.query("heard"), 0);
@@ -311,7 +323,10 @@ describe("8.1 updates", () => {
     const rig = await CodeRig.start(t, { workflows: [account] });
     const handle = await rig.engine.startWorkflow(account, 10, { instanceId: "a" });
     const before = await rig.eventTypes("a");
-    await assert.rejects(handle.update("withdraw", 11), says("INPUT_INVALID", 'update "withdraw" was not let in: only 10 left'));
+    await assert.rejects(
+      handle.update("withdraw", 11),
+      says("INPUT_INVALID", 'update "withdraw" was not let in: only 10 left'),
+    );
     await assert.rejects(
       handle.update("deposit", -1),
       says("INPUT_INVALID", 'the input of update "deposit" does not fit its schema'),
@@ -347,11 +362,17 @@ describe("8.1 updates", () => {
   test("8.1 one of an ended instance is refused; one that the end overtakes hears of it", async (t) => {
     const rig = await CodeRig.start(t, { workflows: [account] });
     const handle = await rig.engine.startWorkflow(account, 10, { instanceId: "a" });
-    const slow = assert.rejects(handle.update("slow"), says("INSTANCE_STATE", 'instance "a" ended in Success before it answered'));
+    const slow = assert.rejects(
+      handle.update("slow"),
+      says("INSTANCE_STATE", 'instance "a" ended in Success before it answered'),
+    );
     await rig.settle();
     await handle.raiseEvent("close");
     await slow;
-    await assert.rejects(handle.update("deposit", 1), says("INSTANCE_STATE", 'cannot update instance "a": it is Success'));
+    await assert.rejects(
+      handle.update("deposit", 1),
+      says("INSTANCE_STATE", 'cannot update instance "a": it is Success'),
+    );
   });
 
   test("8.1 one that continue-as-new overtakes hears of it", async (t) => {
@@ -362,7 +383,10 @@ describe("8.1 updates", () => {
     });
     const rig = await CodeRig.start(t, { workflows: [renewing] });
     const handle = await rig.engine.startWorkflow(renewing, 1, { instanceId: "r" });
-    const slow = assert.rejects(handle.update("slow"), says("INSTANCE_STATE", 'instance "r" began anew before it answered'));
+    const slow = assert.rejects(
+      handle.update("slow"),
+      says("INSTANCE_STATE", 'instance "r" began anew before it answered'),
+    );
     await rig.settle();
     await handle.raiseEvent("renew");
     await slow;
@@ -413,7 +437,10 @@ describe("5.2 pause and resume", () => {
       if (attempts++ === 0) throw new Error("not yet");
     });
     const both = defineWorkflow("both", async (ctx) => {
-      await ctx.all([ctx.sleep(60_000), ctx.run(flaky, undefined, { retryCount: 1, retryPolicy: { initialMs: 60_000 } })]);
+      await ctx.all([
+        ctx.sleep(60_000),
+        ctx.run(flaky, undefined, { retryCount: 1, retryPolicy: { initialMs: 60_000 } }),
+      ]);
       return ctx.now();
     });
     const rig = await CodeRig.start(t, { workflows: [both], jobs: [flaky] });
@@ -467,7 +494,8 @@ describe("5.2 pause and resume", () => {
   test("5.2 an operation that the state does not allow is refused with the state", async (t) => {
     const rig = await CodeRig.start(t, { workflows: [waits] });
     const handle = await rig.engine.startWorkflow(waits, undefined, { instanceId: "w" });
-    const cannot = (what: string, status: string) => says("INSTANCE_STATE", `cannot ${what} instance "w": it is ${status}`);
+    const cannot = (what: string, status: string) =>
+      says("INSTANCE_STATE", `cannot ${what} instance "w": it is ${status}`);
     await assert.rejects(handle.resume(), cannot("resume", "Running"));
     await assert.rejects(rig.engine.retryWorkflowInstance("w"), cannot("retry", "Running"));
     await handle.pause();
@@ -503,7 +531,10 @@ describe("8.1 cooperative cancel", () => {
   test("8.1 goes on after a restart, and asking twice is asking once", async (t) => {
     const gate = new Gate();
     const slow = defineJob("slow", async (_: undefined, ctx) => {
-      await Promise.race([gate.opened, new Promise((_resolve, reject) => ctx.signal.addEventListener("abort", reject))]);
+      await Promise.race([
+        gate.opened,
+        new Promise((_resolve, reject) => ctx.signal.addEventListener("abort", reject)),
+      ]);
     });
     const polite = defineWorkflow("polite", async (ctx) => {
       ctx.undo(async () => void (await ctx.run("note", "undone")));
@@ -549,6 +580,33 @@ describe("8.1 cooperative cancel", () => {
     await handle.cancel();
     await assert.rejects(handle.result(), says("WORKFLOW_TERMINATED", "canceled by user"));
     assert.deepEqual(reasons, ["c::0"]);
+  });
+
+  test("8.1 of a paused instance resumes it: what came meanwhile is seen, and what follows from it is called off", async (t) => {
+    const gate = new Gate();
+    const book = defineJob("book", async () => {
+      await gate.opened;
+      return "booked";
+    });
+    const polite = defineWorkflow("polite", async (ctx) => {
+      await ctx.run(book, undefined, { undo: async () => void (await ctx.run("note", "undo book")) });
+      await ctx.run("note", "never seen through");
+      await ctx.run("note", "never");
+    });
+    const rig = await CodeRig.start(t, { workflows: [polite], jobs: [book] });
+    const handle = await rig.engine.startWorkflow(polite, undefined, { instanceId: "p" });
+    await rig.clock.advance(1000);
+    await handle.pause();
+    gate.open();
+    await rig.settle();
+    await handle.cancel("enough");
+    await assert.rejects(handle.result(), says("WORKFLOW_TERMINATED", "enough"));
+    assert.deepEqual(rig.calls.slice(-1), ["undo book"]);
+    assert.equal(rig.calls.includes("never"), false);
+    assert.deepEqual(
+      (await handle.getStatus()).tasks.map(({ name, status }) => `${name} ${status}`),
+      ["book Success", "note Stopped", "note Success"],
+    );
   });
 
   test("8.1 while it is undoing after a failure, cancel does not stop that", async (t) => {
@@ -633,7 +691,8 @@ describe("8.1 purge", () => {
     const handle = await rig.engine.startWorkflow(outer, undefined, { instanceId: "o" });
     await handle.result();
     await rig.engine.awaitWorkflowInstance("apart");
-    const ids = async (): Promise<string[]> => (await rig.engine.listWorkflowInstances()).map(({ id }) => id).toSorted();
+    const ids = async (): Promise<string[]> =>
+      (await rig.engine.listWorkflowInstances()).map(({ id }) => id).toSorted();
     assert.deepEqual(await ids(), ["apart", "o", "o/1", "o/1/0"]);
     assert.equal(await rig.engine.purgeWorkflowInstances({ instanceId: "o", recursive: true }), 4);
     assert.deepEqual(await ids(), []);
@@ -648,7 +707,10 @@ describe("8.1 purge", () => {
     const rig = await CodeRig.start(t, { workflows: [inner, middle] });
     await (await rig.engine.startWorkflow(middle, undefined, { instanceId: "m" })).result();
     assert.equal(await rig.engine.purgeWorkflowInstances({ instanceId: "m" }), 1);
-    assert.deepEqual((await rig.engine.listWorkflowInstances()).map(({ id }) => id), ["m/0"]);
+    assert.deepEqual(
+      (await rig.engine.listWorkflowInstances()).map(({ id }) => id),
+      ["m/0"],
+    );
   });
 });
 
@@ -711,7 +773,8 @@ describe("8.1 fork", () => {
 describe("8.1 signal-with-start", () => {
   const cart = defineWorkflow("cart", async (ctx, owner: string) => {
     const items: string[] = [];
-    for (let item = ""; item !== "pay"; item = await ctx.waitForEvent<string>("item")) if (item !== "") items.push(item);
+    for (let item = ""; item !== "pay"; item = await ctx.waitForEvent<string>("item"))
+      if (item !== "") items.push(item);
     return { owner, items };
   });
 

@@ -78,8 +78,13 @@ describe("sizes", () => {
     await rig.clock.advance(2000);
     await rig.restart();
     await rig.engine.raiseEvent("b", "go");
-    const { sizes, back } = await rig.clock.until(rig.engine.awaitWorkflowInstance<{ sizes: number[]; back: string }>("b"));
-    assert.deepEqual(sizes, Array.from({ length: 5 }, () => largest.length));
+    const { sizes, back } = await rig.clock.until(
+      rig.engine.awaitWorkflowInstance<{ sizes: number[]; back: string }>("b"),
+    );
+    assert.deepEqual(
+      sizes,
+      Array.from({ length: 5 }, () => largest.length),
+    );
     assert.equal(back.length, largest.length - 100);
   });
 
@@ -94,8 +99,14 @@ describe("sizes", () => {
       says("OUTPUT_TOO_LARGE", `the input of workflow "waits" ${overLimit}`),
     );
     const handle = await rig.engine.startWorkflow(waits, undefined);
-    await assert.rejects(handle.raiseEvent("e", tooLarge), says("OUTPUT_TOO_LARGE", `the data of event "e" ${overLimit}`));
-    await assert.rejects(handle.update("u", tooLarge), says("OUTPUT_TOO_LARGE", `the input of update "u" ${overLimit}`));
+    await assert.rejects(
+      handle.raiseEvent("e", tooLarge),
+      says("OUTPUT_TOO_LARGE", `the data of event "e" ${overLimit}`),
+    );
+    await assert.rejects(
+      handle.update("u", tooLarge),
+      says("OUTPUT_TOO_LARGE", `the input of update "u" ${overLimit}`),
+    );
     await handle.raiseEvent("e", "small");
     assert.equal(await handle.result(), "small");
   });
@@ -231,11 +242,7 @@ describe("arguments that are not usable", () => {
       ],
       ["run", ["note", "x", { undo: 5 }], "undo takes a function to call, got 5"],
       ["callChild", [null], "ctx takes a workflow or its name, got null"],
-      [
-        "callChild",
-        ["odd", 1, { instanceId: "" }],
-        'child workflow "odd": instanceId must be text, not blank, got ""',
-      ],
+      ["callChild", ["odd", 1, { instanceId: "" }], 'child workflow "odd": instanceId must be text, not blank, got ""'],
       ["startChild", ["odd", 1, { instanceId: 5 }], 'child workflow "odd": instanceId must be text, not blank, got 5'],
       ["sleep", ["tomorrow"], 'a wait takes a number of ms or a Date, got "tomorrow"'],
       ["waitForEvent", [undefined], "the name of an event must be text, not empty, got undefined"],

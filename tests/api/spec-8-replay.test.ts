@@ -27,8 +27,7 @@ const original = defineWorkflow("w", async (ctx) => {
 });
 
 describe("8.2 non-determinism", () => {
-  const advice =
-    "; deploy the code that it began with, or branch with ctx.patched(), and resume it";
+  const advice = "; deploy the code that it began with, or branch with ctx.patched(), and resume it";
   const cases: readonly [what: string, says: string, body: Body][] = [
     [
       "another job",
@@ -68,7 +67,7 @@ describe("8.2 non-determinism", () => {
     ],
     [
       "an end that comes too soon",
-      'step 1 is on record as timer, but the code now asks for complete',
+      "step 1 is on record as timer, but the code now asks for complete",
       (ctx) => ctx.run("note", "one"),
     ],
     [
@@ -109,7 +108,11 @@ describe("8.2 non-determinism", () => {
     const rig = await CodeRig.start(t, { workflows: [original] });
     await changed(rig, (ctx) => ctx.run("refuse", "one"));
     await rig.engine.raiseEvent("w", "go", "later");
-    const why = says("INSTANCE_STATE", 'the code of instance "w" does not go on, so it cannot answer', "step 0 is on record");
+    const why = says(
+      "INSTANCE_STATE",
+      'the code of instance "w" does not go on, so it cannot answer',
+      "step 0 is on record",
+    );
     await assert.rejects(rig.engine.queryWorkflowInstance("w", "q"), why);
     await assert.rejects(rig.engine.updateWorkflowInstance("w", "u"), why);
     await rig.restart({ workflows: [original] });

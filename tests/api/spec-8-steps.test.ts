@@ -48,7 +48,10 @@ describe("8.1 activities", () => {
   test("8.1 after a restart the code goes on: what was done is not done again", async (t) => {
     const gate = new Gate();
     const slow = defineJob("slow", async (_: undefined, ctx) => {
-      await Promise.race([gate.opened, new Promise((_resolve, reject) => ctx.signal.addEventListener("abort", reject))]);
+      await Promise.race([
+        gate.opened,
+        new Promise((_resolve, reject) => ctx.signal.addEventListener("abort", reject)),
+      ]);
       return "slow";
     });
     const starts: string[] = [];
@@ -508,7 +511,9 @@ describe("8.1 saga-style compensation", () => {
   async function booking(ctx: WorkflowContext, fails: string): Promise<string> {
     for (const what of ["hotel", "flight", "car"]) {
       if (what === fails) await ctx.run("refuse", what);
-      await ctx.run("note", `book ${what}`, { undo: async (output) => void (await ctx.run("note", `undo ${String(output)}`)) });
+      await ctx.run("note", `book ${what}`, {
+        undo: async (output) => void (await ctx.run("note", `undo ${String(output)}`)),
+      });
     }
     return "booked";
   }
@@ -530,7 +535,10 @@ describe("8.1 saga-style compensation", () => {
   test("8.1 undoing is durable: it goes on after a restart, and nothing is undone twice", async (t) => {
     const gate = new Gate();
     const slow = defineJob("slow", async (_: undefined, ctx) => {
-      await Promise.race([gate.opened, new Promise((_resolve, reject) => ctx.signal.addEventListener("abort", reject))]);
+      await Promise.race([
+        gate.opened,
+        new Promise((_resolve, reject) => ctx.signal.addEventListener("abort", reject)),
+      ]);
     });
     const saga = defineWorkflow("saga", async (ctx) => {
       ctx.undo(async () => void (await ctx.run("note", "undo 1")));

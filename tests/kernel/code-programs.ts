@@ -61,7 +61,7 @@ const program: fc.Arbitrary<Program> = fc.letrec<{ program: Program }>((tie) => 
       { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("all", "race", "any", "settled"), parts }) },
       { weight: 2, arbitrary: fc.record({ op: fc.constantFrom("try", "branch"), ...two }) },
       { weight: 2, arbitrary: fc.record({ op: fc.constantFrom("saga", "background"), body: tie("program") }) },
-    ) as fc.Arbitrary<Program>,
+    ),
   };
 }).program;
 

@@ -29,7 +29,9 @@ async function happen(live: CodeLive, { what, which, how }: Choice): Promise<voi
   if (what < 85) return await live.tell({ type: "RaiseEvent", name: how % 2 === 0 ? "e" : "f", data: String(how) });
   if (what < 92) return await live.tell({ type: "RequestUpdate", update: `u${live.history.length}`, name: "set" });
   if (what < 97) return status === "Running" ? await live.tell({ type: "PauseWorkflow" }) : undefined;
-  await live.tell({ type: "RequestCancel", reason: "enough" });
+  // What came in while it was paused is seen first.
+  if (status === "Paused") await live.tell({ type: "ResumeWorkflow" });
+  if (!live.isOver) await live.tell({ type: "RequestCancel", reason: "enough" });
 }
 
 async function endTask(live: CodeLive, which: number, how: number): Promise<void> {

@@ -1,8 +1,6 @@
 /** In development, the code of workflows is watched for clock, chance and timers; jobs and everything else are not. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { CodeWatch } from "../../src/code/watch-code.ts";
-import { ProcessCode } from "../../src/engine/process-code.ts";
 import { type CodeWorkflow, defineJob, defineWorkflow, Engine, type Job } from "../../src/index.ts";
 import { memoryStore, testEngine } from "../../src/testing.ts";
 import { Lines } from "../api/rig.ts";
@@ -20,16 +18,6 @@ class StampedLines extends Lines {
   get calls(): unknown[] {
     return this.all.filter(({ level }) => level === "warn").map(({ fields }) => fields["call"]);
   }
-}
-
-/** Watches the code of all engines of this test. */
-function watched(t: TestContext): { watch: CodeWatch; lines: StampedLines } {
-  const lines = new StampedLines();
-  const watch = new CodeWatch(lines);
-  t.mock.method(ProcessCode.prototype, "within", <T>(call: () => T) => watch.within(call));
-  watch.start();
-  t.after(() => watch.stop());
-  return { watch, lines };
 }
 
 /** A job that does all that the code of a workflow must not do. */
@@ -52,9 +40,14 @@ const tame = defineWorkflow("tame", async (ctx) => {
 const wildChild = defineWorkflow("wild-child", (ctx) => ctx.run(wild, undefined));
 
 describe("the code of workflows", () => {
-  test("is told from jobs, from the engine, from loggers and from whoever starts it", async (t) => {
-    const { watch, lines } = watched(t);
-    await using kit = await testEngine({ workflows: [tame, wildChild], jobs: [wild], logger: watch.logger });
+  test("is told from jobs, from the engine, from loggers and from whoever starts it", async () => {
+    const lines = new StampedLines();
+    await using kit = await testEngine({
+      workflows: [tame, wildChild],
+      jobs: [wild],
+      logger: lines,
+      watchCode: true,
+    });
     const run = await kit.engine.startWorkflow(tame, undefined);
     assert.equal(await kit.clock.until(run.result()), 5);
     assert.equal(await run.query("now"), true);
@@ -66,21 +59,26 @@ describe("the code of workflows", () => {
   });
 
   test("is told from jobs on a real clock too, with many instances side by side", async (t) => {
-    const { watch, lines } = watched(t);
+    const lines = new StampedLines();
     const flow = defineWorkflow("flow", async (ctx, n: number) => {
       for (let step = 0; step < 3; step++) {
         await ctx.all([ctx.run(wild, undefined), ctx.sleep(1)]);
         if (n === 7 && step === 1) Math.random();
       }
     });
-    const engine = await realEngine(t, { workflows: [flow], jobs: [wild], logger: watch.logger });
+    const engine = await realEngine(t, {
+      workflows: [flow],
+      jobs: [wild],
+      logger: lines,
+      watchCode: true,
+    });
     const runs = await Promise.all(Array.from({ length: 20 }, (_, n) => engine.startWorkflow(flow, n)));
     await Promise.all(runs.map((run) => run.result()));
     assert.deepEqual(lines.calls, ["Math.random()"]);
   });
 
-  test("is watched from its start through every wait, also in handlers and undoing, and does what it would do anyway", async (t) => {
-    const { watch, lines } = watched(t);
+  test("is watched from its start through every wait, also in handlers and undoing, and does what it would do anyway", async () => {
+    const lines = new StampedLines();
     const unsteady = defineWorkflow("unsteady", async (ctx) => {
       ctx.onUpdate("dice", () => Math.random());
       ctx.onCancel(() => void performance.now());
@@ -90,7 +88,12 @@ describe("the code of workflows", () => {
       await ctx.waitForEvent("go");
       return now;
     });
-    await using kit = await testEngine({ workflows: [unsteady], jobs: [wild], logger: watch.logger });
+    await using kit = await testEngine({
+      workflows: [unsteady],
+      jobs: [wild],
+      logger: lines,
+      watchCode: true,
+    });
     const run = await kit.engine.startWorkflow(unsteady, undefined);
     for (let time = 0; time < 2; time++) assert.ok((await run.update<number>("dice")) < 1);
     await run.raiseEvent("go");
@@ -108,12 +111,17 @@ describe("the code of workflows", () => {
   });
 
   test("is told how it waits for something that is not durable", async (t) => {
-    const { watch, lines } = watched(t);
+    const lines = new StampedLines();
     const stray = defineWorkflow("stray", async (ctx) => {
       await new Promise<void>((resolve) => void setTimeout(resolve, 100));
       await ctx.run(wild, undefined);
     });
-    const engine = await realEngine(t, { workflows: [stray], jobs: [wild], logger: watch.logger });
+    const engine = await realEngine(t, {
+      workflows: [stray],
+      jobs: [wild],
+      logger: lines,
+      watchCode: true,
+    });
     const run = await engine.startWorkflow(stray, undefined);
     assert.match(String((await run.getStatus()).attention), /nothing that is durable/);
     assert.deepEqual(lines.calls, ["setTimeout()"]);
@@ -123,7 +131,7 @@ describe("the code of workflows", () => {
 
 async function realEngine(
   t: TestContext,
-  parts: { workflows: CodeWorkflow[]; jobs: Job[]; logger: Lines | CodeWatch["logger"] },
+  parts: { workflows: CodeWorkflow[]; jobs: Job[]; logger: Lines; watchCode: boolean },
 ): Promise<Engine> {
   const engine = new Engine({ storage: memoryStore(), ...parts });
   await engine.start();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { activity, child, CodeRig, failureOf, timer } from "./code-rig.test.ts";
+import { calledOff } from "./step.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };
 
@@ -64,6 +65,20 @@ describe("a child", () => {
     assert.deepEqual(rig.commands, [{ type: "StartChild", task: 0, childId: "free", isGivenId: true }]);
     assert.deepEqual([rig.tasks, rig.machine.state.inFlight], ["c Success", 0]);
   });
+});
+
+test("what is called off before it was asked for is on record, and never goes out", () => {
+  const rig = CodeRig.started([calledOff(activity("a")), calledOff(child("c")), activity("b")]);
+  assert.deepEqual(rig.eventTypes, [
+    "TaskAdded",
+    "TasksCanceled",
+    "TaskAdded",
+    "TasksCanceled",
+    "TaskAdded",
+    "TasksScheduled",
+  ]);
+  assert.deepEqual(rig.commands, [{ type: "RunTasks", tasks: [2] }]);
+  assert.equal(rig.tasks, "a Canceled (instance-ended), c Canceled (instance-ended), b Pending");
 });
 
 describe("other steps", () => {

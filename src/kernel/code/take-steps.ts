@@ -17,6 +17,10 @@ export function takeSteps(step: CodeTurn, steps: readonly Step[]): void {
 }
 
 function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
+  if ("isCalledOff" in taken) {
+    step.emit({ type: "TaskAdded", node: taken.node });
+    return step.emit({ type: "TasksCanceled", tasks: [step.state.size - 1], cause: "instance-ended" });
+  }
   switch (taken.type) {
     case "activity":
       return step.emit({ type: "TaskAdded", node: taken.node });

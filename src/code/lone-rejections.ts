@@ -1,0 +1,52 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+
+// Rejections are the process's, so this is its own too: whose code runs, and who wants to hear of it.
+const current = new AsyncLocalStorage<LoneRejections>();
+const listening = new Set<LoneRejections>();
+
+/**
+ * Promises in the code of workflows that fail while nobody waits for them. Code that starts two things and awaits them one
+ * after the other may come to the second one days later, so it is no reason to end the process, which is what Node does.
+ */
+export class LoneRejections {
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  start(): void {
+    listening.add(this);
+    if (listening.size === 1) process.on("unhandledRejection", onUnhandledRejection);
+  }
+
+  stop(): void {
+    listening.delete(this);
+    if (listening.size === 0) process.off("unhandledRejection", onUnhandledRejection);
+  }
+
+  /** What is called here, and whatever follows from it, is a workflow's code. */
+  within<T>(call: () => T): T {
+    return current.run(this, call);
+  }
+
+  heard(reason: unknown): void {
+    this.#logger.warn(
+      { error: messageOf(reason) },
+      "a promise in the code of a workflow failed while nobody waited for it: await what is started, or gather it with ctx.all()",
+    );
+  }
+}
+
+/** Of any other code it is what it would have been without this listener. */
+function onUnhandledRejection(reason: unknown): void {
+  const owner = current.getStore();
+  if (owner !== undefined) return owner.heard(reason);
+  const isDecidedByUser = process.execArgv.some((arg) => arg.startsWith("--unhandled-rejections"));
+  if (isDecidedByUser || process.listenerCount("unhandledRejection") > 1) return;
+  throw reason instanceof Error
+    ? reason
+    : new Error(`a promise was rejected with ${String(reason)}`, { cause: reason });
+}

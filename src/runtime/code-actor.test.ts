@@ -1,0 +1,455 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type CodeWorkflow, defineWorkflow } from "../authoring/code-workflow.ts";
+import type { WorkflowContext } from "../authoring/workflow-context.ts";
+import { hasCode } from "../base/error.ts";
+import type { Event } from "../kernel/event.ts";
+import type { Input } from "../kernel/input.ts";
+import { type HistoryRow, noChanges } from "../stores/store.ts";
+import { failureFrom } from "../worker/failure-from.ts";
+import { CodeActor } from "./code-actor.ts";
+import type { CodeHost } from "./code-host.ts";
+import type { InstanceTurn } from "./instance-turn.ts";
+import { outcomeOf, RigShard, RigStore } from "./shard-rig.test.ts";
+
+const startInput: Input = {
+  type: "StartWorkflow",
+  workflow: "w",
+  version: "1",
+  generation: 1,
+  context: {},
+  trigger: "api",
+  admission: "run",
+};
+
+/** A shard with one instance of code, whose history it keeps. */
+class CodeShard extends RigShard {
+  readonly workflows = new Map<string, CodeWorkflow>();
+  rows: HistoryRow[] = [];
+  readonly payloads = new Map<number, string>();
+  reads = 0;
+  #life: CodeActor | undefined;
+  override readonly code: CodeHost = {
+    find: (name, version) => this.workflows.get(`${name}@${version}`),
+    versionOf: () => "1",
+    drained: () => new Promise((resolve) => setImmediate(resolve)),
+    failureFrom,
+    within: (call) => call(),
+  };
+
+  static async having(fn?: (ctx: WorkflowContext, input: never) => Promise<unknown>): Promise<CodeShard> {
+    const store = new RigStore();
+    await store.open();
+    const shard = new CodeShard(0, await store.claim(0));
+    if (fn !== undefined) shard.deploy(fn);
+    return shard;
+  }
+
+  deploy(fn: (ctx: WorkflowContext, input: never) => Promise<unknown>): void {
+    this.workflows.set("w@1", defineWorkflow("w", fn));
+  }
+
+  get life(): CodeActor {
+    return (this.#life ??= this.#newActor());
+  }
+
+  #newActor(): CodeActor {
+    return new CodeActor(this, { kind: "code", name: "w", version: "1", spec: { code: true } }, "i", 7);
+  }
+
+  /** The instance leaves memory and comes back from its history. */
+  revive(): CodeActor {
+    this.#life = this.#newActor();
+    this.#life.restore(this.rows);
+    return this.#life;
+  }
+
+  override arrived(): void {
+    // The tests say themselves when a turn is opened.
+  }
+
+  override readHistory(): Promise<[]> {
+    this.reads++;
+    return Promise.resolve(this.rows as []);
+  }
+
+  override readPayloads(_instance?: number, refs: readonly number[] = []): Promise<string[]> {
+    return Promise.resolve(refs.map((ref) => this.payloads.get(ref) ?? assert.fail("no such payload")));
+  }
+
+  /** One turn with these messages, written down. */
+  async turn(...inputs: readonly Input[]): Promise<InstanceTurn> {
+    for (const input of inputs) this.life.tell({ input });
+    await this.life.prepare();
+    return this.write(this.life.openTurn());
+  }
+
+  write(turn: InstanceTurn): InstanceTurn {
+    const changes = noChanges();
+    turn.addTo(changes);
+    for (const { turn: first } of changes.trims) this.rows = this.rows.filter((row) => row.turn >= first);
+    for (const { ref, body } of changes.payloads) this.payloads.set(ref, body);
+    this.rows.push(...changes.history);
+    turn.committed();
+    turn.reply();
+    return turn;
+  }
+
+  get events(): Event[] {
+    return this.rows.flatMap(({ events }) => JSON.parse(events) as Event[]);
+  }
+
+  get types(): string[] {
+    return this.events.map(({ type }) => type);
+  }
+
+  done(task: number, output = "1"): Input {
+    const { state } = this.life.machine;
+    const outcome = { kind: "success", output } as const;
+    return { type: "NodeCompleted", task, attempt: state.attempt(task), generation: state.generation, outcome };
+  }
+}
+
+const raise = (name: string, data?: string): Input => ({
+  type: "RaiseEvent",
+  name,
+  ...(data !== undefined && { data }),
+});
+const two = async (ctx: WorkflowContext): Promise<unknown> => [await ctx.run("a"), await ctx.run("b")];
+
+describe("an instance of code", () => {
+  test("starts, and its code's first steps, in one turn", async () => {
+    const shard = await CodeShard.having(two);
+    const { events, effects } = await shard.turn(startInput);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["InstanceCreated", "InstanceStarted", "TaskAdded", "TasksScheduled"],
+    );
+    assert.deepEqual(effects, [{ type: "RunTasks", tasks: [0] }]);
+    assert.equal(shard.life.isActive, true);
+  });
+
+  test("A1: stays where it is between turns, and never sees anything twice", async () => {
+    let calls = 0;
+    const shard = await CodeShard.having((ctx) => {
+      calls++;
+      return two(ctx);
+    });
+    await shard.turn(startInput);
+    await shard.turn(shard.done(0));
+    await shard.turn(shard.done(1, "2"));
+    assert.deepEqual([calls, shard.reads, shard.life.machine.state.output], [1, 0, "[1,2]"]);
+  });
+
+  test("A1: is brought to where it was before it sees anything new", async () => {
+    const shard = await CodeShard.having(two);
+    await shard.turn(startInput);
+    await shard.turn(shard.done(0));
+    shard.revive();
+    const { events } = await shard.turn(shard.done(1, "2"));
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["TaskSucceeded", "InstanceEnded"],
+    );
+    assert.equal(shard.life.machine.state.output, "[1,2]");
+  });
+
+  test("writes nothing when it is brought back and nothing is new", async () => {
+    const shard = await CodeShard.having(two);
+    await shard.turn(startInput);
+    shard.revive();
+    assert.deepEqual((await shard.turn()).events, []);
+  });
+
+  test("reads large values, from the turn they came in or from the store", async () => {
+    const large = JSON.stringify("x".repeat(5000));
+    const shard = await CodeShard.having(async (ctx) => {
+      const texts = [String(await ctx.run("a")), await ctx.waitForEvent<string>("e")];
+      await ctx.sleep(5);
+      return texts.map(({ length }) => length);
+    });
+    await shard.turn(startInput);
+    await shard.turn(shard.done(0, large), raise("e", large));
+    shard.revive();
+    await shard.clock.advance(10);
+    await shard.turn({ type: "TimerDue" });
+    assert.equal(shard.life.machine.state.output, "[5000,5000]");
+  });
+
+  test("begins anew with a history that begins with that turn", async () => {
+    const shard = await CodeShard.having(async (ctx, n: number | undefined) => {
+      if (n === undefined) {
+        await ctx.run("a");
+        return await ctx.continueAsNew(1, { keepEvents: true });
+      }
+      return [n, await ctx.waitForEvent("e"), ctx.generation];
+    });
+    await shard.turn(startInput);
+    const { events, beginsAnew } = await shard.turn(raise("other"), raise("e", "7"), shard.done(0));
+    assert.equal(beginsAnew, true);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["InstanceContinued", "InstanceEnded"],
+    );
+    assert.deepEqual(shard.types, ["InstanceContinued", "InstanceEnded"]);
+    assert.equal(shard.life.machine.state.output, "[1,7,2]");
+  });
+
+  test("goes on from another's history", async () => {
+    const shard = await CodeShard.having(two);
+    const added: Event = { type: "TaskAdded", node: { nodeId: 0, jobName: "a" } };
+    await shard.turn({
+      ...startInput,
+      fork: {
+        from: { id: "o", generation: 1 },
+        events: [
+          added,
+          { type: "TasksScheduled", tasks: [0] },
+          { type: "TaskSucceeded", task: 0, attempt: 1, output: "9" },
+        ],
+      },
+    });
+    assert.deepEqual(shard.types.slice(-2), ["TaskAdded", "TasksScheduled"]);
+    await shard.turn(shard.done(1, "2"));
+    assert.equal(shard.life.machine.state.output, "[9,2]");
+  });
+
+  test("that is terminated runs neither catch nor finally, nor anything to undo", async () => {
+    const seen: string[] = [];
+    const shard = await CodeShard.having(async (ctx) => {
+      ctx.undo(() => void seen.push("undo"));
+      try {
+        await ctx.sleep(5);
+      } finally {
+        seen.push("finally");
+      }
+    });
+    await shard.turn(startInput);
+    await shard.turn({ type: "CancelWorkflow", reason: "enough" });
+    await shard.clock.settle();
+    assert.deepEqual([seen, shard.life.machine.status], [[], "Terminated"]);
+  });
+
+  test("gives what it had taken to whoever takes its inbox away", async () => {
+    const shard = await CodeShard.having(two);
+    shard.life.tell({ input: startInput });
+    const prepared = shard.life.prepare();
+    shard.life.tell({ input: raise("e") });
+    assert.deepEqual(
+      shard.life.abandonInbox().map((message) => "input" in message && message.input.type),
+      ["StartWorkflow", "RaiseEvent"],
+    );
+    await prepared;
+    assert.equal(shard.life.isInboxEmpty, true);
+  });
+});
+
+describe("code that is not there", () => {
+  test("holds up its own instance, and loses nothing", async () => {
+    const shard = await CodeShard.having();
+    await shard.turn(startInput);
+    assert.match(shard.life.attention ?? "", /^the code of workflow "w" in version "1" is not registered/);
+    await shard.turn(raise("e", "1"));
+    await shard.turn(raise("e", "2"));
+    assert.deepEqual([shard.life.isActive, shard.life.isIdle], [true, false]);
+    shard.deploy(async (ctx) => [await ctx.waitForEvent("e"), await ctx.waitForEvent("e")]);
+    await shard.turn({ type: "ResumeWorkflow" });
+    assert.deepEqual([shard.life.attention, shard.life.machine.state.output], [undefined, "[1,2]"]);
+  });
+
+  test("goes on by itself when it comes", async () => {
+    const shard = await CodeShard.having();
+    await shard.turn(startInput);
+    shard.deploy(two);
+    shard.life.codeCame();
+    await shard.turn();
+    assert.deepEqual([shard.life.attention, shard.types.at(-1)], [undefined, "TasksScheduled"]);
+    shard.life.codeCame();
+    assert.equal(shard.life.isInboxEmpty, true, "it needs nothing");
+  });
+
+  test("goes on after a pause with the resume that ends it", async () => {
+    const shard = await CodeShard.having();
+    await shard.turn(startInput, { type: "PauseWorkflow" });
+    shard.deploy(two);
+    await shard.turn({ type: "ResumeWorkflow" });
+    assert.deepEqual([shard.life.machine.status, shard.types.at(-1)], ["Running", "TasksScheduled"]);
+  });
+
+  test("that begins anew for the first of the events it missed gives the others on", async () => {
+    const shard = await CodeShard.having();
+    await shard.turn(startInput, raise("e", "1"), raise("e", "2"));
+    shard.deploy(async (ctx, sum: number | undefined) => {
+      const next = (sum ?? 0) + (await ctx.waitForEvent<number>("e"));
+      return next === 3 ? next : await ctx.continueAsNew(next, { keepEvents: true });
+    });
+    await shard.turn({ type: "ResumeWorkflow" });
+    assert.deepEqual([shard.life.machine.status, shard.life.machine.state.output], ["Success", "3"]);
+  });
+
+  test("cannot be asked", async () => {
+    const shard = await CodeShard.having();
+    await shard.turn(startInput);
+    assert.throws(
+      () => shard.life.query("total", undefined),
+      /does not go on, so it cannot answer: the code of workflow/,
+    );
+    const reply = Promise.withResolvers<void>();
+    shard.life.tell({ input: { type: "RequestUpdate", update: "u", name: "set" }, reply });
+    await shard.turn();
+    assert.equal(await outcomeOf(reply.promise), "INSTANCE_STATE");
+    assert.equal(shard.types.includes("UpdateRequested"), false);
+  });
+});
+
+describe("code that is not what it was", () => {
+  test("is stopped at the first step that differs, and goes on with the right code", async () => {
+    const shard = await CodeShard.having(two);
+    await shard.turn(startInput);
+    shard.deploy((ctx) => ctx.run("other"));
+    shard.revive();
+    await shard.turn(shard.done(0));
+    assert.match(
+      shard.life.attention ?? "",
+      /step 0 is on record as activity "a", but the code now asks for activity "other"/,
+    );
+    assert.equal(shard.types.at(-1), "TaskSucceeded", "what came in is on record");
+    shard.deploy(two);
+    await shard.turn({ type: "ResumeWorkflow" });
+    assert.deepEqual([shard.life.attention, shard.types.at(-1)], [undefined, "TasksScheduled"]);
+  });
+
+  test("is looked at again with the next resume, and stopped again", async () => {
+    const shard = await CodeShard.having(two);
+    await shard.turn(startInput);
+    shard.deploy((ctx) => ctx.sleep(5));
+    shard.revive();
+    await shard.turn();
+    await shard.turn({ type: "ResumeWorkflow" });
+    assert.match(shard.life.attention ?? "", /step 0/);
+  });
+
+  test("matters no more to an instance that is run from the beginning", async () => {
+    const shard = await CodeShard.having((ctx) => ctx.run("a").then(() => Promise.reject(new Error("no"))));
+    await shard.turn(startInput);
+    await shard.turn(shard.done(0));
+    shard.deploy((ctx) => ctx.run("other"));
+    shard.revive();
+    await shard.turn({ type: "RetryWorkflow" });
+    assert.deepEqual([shard.life.attention, shard.life.machine.status], [undefined, "Running"]);
+    await shard.turn(shard.done(0, "5"));
+    assert.equal(shard.life.machine.state.output, "5");
+  });
+});
+
+describe("code that is not durable", () => {
+  test("is stopped when it waits for nothing else, and what it did in that reaction is not on record", async () => {
+    const shard = await CodeShard.having(async (ctx) => {
+      ctx.setCustomStatus("half way");
+      await new Promise(() => undefined);
+    });
+    await shard.turn(startInput);
+    assert.match(shard.life.attention ?? "", /for nothing that is durable/);
+    assert.deepEqual(shard.types, ["InstanceCreated", "InstanceStarted"]);
+  });
+
+  test("is stopped when it goes on at another time, and brings nothing else down", async () => {
+    const outside = Promise.withResolvers<void>();
+    const shard = await CodeShard.having(async (ctx) => {
+      await Promise.race([ctx.sleep(1000), outside.promise]);
+      throw new Error("late");
+    });
+    await shard.turn(startInput);
+    outside.resolve();
+    await shard.clock.settle();
+    assert.match(shard.life.attention ?? "", /waited for something else/);
+    await shard.turn(raise("e"));
+    assert.equal(shard.types.at(-1), "EventRaised");
+  });
+});
+
+describe("what clients ask", () => {
+  const counting = async (ctx: WorkflowContext): Promise<void> => {
+    let total = 1;
+    ctx.onQuery("total", () => total);
+    ctx.onQuery("throws", () => {
+      throw new RangeError("no");
+    });
+    ctx.onUpdate("set", {
+      validate: (n: number) => {
+        if (n < 0) throw new RangeError("below zero");
+      },
+      handler: (n: number) => (total = n),
+    });
+    await ctx.waitForEvent("end");
+  };
+
+  test("is answered from the code, also after the end", async () => {
+    const shard = await CodeShard.having(counting);
+    await shard.turn(startInput, { type: "RequestUpdate", update: "u", name: "set", data: "5" });
+    assert.equal(shard.life.query("total", undefined), "5");
+    await shard.turn(raise("end"));
+    shard.revive();
+    await shard.turn();
+    assert.equal(shard.life.query("total", undefined), "5");
+    assert.equal(shard.life.machine.status, "Success");
+  });
+
+  test("a query that throws, or that there is not, changes nothing", async () => {
+    const shard = await CodeShard.having(counting);
+    await shard.turn(startInput);
+    assert.throws(
+      () => shard.life.query("throws", undefined),
+      (error) => hasCode(error, "HANDLER_FAILED") && error.message === 'query "throws" of instance "i" threw: no',
+    );
+    assert.throws(
+      () => shard.life.query("other", undefined),
+      (error) => hasCode(error, "HANDLER_UNKNOWN"),
+    );
+    assert.equal(shard.life.attention, undefined);
+  });
+
+  test("an update is checked before it is written down", async () => {
+    const shard = await CodeShard.having(counting);
+    await shard.turn(startInput);
+    const outcomes: string[] = [];
+    for (const [name, data] of [
+      ["set", "-1"],
+      ["other", "1"],
+      ["set", "1"],
+    ] as const) {
+      const reply = Promise.withResolvers<void>();
+      shard.life.tell({ input: { type: "RequestUpdate", update: `${name}${data}`, name, data }, reply });
+      await shard.turn();
+      outcomes.push(await outcomeOf(reply.promise));
+    }
+    assert.deepEqual(outcomes, ["INPUT_INVALID", "HANDLER_UNKNOWN", "done"]);
+    assert.deepEqual(shard.types.slice(2), ["UpdateRequested", "UpdateAnswered"]);
+  });
+
+  test("questions that come while a turn is prepared are answered with it", async () => {
+    const shard = await CodeShard.having(counting);
+    await shard.turn(startInput);
+    shard.life.tell({ input: raise("other") });
+    await shard.life.prepare();
+    const reply = Promise.withResolvers<void>();
+    shard.life.tell({ query: () => undefined, reply });
+    shard.write(shard.life.openTurn());
+    assert.equal(await outcomeOf(reply.promise), "done");
+    assert.equal(shard.life.isInboxEmpty, true);
+  });
+
+  test("to end is not heard twice by code that is taking back what it did", async () => {
+    const shard = await CodeShard.having(async (ctx) => {
+      ctx.undo(() => ctx.run("back").then(() => undefined));
+      await ctx.run("a");
+      throw new Error("no");
+    });
+    await shard.turn(startInput);
+    await shard.turn(shard.done(0));
+    const { events } = await shard.turn({ type: "RequestCancel", reason: "enough" });
+    assert.deepEqual(events, []);
+    await shard.turn(shard.done(1));
+    assert.deepEqual([shard.life.machine.status, shard.life.machine.state.reason], ["Failed", "no"]);
+  });
+});

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { IdleActors } from "./idle-actors.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import { InstanceEntry } from "./instance-entry.ts";
+
+interface Standing {
+  isIdle: boolean;
+  isBusy: boolean;
+  isDirty: boolean;
+  hasEnded: boolean;
+}
+
+/** An entry whose actor is idle, unless the test says otherwise. */
+function entryOf(id: string, standing: Partial<Standing> = {}): InstanceEntry {
+  const entry = new InstanceEntry({ id, key: 1, workflow: "w", version: "1", status: "Running", at: 0 });
+  const actor = { isIdle: true, isBusy: false, isDirty: false, hasEnded: false, ...standing };
+  entry.actor = actor as unknown as InstanceActor;
+  return entry;
+}
+
+const present = (entries: readonly InstanceEntry[]): string =>
+  entries.flatMap(({ id, actor }) => (actor === undefined ? [] : id)).join("");
+
+test("above the maximum, the one that moved longest ago leaves", () => {
+  const idle = new IdleActors(2);
+  const entries = ["a", "b", "c", "d"].map((id) => entryOf(id));
+  for (const entry of entries.slice(0, 2)) idle.moved(entry);
+  assert.equal(present(entries), "abcd");
+  idle.moved(entries[0] as InstanceEntry);
+  idle.moved(entries[2] as InstanceEntry);
+  assert.equal(present(entries), "acd", "a has moved since");
+  idle.moved(entries[3] as InstanceEntry);
+  assert.equal(present(entries), "cd");
+});
+
+test("what has something under way, or has ended, is not counted", () => {
+  const idle = new IdleActors(1);
+  const entries = [entryOf("a", { isIdle: false }), entryOf("b", { hasEnded: true }), entryOf("c")];
+  for (const entry of entries) idle.moved(entry);
+  assert.equal(present(entries), "abc");
+});
+
+test("one that has something to do again is passed over, and counts when it moves", () => {
+  for (const busy of [{ isIdle: false }, { isBusy: true }, { isDirty: true }]) {
+    const idle = new IdleActors(1);
+    const [first, second, third] = ["a", "b", "c"].map((id) => entryOf(id)) as [
+      InstanceEntry,
+      InstanceEntry,
+      InstanceEntry,
+    ];
+    idle.moved(first);
+    Object.assign(first.actor as object, busy);
+    idle.moved(second);
+    assert.equal(present([first, second]), "a", "the other leaves in its place");
+    Object.assign(first.actor as object, { isIdle: true, isBusy: false, isDirty: false });
+    idle.moved(first);
+    idle.moved(third);
+    assert.equal(present([first, third]), "c");
+  }
+});
+
+test("one that has left by itself is forgotten", () => {
+  const idle = new IdleActors(1);
+  const [first, second] = [entryOf("a"), entryOf("b")];
+  idle.moved(first);
+  first.actor = undefined;
+  idle.moved(first);
+  idle.moved(second);
+  assert.equal(present([second]), "b");
+});
