@@ -59,6 +59,17 @@ export { StepFailed, WorkflowCanceled } from "./code/step-failed.ts";
 // Dispatch
 export type { Link, LinkListener } from "./dispatch/link.ts";
 
+// Schedules
+export type {
+  CronTiming,
+  DailyTiming,
+  DelayTiming,
+  RateTiming,
+  ScheduleSpec,
+  Timing,
+} from "./schedules/schedule-spec.ts";
+export type { BackfillRange, ScheduleView } from "./schedules/schedule-workflow.ts";
+
 // Engine
 export type { Breakpoint } from "./engine/breakpoint.ts";
 export type { MemberView } from "./engine/cluster-member.ts";
@@ -71,6 +82,8 @@ export type { FailedTask, InstanceView, TaskView } from "./engine/instance-view.
 export { inProcessBus } from "./engine/in-process-bus.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
 export type { EngineOptions } from "./engine/options.ts";
+export { Schedules } from "./engine/schedules.ts";
+export type { ListedSchedule } from "./engine/schedules.ts";
 export { WorkflowController } from "./engine/workflow-controller.ts";
 export { WorkflowFailed, WorkflowTerminated } from "./engine/workflow-ended.ts";
 export { WorkflowHandle } from "./engine/workflow-handle.ts";

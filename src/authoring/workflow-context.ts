@@ -1,4 +1,5 @@
 import type { Logger } from "../base/logger.ts";
+import type { WhenParentEnds } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import type { CodeWorkflow } from "./code-workflow.ts";
 import type { Job } from "./job.ts";
@@ -50,6 +51,9 @@ export interface WorkflowContext {
   waitForEvent<Data = unknown>(name: string, options?: EventOptions<Data>): Promise<Data>;
   /** Raises an event for another instance. */
   sendEvent(instanceId: string, name: string, data?: unknown): void;
+
+  /** Asks another instance to end: code undoes what it did, a DAG is terminated. */
+  cancelInstance(instanceId: string, reason: string): void;
 
   /** Another workflow, of either kind: waits for its end and gives back its output. Throws `StepFailed`. */
   callChild<Params, Output, Input>(
@@ -108,6 +112,8 @@ export interface ActivityOptions<Output = unknown> {
 }
 
 export interface ChildOptions {
+  /** What becomes of it if this instance ends first: `terminate` (the default), `cancel`, which asks it to end, or `leave`. */
+  readonly whenParentEnds?: WhenParentEnds;
   /** Default: made of this instance's id. */
   readonly instanceId?: string;
   /** How often a failed child is run again. Default 0. */

@@ -35,6 +35,8 @@ export const errorCodes = {
     meaning: "A job name stands for several signatures and the parameters do not choose one.",
   },
   JOB_INVALID: { retryable: false, meaning: "A job's registration is incomplete or out of range." },
+  SCHEDULE_INVALID: { retryable: false, meaning: "A schedule's times or settings make no sense." },
+  SCHEDULE_UNKNOWN: { retryable: false, meaning: "No schedule of that id is known." },
   DOMAIN_UNKNOWN: { retryable: false, meaning: "No domain of that name is declared." },
   POOL_SIZE_INVALID: { retryable: false, meaning: "A pool size is not a whole number within its limits." },
   QUEUE_FULL: { retryable: true, meaning: "The executor's queue is full." },

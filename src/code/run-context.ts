@@ -162,6 +162,10 @@ export class RunContext implements WorkflowContext {
     this.#run.take({ type: "event", to, name, ...(text !== undefined && { data: text }) });
   }
 
+  cancelInstance(to: string, reason: string): void {
+    this.#run.take({ type: "cancel-instance", to, reason });
+  }
+
   callChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): Promise<never> {
     const step = this.#childStep(workflow, input, options);
     return this.#run.takeTask({ ...step, isDetached: false }, `child workflow "${step.node.workflowName}"`);
@@ -194,7 +198,7 @@ export class RunContext implements WorkflowContext {
       workflowName: name,
       workflowVersion: version,
       ...paramsOf(input, `the input of child workflow "${name}"`),
-      ...optional(options, ["retryCount", "retryPolicy"]),
+      ...optional(options, ["retryCount", "retryPolicy", "whenParentEnds"]),
     };
     return { type: "child", node, ...(options.instanceId !== undefined && { childId: options.instanceId }) };
   }

@@ -25,7 +25,7 @@ import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";
-import { Definitions } from "../runtime/definitions.ts";
+import { type Definition, Definitions } from "../runtime/definitions.ts";
 import { Expressions } from "../runtime/expression.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
@@ -62,6 +62,8 @@ import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./opti
 import { inputOf, type Order } from "./order.ts";
 import { ProcessCode } from "./process-code.ts";
 import { type Answers, answerOf, type CodeQuery, type Question } from "./question.ts";
+import { scheduleWorkflow } from "../schedules/schedule-workflow.ts";
+import { Schedules } from "./schedules.ts";
 import { jsonTexts, startContext, Submission } from "./submission.ts";
 import { WorkflowController } from "./workflow-controller.ts";
 import { WorkflowFailed, WorkflowTerminated } from "./workflow-ended.ts";
@@ -130,6 +132,7 @@ const stopRefusals: Readonly<Record<Exclude<Stage, "up">, string>> = {
 /** Where the parts are joined: a store, a pool of workers, and the instances between them. */
 export class Engine {
   readonly executor: Executor;
+  readonly schedules: Schedules;
   readonly #ownAddress = `${hostname()}:${process.pid}`;
   readonly #options: ResolvedOptions;
   readonly #registry = new JobRegistry();
@@ -153,6 +156,7 @@ export class Engine {
     const versionOf = (workflow: string): string | undefined => this.#submission.versionOf(workflow);
     this.#processCode = new ProcessCode({ registry: this.#code, clock, logger, versionOf, watch: this.#watch });
     for (const job of jobs) this.#registry.register(job);
+    this.#code.register(scheduleWorkflow);
     for (const workflow of workflows) if (!(workflow instanceof Workflow)) this.#code.register(workflow);
     this.#dispatcher = this.#makeDispatcher();
     const dispatcher = this.#dispatcher;
@@ -177,6 +181,11 @@ export class Engine {
       hasDomain: (domain) => dispatcher.hasDomain(domain),
       workflows: workflows.filter((workflow) => workflow instanceof Workflow),
       code: this.#code,
+    });
+    this.schedules = new Schedules({
+      engine: this,
+      now: () => clock.now(),
+      versionOf: (workflow) => this.#submission.versionOf(workflow),
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
   }
@@ -264,7 +273,7 @@ export class Engine {
         now: clock.now(),
         isShared: this.#member !== undefined,
       });
-      await this.#region.saveDefinitions(await this.#submission.prepareAll());
+      await this.#region.saveDefinitions(await this.#prepareWorkflows());
       this.#processCode.start();
       await (this.#member ?? this.#region).open();
     } catch (error) {
@@ -278,6 +287,13 @@ export class Engine {
     }
     this.#caretaker.start();
     this.#stage = "up";
+  }
+
+  /** A workflow that could not run does not keep the others from it. */
+  #prepareWorkflows(): Promise<Definition[]> {
+    return this.#submission.prepareAll((workflow, error) => {
+      this.#options.logger.warn({ workflow, error: error.message }, "a workflow of this engine cannot be started");
+    });
   }
 
   /** Running tasks get the signal, state is kept, the store is closed. `ENGINE_STATE` unless it is running. */

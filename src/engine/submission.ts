@@ -170,10 +170,17 @@ export class Submission {
   }
 
   /** The definitions of all workflows that this process knows, for code that asks for children by name. */
-  async prepareAll(): Promise<Definition[]> {
+  async prepareAll(onRefused: (workflow: string, error: EngineError) => void): Promise<Definition[]> {
     const definitions = this.#code.all().map((workflow) => this.defineCode(workflow));
-    if (definitions.length === 0) return [];
-    for (const workflow of this.#known.values()) definitions.push(...(await this.prepare(workflow)).all);
+    for (const workflow of this.#known.values()) {
+      try {
+        definitions.push(...(await this.prepare(workflow)).all);
+      } catch (error) {
+        // It is refused again, in words, when somebody asks for it.
+        if (!(error instanceof EngineError) || error.retryable) throw error;
+        onRefused(workflow.name, error);
+      }
+    }
     return definitions;
   }
 

@@ -53,6 +53,8 @@ export type CodeEvent =
   | { readonly type: "EventRaised"; readonly name: string; readonly data?: Payload }
   /** With its data, whatever their size: they must outlive this history until the event has arrived. */
   | { readonly type: "EventSent"; readonly to: string; readonly name: string; readonly data?: string }
+  /** Another instance was asked to end. */
+  | { readonly type: "CancelSent"; readonly to: string; readonly reason: string }
   /** A call into the code that is answered; the code's own check has let it pass. */
   | { readonly type: "UpdateRequested"; readonly update: string; readonly name: string; readonly data?: Payload }
   | UpdateAnswered

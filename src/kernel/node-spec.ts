@@ -1,5 +1,8 @@
 import type { RetryPolicy } from "./retry.ts";
 
+/** A child that has not ended when its parent does: it is terminated, asked to end, or left alone. */
+export type WhenParentEnds = "terminate" | "cancel" | "leave";
+
 export type NodeId = number | string;
 
 /** 1 job, 2 decision (control), 3 nested workflow. */
@@ -39,6 +42,8 @@ export interface NodeSpec {
   /** Of a nested workflow: which definition. Without a version, the newest at submit. */
   workflowName?: string;
   workflowVersion?: string;
+  /** Of a child of code: what becomes of it when its parent ends first. Missing means `terminate`. */
+  whenParentEnds?: WhenParentEnds;
   /** Of a sub-task: other sub-tasks of its parent, by name, that it waits for. */
   dependsOn?: string[];
 }

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import type { NodeId, NodeSpec } from "./node-spec.ts";
+import type { NodeId, NodeSpec, WhenParentEnds } from "./node-spec.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 
 /** What a node of a definition, or a sub-task, says about running it. */
@@ -19,6 +19,7 @@ export interface TaskDefinition {
   readonly domain: string | undefined;
   readonly workflowName: string | undefined;
   readonly workflowVersion: string | undefined;
+  readonly whenParentEnds: WhenParentEnds | undefined;
 }
 
 export type TaskKind = "job" | "decision" | "nested";
@@ -45,5 +46,6 @@ export function defineTask(node: NodeSpec, name: string): TaskDefinition {
     domain: node.domain,
     workflowName: node.workflowName ?? (kind === "nested" && node.jobId !== undefined ? String(node.jobId) : undefined),
     workflowVersion: node.workflowVersion,
+    whenParentEnds: node.whenParentEnds,
   };
 }

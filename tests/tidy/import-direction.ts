@@ -15,8 +15,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   dispatch: ["base", "kernel", "cluster", "authoring"],
   worker: ["base", "kernel", "cluster", "authoring", "dispatch"],
   code: ["base", "kernel", "authoring"],
+  schedules: ["base", "kernel", "authoring"],
   runtime: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "code"],
-  engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "code", "runtime"],
+  engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "code", "runtime", "schedules"],
   transfer: ["base", "kernel", "stores", "runtime"],
   testing: ["base"],
 };

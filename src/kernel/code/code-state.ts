@@ -147,6 +147,7 @@ export class CodeState extends TaskTable implements InstanceState {
         return;
       case "EventRaised":
       case "EventSent":
+      case "CancelSent":
       case "PatchMarked":
         return;
       default:

@@ -2,6 +2,7 @@ import { attemptIds, type InstanceAddress } from "../address.ts";
 import type { ChildOrder, Command } from "../command.ts";
 import type { Event } from "../event.ts";
 import type { MachineIdentity } from "../machine.ts";
+import type { WhenParentEnds } from "../node-spec.ts";
 import type { EndStatus } from "../status.ts";
 import type { Turn } from "../turn.ts";
 import type { CodeState } from "./code-state.ts";
@@ -40,15 +41,30 @@ export class CodeTurn {
   }
 
   tellChildren(tell: ChildOrder): void {
-    if (this.state.childrenInFlight === 0) return;
-    for (const task of this.state.tasksInFlight()) {
-      const childId = this.state.record(task)?.childId;
-      if (childId !== undefined) this.command({ type: "TellChild", childId, tell });
+    for (const { childId } of this.#childrenInFlight()) this.command({ type: "TellChild", childId, tell });
+  }
+
+  #childrenInFlight(): { childId: string; whenParentEnds: WhenParentEnds }[] {
+    const { state } = this;
+    if (state.childrenInFlight === 0) return [];
+    return state.tasksInFlight().flatMap((task) => {
+      const childId = state.record(task)?.childId;
+      const { whenParentEnds = "terminate" } = state.definition(task);
+      return childId === undefined ? [] : [{ childId, whenParentEnds }];
+    });
+  }
+
+  /** Its children are terminated, asked to end, or left alone, as was said when they were asked for. */
+  #partWithChildren(reason: string): void {
+    for (const { childId, whenParentEnds } of this.#childrenInFlight()) {
+      if (whenParentEnds === "leave") continue;
+      const type = whenParentEnds === "cancel" ? "RequestCancel" : "CancelWorkflow";
+      this.command({ type: "TellChild", childId, tell: { type, reason } });
     }
   }
 
   /** What runs is stopped, and what waits for another attempt is not tried again; children are told. */
-  stopTasks(reason: string, tell: ChildOrder = { type: "CancelWorkflow", reason }): void {
+  stopTasks(reason: string, tell?: ChildOrder): void {
     const { state } = this;
     const waiting = [...state.ready, ...state.retryWaits.numbers];
     if (waiting.length > 0) this.emit({ type: "TasksCanceled", tasks: waiting, cause: "instance-ended" });
@@ -56,7 +72,8 @@ export class CodeTurn {
     if (stopped.length === 0) return;
     const jobs = stopped.filter((task) => state.definition(task).kind === "job");
     if (jobs.length > 0) this.command({ type: "AbortTasks", attemptIds: attemptIds(this.address, jobs, state) });
-    this.tellChildren(tell);
+    if (tell === undefined) this.#partWithChildren(reason);
+    else this.tellChildren(tell);
     this.emit({ type: "TasksStopped", tasks: stopped });
   }
 

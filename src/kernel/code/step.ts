@@ -17,6 +17,7 @@ type OrdinaryStep =
   | { readonly type: "timer"; readonly dueAt: number }
   | { readonly type: "cancel-timer"; readonly timer: number }
   | { readonly type: "event"; readonly to: string; readonly name: string; readonly data?: string }
+  | { readonly type: "cancel-instance"; readonly to: string; readonly reason: string }
   | { readonly type: "custom-status"; readonly status: string | null }
   | { readonly type: "patch"; readonly patch: string }
   | { readonly type: "answer"; readonly update: string; readonly output?: Payload; readonly failure?: Failure };
@@ -50,6 +51,8 @@ export function identityOf(step: Step): StepIdentity {
       return { kind: step.type, name: nameOf(step.node), input: step.node.nodeParams ?? "" };
     case "event":
       return { kind: step.type, name: `${step.name} to ${step.to}` };
+    case "cancel-instance":
+      return { kind: step.type, name: step.to };
     case "patch":
       return { kind: step.type, name: step.patch };
     case "answer":
@@ -76,6 +79,7 @@ const recordedKinds = {
   TimerSet: "timer",
   TimerCanceled: "cancel-timer",
   EventSent: "event",
+  CancelSent: "cancel-instance",
   CustomStatusSet: "custom-status",
   PatchMarked: "patch",
   UpdateAnswered: "answer",
@@ -86,6 +90,8 @@ function recordedOther(event: CodeEvent): StepIdentity {
   switch (event.type) {
     case "EventSent":
       return { kind, name: `${event.name} to ${event.to}` };
+    case "CancelSent":
+      return { kind, name: event.to };
     case "PatchMarked":
       return { kind, name: event.patch };
     case "UpdateAnswered":

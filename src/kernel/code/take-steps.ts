@@ -35,6 +35,11 @@ function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
       step.emit({ type: "EventSent", to, name, ...(data !== undefined && { data }) });
       return step.command({ type: "SendEvent", to, name, ...(data !== undefined && { data }) });
     }
+    case "cancel-instance": {
+      const { to, reason } = taken;
+      step.emit({ type: "CancelSent", to, reason });
+      return step.command({ type: "TellChild", childId: to, tell: { type: "RequestCancel", reason } });
+    }
     case "custom-status":
       return step.emit({ type: "CustomStatusSet", status: taken.status });
     case "patch":

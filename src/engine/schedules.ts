@@ -1,0 +1,191 @@
+import { EngineError, hasCode } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
+import {
+  type BackfillRange,
+  type ScheduleState,
+  type ScheduleView,
+  scheduleWorkflow,
+  scheduleWorkflowName,
+} from "../schedules/schedule-workflow.ts";
+import { TimeZone } from "../schedules/time-zone.ts";
+import { timetableOf } from "../schedules/timetable.ts";
+import type { Engine } from "./engine.ts";
+
+/** Schedules are instances of a workflow of ours, and these their ids. */
+const prefix = "schedule:";
+
+export interface ListedSchedule extends ScheduleView {
+  readonly scheduleId: string;
+}
+
+export interface SchedulesParts {
+  readonly engine: Engine;
+  readonly now: () => number;
+  /** Undefined for a workflow that nobody could start. */
+  readonly versionOf: (workflow: string) => string | undefined;
+}
+
+/** What is started again and again: by cron, at a rate, with a delay, or within hours of the day. */
+export class Schedules {
+  readonly #parts: SchedulesParts;
+
+  /** Made by `Engine`. */
+  constructor(parts: SchedulesParts) {
+    this.#parts = parts;
+  }
+
+  /** Durable when it resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `INSTANCE_EXISTS`. */
+  async create(scheduleId: string, spec: ScheduleSpec): Promise<void> {
+    const now = this.#parts.now();
+    const checked = this.#checked(spec);
+    const state: ScheduleState = {
+      scheduleId,
+      spec: checked,
+      isEnabled: true,
+      anchor: now,
+      decidedUntil: now,
+      runs: 0,
+      skipped: 0,
+    };
+    await this.#parts.engine.startWorkflow(scheduleWorkflow, state, { instanceId: prefix + scheduleId, reuse: true });
+  }
+
+  /** From now on it is this. What runs goes on. */
+  async change(scheduleId: string, spec: ScheduleSpec): Promise<void> {
+    await this.#update(scheduleId, "change", this.#checked(spec));
+  }
+
+  /** Nothing is due until `resume`; what would have been is not made up for. */
+  async pause(scheduleId: string): Promise<void> {
+    await this.#update(scheduleId, "pause");
+  }
+
+  async resume(scheduleId: string): Promise<void> {
+    await this.#update(scheduleId, "resume");
+  }
+
+  /** Starts a run now, whatever else runs. Gives back its instance id. */
+  async trigger(scheduleId: string): Promise<string> {
+    return (await this.#update(scheduleId, "trigger")) as string;
+  }
+
+  /** Runs what was due in a range of time, each due time once. Gives back how many there are. */
+  async backfill(scheduleId: string, range: BackfillRange): Promise<number> {
+    const { from, to, parallelism = 1 } = range;
+    if (
+      !Number.isFinite(from) ||
+      !Number.isFinite(to) ||
+      to < from ||
+      !Number.isInteger(parallelism) ||
+      parallelism < 1
+    ) {
+      throw new EngineError(
+        "SCHEDULE_INVALID",
+        `a backfill takes { from, to } in epoch ms and a parallelism of at least 1, got ${shown(range)}`,
+      );
+    }
+    return (await this.#update(scheduleId, "backfill", { from, to, parallelism })) as number;
+  }
+
+  /** What runs goes on. */
+  async delete(scheduleId: string): Promise<void> {
+    await this.#update(scheduleId, "delete");
+  }
+
+  /** `SCHEDULE_UNKNOWN`. */
+  async get(scheduleId: string): Promise<ListedSchedule> {
+    const view = await this.#view(scheduleId);
+    if (view === undefined) throw unknown(scheduleId);
+    return view;
+  }
+
+  /** Those that were not deleted, newest first. */
+  async list(): Promise<ListedSchedule[]> {
+    const found: ListedSchedule[] = [];
+    for (let page = await this.#page(); page.length > 0; page = await this.#page(page.at(-1))) {
+      for (const { id } of page) {
+        const view = await this.#view(id.slice(prefix.length));
+        if (view !== undefined) found.push(view);
+      }
+    }
+    return found;
+  }
+
+  async #page(before?: { createdAt: number; key: number }): Promise<{ id: string; createdAt: number; key: number }[]> {
+    return await this.#parts.engine.listWorkflowInstances({
+      workflow: scheduleWorkflowName,
+      status: ["Running", "Paused"],
+      limit: 100,
+      ...(before && { before: { createdAt: before.createdAt, key: before.key } }),
+    });
+  }
+
+  /** The next times at which something would be due, epoch ms. `SCHEDULE_INVALID`. */
+  preview(spec: Omit<ScheduleSpec, "workflow">, options: { from?: number; count?: number } = {}): number[] {
+    const { from = this.#parts.now(), count = 10 } = options;
+    const timetable = timetableOf({ workflow: "", ...spec }, from);
+    const due: number[] = [];
+    for (let at = timetable.next(from); at !== undefined && due.length < count; at = timetable.next(at)) due.push(at);
+    return due;
+  }
+
+  /** Every member is to mean the same time zone, so it is written down. */
+  #checked(spec: ScheduleSpec): ScheduleSpec {
+    const isObject = typeof spec === "object" && spec !== null;
+    if (!isObject || typeof spec.every !== "object" || spec.every === null || typeof spec.workflow !== "string") {
+      throw new EngineError("SCHEDULE_INVALID", `a schedule is { workflow, every, … }, got ${shown(spec)}`);
+    }
+    const isLocal = "cron" in spec.every || "daily" in spec.every;
+    const every = isLocal ? { timeZone: TimeZone.ofThisProcess(), ...spec.every } : spec.every;
+    const checked = { ...spec, every };
+    checkChoices(checked);
+    timetableOf(checked, this.#parts.now());
+    if (this.#parts.versionOf(spec.workflow) !== undefined) return checked;
+    throw new EngineError(
+      "WORKFLOW_UNKNOWN",
+      `workflow ${shown(spec.workflow)} is not among the engine's "workflows", so nothing could be started`,
+    );
+  }
+
+  async #update(scheduleId: string, name: string, input?: unknown): Promise<unknown> {
+    try {
+      return await this.#parts.engine.updateWorkflowInstance(prefix + scheduleId, name, input);
+    } catch (error) {
+      const isGone = hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE");
+      throw isGone ? unknown(scheduleId, error) : error;
+    }
+  }
+
+  async #view(scheduleId: string): Promise<ListedSchedule | undefined> {
+    try {
+      const { status, customStatus } = await this.#parts.engine.getWorkflowInstanceStatus(prefix + scheduleId);
+      const isThere = status === "Running" || status === "Paused";
+      return isThere ? { scheduleId, ...(customStatus as ScheduleView) } : undefined;
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN")) return undefined;
+      throw error;
+    }
+  }
+}
+
+const choices = {
+  whenBusy: ["skip", "queue", "allow", "cancel-previous"],
+  whenMissed: ["once", "all", "none"],
+} as const;
+
+function checkChoices(spec: ScheduleSpec): void {
+  for (const name of ["whenBusy", "whenMissed"] as const) {
+    const value = spec[name];
+    if (value === undefined || (choices[name] as readonly string[]).includes(value)) continue;
+    throw new EngineError("SCHEDULE_INVALID", `${name} is one of ${choices[name].join(", ")}, got ${shown(value)}`);
+  }
+  const { jitterMs = 0, startAt = 0, endAt = 0 } = spec;
+  if (!(jitterMs >= 0) || !Number.isFinite(startAt) || !Number.isFinite(endAt)) {
+    throw new EngineError("SCHEDULE_INVALID", "jitterMs, startAt and endAt are numbers of milliseconds");
+  }
+}
+
+function unknown(scheduleId: string, cause?: unknown): EngineError {
+  return new EngineError("SCHEDULE_UNKNOWN", `no schedule ${shown(scheduleId)} is known`, { cause });
+}

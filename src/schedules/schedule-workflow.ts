@@ -1,0 +1,297 @@
+import { defineWorkflow } from "../authoring/code-workflow.ts";
+import type { WorkflowContext } from "../authoring/workflow-context.ts";
+import { messageOf } from "../base/error.ts";
+import type { ScheduleSpec } from "./schedule-spec.ts";
+import { type Timetable, timetableOf } from "./timetable.ts";
+
+/** What a schedule carries from one beginning to the next. */
+export interface ScheduleState {
+  readonly scheduleId: string;
+  readonly spec: ScheduleSpec;
+  readonly isEnabled: boolean;
+  /** From when a rate counts. */
+  readonly anchor: number;
+  /** Everything due up to then has been decided about. */
+  readonly decidedUntil: number;
+  readonly runs: number;
+  readonly skipped: number;
+  readonly lastRunId?: string;
+  readonly lastError?: string;
+}
+
+/** What a schedule shows of itself. */
+export interface ScheduleView {
+  /** Without its input, which may be large. */
+  readonly spec: Omit<ScheduleSpec, "input">;
+  readonly isEnabled: boolean;
+  readonly nextAt: number | null;
+  readonly running: readonly string[];
+  readonly waiting: number;
+  readonly runs: number;
+  readonly skipped: number;
+  readonly lastRunId: string | null;
+  readonly lastError: string | null;
+}
+
+export interface BackfillRange {
+  readonly from: number;
+  readonly to: number;
+  /** How many run at a time. Default 1. */
+  readonly parallelism?: number;
+}
+
+export const scheduleWorkflowName = "heddle.schedule";
+
+/** A due time that is decided about later than this was missed. */
+const missedAfterMs = 60_000;
+
+/** Of due times that were missed, no more are made up for at once. */
+const madeUpMax = 1000;
+
+/** After so many runs the schedule begins anew, as soon as none is under way. */
+const runsPerBeginning = 100;
+
+/**
+ * A schedule is a code workflow of ours: it sleeps until something is due, starts it as a child whose id is made of the
+ * due time, and so fires once for each, through restarts, moves and crashes, like any other step of any workflow.
+ */
+export const scheduleWorkflow = defineWorkflow(
+  scheduleWorkflowName,
+  { version: "1" },
+  (ctx: WorkflowContext, state: ScheduleState) => new Schedule(ctx, state).run(),
+);
+
+class Schedule {
+  readonly #ctx: WorkflowContext;
+  readonly #id: string;
+  readonly #anchor: number;
+  readonly #running = new Set<string>();
+  /** Due times that wait for the run before them. */
+  readonly #queue: number[] = [];
+  #spec: ScheduleSpec;
+  #timetable: Timetable;
+  #isEnabled: boolean;
+  #isDeleted = false;
+  #decidedUntil: number;
+  #backfills = 0;
+  #runs: number;
+  #skipped: number;
+  #runsAtBeginning: number;
+  #lastRunId: string | undefined;
+  #lastError: string | undefined;
+
+  constructor(ctx: WorkflowContext, state: ScheduleState) {
+    this.#ctx = ctx;
+    this.#id = state.scheduleId;
+    this.#anchor = state.anchor;
+    this.#spec = state.spec;
+    this.#timetable = timetableOf(state.spec, state.anchor);
+    this.#isEnabled = state.isEnabled;
+    this.#decidedUntil = state.decidedUntil;
+    this.#runs = state.runs;
+    this.#runsAtBeginning = state.runs;
+    this.#skipped = state.skipped;
+    this.#lastRunId = state.lastRunId;
+    this.#lastError = state.lastError;
+  }
+
+  async run(): Promise<void> {
+    this.#listen();
+    while (!this.#isDeleted) {
+      if (this.#mayBeginAnew) return await this.#ctx.continueAsNew(this.#state, { keepEvents: true });
+      const due = this.#nextDue();
+      this.#show(due);
+      await this.#waitUntil(due);
+      if (!this.#isDeleted) this.#decide();
+    }
+  }
+
+  // What clients say
+
+  #listen(): void {
+    this.#ctx.onUpdate("pause", () => this.#changed(() => (this.#isEnabled = false)));
+    this.#ctx.onUpdate("resume", () => this.#changed(() => this.#enable()));
+    this.#ctx.onUpdate("change", (spec: ScheduleSpec) => this.#changed(() => this.#change(spec)));
+    this.#ctx.onUpdate("delete", () => this.#changed(() => (this.#isDeleted = true)));
+    this.#ctx.onUpdate("trigger", () => this.#start(`${this.#id}/by-hand/${this.#ctx.uuid()}`));
+    this.#ctx.onUpdate("backfill", (range: BackfillRange) => this.#backfill(range));
+  }
+
+  /** The loop sleeps until it hears of it. */
+  #changed(change: () => unknown): void {
+    change();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#ctx.sendEvent(this.#ctx.instanceId, "wake");
+  }
+
+  /** What was due while it was off was not missed. */
+  #enable(): void {
+    if (!this.#isEnabled) this.#decidedUntil = this.#ctx.now();
+    this.#isEnabled = true;
+  }
+
+  #change(spec: ScheduleSpec): void {
+    this.#timetable = timetableOf(spec, this.#anchor);
+    this.#spec = spec;
+    this.#decidedUntil = this.#ctx.now();
+  }
+
+  // The loop
+
+  /** Undefined while nothing is to come. */
+  #nextDue(): number | undefined {
+    if (!this.#isEnabled || this.#waitsForEnd) return undefined;
+    return this.#timetable.next(this.#decidedUntil);
+  }
+
+  /** What counts from the end of a run. */
+  get #waitsForEnd(): boolean {
+    return "delayMs" in this.#spec.every && this.#running.size > 0;
+  }
+
+  async #waitUntil(due: number | undefined): Promise<void> {
+    const timeoutMs = due === undefined ? undefined : Math.max(0, due - this.#ctx.now());
+    try {
+      await this.#ctx.waitForEvent("wake", timeoutMs === undefined ? {} : { timeoutMs });
+    } catch (error) {
+      if (this.#ctx.cancelReason !== undefined) throw error;
+    }
+  }
+
+  #decide(): void {
+    if (!this.#isEnabled || this.#waitsForEnd) return;
+    const now = this.#ctx.now();
+    const due: number[] = [];
+    for (
+      let at = this.#timetable.next(this.#decidedUntil);
+      at !== undefined && at <= now;
+      at = this.#timetable.next(at)
+    ) {
+      due.push(at);
+      this.#decidedUntil = at;
+      if (due.length > madeUpMax) due.shift();
+    }
+    for (const at of this.#chosen(due, now)) this.#fire(at);
+  }
+
+  #chosen(due: readonly number[], now: number): readonly number[] {
+    const { whenMissed = "once" } = this.#spec;
+    if (whenMissed === "all") return due;
+    const last = due.slice(-1);
+    return whenMissed === "once" ? last : last.filter((at) => now - at <= missedAfterMs);
+  }
+
+  #fire(at: number): void {
+    const { whenBusy = "skip" } = this.#spec;
+    if (this.#running.size === 0 || whenBusy === "allow") return void this.#start(this.#idOf(at));
+    if (whenBusy === "skip") {
+      this.#skipped++;
+      return;
+    }
+    if (whenBusy === "cancel-previous") {
+      this.#skipped += this.#queue.splice(0).length;
+      for (const id of this.#running) this.#ctx.cancelInstance(id, "its schedule is due again");
+    }
+    this.#queue.push(at);
+  }
+
+  #idOf(at: number): string {
+    return `${this.#id}/${new Date(at).toISOString()}`;
+  }
+
+  // Runs
+
+  #start(instanceId: string): string {
+    this.#running.add(instanceId);
+    this.#runs++;
+    this.#lastRunId = instanceId;
+    void this.#follow(instanceId).then(() => this.#ended(instanceId));
+    return instanceId;
+  }
+
+  async #follow(instanceId: string): Promise<void> {
+    const { workflow, input, jitterMs = 0, retryCount, retryPolicy } = this.#spec;
+    try {
+      if (jitterMs > 0) await this.#ctx.sleep(Math.floor(this.#ctx.random() * jitterMs));
+      await this.#ctx.callChild(workflow, input, {
+        instanceId,
+        whenParentEnds: "leave",
+        ...(retryCount !== undefined && { retryCount }),
+        ...(retryPolicy !== undefined && { retryPolicy }),
+      });
+      this.#lastError = undefined;
+    } catch (error) {
+      this.#lastError = messageOf(error);
+    }
+  }
+
+  #ended(instanceId: string): void {
+    this.#running.delete(instanceId);
+    if ("delayMs" in this.#spec.every) this.#decidedUntil = this.#ctx.now();
+    const next = this.#isDeleted || this.#running.size > 0 ? undefined : this.#queue.shift();
+    if (next !== undefined) this.#start(this.#idOf(next));
+    this.#wake();
+  }
+
+  /** Answers how many due times there are; they run one after the other, or so many at a time. */
+  #backfill({ from, to, parallelism = 1 }: BackfillRange): number {
+    const due: number[] = [];
+    for (let at = this.#timetable.next(from - 1); at !== undefined && at <= to; at = this.#timetable.next(at)) {
+      due.push(at);
+    }
+    const count = due.length;
+    const worker = async (): Promise<void> => {
+      for (let at = due.shift(); at !== undefined; at = due.shift()) {
+        const instanceId = `${this.#id}/backfill/${new Date(at).toISOString()}`;
+        this.#runs++;
+        await this.#follow(instanceId);
+      }
+    };
+    this.#backfills++;
+    void Promise.all(Array.from({ length: Math.min(parallelism, count) }, worker)).then(() => {
+      this.#backfills--;
+      this.#wake();
+    });
+    return count;
+  }
+
+  // What it is
+
+  get #mayBeginAnew(): boolean {
+    const isIdle = this.#running.size === 0 && this.#queue.length === 0 && this.#backfills === 0;
+    return isIdle && this.#runs - this.#runsAtBeginning >= runsPerBeginning;
+  }
+
+  get #state(): ScheduleState {
+    return {
+      scheduleId: this.#id,
+      spec: this.#spec,
+      isEnabled: this.#isEnabled,
+      anchor: this.#anchor,
+      decidedUntil: this.#decidedUntil,
+      runs: this.#runs,
+      skipped: this.#skipped,
+      ...(this.#lastRunId !== undefined && { lastRunId: this.#lastRunId }),
+      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+    };
+  }
+
+  #show(nextAt: number | undefined): void {
+    const { input: _, ...spec } = this.#spec;
+    const view: ScheduleView = {
+      spec,
+      isEnabled: this.#isEnabled,
+      nextAt: nextAt ?? null,
+      running: [...this.#running].slice(0, 10),
+      waiting: this.#queue.length,
+      runs: this.#runs,
+      skipped: this.#skipped,
+      lastRunId: this.#lastRunId ?? null,
+      lastError: this.#lastError ?? null,
+    };
+    this.#ctx.setCustomStatus(view);
+  }
+}

@@ -1,0 +1,256 @@
+/** Spec §9: schedules. */
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import { defineJob, defineWorkflow, Engine, inProcessBus, type ScheduleSpec } from "../../src/index.ts";
+import { memoryStore, TestClock } from "../../src/testing.ts";
+import { says, task, workflow } from "./rig.ts";
+
+const hourMs = 3_600_000;
+const hourly = { cron: "0 * * * *", timeZone: "UTC" } as const;
+
+/** What was started, by instance id, in order. Each is one run of a job, wherever it ran. */
+class Shop {
+  readonly clock = new TestClock();
+  readonly storage = memoryStore();
+  readonly started: string[] = [];
+  engine: Engine;
+
+  constructor() {
+    this.engine = this.#newEngine();
+  }
+
+  static async open(t: TestContext): Promise<Shop> {
+    const shop = new Shop();
+    await shop.engine.start();
+    t.after(() => (shop.engine.health.status === "up" ? shop.clock.until(shop.engine.stop()) : undefined));
+    return shop;
+  }
+
+  #newEngine(): Engine {
+    const note = defineJob("note", (_: unknown, { instanceId }) => void this.started.push(instanceId));
+    const long = defineWorkflow("long", async (ctx) => {
+      await ctx.run(note);
+      await ctx.sleep(2.5 * hourMs);
+    });
+    const { clock, storage } = this;
+    return new Engine({ clock, storage, jobs: [note], workflows: [workflow("short", task("t", "note")), long] });
+  }
+
+  async until<T>(promise: Promise<T>): Promise<T> {
+    return await this.clock.until(promise);
+  }
+
+  async create(id: string, spec: Partial<ScheduleSpec>): Promise<void> {
+    await this.until(this.engine.schedules.create(id, { workflow: "short", every: hourly, ...spec }));
+  }
+
+  /** Gone for so long. */
+  async restart(awayMs: number): Promise<void> {
+    await this.until(this.engine.stop());
+    await this.clock.advance(awayMs);
+    this.engine = this.#newEngine();
+    await this.engine.start();
+    await this.clock.advance(1000);
+  }
+
+  take(): string[] {
+    return this.started.splice(0).map((id) => id.replace("2026-01-05T", "").replace(":00:00.000Z", "h"));
+  }
+}
+
+describe("9.1 a schedule", () => {
+  test("starts its workflow at each due time, under an id made of it", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", {});
+    await shop.clock.advance(3 * hourMs + 1000);
+    assert.deepEqual(shop.take(), ["s/13h", "s/14h", "s/15h"]);
+    const { nextAt, runs, isEnabled, lastRunId } = await shop.engine.schedules.get("s");
+    assert.deepEqual(
+      { nextAt, runs, isEnabled, lastRunId },
+      {
+        nextAt: Date.UTC(2026, 0, 5, 16),
+        runs: 3,
+        isEnabled: true,
+        lastRunId: "s/2026-01-05T15:00:00.000Z",
+      },
+    );
+  });
+
+  test("can be switched off and on; what was due meanwhile is not made up for", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", {});
+    await shop.until(shop.engine.schedules.pause("s"));
+    await shop.clock.advance(3 * hourMs + 1000);
+    assert.deepEqual(shop.take(), []);
+    assert.equal((await shop.engine.schedules.get("s")).nextAt, null);
+    await shop.until(shop.engine.schedules.resume("s"));
+    await shop.clock.advance(hourMs);
+    assert.deepEqual(shop.take(), ["s/16h"]);
+  });
+
+  test("can be changed, triggered and deleted", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", {});
+    await shop.until(shop.engine.schedules.change("s", { workflow: "short", every: { rateMs: 2 * hourMs } }));
+    await shop.clock.advance(4 * hourMs + 1000);
+    assert.deepEqual(shop.take(), ["s/14h", "s/16h"]);
+    const id = await shop.until(shop.engine.schedules.trigger("s"));
+    await shop.clock.settle();
+    assert.deepEqual(shop.started.splice(0), [id]);
+    await shop.until(shop.engine.schedules.delete("s"));
+    await shop.clock.advance(5 * hourMs);
+    assert.deepEqual(shop.take(), []);
+    await assert.rejects(shop.engine.schedules.get("s"), says("SCHEDULE_UNKNOWN", /no schedule "s" is known/));
+    assert.deepEqual(await shop.engine.schedules.list(), []);
+    await shop.create("s", {});
+    assert.equal((await shop.engine.schedules.list()).length, 1, "its id is free again");
+  });
+
+  test("with a delay counts from the end of the run before", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", { workflow: "long", every: { delayMs: hourMs } });
+    await shop.clock.advance(8 * hourMs + 5000);
+    const starts = shop.started.map((id) => Date.parse(id.slice(2)));
+    assert.equal(starts.length, 3);
+    for (const [index, at] of starts.slice(1).entries()) {
+      assert.ok(at - (starts[index] as number) >= 3.5 * hourMs, "run and delay");
+    }
+  });
+
+  test("that makes no sense is refused with the reason", async (t) => {
+    const shop = await Shop.open(t);
+    const create = (spec: object): Promise<void> =>
+      shop.engine.schedules.create("s", { workflow: "short", every: hourly, ...spec });
+    await assert.rejects(create({ every: { cron: "0 25 * * *" } }), says("SCHEDULE_INVALID", /the hour field: "25"/));
+    await assert.rejects(create({ workflow: "nobody" }), says("WORKFLOW_UNKNOWN", /"nobody" is not among/));
+    await assert.rejects(
+      create({ whenBusy: "panic" }),
+      says("SCHEDULE_INVALID", /skip, queue, allow, cancel-previous/),
+    );
+    await assert.rejects(create({ jitterMs: -1 }), says("SCHEDULE_INVALID", /jitterMs/));
+    await shop.create("s", {});
+    await assert.rejects(create({}), says("INSTANCE_EXISTS", /already exists/));
+  });
+});
+
+describe("9.2 policies", () => {
+  const whileBusy = [
+    ["skip", ["s/13h", "s/16h"]],
+    ["queue", ["s/13h", "s/14h", "s/15h"]],
+    ["allow", ["s/13h", "s/14h", "s/15h", "s/16h", "s/17h", "s/18h"]],
+    ["cancel-previous", ["s/13h", "s/14h", "s/15h", "s/16h", "s/17h", "s/18h"]],
+  ] as const;
+  for (const [whenBusy, expected] of whileBusy) {
+    test(`while a run has not ended: ${whenBusy}`, async (t) => {
+      const shop = await Shop.open(t);
+      await shop.create("s", { workflow: "long", whenBusy });
+      await shop.clock.advance(6 * hourMs + 2000);
+      assert.deepEqual(shop.take(), expected);
+      const first = await shop.engine.getWorkflowInstanceStatus("s/2026-01-05T13:00:00.000Z");
+      assert.equal(first.status, whenBusy === "cancel-previous" ? "Terminated" : "Success");
+    });
+  }
+
+  const whenGone = [
+    ["once", ["s/16h"]],
+    ["all", ["s/13h", "s/14h", "s/15h", "s/16h"]],
+    ["none", []],
+  ] as const;
+  for (const [whenMissed, expected] of whenGone) {
+    test(`due times that passed while nobody was there: ${whenMissed}`, async (t) => {
+      const shop = await Shop.open(t);
+      await shop.create("s", { whenMissed, whenBusy: "allow" });
+      await shop.restart(4.5 * hourMs);
+      assert.deepEqual(shop.take(), expected);
+      await shop.clock.advance(hourMs);
+      assert.deepEqual(shop.take(), ["s/17h"]);
+    });
+  }
+
+  test("chance may make a run later, by less than asked for", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", { jitterMs: 10 * 60_000 });
+    await shop.clock.advance(hourMs);
+    assert.deepEqual(shop.take(), []);
+    await shop.clock.advance(10 * 60_000);
+    assert.deepEqual(shop.take(), ["s/13h"]);
+  });
+
+  test("a range of the past is run once for each due time, so many at a time", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", {});
+    const from = shop.clock.now() - 24 * hourMs;
+    assert.equal(
+      await shop.until(shop.engine.schedules.backfill("s", { from, to: shop.clock.now(), parallelism: 4 })),
+      25,
+    );
+    await shop.clock.settle();
+    assert.equal(new Set(shop.started).size, 25);
+    assert.equal(shop.started.length, 25);
+    await assert.rejects(
+      shop.engine.schedules.backfill("s", { from: 2, to: 1 }),
+      says("SCHEDULE_INVALID", /takes \{ from, to \}/),
+    );
+  });
+
+  test("the next times can be listed beforehand", async (t) => {
+    const shop = await Shop.open(t);
+    const times = shop.engine.schedules.preview({ every: { cron: "0 9 * * MON", timeZone: "UTC" } }, { count: 2 });
+    assert.deepEqual(times, [Date.UTC(2026, 0, 12, 9), Date.UTC(2026, 0, 19, 9)]);
+  });
+});
+
+describe("9.3 each due time fires once", () => {
+  test("across many restarts, and when the schedule begins anew", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", { every: { rateMs: 60_000 } });
+    for (let round = 0; round < 5; round++) {
+      await shop.clock.advance(50 * 60_000);
+      await shop.restart(30_000);
+    }
+    await shop.clock.advance(60_000);
+    const minutes = shop.started.map((id) => (Date.parse(id.slice(2)) - Date.UTC(2026, 0, 5, 12)) / 60_000);
+    assert.deepEqual(
+      minutes,
+      Array.from({ length: minutes.length }, (_, index) => index + 1),
+    );
+    assert.ok(minutes.length > 250);
+    const { generation } = await shop.engine.getWorkflowInstanceStatus("schedule:s");
+    assert.ok(generation > 2, "it has begun anew");
+  });
+
+  test("in a cluster, while members come and go", async () => {
+    const clock = new TestClock();
+    const storage = memoryStore();
+    const bus = inProcessBus();
+    const started: string[] = [];
+    const note = defineJob("note", (_: unknown, { instanceId }) => void started.push(instanceId));
+    let names = 0;
+    const member = async (): Promise<Engine> => {
+      const cluster = { shards: 8, bus, name: `m${names++}` };
+      const workflows = [workflow("short", task("t", "note"))];
+      const engine = new Engine({ storage: storage.connect(), clock, jobs: [note], workflows, cluster });
+      await clock.until(engine.start());
+      return engine;
+    };
+    await storage.open();
+    let engines = [await member(), await member()];
+    for (const id of ["a", "b", "c", "d"]) {
+      await clock.until((engines[0] as Engine).schedules.create(id, { workflow: "short", every: { rateMs: 60_000 } }));
+    }
+    for (let round = 0; round < 4; round++) {
+      await clock.advance(10 * 60_000);
+      const [leaving, ...staying] = engines;
+      await clock.until((leaving as Engine).stop());
+      engines = [...staying, await member()];
+    }
+    await clock.advance(60_000);
+    assert.equal(new Set(started).size, started.length, "none twice");
+    for (const id of ["a", "b", "c", "d"]) {
+      const times = started.filter((each) => each.startsWith(`${id}/`)).map((each) => Date.parse(each.slice(2)));
+      for (const [index, at] of times.slice(1).entries()) assert.equal(at - (times[index] as number), 60_000);
+      assert.ok(times.length >= 40);
+    }
+    for (const engine of engines) await clock.until(engine.stop());
+  });
+});
