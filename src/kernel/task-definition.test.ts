@@ -19,6 +19,7 @@ test("a node that says nothing is a job that may take an hour and is tried once"
     domain: undefined,
     workflowName: undefined,
     workflowVersion: undefined,
+    whenParentEnds: undefined,
   });
 });
 

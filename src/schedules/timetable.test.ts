@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { hasCode } from "../base/error.ts";
 import type { ScheduleSpec, Timing } from "./schedule-spec.ts";
 import { timetableOf } from "./timetable.ts";

@@ -49,6 +49,7 @@ test("what a definition leaves out has a default", () => {
     domain: undefined,
     workflowName: undefined,
     workflowVersion: undefined,
+    whenParentEnds: undefined,
   });
 });
 
