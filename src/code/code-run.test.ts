@@ -622,7 +622,9 @@ describe("patched", () => {
 test("a line is logged once, live, and says whose it is", async () => {
   const rig = new RunRig(async (ctx) => {
     ctx.log.info({ n: 1 }, "one");
+    assert.equal(ctx.isReplaying, true);
     await ctx.sleep(5);
+    assert.equal(ctx.isReplaying, false);
     ctx.log.error({ n: 2 }, "two");
   });
   rig.run.isReplaying = true;

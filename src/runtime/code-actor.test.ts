@@ -439,6 +439,34 @@ describe("what clients ask", () => {
     assert.equal(shard.life.isInboxEmpty, true);
   });
 
+  test("to end, while it is paused, is heard behind what came in before, and calls that off too", async () => {
+    const shard = await CodeShard.having(async (ctx) => {
+      await ctx.waitForEvent("e");
+      await ctx.run("late");
+    });
+    await shard.turn(startInput, { type: "PauseWorkflow" }, raise("e"));
+    const { effects } = await shard.turn({ type: "RequestCancel", reason: "enough" });
+    assert.deepEqual([shard.life.machine.status, shard.life.machine.state.reason], ["Terminated", "enough"]);
+    assert.deepEqual(
+      effects.map(({ type }) => type),
+      ["RunTasks", "AbortTasks"],
+    );
+    assert.equal(shard.life.machine.state.inFlight, 0);
+  });
+
+  test("to end, of code that is not there, calls off what it asks for when it comes", async () => {
+    const shard = await CodeShard.having();
+    await shard.turn(startInput, { type: "RequestCancel", reason: "enough" });
+    shard.deploy(async (ctx) => {
+      ctx.undo(() => ctx.run("back").then(() => undefined));
+      await ctx.run("a");
+    });
+    const { effects } = await shard.turn({ type: "ResumeWorkflow" });
+    assert.deepEqual(effects, [{ type: "RunTasks", tasks: [1] }]);
+    await shard.turn(shard.done(1));
+    assert.equal(shard.life.machine.status, "Terminated");
+  });
+
   test("to end is not heard twice by code that is taking back what it did", async () => {
     const shard = await CodeShard.having(async (ctx) => {
       ctx.undo(() => ctx.run("back").then(() => undefined));

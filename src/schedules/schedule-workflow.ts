@@ -76,7 +76,7 @@ class Schedule {
   #backfills = 0;
   #runs: number;
   #skipped: number;
-  #runsAtBeginning: number;
+  readonly #runsAtBeginning: number;
   #lastRunId: string | undefined;
   #lastError: string | undefined;
 

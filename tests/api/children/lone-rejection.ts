@@ -20,6 +20,6 @@ const both = defineWorkflow("both", async (ctx) => {
 
 const engine = new Engine({ storage: memoryStore(), jobs: [slow, broken], workflows: [both] });
 await engine.start();
-console.log(await (await engine.startWorkflow(both)).result());
+process.stdout.write(`${await (await engine.startWorkflow(both)).result()}\n`);
 void Promise.reject(new Error("nobody's"));
-setTimeout(() => console.log("still alive"), 1000);
+setTimeout(() => process.stdout.write("still alive\n"), 1000);
