@@ -70,13 +70,14 @@ describe("W1: one arrival at a time, and all of it before the next", () => {
     const rig = new RunRig(
       async (ctx) => {
         calls.push("code");
+        ctx.onUpdate("set", () => void calls.push("update"));
         await ctx.sleep(1);
       },
       { host },
     );
     await rig.start();
-    await rig.fire(0);
-    assert.deepEqual(calls, ["in", "code", "out", "in", "out"]);
+    await rig.update("u", "set");
+    assert.deepEqual(calls, ["in", "code", "out", "in", "update", "out"]);
   });
 });
 

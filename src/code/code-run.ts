@@ -138,7 +138,9 @@ export class CodeRun {
       if (next === undefined) return;
       this.at = at;
       this.#isReacting = true;
-      this.parts.host.within(() => this.#settle(next));
+      // What is called now takes its surroundings along, through all that it awaits.
+      if (next.type === "start" || next.type === "update") this.parts.host.within(() => this.#settle(next));
+      else this.#settle(next);
       await this.parts.host.drained();
       this.#isReacting = false;
       this.#refuseIdle();
