@@ -347,6 +347,10 @@ export class CodeRun {
     const handler = this.#queries?.get(name);
     if (handler === undefined) throw this.#unknown("query", name, this.#queries?.keys() ?? []);
     const answer = this.#looking(() => handler(parsed(text)));
+    if (answer instanceof Promise) {
+      answer.catch(() => undefined);
+      throw new TypeError(`its handler is async, but a query answers at once from the code's variables`);
+    }
     return toJsonText(answer, `the answer to query "${name}"`);
   }
 

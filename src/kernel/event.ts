@@ -82,6 +82,8 @@ export interface InstanceContinued {
   readonly deadline?: number;
   readonly customStatus?: string;
   readonly events?: readonly KeptEvent[];
+  /** The last answers that the code gave: whoever asked may not have heard them yet. */
+  readonly answers?: readonly UpdateAnswered[];
 }
 
 export interface KeptEvent {

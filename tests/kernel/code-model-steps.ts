@@ -116,7 +116,7 @@ function codeEnds(run: CodeModelRun, { how }: Choice): void {
   else if (dice === 2) model.endInstance("Terminated");
   else {
     model.stopTasks();
-    model.beginAnew();
+    model.beginAnew({ keepsAnswers: true });
   }
   const last: readonly Step[] = [
     { type: "complete", output: "1" },
@@ -253,7 +253,7 @@ function retryByParent(run: CodeModelRun, { how }: Choice): void {
 }
 
 function beginAnew({ model, at }: CodeModelRun): void {
-  model.beginAnew();
+  model.beginAnew({ keepsAnswers: false });
   model.customStatus = undefined;
   model.setDeadline(at);
 }

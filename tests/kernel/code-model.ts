@@ -147,11 +147,12 @@ export class CodeModel {
     this.status = status;
   }
 
-  /** Nothing of the generation before is left. */
-  beginAnew(): void {
+  /** Nothing of the generation before is left, but for the last answers where the code itself began anew. */
+  beginAnew({ keepsAnswers }: { keepsAnswers: boolean }): void {
     this.tasks = [];
     this.timers = [];
-    this.updates = new Map();
+    const answered = [...this.updates].filter(([, standing]) => standing === "answered");
+    this.updates = new Map(keepsAnswers ? answered.slice(-20) : []);
     this.cancelReason = undefined;
     this.status = "Running";
     this.generation++;

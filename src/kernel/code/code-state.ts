@@ -95,6 +95,11 @@ export class CodeState extends TaskTable implements InstanceState {
     return this.#updates?.has(update) ?? false;
   }
 
+  /** In the order they were given. */
+  get answers(): UpdateAnswered[] {
+    return [...(this.#updates?.values() ?? [])].filter((answer) => answer !== undefined);
+  }
+
   answerTo(update: string): UpdateAnswered | undefined {
     return this.#updates?.get(update);
   }
@@ -218,6 +223,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.input = event.input;
     this.forkedFrom = undefined;
     this.customStatus = event.customStatus;
+    for (const answer of event.answers ?? []) (this.#updates ??= new Map()).set(answer.update, answer);
     this.#start(event.deadline, at);
   }
 

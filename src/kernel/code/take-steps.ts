@@ -1,6 +1,7 @@
 import { unreachable } from "../../base/assert.ts";
 import type { ParentAddress } from "../address.ts";
 import type { StartChild } from "../command.ts";
+import type { UpdateAnswered } from "../event.ts";
 import type { LastStep, Step } from "./step.ts";
 import { isLast } from "./step.ts";
 import type { CodeTurn } from "./code-turn.ts";
@@ -134,6 +135,7 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
   const { state } = step;
   step.stopTasks("the parent instance has begun anew");
   const { workflow, version, createdAt, parent, trigger, deadline, customStatus } = state;
+  const answers = answersToKeep(step);
   step.emit({
     type: "InstanceContinued",
     workflow,
@@ -146,7 +148,17 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
     ...(deadline !== undefined && { deadline }),
     ...(customStatus !== undefined && { customStatus }),
     ...(events.length > 0 && { events }),
+    ...(answers.length > 0 && { answers }),
   });
+}
+
+/** So many answers outlive the generation that gave them. */
+const answersKeptMax = 20;
+
+/** Large ones go with the turn that gave them, unless it is this one. */
+function answersToKeep({ state, turn }: CodeTurn): UpdateAnswered[] {
+  const isHere = (answer: UpdateAnswered): boolean => typeof answer.output !== "object" || turn.events.includes(answer);
+  return state.answers.filter(isHere).slice(-answersKeptMax);
 }
 
 function tooLong(step: CodeTurn): void {

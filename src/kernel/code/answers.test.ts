@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CodeRig } from "./code-rig.test.ts";
+
+describe("an answer to an update", () => {
+  const asked = (update: string) => ({ type: "RequestUpdate", update, name: "set" }) as const;
+
+  test("outlives a new beginning, also one in the same turn, for whoever asked and has not heard it", () => {
+    const rig = CodeRig.started().tell(asked("a")).take({ type: "answer", update: "a", output: "1" });
+    rig.tell(asked("b")).take({ type: "answer", update: "b" }, { type: "continue", events: [] });
+    assert.equal(rig.machine.state.answerTo("a")?.output, "1");
+    assert.equal(rig.machine.state.hasUpdate("b"), true);
+    assert.equal(rig.replayed().machine.state.answerTo("a")?.output, "1");
+    // The same update again is answered, not carried out.
+    assert.deepEqual(rig.tell(asked("a")).events, []);
+  });
+
+  test("that is large goes with the turn that gave it, unless it is that of the new beginning", () => {
+    const large = { ref: 65_536, bytes: 5000 };
+    const rig = CodeRig.started().tell(asked("a")).take({ type: "answer", update: "a", output: large });
+    rig.tell(asked("b")).take({ type: "answer", update: "b", output: large }, { type: "continue", events: [] });
+    assert.equal(rig.machine.state.answerTo("a"), undefined);
+    assert.deepEqual(rig.machine.state.answerTo("b")?.output, large);
+  });
+
+  test("is kept for the last twenty, and one that was not given is not", () => {
+    const rig = CodeRig.started().tell(asked("open"));
+    for (let update = 0; update < 30; update++) {
+      rig.tell(asked(`u${update}`)).take({ type: "answer", update: `u${update}` });
+    }
+    rig.take({ type: "continue", events: [] });
+    const { state } = rig.machine;
+    assert.deepEqual([state.hasUpdate("open"), state.hasUpdate("u9"), state.hasUpdate("u10")], [false, false, true]);
+  });
+});
