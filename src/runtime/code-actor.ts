@@ -34,6 +34,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   #open: InstanceTurn | undefined;
   /** Of the open turn: how many of its events the code has seen. */
   #seen = 0;
+  /** A new beginning that the code sees in the next turn. */
+  #putOff: Event | undefined;
   /** Why the turn cannot be opened. */
   #problem: { readonly error: unknown } | undefined;
 
@@ -48,7 +50,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   }
 
   override get isActive(): boolean {
-    return super.isActive || this.attention !== undefined;
+    return super.isActive || this.attention !== undefined || this.hasMore;
   }
 
   /** One that needs attention stays where it is seen. */
@@ -58,6 +60,10 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   override get isPrepared(): boolean {
     return true;
+  }
+
+  override get hasMore(): boolean {
+    return this.#putOff !== undefined;
   }
 
   override restore(history: readonly HistoryRow[]): void {
@@ -126,7 +132,10 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       this.#open = open;
       this.#seen = 0;
       if (this.#isDetached) await this.#attach(open);
-      for (let message = this.inbox.shift(); message !== undefined; message = this.inbox.shift()) {
+      else if (this.#putOff !== undefined) await this.#begin(this.#putOff, open);
+      while (!this.hasMore) {
+        const message = this.inbox.shift();
+        if (message === undefined) break;
         messages.push(message);
         // Most of it is not waited for, where there is nothing that the code has to see.
         const reaction = "query" in message ? open.answer(message) : this.#hear(message, open);
@@ -152,6 +161,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
    */
   #answerLatecomers(open: InstanceTurn): void {
     const messages = open.messages as Message[];
+    if (this.hasMore) return;
     for (let [first] = this.inbox; first !== undefined && "query" in first; [first] = this.inbox) {
       this.inbox.shift();
       messages.push(first);
@@ -223,6 +233,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       if (event.type === "InstanceCreated") this.#run = this.#newRun();
       else if (event.type === "InstanceContinued") this.#beginAnew(open, event);
       if (this.hasEnded) this.#run?.end();
+      if (this.hasMore) return undefined;
       if (this.#run === undefined || this.#run.isOver) continue;
       const arrival = arrivalOf(event, this.machine.state.input, (payload) => this.#read(payload, open));
       if (arrival !== undefined) return arrival;
@@ -230,14 +241,24 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     return undefined;
   }
 
-  /** What was before it in the same turn belongs to a generation that is over, and so is not written. */
+  /**
+   * What was before it in the same turn belongs to a generation that is over, and so is not written. Code that begins anew
+   * over and over has one such beginning in each turn, so that others get a word in.
+   */
   #beginAnew(open: InstanceTurn, event: Event): void {
     const { events } = open.turn;
+    if (open.beginsAnew) this.#putOff = event;
     events.splice(0, events.indexOf(event));
     this.#seen = 1;
     open.beginsAnew = true;
     this.attention = undefined;
     this.#run = this.#newRun();
+  }
+
+  async #begin(event: Event, open: InstanceTurn): Promise<void> {
+    this.#putOff = undefined;
+    const arrival = arrivalOf(event, this.machine.state.input, (payload) => this.#read(payload, open));
+    if (arrival !== undefined) await this.#letSee(arrival, open);
   }
 
   #takeSteps(open: InstanceTurn, steps: readonly Step[]): void {

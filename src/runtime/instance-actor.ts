@@ -100,6 +100,11 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
     return false;
   }
 
+  /** It wants another turn, whether or not anything comes in. */
+  get hasMore(): boolean {
+    return false;
+  }
+
   /** Its start was refused: it never was. */
   get isUnborn(): boolean {
     return this.#turns === 0;

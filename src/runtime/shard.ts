@@ -675,7 +675,8 @@ export class Shard implements ActorHost, MailShard {
     // A turn that only answered has changed nothing: whoever waits for a change would ask again, and so without end.
     if (turn.events.length > 0) for (const watcher of entry.watchers.splice(0)) watcher.resolve();
     actor.isBusy = false;
-    if (actor.isPrepared && actor.hasNews) this.arrived(actor, "now");
+    const wantsTurn = actor.hasNews || (actor.hasMore && !this.#isClosing);
+    if (actor.isPrepared && wantsTurn) this.arrived(actor, "now");
     this.#parts.idle.moved(entry);
     this.#letGo(actor);
   }

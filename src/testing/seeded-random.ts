@@ -1,3 +1,4 @@
+import { Mulberry } from "../base/mulberry.ts";
 import type { Random } from "../base/random.ts";
 
 /**
@@ -8,29 +9,21 @@ import type { Random } from "../base/random.ts";
  * ```
  */
 export class SeededRandom implements Random {
-  #state: number;
+  readonly #chance: Mulberry;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    this.#chance = new Mulberry(seed);
   }
 
-  /** In [0, 1), by mulberry32. */
+  /** In [0, 1). */
   next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    return this.#chance.next();
   }
 
   uuid(nowMs: number): string {
     const time = nowMs.toString(16).padStart(12, "0");
-    const variant = "89ab".charAt(Math.floor(this.next() * 4));
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${this.#hex(3)}-${variant}${this.#hex(3)}-${this.#hex(6)}${this.#hex(6)}`;
-  }
-
-  #hex(digits: number): string {
-    const number = Math.floor(this.next() * 16 ** digits);
-    return number.toString(16).padStart(digits, "0");
+    const chance = this.#chance;
+    const variant = chance.variant();
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${chance.hex(3)}-${variant}${chance.hex(3)}-${chance.hex(6)}${chance.hex(6)}`;
   }
 }

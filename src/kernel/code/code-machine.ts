@@ -10,7 +10,7 @@ import { type EndStatus, hasEnded, type InstanceStatus } from "../status.ts";
 import { refuseIfEnded, stateRefusal } from "../task-reports.ts";
 import { Phase } from "../task-state.ts";
 import type { Turn } from "../turn.ts";
-import { childEnded, completed, started, withdrawn } from "./code-reports.ts";
+import { childEnded, completed, withdrawn } from "./code-reports.ts";
 import { CodeState } from "./code-state.ts";
 import { CodeTurn, tellParent } from "./code-turn.ts";
 import { schedule, scheduleAnew, takeSteps } from "./take-steps.ts";
@@ -71,7 +71,7 @@ export class CodeMachine implements Machine {
       case "StepsTaken":
         return takeSteps(step, input.steps);
       case "NodeStarted":
-        return started(step, input);
+        return step.noteStart(input);
       case "NodeCompleted":
         return completed(step, input);
       case "NodesWithdrawn":

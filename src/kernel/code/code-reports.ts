@@ -1,29 +1,13 @@
 import { EngineError } from "../../base/error.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { ChildEnded, NodeCompleted, NodeStarted, NodesWithdrawn, Outcome } from "../input.ts";
+import type { ChildEnded, NodeCompleted, NodesWithdrawn, Outcome } from "../input.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
-import {
-  childFailure,
-  executionOf,
-  failedEvent,
-  isAwaited,
-  isCurrent,
-  lossOf,
-  succeededEvent,
-} from "../task-reports.ts";
-import { Phase } from "../task-state.ts";
+import { childFailure, executionOf, failedEvent, isCurrent, lossOf, succeededEvent } from "../task-reports.ts";
 import type { CodeTurn } from "./code-turn.ts";
 import { schedule } from "./take-steps.ts";
 
 // What is heard about activities and children. A report of an older attempt or generation, or of what was stopped, is dropped.
-
-export function started(step: CodeTurn, report: NodeStarted): void {
-  if (!isCurrent(step.state, report)) return step.drop();
-  if (step.state.phase(report.task) === Phase.running) return;
-  const { task, attempt, worker, startedAt } = report;
-  step.emit({ type: "TaskStarted", task, attempt, worker, startedAt });
-}
 
 export function completed(step: CodeTurn, report: NodeCompleted): void {
   const { state, identity } = step;
@@ -40,11 +24,8 @@ export function completed(step: CodeTurn, report: NodeCompleted): void {
   schedule(step);
 }
 
-export function withdrawn(step: CodeTurn, { runs }: NodesWithdrawn): void {
-  const current = runs.filter((run) => isAwaited(step.state, run));
-  const tasks = [...new Set(current.map(({ task }) => task))];
-  step.drop(runs.length - tasks.length);
-  if (tasks.length > 0) step.emit({ type: "TasksWithdrawn", tasks });
+export function withdrawn(step: CodeTurn, report: NodesWithdrawn): void {
+  step.noteWithdrawal(report);
   schedule(step);
 }
 

@@ -1,45 +1,13 @@
-import { attemptIds, type InstanceAddress } from "../address.ts";
+import { attemptIds } from "../address.ts";
 import type { ChildOrder, Command } from "../command.ts";
 import type { Event } from "../event.ts";
-import type { MachineIdentity } from "../machine.ts";
+import { MessageStep } from "../message-step.ts";
 import type { WhenParentEnds } from "../node-spec.ts";
 import type { EndStatus } from "../status.ts";
-import type { Turn } from "../turn.ts";
 import type { CodeState } from "./code-state.ts";
 
-/** One message on its way through an instance of code: what is decided about it goes through here, into turn and state. */
-export class CodeTurn {
-  readonly identity: MachineIdentity;
-  readonly state: CodeState;
-  readonly turn: Turn;
-
-  constructor(identity: MachineIdentity, state: CodeState, turn: Turn) {
-    this.identity = identity;
-    this.state = state;
-    this.turn = turn;
-  }
-
-  get address(): InstanceAddress {
-    const { id, key } = this.identity;
-    return { id, key, generation: this.state.generation };
-  }
-
-  /** It happened: written down, and the state follows at once. */
-  emit(event: Event): void {
-    this.turn.events.push(event);
-    this.state.apply(event, this.turn.at);
-  }
-
-  /** It is to be done, once what was emitted is durable. */
-  command(command: Command): void {
-    this.turn.commands.push(command);
-  }
-
-  /** A report that comes too late, or twice. */
-  drop(reports = 1): void {
-    this.turn.dropped += reports;
-  }
-
+/** One message on its way through an instance of code. */
+export class CodeTurn extends MessageStep<CodeState> {
   tellChildren(tell: ChildOrder): void {
     for (const { childId } of this.#childrenInFlight()) this.command({ type: "TellChild", childId, tell });
   }

@@ -14,7 +14,7 @@ import { tellParent } from "./ending.ts";
 import type { Graph } from "./graph.ts";
 import { admit, nextWake, pause, reopen, resume, retryWorkflow, start, terminate, wake } from "./life-cycle.ts";
 import { rerun, settle } from "./reopening.ts";
-import { childEnded, completed, decided, started, withdrawn } from "./reports.ts";
+import { childEnded, completed, decided, withdrawn } from "./reports.ts";
 import { addSubTask, updateContext, updateParams } from "./requests.ts";
 
 /**
@@ -73,7 +73,7 @@ export class DagMachine implements Machine {
       case "AdmitWorkflow":
         return admit(step, input.refusal);
       case "NodeStarted":
-        return started(step, input);
+        return step.noteStart(input);
       case "NodeCompleted":
         return completed(step, input);
       case "NodesWithdrawn":

@@ -1,7 +1,7 @@
 import { EngineError } from "../../base/error.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { ChildEnded, DecisionEvaluated, NodeCompleted, NodeStarted, NodesWithdrawn, Outcome } from "../input.ts";
+import type { ChildEnded, DecisionEvaluated, NodeCompleted, NodesWithdrawn, Outcome } from "../input.ts";
 import { refuseLargeContext, refuseLargeOutput } from "../size-limits.ts";
 import {
   childFailure,
@@ -23,13 +23,6 @@ import { admitSubTasks } from "./sub-tasks.ts";
 
 // What is heard about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
 
-export function started(step: DagStep, report: NodeStarted): void {
-  if (!isCurrent(step.state, report)) return step.drop();
-  if (step.state.phase(report.task) === Phase.running) return;
-  const { task, attempt, worker, startedAt } = report;
-  step.emit({ type: "TaskStarted", task, attempt, worker, startedAt });
-}
-
 export function completed(step: DagStep, report: NodeCompleted): void {
   if (!isCurrent(step.state, report)) return step.drop();
   const { task, outcome } = report;
@@ -40,11 +33,8 @@ export function completed(step: DagStep, report: NodeCompleted): void {
   advance(step);
 }
 
-export function withdrawn(step: DagStep, { runs }: NodesWithdrawn): void {
-  const current = runs.filter((run) => isAwaited(step.state, run));
-  const tasks = [...new Set(current.map(({ task }) => task))];
-  step.drop(runs.length - tasks.length);
-  if (tasks.length > 0) step.emit({ type: "TasksWithdrawn", tasks });
+export function withdrawn(step: DagStep, report: NodesWithdrawn): void {
+  step.noteWithdrawal(report);
   advance(step);
 }
 
