@@ -30,6 +30,7 @@ import { Expressions } from "../runtime/expression.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
 import { Region } from "../runtime/region.ts";
+import type { Reuse } from "../runtime/shard.ts";
 import { parseTexts, readText, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import { refuseHalfImported } from "../stores/transfer-mark.ts";
@@ -80,10 +81,15 @@ export interface SubmitOptions {
 }
 
 export interface StartOptions {
-  /** Default: a new UUID. One that is active is refused. */
+  /** Default: a new UUID. */
   readonly instanceId?: string;
-  /** A finished instance of that id may be followed by a new one. */
-  readonly reuse?: boolean;
+  /** A finished instance of that id may be followed by a new one; or only one that did not succeed. Default false. */
+  readonly reuse?: Reuse;
+  /**
+   * If one of that id is active: it is refused (the default), is the one that is given back, or is terminated first, which
+   * is allowed to be followed by the new one.
+   */
+  readonly whenActive?: "refuse" | "use" | "terminate";
 }
 
 export interface Health {
@@ -372,8 +378,12 @@ export class Engine {
     workflow: CodeWorkflow<Params, Output, Input>,
     ...[input, options]: [...ParamsArgument<Input>, options?: StartOptions]
   ): Promise<WorkflowHandle<Awaited<Output>>> {
-    const { instanceId, reuse = false } = (options ?? {}) as StartOptions;
+    const { instanceId, reuse = false, whenActive = "refuse" } = (options ?? {}) as StartOptions;
     const id = instanceId ?? this.#options.random.uuid(this.#options.clock.now());
+    if (instanceId !== undefined && whenActive !== "refuse") {
+      await this.#startOverActive(workflow, input, { id, reuse, whenActive });
+      return new WorkflowHandle(this, id);
+    }
     await this.#startCode(workflow, input, { id, isGivenId: instanceId !== undefined, reuse });
     return new WorkflowHandle(this, id);
   }
@@ -404,10 +414,40 @@ export class Engine {
     return new WorkflowHandle(this, id);
   }
 
+  /** Until it is started, or another one is there that will do. */
+  async #startOverActive(
+    workflow: CodeWorkflow,
+    input: unknown,
+    { id, reuse, whenActive }: { id: string; reuse: Reuse; whenActive: "use" | "terminate" },
+  ): Promise<void> {
+    let mayFollow = reuse;
+    for (;;) {
+      try {
+        return await this.#startCode(workflow, input, { id, isGivenId: true, reuse: mayFollow });
+      } catch (error) {
+        if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
+        const { status } = await this.#ask(id, "identity");
+        if (hasEnded(status)) throw error;
+      }
+      if (whenActive === "use") return;
+      await this.#endActive(id);
+      mayFollow = true;
+    }
+  }
+
+  async #endActive(id: string): Promise<void> {
+    try {
+      await this.terminateWorkflowInstance(id, "another instance takes its id");
+    } catch (error) {
+      // It has ended by itself meanwhile.
+      if (!hasCode(error, "INSTANCE_STATE")) throw error;
+    }
+  }
+
   async #startCode(
     workflow: CodeWorkflow,
     input: unknown,
-    { event, ...how }: { id: string; isGivenId: boolean; reuse: boolean; event?: RaisedData },
+    { event, ...how }: { id: string; isGivenId: boolean; reuse: Reuse; event?: RaisedData },
   ): Promise<void> {
     this.#refuseUnlessUp();
     if (this.#problem !== undefined) throw this.#unavailable();

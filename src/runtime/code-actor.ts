@@ -34,8 +34,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   #open: InstanceTurn | undefined;
   /** Of the open turn: how many of its events the code has seen. */
   #seen = 0;
-  /** A new beginning that the code sees in the next turn. */
-  #putOff: Event | undefined;
+  /** It has begun anew, and its code sees that in the next turn. */
+  #isPutOff = false;
   /** Why the turn cannot be opened. */
   #problem: { readonly error: unknown } | undefined;
 
@@ -63,7 +63,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   }
 
   override get hasMore(): boolean {
-    return this.#putOff !== undefined;
+    return this.#isPutOff && !this.hasEnded;
   }
 
   override restore(history: readonly HistoryRow[]): void {
@@ -117,7 +117,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   #absent(): EngineError {
     return new EngineError(
       "INSTANCE_STATE",
-      `the code of instance "${this.id}" does not go on, so it cannot answer: ${this.attention}`,
+      `the code of instance "${this.id}" does not go on, so it cannot answer: ${this.attention ?? "it is about to begin anew"}`,
     );
   }
 
@@ -132,10 +132,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       this.#open = open;
       this.#seen = 0;
       if (this.#isDetached) await this.#attach(open);
-      else if (this.#putOff !== undefined) await this.#begin(this.#putOff, open);
-      while (!this.hasMore) {
-        const message = this.inbox.shift();
-        if (message === undefined) break;
+      for (let message = this.inbox.shift(); message !== undefined; message = this.inbox.shift()) {
         messages.push(message);
         // Most of it is not waited for, where there is nothing that the code has to see.
         const reaction = "query" in message ? open.answer(message) : this.#hear(message, open);
@@ -161,7 +158,6 @@ export class CodeActor extends InstanceActor<CodeMachine> {
    */
   #answerLatecomers(open: InstanceTurn): void {
     const messages = open.messages as Message[];
-    if (this.hasMore) return;
     for (let [first] = this.inbox; first !== undefined && "query" in first; [first] = this.inbox) {
       this.inbox.shift();
       messages.push(first);
@@ -233,7 +229,6 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       if (event.type === "InstanceCreated") this.#run = this.#newRun();
       else if (event.type === "InstanceContinued") this.#beginAnew(open, event);
       if (this.hasEnded) this.#run?.end();
-      if (this.hasMore) return undefined;
       if (this.#run === undefined || this.#run.isOver) continue;
       const arrival = arrivalOf(event, this.machine.state.input, (payload) => this.#read(payload, open));
       if (arrival !== undefined) return arrival;
@@ -247,18 +242,13 @@ export class CodeActor extends InstanceActor<CodeMachine> {
    */
   #beginAnew(open: InstanceTurn, event: Event): void {
     const { events } = open.turn;
-    if (open.beginsAnew) this.#putOff = event;
     events.splice(0, events.indexOf(event));
     this.#seen = 1;
-    open.beginsAnew = true;
     this.attention = undefined;
-    this.#run = this.#newRun();
-  }
-
-  async #begin(event: Event, open: InstanceTurn): Promise<void> {
-    this.#putOff = undefined;
-    const arrival = arrivalOf(event, this.machine.state.input, (payload) => this.#read(payload, open));
-    if (arrival !== undefined) await this.#letSee(arrival, open);
+    this.#isPutOff = open.beginsAnew;
+    this.#past = undefined;
+    this.#run = open.beginsAnew ? undefined : this.#newRun();
+    open.beginsAnew = true;
   }
 
   #takeSteps(open: InstanceTurn, steps: readonly Step[]): void {

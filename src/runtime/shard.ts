@@ -71,12 +71,14 @@ export interface ShardParts {
   onLost(shard: Shard, error: unknown): void;
 }
 
+export type Reuse = boolean | "unless-succeeded";
+
 export interface StartRequest {
   readonly id: string;
   /** Chosen by the caller: it may exist already. */
   readonly isGivenId: boolean;
-  /** A finished instance of that id may be followed by a new one. */
-  readonly reuse: boolean;
+  /** A finished instance of that id may be followed by a new one; or only one that did not succeed. */
+  readonly reuse: Reuse;
   readonly definition: Definition;
   /** With the definitions of nested workflows. */
   readonly definitions: readonly Definition[];
@@ -346,7 +348,8 @@ export class Shard implements ActorHost, MailShard {
       const search = await this.#residents.searchFor(id, () => this.#parts.store.findFinished(id));
       if (search === "outdated") continue;
       const { found } = search;
-      if (found !== undefined && !reuse) {
+      const mayFollow = reuse === "unless-succeeded" ? found?.status !== "Success" : reuse;
+      if (found !== undefined && !mayFollow) {
         throw new EngineError(
           "INSTANCE_EXISTS",
           `an instance with id "${id}" exists and is ${found.status}; pass "reuse: true" to start a new one under the same id`,
