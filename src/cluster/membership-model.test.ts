@@ -242,6 +242,7 @@ class Member {
     const { truth } = world;
     let lives = 0;
     this.membership = new Membership({
+      process: { stamp: undefined, hasDied: () => false },
       store: {
         join: ({ id, address }) => wire.send(() => truth.join(id, address)),
         beat: (id) => wire.send(() => truth.beat(id)),

@@ -95,12 +95,13 @@ describe("membership", () => {
     drop: () => Promise<void> = async () => undefined;
     #lives = 0;
 
-    constructor(name: string) {
+    constructor(name: string, died: ReadonlySet<string> = new Set()) {
       this.name = name;
       this.membership = new Membership({
         store,
         clock: this.clock,
         logger: silentLogger,
+        process: { stamp: `of ${name}`, hasDied: (stamp) => died.has(stamp) },
         address: `${name}:1`,
         newId: () => `${name}${++this.#lives}`,
         timings,
@@ -472,6 +473,28 @@ describe("membership", () => {
       await clock.advance(60_000);
       assert.deepEqual(await store.ids(), []);
       assert.equal(clock.timerCount, 0);
+    });
+  });
+
+  describe("a member whose process is no more", () => {
+    test("is removed at once by whoever can tell, and nobody waits for its lease", async () => {
+      await begin("b");
+      silence("b");
+      const startedAt = clock.now();
+      const a = new Member("a", new Set(["of b"]));
+      await a.membership.start();
+      await clock.advance(0);
+      assert.deepEqual([...a.membership.living], ["a1"]);
+      assert.deepEqual(a.tale, ["joined a1", "lost b1"]);
+      assert.equal(clock.now(), startedAt, "no time has passed");
+    });
+
+    test("is shown under its address, without what tells its process", async () => {
+      const a = await begin("a");
+      assert.deepEqual(
+        a.membership.view.members.map(({ address }) => address),
+        ["a:1"],
+      );
     });
   });
 

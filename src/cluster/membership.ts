@@ -5,6 +5,7 @@ import type { Logger } from "../base/logger.ts";
 import type { ClusterView, MemberRow, Store } from "../stores/store.ts";
 import { Lease, type Moment, passedMs } from "./lease.ts";
 import type { MemberEvent } from "./member-event.ts";
+import { stampOf, withoutStamp, withStamp } from "./stamped-address.ts";
 import { type ClusterTimings, ownPatience } from "./timings.ts";
 
 /** After an error of the store the next try comes sooner than the next beat would: a quarter of its time. */
@@ -19,6 +20,8 @@ export interface MembershipOptions {
   readonly logger: Logger;
   /** Where others reach this member. */
   readonly address: string;
+  /** What tells this process from others, and whether one of them is known to be no more: nobody waits for its lease. */
+  readonly process: { readonly stamp: string | undefined; hasDied(stamp: string): boolean };
   /** Gives an id that no member ever had. */
   readonly newId: () => string;
   readonly timings: Pick<ClusterTimings, "beatMs" | "suspectMs" | "lostMs">;
@@ -193,7 +196,8 @@ export class Membership {
   async #ensureJoined(life: Life): Promise<void> {
     if (life.hasJoined) return;
     try {
-      await this.#options.store.join({ id: life.id, address: this.#options.address });
+      const { address, process } = this.#options;
+      await this.#options.store.join({ id: life.id, address: withStamp(address, process.stamp) });
       life.hasJoined = true;
     } catch (error) {
       this.#leftovers.add(life.id);
@@ -231,8 +235,15 @@ export class Membership {
 
   async #renew(life: Life): Promise<Renewal> {
     const sent = life.lease.moment();
-    const view = await this.#options.store.beat(life.id);
-    return { sent, view };
+    const { members, shards } = await this.#options.store.beat(life.id);
+    const dead = members.filter((row) => row.id !== life.id && this.#hasDied(row));
+    const plain = members.map((row) => ({ ...row, address: withoutStamp(row.address) }));
+    return { sent, view: { members: plain, shards }, dead };
+  }
+
+  #hasDied({ address }: MemberRow): boolean {
+    const stamp = stampOf(address);
+    return stamp !== undefined && this.#options.process.hasDied(stamp);
   }
 
   async #beat(life: Life): Promise<void> {
@@ -266,7 +277,7 @@ export class Membership {
   }
 
   /** What a sign of life has brought. */
-  #take(life: Life, { sent, view }: Renewal): void {
+  #take(life: Life, { sent, view, dead }: Renewal): void {
     const { clock, timings } = this.#options;
     this.#view = view;
     this.#viewAskedAt = sent.monotonic;
@@ -278,6 +289,7 @@ export class Membership {
     this.#renewed(life, sent);
     this.#announce(life);
     this.#lookAt(life, view, sent);
+    for (const row of dead) void this.#bury(life, row);
     if (life.isOver) return;
     this.#options.onView(view);
     this.#beatAfter(life, sent.monotonic + timings.beatMs - clock.monotonic());
@@ -331,6 +343,12 @@ export class Membership {
     for (const row of lost) void this.#remove(life, row);
   }
 
+  /** It has no lease any more, and whatever it sent is kept out by the fences of its shards. */
+  async #bury(life: Life, row: MemberRow): Promise<void> {
+    await this.#remove(life, row);
+    if (!life.isOver) this.lookAgain();
+  }
+
   /** Whatever comes of it is seen in the next view. */
   async #remove(life: Life, { id, beat }: MemberRow): Promise<void> {
     if (life.isOver || this.#removals.has(id)) return;
@@ -379,6 +397,8 @@ interface Renewal {
   /** Before it was sent. */
   readonly sent: Moment;
   readonly view: ClusterView;
+  /** Members whose process is no more. */
+  readonly dead: readonly MemberRow[];
 }
 
 const lines = {

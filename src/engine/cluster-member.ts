@@ -22,6 +22,7 @@ import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/transfer-mark.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "./owner-table.ts";
+import { hasDied, ownStamp } from "./process-stamp.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
 
 export interface ClusterMemberParts {
@@ -83,6 +84,7 @@ export class ClusterMember implements RegionCluster {
       logger,
       timings,
       address: name,
+      process: { stamp: ownStamp(), hasDied },
       newId: () => `${name}:${random.uuid(clock.now()).slice(-12)}`,
       onView: (view) => this.#follow(view),
       onEvent: (event) => this.#onEvent(event),

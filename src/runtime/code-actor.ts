@@ -131,6 +131,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       open.messages = messages;
       this.#open = open;
       this.#seen = 0;
+      this.#isPutOff = false;
       if (this.#isDetached) await this.#attach(open);
       for (let message = this.inbox.shift(); message !== undefined; message = this.inbox.shift()) {
         messages.push(message);
