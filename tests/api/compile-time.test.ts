@@ -2,7 +2,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineJob, Engine, type Job, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
+import {
+  type CodeWorkflow,
+  defineJob,
+  defineWorkflow,
+  Engine,
+  type Job,
+  TaskBuilder,
+  WorkflowBuilder,
+  type WorkflowContext,
+  type WorkflowHandle,
+} from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { Lines, newEngine, says, startEngine, temporaryFile, workflow } from "./rig.ts";
 
@@ -99,4 +109,124 @@ test("registerJobFunction knows what the schema gives", async (t) => {
 test("jobs of all kinds fit into one list", () => {
   const jobs: readonly Job[] = [extract, join, index];
   assert.equal(new Engine({ storage: sqlite(":memory:"), jobs }).health.status, "new");
+});
+
+// Code workflows
+
+/** Compiles only where both types are the same. */
+function isExactly<Expected>() {
+  return <Actual>(_value: [Actual, Expected] extends [Expected, Actual] ? Actual : never): void => undefined;
+}
+
+const charge = defineJob(
+  "charge",
+  { input: z.object({ cents: z.number(), currency: z.string().default("EUR") }) },
+  async ({ cents, currency }) => await Promise.resolve({ receipt: `${cents} ${currency}`, at: 1 }),
+);
+const refund = defineWorkflow("refund", { input: z.object({ receipt: z.string() }) }, async (ctx, { receipt }) => {
+  isExactly<string>()(receipt);
+  await ctx.run(index);
+  return receipt.length;
+});
+const order = defineWorkflow(
+  "order",
+  { input: z.object({ id: z.string(), cents: z.coerce.number() }), output: z.object({ receipt: z.string() }) },
+  async (ctx, input) => {
+    isExactly<{ id: string; cents: number }>()(input);
+    const paid = await ctx.run(charge, { cents: input.cents });
+    isExactly<{ receipt: string; at: number }>()(paid);
+    isExactly<number>()(await ctx.callChild(refund, { receipt: paid.receipt }));
+    isExactly<string>()(ctx.startChild(refund, { receipt: paid.receipt }));
+    return { receipt: paid.receipt };
+  },
+);
+
+test("the types of schemas reach the code, its activities, its children and whoever waits for its result", async (t) => {
+  const engine = await startEngine(t, { jobs: [charge, index], workflows: [order, refund] });
+  const handle = await engine.startWorkflow(order, { id: "o", cents: "5" }, { instanceId: "o" });
+  isExactly<WorkflowHandle<{ receipt: string }>>()(handle);
+  const result = await handle.result();
+  isExactly<{ receipt: string }>()(result);
+  assert.deepEqual(result, { receipt: "5 EUR" });
+  const signaled = await engine.signalWithStart(refund, {
+    instanceId: "r",
+    input: { receipt: "abc" },
+    event: { name: "any" },
+  });
+  isExactly<number>()(await signaled.result());
+  const again = await engine.getWorkflowHandle<{ receipt: string }>("o");
+  isExactly<{ receipt: string }>()(await again.result());
+  isExactly<unknown>()(await engine.updateWorkflowInstance("o", "none").catch((error: unknown) => error));
+});
+
+test("wrong inputs of code workflows do not compile, and are refused all the same", async (t) => {
+  const engine = await startEngine(t, { jobs: [charge], workflows: [order, refund] });
+  const invalid = says("INPUT_INVALID", 'the input of workflow "refund"', "receipt");
+  // @ts-expect-error a receipt is text
+  await assert.rejects(engine.startWorkflow(refund, { receipt: 5 }), invalid);
+  // @ts-expect-error it is called receipt
+  await assert.rejects(engine.startWorkflow(refund, { reciept: "5" }), invalid);
+  // @ts-expect-error the input is missing
+  await assert.rejects(engine.startWorkflow(refund), says("INPUT_INVALID", '"refund"'));
+  await assert.rejects(
+    // @ts-expect-error a receipt is text
+    engine.signalWithStart(refund, { instanceId: "r", input: { receipt: 5 }, event: { name: "e" } }),
+    invalid,
+  );
+  const handle = await engine.startWorkflow(refund, { receipt: "5" });
+  // @ts-expect-error the result is a number
+  const wrong: () => Promise<string> = () => handle.result();
+  assert.equal(typeof wrong, "function");
+});
+
+test("wrong inputs of steps do not compile", () => {
+  const body = async (ctx: WorkflowContext): Promise<void> => {
+    // @ts-expect-error cents are a number
+    await ctx.run(charge, { cents: "5" });
+    // @ts-expect-error the input is missing
+    await ctx.run(charge);
+    // @ts-expect-error there is no such option
+    await ctx.run(charge, { cents: 5 }, { retries: 3 });
+    // @ts-expect-error what is undone is what the job gave
+    await ctx.run(charge, { cents: 5 }, { undo: (output: number) => void output });
+    // @ts-expect-error a receipt is text
+    await ctx.callChild(refund, { receipt: 5 });
+    // @ts-expect-error a wait is a number of ms or a date
+    await ctx.sleep("1 day");
+    // @ts-expect-error the schema gives a number
+    const n: string = await ctx.waitForEvent("n", { schema: z.number() });
+    // @ts-expect-error the code does not go on after this
+    const after: string = ctx.continueAsNew(n);
+    isExactly<string | number>()(await ctx.race([ctx.waitForEvent<string>("s"), ctx.waitForEvent<number>("n")]));
+    isExactly<[string, number]>()(await ctx.all([ctx.waitForEvent<string>(after), ctx.waitForEvent<number>("n")]));
+    ctx.onUpdate("u", { input: z.object({ n: z.number() }), handler: ({ n: given }) => isExactly<number>()(given) });
+  };
+  assert.equal(body.length, 1);
+});
+
+test("a workflow's own options and output are checked by the compiler", () => {
+  const text = z.string();
+  const workflows = [
+    // @ts-expect-error the output is text
+    defineWorkflow("a", { output: text }, async () => await Promise.resolve(5)),
+    // @ts-expect-error the input is text
+    defineWorkflow("b", { input: text }, async (_ctx, input: number) => await Promise.resolve(input)),
+    // @ts-expect-error a version is text
+    defineWorkflow.bind(undefined, "c", { version: 5 }, async () => await Promise.resolve()),
+    // @ts-expect-error the code of a workflow is an async function
+    defineWorkflow("d", () => 5),
+    defineWorkflow(
+      "e",
+      { version: "2", timeoutSeconds: 5 },
+      async (ctx, n: number) => await ctx.run(index).then(() => n),
+    ),
+  ];
+  assert.equal(workflows.length, 5);
+});
+
+test("workflows of all kinds fit into one list, beside DAGs", () => {
+  const code: readonly CodeWorkflow[] = [order, refund];
+  const workflows = [...code, workflow("dag", new TaskBuilder("t").withJobFunction("index"))];
+  assert.equal(new Engine({ storage: sqlite(":memory:"), workflows }).health.status, "new");
+  assert.equal(newEngine({ workflows: [order, refund] }).health.status, "new");
 });

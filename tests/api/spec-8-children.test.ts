@@ -98,6 +98,13 @@ describe("8.1 children that are code", () => {
     ]);
   });
 
+  test("8.1 a parent cannot be its own child", async (t) => {
+    const self = defineWorkflow("self", (ctx) => ctx.callChild("self", undefined, { instanceId: ctx.instanceId }));
+    const rig = await CodeRig.start(t, { workflows: [self] });
+    const handle = await rig.engine.startWorkflow(self, undefined, { instanceId: "s" });
+    await assert.rejects(handle.result(), says("WORKFLOW_FAILED", 'an active instance with id "s" already exists'));
+  });
+
   test("8.1 after continue-as-new children are new ones", async (t) => {
     const parent = defineWorkflow("parent", async (ctx, round: number): Promise<number> => {
       const output = await ctx.callChild(double, round);

@@ -1,6 +1,9 @@
 /** Spec 8.1 and 5.2, from outside: what clients can do with instances of code workflows. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { z } from "zod";
 import { defineJob, defineWorkflow, StepFailed, WorkflowCanceled } from "../../src/index.ts";
 import { CodeRig } from "./code-rig.ts";
@@ -212,6 +215,7 @@ describe("8.1 queries", () => {
     ctx.onQuery("broken", () => {
       throw new Error("cannot say");
     });
+    ctx.onQuery("slow", async () => await Promise.resolve(1));
     while ((await ctx.waitForEvent<string>("word")) !== "end") heard++;
     return heard;
   });
@@ -250,12 +254,17 @@ describe("8.1 queries", () => {
     const handle = await rig.engine.startWorkflow(counting, undefined, { instanceId: "c" });
     await assert.rejects(
       handle.query("herd"),
-      says("HANDLER_UNKNOWN", 'workflow "counting" answers no query "herd"', 'it answers "heard", "times", "broken"'),
+      says(
+        "HANDLER_UNKNOWN",
+        'workflow "counting" answers no query "herd"',
+        'it answers "heard", "times", "broken", "slow"',
+      ),
     );
     await assert.rejects(
       handle.query("broken"),
       says("HANDLER_FAILED", 'query "broken" of instance "c" threw: cannot say'),
     );
+    await assert.rejects(handle.query("slow"), says("HANDLER_FAILED", "its handler is async", "answers at once"));
     const silent = await rig.engine.startWorkflow(waits, undefined);
     await assert.rejects(silent.query("x"), says("HANDLER_UNKNOWN", "it answers none"));
     assert.equal(await handle.query("heard"), 0);
@@ -359,6 +368,14 @@ describe("8.1 updates", () => {
     assert.equal(await rig.engine.queryWorkflowInstance("a", "balance"), 0);
   });
 
+  test("8.1 the same update id from two clients at once is done once, and both are answered", async (t) => {
+    const rig = await CodeRig.start(t, { workflows: [account] });
+    const handle = await rig.engine.startWorkflow(account, 10);
+    const twice = [handle.update("deposit", 5, { updateId: "u" }), handle.update("deposit", 5, { updateId: "u" })];
+    assert.deepEqual(await Promise.all(twice), [15, 15]);
+    assert.deepEqual(rig.calls, ["deposit 5"]);
+  });
+
   test("8.1 one of an ended instance is refused; one that the end overtakes hears of it", async (t) => {
     const rig = await CodeRig.start(t, { workflows: [account] });
     const handle = await rig.engine.startWorkflow(account, 10, { instanceId: "a" });
@@ -391,6 +408,24 @@ describe("8.1 updates", () => {
     await handle.raiseEvent("renew");
     await slow;
     await handle.raiseEvent("renew");
+    assert.equal(await handle.result(), "end");
+  });
+
+  test("8.1 one that is answered right before continue-as-new is heard all the same", async (t) => {
+    const renewing = defineWorkflow("renewing", async (ctx, round: number): Promise<string> => {
+      const asked = new Promise<void>((resolve) => {
+        ctx.onUpdate("renew", () => {
+          resolve();
+          return `round ${round} is over`;
+        });
+      });
+      await ctx.race([asked, ctx.sleep(hourMs)]);
+      return round === 2 ? "end" : await ctx.continueAsNew(2);
+    });
+    const rig = await CodeRig.start(t, { workflows: [renewing] });
+    const handle = await rig.engine.startWorkflow(renewing, 1);
+    assert.equal(await handle.update("renew"), "round 1 is over");
+    assert.equal(await handle.update("renew"), "round 2 is over");
     assert.equal(await handle.result(), "end");
   });
 
@@ -609,6 +644,12 @@ describe("8.1 cooperative cancel", () => {
     );
   });
 
+  test("8.1 branches that nobody waits for any more do not end the process", async () => {
+    const program = fileURLToPath(new URL("./children/lone-branches.ts", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [program]);
+    assert.deepEqual(stdout.split("\n"), ["WORKFLOW_TERMINATED", "thrown in a branch", ""]);
+  });
+
   test("8.1 while it is undoing after a failure, cancel does not stop that", async (t) => {
     const gate = new Gate();
     const slow = defineJob("slow", () => gate.opened);
@@ -758,6 +799,35 @@ describe("8.1 fork", () => {
     const anew = await rig.engine.forkWorkflowInstance("b", { fromTask: 0 });
     assert.equal(await anew.result(), "two");
     assert.deepEqual(rig.calls, ["two", "one", "two"]);
+  });
+
+  test("8.1 large values come along, and what was under way is begun anew: activities, timers and children", async (t) => {
+    const gate = new Gate();
+    const slow = defineJob("slow", async (_: undefined, ctx) => {
+      await gate.opened;
+      return ctx.instanceId;
+    });
+    const big = defineJob("big", () => "x".repeat(50_000));
+    const child = defineWorkflow("child", (ctx) => ctx.run(slow));
+    const mixed = defineWorkflow("mixed", async (ctx) => {
+      const text = await ctx.run(big);
+      const [own, below] = await ctx.all([ctx.run(slow), ctx.callChild(child), ctx.sleep(hourMs)]);
+      const last = await ctx.run("note", "last");
+      return { length: text.length, own, below, last };
+    });
+    const rig = await CodeRig.start(t, { workflows: [mixed, child], jobs: [slow, big] });
+    await rig.engine.startWorkflow(mixed, undefined, { instanceId: "m" });
+    await rig.settle();
+    // The child is the third task, and was asked for in the same breath as the second.
+    const fork = await rig.engine.forkWorkflowInstance("m", { fromTask: 2, instanceId: "f" });
+    gate.open();
+    assert.deepEqual(await rig.clock.until(fork.result()), { length: 50_000, own: "f", below: "f/2", last: "last" });
+    assert.deepEqual(await rig.clock.until(rig.engine.awaitWorkflowInstance("m")), {
+      length: 50_000,
+      own: "m",
+      below: "m/2",
+      last: "last",
+    });
   });
 
   test("8.1 from a task that is not there is refused", async (t) => {

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { z } from "zod";
 import { defineJob, defineWorkflow, hasCode, StepFailed, type WorkflowContext } from "../../src/index.ts";
 import { CodeRig } from "./code-rig.ts";
-import { Gate, says } from "./rig.ts";
+import { Gate, says, startEngine } from "./rig.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -301,7 +301,7 @@ describe("8.1 external events", () => {
     const waiter = defineWorkflow("waiter", async (ctx) => {
       const late: unknown = await ctx.waitForEvent("go", { timeoutMs: 60_000 }).catch((error: unknown) => error);
       assert.ok(late instanceof StepFailed);
-      return { late: late.message, type: late.failure.type, then: await ctx.waitForEvent("go", { timeoutMs: dayMs }) };
+      return { late: late.message, type: late.failure.type, after: await ctx.waitForEvent("go", { timeoutMs: dayMs }) };
     });
     const rig = await CodeRig.start(t, { workflows: [waiter] });
     const handle = await rig.engine.startWorkflow(waiter, undefined, { instanceId: "w" });
@@ -312,7 +312,7 @@ describe("8.1 external events", () => {
     assert.deepEqual(await handle.result(), {
       late: 'event "go" did not come within 60000 ms',
       type: "TASK_TIMEOUT",
-      then: "now",
+      after: "now",
     });
     assert.equal((await rig.eventTypes("w")).filter((type) => type === "TimerCanceled").length, 1);
   });
@@ -345,6 +345,15 @@ describe("8.1 external events", () => {
     const listening = await rig.engine.startWorkflow(ear, undefined, { instanceId: "ear" });
     await (await rig.engine.startWorkflow(mouth, "ear", { instanceId: "mouth" })).result();
     assert.deepEqual(await listening.result(), { from: "mouth" });
+  });
+
+  test("8.1 or to itself", async (t) => {
+    const selfish = defineWorkflow("selfish", async (ctx) => {
+      ctx.sendEvent(ctx.instanceId, "word", 1);
+      return await ctx.waitForEvent("word");
+    });
+    const rig = await CodeRig.start(t, { workflows: [selfish] });
+    assert.equal(await (await rig.engine.startWorkflow(selfish, undefined)).result(), 1);
   });
 });
 
@@ -467,6 +476,20 @@ describe("8.1 continue-as-new", () => {
       assert.equal(await rig.clock.until(result), keepEvents ? "kept" : "none");
     });
   }
+
+  test("8.1 code that begins anew without end can be looked at, spoken to, terminated, and stopped with its engine", async (t) => {
+    const restless = defineWorkflow("restless", (ctx, n: number): Promise<never> => ctx.continueAsNew(n + 1));
+    // Time stands still for nobody here: it never comes to rest.
+    const engine = await startEngine(t, { workflows: [restless] });
+    const handle = await engine.startWorkflow(restless, 0, { instanceId: "r" });
+    const { generation } = await handle.getStatus();
+    await handle.raiseEvent("any");
+    assert.ok((await handle.getStatus()).generation > generation);
+    await handle.terminate("enough");
+    await assert.rejects(handle.result(), says("WORKFLOW_TERMINATED", "enough"));
+    await engine.startWorkflow(restless, 0, { instanceId: "left" });
+    await engine.stop();
+  });
 
   test("8.1 nothing after it is carried out", async (t) => {
     const eager = defineWorkflow("eager", async (ctx, round: number) => {

@@ -7,8 +7,11 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { Batch } from "../../src/stores/store.ts";
 import { World } from "./world.ts";
 
-/** When the process dies: before a commit is written, or when it is and nobody has heard of it. */
-export type Moment = "before" | "after";
+/**
+ * How a process ends at a commit: it dies before that is written, or when it is and nobody has heard of it; or it is
+ * stopped in good order while the commit is under way.
+ */
+export type Moment = "before" | "after" | "stopped";
 
 /** A story with code workflows, told by clients who say again what they may not have been heard saying. */
 export interface Story {
@@ -28,13 +31,13 @@ export interface Outcome {
 }
 
 /**
- * Tells a story in a process that dies at the commits `diesAt` says, counted over all its lives. Fails if something was
+ * Tells a story in a process that ends at the commits `endsAt` says, counted over all its lives. Fails if something was
  * executed whose success was on record.
  */
 export async function outcomeOf(
   t: TestContext,
   story: Story,
-  diesAt: (commit: number) => Moment | undefined = () => undefined,
+  endsAt: (commit: number) => Moment | undefined = () => undefined,
 ): Promise<Outcome> {
   const executed = new Set<string>();
   const again: string[] = [];
@@ -51,19 +54,19 @@ export async function outcomeOf(
   });
   let commits = 0;
   for (let lives = 1; ; lives++) {
-    const life = { isOver: false };
+    const life: Life = { isEnding: false, isOver: false };
     world.store.onSend = (batch) => {
-      if (!isOfInstances(batch) || life.isOver) return;
-      const moment = diesAt(++commits);
-      if (moment !== undefined) void die(world, moment, life);
+      if (!isOfInstances(batch) || life.isEnding) return;
+      const moment = endsAt(++commits);
+      if (moment !== undefined) void end(world, moment, life);
     };
     const told: { end?: { result: unknown } | { error: unknown } } = {};
     tell(world.engine).then(
       (result) => (told.end = { result }),
       (error: unknown) => (told.end = { error }),
     );
-    await letTimePass(world, () => life.isOver || told.end !== undefined);
-    if (life.isOver) {
+    await letTimePass(world, () => life.isOver || (told.end !== undefined && !life.isEnding));
+    if (life.isEnding) {
       await world.begin();
       continue;
     }
@@ -73,9 +76,16 @@ export async function outcomeOf(
   }
 }
 
-async function die(world: World, moment: Moment, life: { isOver: boolean }): Promise<void> {
+interface Life {
+  isEnding: boolean;
+  isOver: boolean;
+}
+
+async function end(world: World, moment: Moment, life: Life): Promise<void> {
+  life.isEnding = true;
   if (moment === "after") await world.store.hold("after").reached();
-  world.kill();
+  if (moment === "stopped") await world.engine.stop();
+  else world.kill();
   life.isOver = true;
 }
 

@@ -128,7 +128,9 @@ for (const [name, inner] of Object.entries(stores)) {
       gate.open();
       await Promise.all(raised);
       assert.deepEqual(await handle.result(), numbers);
-      assert.ok((await world.disk.inner.readHistory(world.store.ledger.key("x"), { afterTurn: -1, limit: 100 })).length < 10);
+      assert.ok(
+        (await world.disk.inner.readHistory(world.store.ledger.key("x"), { afterTurn: -1, limit: 100 })).length < 10,
+      );
     });
   });
 

@@ -17,7 +17,10 @@ const chain = defineWorkflow("chain", async (ctx, length: number) => {
   }
   return length;
 });
-const parent = defineWorkflow("parent", async (ctx) => await ctx.all([ctx.callChild(chain, 4), ctx.callChild(chain, 5)]));
+const parent = defineWorkflow(
+  "parent",
+  async (ctx) => await ctx.all([ctx.callChild(chain, 4), ctx.callChild(chain, 5)]),
+);
 
 type Order = "pause" | "resume" | "terminate" | "cancel" | "event";
 
@@ -128,7 +131,9 @@ describe("orders that race with results", () => {
 
   test("pause takes back what has not started, resume hands it out again, and nothing runs twice", async (t) => {
     const work = new HandJob();
-    const wide = defineWorkflow("wide", (ctx) => ctx.all([0, 1, 2, 3].map((n) => ctx.run("work", n, { name: `t${n}` }))));
+    const wide = defineWorkflow("wide", (ctx) =>
+      ctx.all([0, 1, 2, 3].map((n) => ctx.run("work", n, { name: `t${n}` }))),
+    );
     const world = await World.start(t, { jobs: [work.job], workflows: [wide], poolSize: 2 });
     const handle = await world.engine.startWorkflow(wide, undefined, { instanceId: "x" });
     await work.call("t1");

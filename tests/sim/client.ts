@@ -20,7 +20,7 @@ export interface About {
   readonly given?: Readonly<Record<string, unknown>>;
 }
 
-type Act = (engine: Engine, callee: Callee) => unknown;
+export type Act = (engine: Engine, callee: Callee) => unknown;
 
 /**
  * Users of the cluster: they call any member that is up, write down what they asked and heard, and ask again where a user

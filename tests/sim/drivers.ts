@@ -1,26 +1,29 @@
+import { isCodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import { TaskBuilder } from "../../src/authoring/task-builder.ts";
+import { StepFailed } from "../../src/code/step-failed.ts";
 import type { InstanceView } from "../../src/engine/instance-view.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
 import type { Chance } from "./chance.ts";
-import type { About, Client } from "./client.ts";
+import type { About, Client, Act as ClientAct } from "./client.ts";
+import type { Note } from "./code-workflows.ts";
 import type { ClientCall } from "./evidence.ts";
-import type { Errand } from "./shapes.ts";
-import type { Act, Resize, Scenario } from "./workload.ts";
+import { errands } from "./errands.ts";
+import type { Act, AnyScenario, Resize } from "./workload.ts";
 
 /** Plays one scenario from the first submit to the last answer, however often it has to ask. */
 export class Driver {
   readonly #client: Client;
-  readonly #chance: Chance;
-  readonly #scenario: Scenario;
+  readonly chance: Chance;
+  readonly #scenario: AnyScenario;
   /** Somebody wants it to be paused: it is not to be resumed yet. */
   #pauses = 0;
   #marks = 0;
 
-  constructor(scenario: Scenario, client: Client, chance: Chance) {
+  constructor(scenario: AnyScenario, client: Client, chance: Chance) {
     this.#scenario = scenario;
     this.#client = client;
-    this.#chance = chance;
+    this.chance = chance;
   }
 
   async play(): Promise<void> {
@@ -31,11 +34,27 @@ export class Driver {
     if (afterlife === "purged") return await this.#purge(id);
     if (afterlife === "reused") await this.#submitAs(id, true);
     if (afterlife === "rerun") await this.#rerun(id);
+    if (afterlife === "forked") return await this.#fork(id);
     if (afterlife !== "none") await this.#follow(id);
   }
 
+  /** The id makes all tries one. */
+  async #fork(id: string): Promise<void> {
+    const fork = `${id}-fork`;
+    const { tasks } = await this.untilEnded(id);
+    const fromTask = this.chance.whole(0, tasks.length - 1);
+    const about = { instanceId: fork, marker: this.marker() };
+    await this.#client.insist(
+      "fork",
+      () => about,
+      () => async (engine) => (await engine.forkWorkflowInstance(id, { fromTask, instanceId: fork })).instanceId,
+    );
+    await this.#follow(fork);
+  }
+
   async #rerun(id: string): Promise<void> {
-    const [first] = this.#scenario.workflow.tasks.values();
+    const { workflow } = this.#scenario;
+    const [first] = isCodeWorkflow(workflow) ? [] : workflow.tasks.values();
     await this.#client.insist(
       "rerun",
       () => ({ instanceId: id, marker: this.marker() }),
@@ -68,10 +87,10 @@ export class Driver {
 
   /** Gives back its id. */
   async #submit(): Promise<string> {
-    const { instanceId } = this.#scenario;
+    const { instanceId, isSignaled } = this.#scenario;
+    if (instanceId !== undefined && isSignaled) return await this.#signal(instanceId);
     if (instanceId !== undefined) return await this.#submitAs(instanceId, false);
-    const call = await this.#client.insist(
-      "submit",
+    const call = await this.#insistOnStart(
       () => ({ marker: this.marker() }),
       (about) => (engine) => this.#start(engine, about, {}),
     );
@@ -79,20 +98,50 @@ export class Driver {
     return call.instanceId;
   }
 
+  /** Each try brings an event of its own; whichever comes first starts the instance. */
+  async #signal(instanceId: string): Promise<string> {
+    for (let number = 0; ; number++) {
+      const note: Note = { sender: "sender start", number };
+      const about = { instanceId, marker: this.marker(), given: { name: "note", ...note } };
+      const { outcome, code } = await this.#client.call("signal", about, (engine) =>
+        this.#sendFirst(engine, about, note),
+      );
+      if (outcome === "ok" || (outcome === "refused" && code !== "WORKFLOW_UNKNOWN")) return instanceId;
+      await this.sleep(500);
+    }
+  }
+
+  async #sendFirst(engine: Engine, about: { instanceId: string; marker: string }, note: Note): Promise<string> {
+    const { workflow, params } = this.#scenario;
+    if (!isCodeWorkflow(workflow)) throw new TypeError("only code can be signaled");
+    const { instanceId, marker } = about;
+    const event = { name: "note", data: { ...note, marker } };
+    return (await engine.signalWithStart(workflow, { instanceId, input: { ...params, marker }, event })).instanceId;
+  }
+
   /** The id makes all tries one, but where a finished instance may be followed by another: then each is one of its own. */
   async #submitAs(instanceId: string, reuse: boolean): Promise<string> {
     const first = this.marker();
-    await this.#client.insist(
-      "submit",
+    await this.#insistOnStart(
       () => ({ instanceId, marker: reuse ? this.marker() : first, given: { reuse } }),
       (about) => (engine) => this.#start(engine, about, { instanceId, reuse }),
     );
     return instanceId;
   }
 
+  /** A member that does not have the code yet is not the right one to ask. */
+  async #insistOnStart(about: () => About, act: (about: About) => ClientAct): Promise<ClientCall> {
+    for (;;) {
+      const call = await this.#client.insist("submit", about, act);
+      if (call.code !== "WORKFLOW_UNKNOWN") return call;
+      await this.sleep(1000);
+    }
+  }
+
   /** A second user has the same idea: one of the two is refused. */
   async #double(): Promise<void> {
-    const { instanceId, acts } = this.#scenario;
+    const { instanceId, isSignaled, acts } = this.#scenario;
+    if (isSignaled) return;
     const act = acts.find(({ what }) => what === "double");
     if (act === undefined || instanceId === undefined) return;
     await this.#client.sleep(act.afterMs);
@@ -101,6 +150,9 @@ export class Driver {
 
   async #start(engine: Engine, { marker }: About, options: { instanceId?: string; reuse?: boolean }): Promise<string> {
     const { workflow, params, maxConcurrentTasks } = this.#scenario;
+    if (isCodeWorkflow(workflow)) {
+      return (await engine.startWorkflow(workflow, { ...params, marker }, options)).instanceId;
+    }
     const run = await engine.submitWorkflow(workflow, {
       ...options,
       params: { ...params, marker },
@@ -126,6 +178,10 @@ export class Driver {
         return void (await this.patch(id));
       case "pause":
         return await this.#pause(id, act.forMs);
+      case "raise":
+        return void (await this.raise(id, "stray"));
+      case "cancel":
+        return void (await this.cancel(id));
       case "terminate":
         return await this.#terminate(id);
       case "double":
@@ -165,7 +221,7 @@ export class Driver {
   }
 
   async sleep(meanMs: number): Promise<void> {
-    await this.#client.sleep(this.#chance.waitMs(meanMs));
+    await this.#client.sleep(this.chance.waitMs(meanMs));
   }
 
   async awaitEnd(id: string): Promise<ClientCall> {
@@ -197,6 +253,8 @@ export class Driver {
       if (view !== undefined && hasEnded(view.status)) return view;
       if (view !== undefined && (view.status === "Paused" || view.pausing) && this.#pauses === 0)
         await this.#resume(id);
+      // Its code was missing, and may be there by now.
+      else if (view?.attention !== undefined) await this.#resume(id);
       await this.sleep(3000);
     }
   }
@@ -221,50 +279,40 @@ export class Driver {
     await this.#client.call("mend", about, (engine) => engine.succeedTask(id, "bad", { sum: 70 }));
   }
 
+  /** One try: a second event would be another. */
+  async raise(id: string, name: string, data: Readonly<Record<string, unknown>> = {}): Promise<ClientCall> {
+    const about = { instanceId: id, marker: this.marker(), given: { name, ...data } };
+    const { marker } = about;
+    return await this.#client.call("raise", about, (engine) => engine.raiseEvent(id, name, { ...data, marker }));
+  }
+
+  async cancel(id: string): Promise<ClientCall> {
+    const marker = this.marker();
+    const about = { instanceId: id, marker };
+    return await this.#client.call("cancel", about, (engine) => engine.cancelWorkflowInstance(id, marker));
+  }
+
+  async query(id: string, name: string): Promise<ClientCall> {
+    const about = { instanceId: id, given: { name } };
+    return await this.#client.call("query", about, (engine) => engine.queryWorkflowInstance(id, name));
+  }
+
+  /** All tries are one update. */
+  async update(id: string, name: string, data: Readonly<Record<string, unknown>>): Promise<ClientCall> {
+    const marker = this.marker();
+    const about = { instanceId: id, marker, given: { name, ...data } };
+    return await this.#client.insist(
+      "update",
+      () => about,
+      () => (engine) => updated(engine, id, { name, data: { ...data, marker }, marker }),
+    );
+  }
+
   async add(id: string): Promise<void> {
     const about = { instanceId: id, marker: this.marker() };
     const extra = new TaskBuilder("extra").withJobFunction("step", { ms: 5, value: 1 }).withTimeout(3600).build();
     await this.#client.call("add", about, (engine) => engine.addSubTask(id, extra, "wait"));
   }
-}
-
-/** Whoever runs an errand looks first what has been done: a call whose answer was lost may have been carried out. */
-const errands: Readonly<Record<Errand, (driver: Driver, id: string) => Promise<void>>> = {
-  async retry(driver, id) {
-    for (let view = await driver.untilEnded(id); isFirstFailure(view); view = await driver.untilEnded(id))
-      await driver.retry(id);
-  },
-
-  async mend(driver, id) {
-    for (let view = await driver.untilEnded(id); isFirstFailure(view); view = await driver.untilEnded(id))
-      await driver.mend(id);
-  },
-
-  "patch-external": patchExternal,
-
-  async add(driver, id) {
-    await driver.sleep(500);
-    for (let view = await driver.look(id); !hasExtra(view); view = await driver.look(id)) {
-      if (view !== undefined) await driver.add(id);
-      await driver.sleep(300);
-    }
-    await patchExternal(driver, id);
-  },
-};
-
-async function patchExternal(driver: Driver, id: string): Promise<void> {
-  await driver.sleep(1000);
-  await driver.patch(id, { external: 42 });
-}
-
-function isFirstFailure(view: InstanceView): boolean {
-  return view.status === "Failed" && view.generation === 1;
-}
-
-/** It is there, or can no longer be added. */
-function hasExtra(view: InstanceView | undefined): boolean {
-  if (view === undefined) return false;
-  return hasEnded(view.status) || view.tasks.some(({ name }) => name === "extra");
 }
 
 /** Changes the sizes of domains as the workload says. In one process a size is forgotten with it. */
@@ -287,4 +335,18 @@ async function listIds(engine: Engine): Promise<string[]> {
 async function historyOf(engine: Engine, id: string): Promise<number[]> {
   const turns = await engine.getWorkflowInstanceHistory(id);
   return turns.map(({ turn }) => turn);
+}
+
+/** An update that was let in and failed has an answer too. */
+async function updated(
+  engine: Engine,
+  id: string,
+  { name, data, marker }: { name: string; data: unknown; marker: string },
+): Promise<unknown> {
+  try {
+    return await engine.updateWorkflowInstance(id, name, data, { updateId: marker });
+  } catch (error) {
+    if (error instanceof StepFailed) return { failed: error.failure.message };
+    throw error;
+  }
 }

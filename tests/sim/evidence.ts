@@ -3,6 +3,7 @@ import type { LogFields } from "../../src/base/logger.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import type { Event } from "../../src/kernel/event.ts";
 import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { CodeSpec } from "../../src/runtime/definitions.ts";
 import type {
   Batch,
   HistoryRow,
@@ -13,7 +14,7 @@ import type {
   TaskRow,
 } from "../../src/stores/store.ts";
 import type { AttemptName } from "../recovery/side-effects.ts";
-import type { Scenario } from "./workload.ts";
+import type { AnyScenario } from "./workload.ts";
 
 /**
  * What is known after a run, and all that checkers may look at: what clients were told, what jobs did, what the store
@@ -21,7 +22,7 @@ import type { Scenario } from "./workload.ts";
  */
 export interface Evidence {
   readonly setting: Setting;
-  readonly scenarios: readonly Scenario[];
+  readonly scenarios: readonly AnyScenario[];
   readonly calls: readonly ClientCall[];
   readonly runs: readonly JobRun[];
   readonly lives: readonly LifeRecord[];
@@ -45,6 +46,8 @@ export interface Setting {
   readonly workerSlots: number;
   readonly domains: Readonly<Record<string, number>>;
   readonly maxInterruptions: number;
+  /** Processes begin without the code of some workflows, and get it later. */
+  readonly lacksCode?: boolean;
   /** The faults end here. */
   readonly calmAt: number;
 }
@@ -108,7 +111,14 @@ export type Operation =
   | "params"
   | "add"
   | "purge"
-  | "resize";
+  | "resize"
+  /** Of code workflows: an event for an instance, which is started if it is not there. */
+  | "signal"
+  | "raise"
+  | "query"
+  | "update"
+  | "cancel"
+  | "fork";
 
 /** One call of a client to one life's engine, and what came back. */
 export interface ClientCall {
@@ -175,7 +185,7 @@ export interface LogLine extends Moment {
 export interface Remains {
   readonly instances: readonly InstanceRemains[];
   /** By `definitionKey`. */
-  readonly definitions: ReadonlyMap<string, DagSpec>;
+  readonly definitions: ReadonlyMap<string, DagSpec | CodeSpec>;
   /** Letters and mail that nobody had read a good while after the work was done, and all members still there. */
   readonly leftovers: readonly (OutboxRow | MailRow)[];
   /** Workers that had something to run or to report when there was nothing to be done any more. */

@@ -1,5 +1,6 @@
 import { Chance } from "./chance.ts";
-import { checkers } from "./checkers/all.ts";
+import { checkers, patientCheckers } from "./checkers/all.ts";
+import type { Evidence } from "./evidence.ts";
 import type { Mutation } from "./mutations.ts";
 import { World, type WorldOptions } from "./world.ts";
 
@@ -39,9 +40,7 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
     return {
       seed,
       hash: log.hash,
-      violations: Object.entries(checkers).flatMap(([name, check]) =>
-        check(evidence).map((what) => `${name}: ${what}`),
-      ),
+      violations: await violationsIn(evidence),
       about: `${population(memberCount, workerCount)}, ${climate.name}, ${climate.storeKind}`,
       events: scheduler.happened,
       virtualMs: scheduler.now,
@@ -50,6 +49,13 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
   } finally {
     uninstall?.();
   }
+}
+
+async function violationsIn(evidence: Evidence): Promise<string[]> {
+  const found: string[] = [];
+  for (const [name, check] of Object.entries({ ...checkers, ...patientCheckers }))
+    found.push(...(await check(evidence)).map((what) => `${name}: ${what}`));
+  return found;
 }
 
 /** A cluster of one is a cluster; most have three. */

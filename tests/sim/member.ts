@@ -1,3 +1,5 @@
+import type { CodeWorkflow } from "../../src/authoring/code-workflow.ts";
+import { hasCode } from "../../src/base/error.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import type { Store } from "../../src/stores/store.ts";
@@ -22,6 +24,8 @@ export interface MemberLifeParts extends Omit<LifeParts, "role" | "machine"> {
   readonly mutation: Mutation | undefined;
   /** All that is not one life's own. */
   readonly options: (life: EventOwner) => Partial<EngineOptions>;
+  /** Code that this process gets a while after its start. */
+  readonly late: { readonly workflows: readonly CodeWorkflow[]; readonly afterMs: number };
 }
 
 /** One process with an engine in it. */
@@ -31,12 +35,14 @@ export class MemberLife extends Life implements StoreUser {
   callsToLive = Infinity;
   readonly #store: SimStore;
   readonly #isServer: boolean;
+  readonly #late: MemberLifeParts["late"];
 
   constructor(parts: MemberLifeParts) {
     super({ ...parts, role: "member" });
     const { machine, scheduler, witness, chance, inner, log, mutation } = parts;
     const { link } = machine;
     this.#isServer = parts.isServer;
+    this.#late = parts.late;
     this.#store = new SimStore({ inner, user: this, link, scheduler, chance: chance.fork("store"), log, witness });
     this.engine = new Engine({
       ...parts.options(this),
@@ -50,6 +56,17 @@ export class MemberLife extends Life implements StoreUser {
 
   async start(): Promise<void> {
     await this.engine.start();
+    const { workflows, afterMs } = this.#late;
+    if (workflows.length > 0) this.clock.after(afterMs, () => void this.#deploy(workflows));
+  }
+
+  async #deploy(workflows: readonly CodeWorkflow[]): Promise<void> {
+    try {
+      for (const workflow of workflows) await this.engine.registerWorkflow(workflow);
+    } catch (error) {
+      // It is told to stop while the store is away.
+      if (this.record.stopping === undefined || !hasCode(error, "STORE_UNAVAILABLE")) throw error;
+    }
   }
 
   async stop(): Promise<void> {

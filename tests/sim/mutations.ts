@@ -1,6 +1,9 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { hasCode } from "../../src/base/error.ts";
 import type { Bus } from "../../src/cluster/bus.ts";
+import { RaisedEvents } from "../../src/code/raised-events.ts";
+import { SteadyChance } from "../../src/code/steady-chance.ts";
+import { UndoScope } from "../../src/code/undo-scope.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import { Lease, type Moment } from "../../src/cluster/lease.ts";
 import type { Care } from "../../src/dispatch/attempt.ts";
@@ -8,6 +11,7 @@ import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DomainPool } from "../../src/dispatch/domain-pool.ts";
 import { DomainPools } from "../../src/dispatch/domain-pools.ts";
 import { WorkerSession } from "../../src/dispatch/worker-session.ts";
+import { DueQueue } from "../../src/kernel/due-queue.ts";
 import { AttachedAttempts } from "../../src/runtime/attached-attempts.ts";
 import { Holdings } from "../../src/runtime/holdings.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
@@ -179,6 +183,26 @@ export const mutations: readonly Mutation[] = [
     climate: "network",
     install: () => redefined(WorkerSession.prototype, "stopping", { value: () => undefined }),
   },
+  {
+    name: "unsteady-chance",
+    about: "Code that is brought back has another chance than before.",
+    install: withoutSteadiness,
+  },
+  {
+    name: "lost-events",
+    about: "Events that code has not waited for are gone when it begins anew.",
+    install: () => redefined(RaisedEvents.prototype, "untaken", { value: () => [] }),
+  },
+  {
+    name: "forgotten-undoing",
+    about: "One step of three is not undone.",
+    install: forgetUndoing,
+  },
+  {
+    name: "early-timers",
+    about: "Timers of code fire up to a second early, when something else wakes it.",
+    install: fireEarly,
+  },
 ];
 
 export function findMutation(name: string): Mutation {
@@ -298,4 +322,30 @@ function countLeaseLate(): () => void {
     renew.call(this, { monotonic: monotonic + 800, wall: wall + 800 });
   };
   return redefined(Lease.prototype, "renewed", { value });
+}
+
+function withoutSteadiness(): () => void {
+  const next = Object.getOwnPropertyDescriptor(SteadyChance.prototype, "next")?.value as SteadyChance["next"];
+  let asked = 0;
+  const value = function (this: SteadyChance): number {
+    return (next.call(this) + ++asked / 1000) % 1;
+  };
+  return redefined(SteadyChance.prototype, "next", { value });
+}
+
+function forgetUndoing(): () => void {
+  const add = Object.getOwnPropertyDescriptor(UndoScope.prototype, "add")?.value as UndoScope["add"];
+  let added = 0;
+  const value: UndoScope["add"] = function (this: UndoScope, handler) {
+    if (++added % 3 !== 0) add.call(this, handler);
+  };
+  return redefined(UndoScope.prototype, "add", { value });
+}
+
+function fireEarly(): () => void {
+  const takeDue = Object.getOwnPropertyDescriptor(DueQueue.prototype, "takeDue")?.value as DueQueue["takeDue"];
+  const value: DueQueue["takeDue"] = function (this: DueQueue, at) {
+    return takeDue.call(this, at + 1000);
+  };
+  return redefined(DueQueue.prototype, "takeDue", { value });
 }

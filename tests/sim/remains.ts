@@ -1,5 +1,6 @@
 import type { Event } from "../../src/kernel/event.ts";
 import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { CodeSpec } from "../../src/runtime/definitions.ts";
 import type { InstanceSummary, Store } from "../../src/stores/store.ts";
 import { type CommitRecord, definitionKey, type InstanceRemains, type Remains } from "./evidence.ts";
 
@@ -33,13 +34,13 @@ function everWritten(commits: readonly CommitRecord[]): Pick<InstanceSummary, "w
 async function readDefinitions(
   store: Store,
   instances: readonly Pick<InstanceSummary, "workflow" | "version">[],
-): Promise<Map<string, DagSpec>> {
-  const definitions = new Map<string, DagSpec>();
+): Promise<Map<string, DagSpec | CodeSpec>> {
+  const definitions = new Map<string, DagSpec | CodeSpec>();
   for (const { workflow, version } of instances) {
     const key = definitionKey(workflow, version);
     if (definitions.has(key)) continue;
     const row = await store.loadDefinition(workflow, version);
-    if (row !== undefined) definitions.set(key, JSON.parse(row.spec) as DagSpec);
+    if (row !== undefined) definitions.set(key, JSON.parse(row.spec) as DagSpec | CodeSpec);
   }
   return definitions;
 }

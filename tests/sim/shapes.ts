@@ -3,6 +3,7 @@ import type { Workflow } from "../../src/authoring/workflow.ts";
 import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
 import type { Chance } from "./chance.ts";
+import { codeNeedsErrand } from "./code-shapes.ts";
 import { bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";
 
 /** What has to be done to an instance from outside, or it does not come to its end. */
@@ -268,7 +269,7 @@ export function drawShape(kind: Kind, brush: Brush): Shape {
 
 /** Its instances wait for somebody from outside. */
 export function needsErrand(workflow: string): boolean {
-  return workflow === "patched" || workflow === "added";
+  return workflow === "patched" || workflow === "added" || codeNeedsErrand(workflow);
 }
 
 /** Layers of tasks of all sorts, each with some of the tasks above it to wait for. */

@@ -1,6 +1,8 @@
+import type { CodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
 import type { Chance } from "./chance.ts";
+import type { CodeErrand } from "./code-shapes.ts";
 import { drawShape, type Errand, type Kind, kinds } from "./shapes.ts";
 
 /** What clients do to an instance while it runs, beyond what it needs. */
@@ -8,28 +10,41 @@ export type Act =
   | { readonly what: "look" | "list" | "history" | "breakpoint" | "await"; readonly afterMs: number }
   /** Puts a key into the context that nobody else uses. */
   | { readonly what: "patch"; readonly afterMs: number }
+  /** An event that the code never waits for. */
+  | { readonly what: "raise"; readonly afterMs: number }
   | { readonly what: "pause"; readonly afterMs: number; readonly forMs: number }
-  | { readonly what: "terminate"; readonly afterMs: number }
+  | { readonly what: "terminate" | "cancel"; readonly afterMs: number }
   /** Submits the same id at about the same time. */
   | { readonly what: "double"; readonly afterMs: number };
 
 /** One instance to submit, what is done to it, and how it may end whatever happens to the machines. */
-export interface Scenario {
+export interface AnyScenario {
   readonly number: number;
-  readonly kind: Kind;
-  readonly workflow: Workflow;
+  readonly workflow: Workflow | CodeWorkflow;
   /** Undefined: the engine makes one. */
   readonly instanceId: string | undefined;
+  /** It is started by whoever sends it its first event. */
+  readonly isSignaled?: boolean;
+  /** The context of a DAG, the input of code. */
   readonly params: Readonly<Record<string, unknown>>;
   readonly maxConcurrentTasks: number | undefined;
   readonly submitAt: number;
   readonly acts: readonly Act[];
-  readonly errand: Errand | undefined;
+  readonly errand: Errand | CodeErrand | undefined;
   readonly ends: readonly EndStatus[];
-  /** By task name; of one that ends in Success. */
-  readonly outputs: Readonly<Record<string, unknown>>;
-  /** What becomes of it when it has ended. Reused: another one is submitted under the same id. */
-  readonly afterlife: "none" | "reused" | "rerun" | "purged";
+  /** Of one that ends in Success: by task name, or what code gives back. Undefined where that depends on clients. */
+  readonly outputs: unknown;
+  /**
+   * What becomes of it when it has ended. Reused: another one is submitted under the same id. Forked: another one goes on
+   * from its first step.
+   */
+  readonly afterlife: "none" | "reused" | "rerun" | "purged" | "forked";
+}
+
+/** Of a DAG. */
+export interface Scenario extends AnyScenario {
+  readonly kind: Kind;
+  readonly workflow: Workflow;
 }
 
 /** Somebody changes the size of a domain. */
@@ -90,12 +105,22 @@ function drawAfterlife(chance: Chance): Scenario["afterlife"] {
 }
 
 function drawActs(chance: Chance): Act[] {
+  const acts = drawLooks(chance);
   const afterMs = (): number => chance.waitMs(1500);
-  const acts: Act[] = Array.from({ length: chance.whole(0, 4) }, () => ({
-    what: chance.pick(["look", "look", "list", "history", "breakpoint", "await"] as const),
-    afterMs: afterMs(),
-  }));
   for (let patches = chance.whole(0, 3); patches > 0; patches--) acts.push({ what: "patch", afterMs: afterMs() });
+  return [...acts, ...drawInterference(chance)];
+}
+
+export function drawLooks(chance: Chance): Act[] {
+  return Array.from({ length: chance.whole(0, 4) }, () => ({
+    what: chance.pick(["look", "look", "list", "history", "breakpoint", "await"] as const),
+    afterMs: chance.waitMs(1500),
+  }));
+}
+
+export function drawInterference(chance: Chance): Act[] {
+  const acts: Act[] = [];
+  const afterMs = (): number => chance.waitMs(1500);
   if (chance.isLucky(0.25)) acts.push({ what: "pause", afterMs: afterMs(), forMs: chance.waitMs(2000) });
   if (chance.isLucky(0.1)) acts.push({ what: "terminate", afterMs: afterMs() });
   if (chance.isLucky(0.15)) acts.push({ what: "double", afterMs: chance.waitMs(100) });

@@ -8,12 +8,15 @@ import type { InstanceSummary, Store } from "../../src/stores/store.ts";
 import { Chance } from "./chance.ts";
 import { Client } from "./client.ts";
 import { type Climate, type ClimateName, drawClimate } from "./climate.ts";
+import type { CodeKind } from "./code-shapes.ts";
+import { childDag, codeWorkflows } from "./code-workflows.ts";
+import { drawCodeScenarios } from "./code-workload.ts";
 import { Driver, playResizes } from "./drivers.ts";
 import { EventLog } from "./event-log.ts";
 import type { BusyWorker, Evidence, Setting } from "./evidence.ts";
 import { Faults, type FaultyWorld } from "./faults.ts";
 import type { Life, Machine } from "./machine.ts";
-import { Member, MemberLife } from "./member.ts";
+import { Member, MemberLife, type MemberLifeParts } from "./member.ts";
 import type { Mutation } from "./mutations.ts";
 import { Network } from "./network.ts";
 import { Operator } from "./operator.ts";
@@ -22,7 +25,7 @@ import { type EventOwner, Scheduler } from "./scheduler.ts";
 import { type Kind, needsErrand } from "./shapes.ts";
 import { Witness } from "./witness.ts";
 import { WorkerLife, WorkerMachine } from "./worker.ts";
-import { drawWorkload, type Workload } from "./workload.ts";
+import { type AnyScenario, drawWorkload, type Resize } from "./workload.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -32,6 +35,7 @@ export interface WorldOptions {
   readonly workerCount?: number;
   readonly climate?: ClimateName;
   readonly kinds?: readonly Kind[];
+  readonly codeKinds?: readonly CodeKind[];
   readonly mutation?: Mutation | undefined;
   /** Errors have stacks, and the hash is this checkout's own. */
   readonly hasStacks?: boolean;
@@ -58,10 +62,12 @@ export class World implements FaultyWorld {
   readonly #options: WorldOptions;
   readonly #chance: Chance;
   readonly #store: MemoryStore | SqliteStore;
-  readonly #workload: Workload;
+  readonly #scenarios: readonly AnyScenario[];
+  readonly #resizes: readonly Resize[];
   readonly #setting: Setting;
   readonly #shardCount: number;
   readonly #idleMs: number;
+  readonly #idleMax: number;
   readonly #lingerMs: number;
   readonly #client: Client;
   #leftovers: Leftover[] = [];
@@ -95,11 +101,19 @@ export class World implements FaultyWorld {
       isOver: () => this.#isOver,
     });
     this.#store = storeKind === "memory" ? new MemoryStore({ delay: atOnce }) : new SqliteStore({ file: ":memory:" });
-    const kinds = options.kinds;
-    this.#workload = drawWorkload(chance.fork("workload"), { domains, spanMs, ...(kinds !== undefined && { kinds }) });
+    const { kinds, codeKinds } = options;
+    const { scenarios, resizes } = drawWorkload(chance.fork("workload"), {
+      domains,
+      spanMs,
+      ...(kinds !== undefined && { kinds }),
+    });
+    const code = { domains: Object.keys(domains), spanMs, ...(codeKinds !== undefined && { kinds: codeKinds }) };
+    this.#scenarios = [...scenarios, ...drawCodeScenarios(chance.fork("code workload"), code)];
+    this.#resizes = resizes;
     const drawn = chance.fork("setting");
     this.#shardCount = memberCount === undefined ? 1 : drawn.pick([1, 4, 16]);
     this.#idleMs = drawn.pick([3000, 1_800_000]);
+    this.#idleMax = chance.fork("idle").pick([1, 3, 10_000]);
     this.#lingerMs = chance.fork("linger").pick([0, 1000, 6000]);
     this.#setting = this.#drawSetting(drawn);
     this.#client = new Client({
@@ -123,6 +137,7 @@ export class World implements FaultyWorld {
       workerSlots: ofWorkers.whole(1, 6),
       domains,
       maxInterruptions: 1_000_000,
+      lacksCode: this.#chance.fork("code").isLucky(0.25),
       calmAt: spanMs,
     };
   }
@@ -191,12 +206,11 @@ export class World implements FaultyWorld {
   }
 
   async #play(): Promise<void> {
-    const { scenarios, resizes } = this.#workload;
     const chance = this.#chance.fork("drivers");
-    const drivers = scenarios.map((scenario) => {
+    const drivers = this.#scenarios.map((scenario) => {
       return new Driver(scenario, this.#client, chance.fork(`driver ${scenario.number}`)).play();
     });
-    await Promise.all([...drivers, playResizes(resizes, this.#client)]);
+    await Promise.all([...drivers, playResizes(this.#resizes, this.#client)]);
   }
 
   /** Everybody is there, all is done and read, also what was carried out long after it was asked for. */
@@ -299,6 +313,9 @@ export class World implements FaultyWorld {
     const { scheduler, log, witness, network } = this;
     const { mutation } = this.#options;
     const inner = this.#store instanceof MemoryStore ? this.#connection() : this.#store;
+    const chance = this.#chance.fork(`life ${witness.lives.length}`);
+    const late = this.#drawLate(chance.fork("late"));
+    const workflows = [childDag, ...codeWorkflows.filter((workflow) => !late.workflows.includes(workflow))];
     return new MemberLife({
       machine,
       scheduler,
@@ -306,10 +323,22 @@ export class World implements FaultyWorld {
       witness,
       inner,
       isServer: this.#setting.isCluster,
-      chance: this.#chance.fork(`life ${witness.lives.length}`),
+      chance,
       mutation,
-      options: (life) => this.#engineOptions(network, machine, life),
+      options: (life) => ({ ...this.#engineOptions(network, machine, life), workflows }),
+      late,
     });
+  }
+
+  /**
+   * Half of the processes have to do without some code for a while, where code is missing at all. The first ones have
+   * all: what nobody ever had is in no store, and cannot be somebody's child.
+   */
+  #drawLate(chance: Chance): MemberLifeParts["late"] {
+    const isFirst = this.witness.lives.length < this.members.length + this.workers.length;
+    const isComplete = !this.#setting.lacksCode || isFirst || chance.isLucky(0.5);
+    const workflows = isComplete ? [] : codeWorkflows.filter(() => chance.isLucky(0.3));
+    return { workflows, afterMs: chance.waitMs(4000) };
   }
 
   #connection(): Store {
@@ -327,6 +356,7 @@ export class World implements FaultyWorld {
       domains: Object.fromEntries(sizes) as Record<string, { size: number; priority: number }>,
       maxInterruptions,
       idleMs: this.#idleMs,
+      idleMax: this.#idleMax,
       stopGraceMs: 1000,
     };
     if (!isCluster) return alone;
@@ -351,7 +381,7 @@ export class World implements FaultyWorld {
     };
     return {
       setting: this.#setting,
-      scenarios: this.#workload.scenarios,
+      scenarios: this.#scenarios,
       calls,
       runs,
       lives,

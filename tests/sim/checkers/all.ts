@@ -1,5 +1,5 @@
 import { checkCausality } from "./causality.ts";
-import type { Checker } from "./checker.ts";
+import type { Checker, PatientChecker } from "./checker.ts";
 import { checkFamilies } from "./families.ts";
 import { checkFencing } from "./fencing.ts";
 import { checkHealth } from "./health.ts";
@@ -9,10 +9,14 @@ import { checkLeases } from "./leases.ts";
 import { checkLeftovers } from "./leftovers.ts";
 import { checkLimits } from "./limits.ts";
 import { checkLiveness } from "./liveness.ts";
+import { checkNotes } from "./notes.ts";
 import { checkOutcomes } from "./outcomes.ts";
 import { checkReads } from "./reads.ts";
+import { checkReplays } from "./replays.ts";
 import { checkRequests } from "./requests.ts";
+import { checkSagas } from "./sagas.ts";
 import { checkTiming } from "./timing.ts";
+import { checkUpdates } from "./updates.ts";
 
 export const checkers: Readonly<Record<string, Checker>> = {
   liveness: checkLiveness,
@@ -29,4 +33,9 @@ export const checkers: Readonly<Record<string, Checker>> = {
   requests: checkRequests,
   reads: checkReads,
   leftovers: checkLeftovers,
+  notes: checkNotes,
+  sagas: checkSagas,
+  updates: checkUpdates,
 };
+
+export const patientCheckers: Readonly<Record<string, PatientChecker>> = { replays: checkReplays };

@@ -1,5 +1,6 @@
+import type { AttemptName } from "../../recovery/side-effects.ts";
 import type { Moment } from "../evidence.ts";
-import { type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { type DurableEvent, eventsOf, type InstanceChronicle, isCopied } from "./chronicle.ts";
 
 /** One attempt's way through a history, retold by a model that is as simple as can be. */
 export interface AttemptTrace {
@@ -29,13 +30,24 @@ export interface Stretch {
 }
 
 export interface Trace {
-  /** By `task:attempt`. */
+  /** By `generation:task:attempt`. */
   readonly attempts: ReadonlyMap<string, AttemptTrace>;
   readonly stretches: readonly Stretch[];
   /** When nothing of it was to run. */
   readonly pauses: readonly { readonly from: Moment; to: Moment | undefined }[];
   /** What cannot be. */
   readonly violations: readonly string[];
+}
+
+type Numbers = Pick<AttemptName, "generation" | "task" | "attempt">;
+
+export function attemptOf({ attempts }: Trace, numbers: Numbers): AttemptTrace | undefined {
+  return attempts.get(keyOf(numbers));
+}
+
+/** Attempts at tasks of code are counted from 1 again in each generation. */
+function keyOf({ generation, task, attempt }: Numbers): string {
+  return `${generation}:${task}:${attempt}`;
 }
 
 const traces = new WeakMap<InstanceChronicle, Trace>();
@@ -45,6 +57,9 @@ export function traceOf(instance: InstanceChronicle): Trace {
   if (trace === undefined) traces.set(instance, (trace = new Tracer(instance)));
   return trace;
 }
+
+/** What may happen to an instance that has ended. */
+const afterEnd: ReadonlySet<string> = new Set(["InstanceReopened", "InstanceContinued", "ParentChanged"]);
 
 class Tracer implements Trace {
   readonly attempts = new Map<string, AttemptTrace>();
@@ -61,12 +76,12 @@ class Tracer implements Trace {
 
   constructor(instance: InstanceChronicle) {
     this.#id = instance.id;
-    for (const event of eventsOf(instance)) this.#follow(event);
+    for (const event of eventsOf(instance)) this.#follow(event, isCopied(instance, event));
   }
 
-  #follow({ event, landed, turnAt }: DurableEvent): void {
-    if (this.#hasEnded && event.type !== "InstanceReopened" && event.type !== "ParentChanged")
-      this.#wrong(`${event.type} after its end`);
+  /** What was copied from another instance ran there. */
+  #follow({ event, landed, turnAt }: DurableEvent, isCopied: boolean): void {
+    if (this.#hasEnded && !afterEnd.has(event.type)) this.#wrong(`${event.type} after its end`);
     switch (event.type) {
       case "InstanceCreated":
         this.#generation = event.generation;
@@ -80,11 +95,18 @@ class Tracer implements Trace {
       case "InstanceEnded":
         return this.#end(landed);
       case "InstanceReopened":
+        if (!this.#hasEnded) this.#wrong("it is reopened before it has ended");
         return this.#reopen(event.generation, event.reset, landed);
+      case "InstanceContinued":
+        return this.#beginAnew(event.generation, landed);
       case "TasksScheduled":
         return event.tasks.forEach((task) => this.#schedule(task, landed));
       case "TaskSucceeded":
-        return this.#close(event.task, event.attempt, { ...landed, how: "succeeded", worker: event.worker });
+        return this.#close(event.task, event.attempt, {
+          ...landed,
+          how: "succeeded",
+          worker: isCopied ? undefined : event.worker,
+        });
       case "DecisionMade":
         return this.#close(event.task, this.#last.get(event.task) ?? 0, {
           ...landed,
@@ -102,7 +124,8 @@ class Tracer implements Trace {
       case "TaskInterrupted":
         return void this.#at(event.task, event.attempt)?.interrupted.push(landed);
       case "RetriesDue":
-        return event.tasks.forEach((task) => this.#due(task, turnAt));
+        // By the clock of another machine, where it was copied.
+        return isCopied ? undefined : event.tasks.forEach((task) => this.#due(task, turnAt));
       default:
     }
   }
@@ -120,7 +143,6 @@ class Tracer implements Trace {
   }
 
   #reopen(generation: number, reset: readonly number[], landed: Moment): void {
-    if (!this.#hasEnded) this.#wrong("it is reopened before it has ended");
     if (generation !== this.#generation + 1) this.#wrong(`generation ${generation} follows ${this.#generation}`);
     this.#hasEnded = false;
     this.#generation = generation;
@@ -130,16 +152,24 @@ class Tracer implements Trace {
     this.stretches.push({ from: landed, to: undefined, generation });
   }
 
+  /** Nothing of the earlier generation counts any more. One that was never written may have been the first. */
+  #beginAnew(generation: number, landed: Moment): void {
+    if (this.#generation === 0) this.#generation = generation - 1;
+    if (!this.#hasEnded) this.#end(landed);
+    this.#last.clear();
+    this.#succeeded.clear();
+    this.#reopen(generation, [], landed);
+  }
+
   #schedule(task: number, landed: Moment): void {
     if (this.#succeeded.has(task)) this.#wrong(`task ${task} is scheduled after its success`);
     if (this.#open.has(task)) return;
     this.#open.add(task);
     const attempt = (this.#last.get(task) ?? 0) + 1;
     this.#last.set(task, attempt);
-    this.attempts.set(`${task}:${attempt}`, {
-      task,
-      attempt,
-      generation: this.#generation,
+    const numbers = { generation: this.#generation, task, attempt };
+    this.attempts.set(keyOf(numbers), {
+      ...numbers,
       scheduled: landed,
       dueAt: this.#retryAt.get(task),
       end: undefined,
@@ -160,7 +190,7 @@ class Tracer implements Trace {
     if (!this.#open.has(task)) this.#wrong(`a report on task ${task}, attempt ${attempt}, which is not open`);
     if (this.#last.get(task) !== attempt)
       this.#wrong(`a report on attempt ${attempt} of task ${task}, which is at ${this.#last.get(task) ?? 0}`);
-    return this.attempts.get(`${task}:${attempt}`);
+    return this.attempts.get(keyOf({ generation: this.#generation, task, attempt }));
   }
 
   #due(task: number, turnAt: number): void {

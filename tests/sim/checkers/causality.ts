@@ -1,7 +1,8 @@
 import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
-import { type AttemptTrace, type Trace, traceOf } from "./attempts.ts";
+import { attemptOf, type AttemptTrace, type Trace, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
 import { chronicleOf, type InstanceChronicle } from "./chronicle.ts";
+import { isOfCode } from "./replay.ts";
 
 /**
  * I3, I4: what jobs did, beside what the histories say. Nothing ran before its cause was durable, nothing ran again after
@@ -22,19 +23,40 @@ export const checkCausality: Checker = (evidence) => {
   for (const run of evidence.runs) {
     const instance = chronicle.at(run.name.instanceId, run.name.generation);
     if (instance === undefined) wrong.push(`${run.attemptId} ran, and no history knows its instance`);
-    else if (!isLateGrant(evidence, run, traceOf(instance))) wrong.push(...checkRun(run, traceOf(instance)));
+    else if (!isLateGrant(evidence, run, traceOf(instance)))
+      wrong.push(...checkRun(run, traceOf(instance), pausesOf(evidence, instance)));
   }
   return [...wrong, ...checkTerminated(evidence)];
 };
 
 function isLateGrant({ lives, setting }: Evidence, { name, life, start }: JobRun, trace: Trace): boolean {
-  const end = trace.attempts.get(`${name.task}:${name.attempt}`)?.end;
+  const end = attemptOf(trace, name)?.end;
   if (lives[life - 1]?.role !== "worker" || end?.how !== "timed out") return false;
   return isBefore(end, start) && start.at < end.at + setting.timings.workerLostMs;
 }
 
-function checkRun({ attemptId, name, start }: JobRun, trace: Trace): string[] {
-  const attempt = trace.attempts.get(`${name.task}:${name.attempt}`);
+/**
+ * When nothing of it was to start. Code is paused at once, and what is with the dispatcher then is taken back before
+ * anybody hears of the pause; on another member, or on a worker, it may be a while.
+ */
+function pausesOf(evidence: Evidence, instance: InstanceChronicle): Trace["pauses"] {
+  const { pauses } = traceOf(instance);
+  if (!isOfCode(evidence.remains, instance)) return pauses;
+  if (evidence.setting.isCluster) return [];
+  const told = evidence.calls.filter(
+    ({ operation, outcome, instanceId }) => operation === "pause" && outcome === "ok" && instanceId === instance.id,
+  );
+  return pauses.flatMap(({ from, to }) =>
+    told.flatMap(({ answered }) =>
+      answered !== undefined && isBefore(from, answered) && (to === undefined || isBefore(answered, to))
+        ? [{ from: answered, to }]
+        : [],
+    ),
+  );
+}
+
+function checkRun({ attemptId, name, start }: JobRun, trace: Trace, pauses: Trace["pauses"]): string[] {
+  const attempt = attemptOf(trace, name);
   if (attempt === undefined) return [`${attemptId} ran, and its history does not know of it`];
   const wrong: string[] = [];
   if (isBefore(start, attempt.scheduled)) wrong.push(`${attemptId} ran before its scheduling was durable`);
@@ -42,9 +64,7 @@ function checkRun({ attemptId, name, start }: JobRun, trace: Trace): string[] {
     wrong.push(`${attemptId} ran ${(start.at - attempt.end.at).toFixed(0)} ms after it had ${attempt.end.how}`);
   const success = successOf(trace, attempt);
   if (success !== undefined && isBefore(success, start)) wrong.push(`${attemptId} ran after its task had succeeded`);
-  const isPaused = trace.pauses.some(
-    ({ from, to }) => isBefore(from, start) && (to === undefined || isBefore(start, to)),
-  );
+  const isPaused = pauses.some(({ from, to }) => isBefore(from, start) && (to === undefined || isBefore(start, to)));
   if (isPaused) wrong.push(`${attemptId} ran while its instance was paused`);
   return wrong;
 }

@@ -1,4 +1,5 @@
-import type { Event } from "../../../src/kernel/event.ts";
+import type { Event, InstanceContinued, InstanceCreated } from "../../../src/kernel/event.ts";
+import type { Payload } from "../../../src/kernel/payload.ts";
 import type { CommitRecord, Evidence, Moment } from "../evidence.ts";
 
 /** A turn as it came to be durable. */
@@ -28,6 +29,8 @@ export interface DurableEvent {
   readonly number: number;
   readonly turnAt: number;
   readonly landed: Moment;
+  /** That the instance was at when it happened. */
+  readonly generation: number;
 }
 
 /** What the commits tell, in order, each once: a batch that was sent again counts when it first landed. */
@@ -38,6 +41,8 @@ export class Chronicle {
   /** By `id:generation`. */
   readonly #byGeneration = new Map<string, InstanceChronicle>();
   readonly #firstLandings: readonly CommitRecord[];
+  /** By `key:ref`. */
+  readonly #payloads = new Map<string, string>();
 
   constructor(commits: readonly CommitRecord[]) {
     this.#firstLandings = firstLandings(commits);
@@ -57,6 +62,22 @@ export class Chronicle {
     return this.#firstLandings;
   }
 
+  /** The text of a value, also of one that is in a row of its own, or was until it was deleted. */
+  textOf(key: number, payload: Payload): string {
+    return typeof payload === "string" ? payload : (this.#payloads.get(`${key}:${payload.ref}`) ?? "");
+  }
+
+  /** What a client's start put into the context of a DAG, or into the input of code, to know it again by. */
+  markerOf(instance: InstanceChronicle): string | undefined {
+    const birth = birthOf(instance);
+    if (birth === undefined || birth.parent !== undefined) return undefined;
+    if (birth.type === "InstanceCreated" && birth.forkedFrom !== undefined) return undefined;
+    const inContext = birth.type === "InstanceCreated" ? birth.context["marker"] : undefined;
+    if (inContext !== undefined) return JSON.parse(this.textOf(instance.key, inContext)) as string;
+    const input = birth.input === undefined ? "{}" : this.textOf(instance.key, birth.input);
+    return (JSON.parse(input) as { marker?: string }).marker;
+  }
+
   livesOf(id: string): readonly InstanceChronicle[] {
     return this.#byId.get(id) ?? [];
   }
@@ -67,7 +88,8 @@ export class Chronicle {
   }
 
   #take({ batch, life, at, order }: CommitRecord): void {
-    const { instances, finished, history } = batch.changes;
+    const { instances, finished, history, payloads } = batch.changes;
+    for (const { instance, ref, body } of payloads) this.#payloads.set(`${instance}:${ref}`, body);
     for (const { key, id, workflow, version } of [...instances, ...finished]) {
       if (!this.instances.has(key)) this.instances.set(key, { key, id, workflow, version, turns: [] });
     }
@@ -101,17 +123,30 @@ export function eventsOf(instance: InstanceChronicle): readonly DurableEvent[] {
 }
 
 function durableEvents({ turns }: InstanceChronicle): DurableEvent[] {
+  let generation = 0;
   return turns.flatMap(({ events, firstEvent, at, landed }) =>
-    events.map((event, place) => ({ event, number: firstEvent + place, turnAt: at, landed })),
+    events.map((event, place) => {
+      if ("generation" in event) generation = event.generation;
+      return { event, number: firstEvent + place, turnAt: at, landed, generation };
+    }),
   );
 }
 
+/** How it began. Code may begin anew in its very first turn, and what was before that is not written. */
+export function birthOf({ turns }: InstanceChronicle): InstanceCreated | InstanceContinued | undefined {
+  const first = turns[0]?.events[0];
+  return first?.type === "InstanceCreated" || first?.type === "InstanceContinued" ? first : undefined;
+}
+
+/** From the instance that it goes on from. */
+export function isCopied(instance: InstanceChronicle, { landed }: DurableEvent): boolean {
+  const birth = birthOf(instance);
+  const isFork = birth?.type === "InstanceCreated" && birth.forkedFrom !== undefined;
+  return isFork && landed.order === instance.turns[0]?.landed.order;
+}
+
 function generationsOf({ turns }: InstanceChronicle): number[] {
-  return turns.flatMap(({ events }) =>
-    events.flatMap((event) =>
-      event.type === "InstanceCreated" || event.type === "InstanceReopened" ? [event.generation] : [],
-    ),
-  );
+  return turns.flatMap(({ events }) => events.flatMap((event) => ("generation" in event ? [event.generation] : [])));
 }
 
 function firstLandings(commits: readonly CommitRecord[]): CommitRecord[] {

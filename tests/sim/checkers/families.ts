@@ -1,7 +1,7 @@
 import { hasEnded } from "../../../src/kernel/status.ts";
 import type { Evidence, InstanceRemains } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { type InstanceChronicle, chronicleOf, eventsOf } from "./chronicle.ts";
+import { birthOf, type InstanceChronicle, chronicleOf, eventsOf } from "./chronicle.ts";
 
 /** I8: parents and children tell the same story. */
 export const checkFamilies: Checker = (evidence) => {
@@ -36,6 +36,8 @@ function childrenOf(evidence: Evidence, parent: InstanceRemains): { childId: str
   if (chronicle === undefined) return [];
   const children = new Map<number, { childId: string; outcome: string }>();
   for (const { event } of eventsOf(chronicle)) {
+    // What an earlier generation had started was told to end.
+    if (event.type === "InstanceContinued") children.clear();
     if (event.type === "ChildStarted") children.set(event.task, { childId: event.childId, outcome: "open" });
     if (event.type !== "TaskSucceeded" && event.type !== "TaskFailed") continue;
     const child = children.get(event.task);
@@ -64,6 +66,5 @@ function checkParents(evidence: Evidence, byId: ReadonlyMap<string, InstanceRema
 }
 
 function parentOf(instance: InstanceChronicle): string | undefined {
-  const created = instance.turns[0]?.events.find((event) => event.type === "InstanceCreated");
-  return created?.parent?.id;
+  return birthOf(instance)?.parent?.id;
 }

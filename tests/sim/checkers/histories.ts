@@ -1,4 +1,5 @@
-import type { DagMachine } from "../../../src/kernel/dag/dag-machine.ts";
+import type { Event } from "../../../src/kernel/event.ts";
+import type { Machine } from "../../../src/kernel/machine.ts";
 import { isFailed, statusOf } from "../../../src/kernel/task-state.ts";
 import { messageOf } from "../../../src/base/error.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";
@@ -17,12 +18,21 @@ export const checkHistories: Checker = (evidence) => [
   ...new Replay(evidence).wrong,
 ];
 
-/** Turns and events are numbered without gaps, and time does not run backwards. */
+/**
+ * Turns and events are numbered without gaps, and time does not run backwards. What was before a new beginning of code is
+ * not kept, and nothing else is left out.
+ */
 function checkNumbers({ id, turns }: InstanceRemains): string[] {
   const wrong: string[] = [];
-  let events = 0;
+  const [first] = turns;
+  const beginsAnew = first?.events[0]?.type === "InstanceContinued";
+  const firstTurn = beginsAnew ? first.turn : 0;
+  let events = beginsAnew ? first.firstEvent : 0;
   let before = 0;
-  for (const [number, turn] of turns.entries()) {
+  for (const [place, turn] of turns.entries()) {
+    const number = firstTurn + place;
+    if (place > 0 && turn.events[0]?.type === "InstanceContinued")
+      wrong.push(`${id}: turn ${number} begins anew, and what was before is still there`);
     if (turn.turn !== number) wrong.push(`${id}: turn ${turn.turn} stands where ${number} should`);
     if (turn.firstEvent !== events)
       wrong.push(`${id}: turn ${number} begins with event ${turn.firstEvent}, not ${events}`);
@@ -36,7 +46,9 @@ function checkNumbers({ id, turns }: InstanceRemains): string[] {
 }
 
 function checkAgainstCommits(evidence: Evidence, { id, key, turns }: InstanceRemains): string[] {
-  const committed = chronicleOf(evidence).instances.get(key)?.turns ?? [];
+  const all = chronicleOf(evidence).instances.get(key)?.turns ?? [];
+  const beginning = all.findLastIndex(({ events }) => events[0]?.type === "InstanceContinued");
+  const committed = all.slice(Math.max(0, beginning));
   if (JSON.stringify(committed.map(({ events }) => events)) === JSON.stringify(turns.map(({ events }) => events)))
     return [];
   return [`${id}: its history is not what was committed`];
@@ -46,7 +58,7 @@ function checkAgainstCommits(evidence: Evidence, { id, key, turns }: InstanceRem
 class Replay {
   readonly wrong: string[] = [];
   readonly #evidence: Evidence;
-  readonly #machines = new Map<number, DagMachine>();
+  readonly #machines = new Map<number, Machine>();
 
   constructor(evidence: Evidence) {
     this.#evidence = evidence;
@@ -66,13 +78,13 @@ class Replay {
     const machine = this.#machine(key);
     if (machine === undefined) return;
     try {
-      for (const event of JSON.parse(events) as Parameters<DagMachine["apply"]>[0][]) machine.apply(event, at);
+      for (const event of JSON.parse(events) as Event[]) machine.apply(event, at);
     } catch (error) {
       this.wrong.push(`${machine.address.id}: its history cannot be followed: ${messageOf(error)}`);
     }
   }
 
-  #machine(key: number): DagMachine | undefined {
+  #machine(key: number): Machine | undefined {
     const known = this.#machines.get(key);
     if (known !== undefined) return known;
     const instance = chronicleOf(this.#evidence).instances.get(key);
@@ -90,9 +102,14 @@ class Replay {
       status: [row.status, state.status],
       generation: [row.generation, state.generation],
       wake: [row.wake, machine.nextWake() ?? null],
-      active: [row.active, state.inFlight > 0],
+      active: [row.active, state.inFlight > 0 || (row.active && this.#mayWait(machine))],
       createdAt: [row.createdAt, state.createdAt],
     });
+  }
+
+  /** For its code: it is brought into memory when its shard is opened, though nothing of it is under way. */
+  #mayWait({ kind }: Machine): boolean {
+    return kind === "code" && this.#evidence.setting.lacksCode === true;
   }
 
   #compareFinished(row: FinishedRow): void {

@@ -1,6 +1,6 @@
 import { shardOfKey } from "../../../src/stores/instance-key.ts";
 import { type Evidence, isBefore, type JobRun, type LifeRecord, type Moment } from "../evidence.ts";
-import { traceOf } from "./attempts.ts";
+import { attemptOf, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
 import { chronicleOf } from "./chronicle.ts";
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
@@ -45,7 +45,7 @@ function compare(evidence: Evidence, first: JobRun, again: JobRun): string[] {
 function isDropped(evidence: Evidence, { name, start, acknowledged }: JobRun, again: JobRun): boolean {
   if (acknowledged === undefined || isBefore(again.start, acknowledged)) return false;
   const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
-  const trace = instance && traceOf(instance).attempts.get(`${name.task}:${name.attempt}`);
+  const trace = instance && attemptOf(traceOf(instance), name);
   return trace?.interrupted.some((at) => isBefore(start, at) && isBefore(at, acknowledged)) !== true;
 }
 

@@ -1,9 +1,9 @@
 import { epochMs } from "../clock.ts";
 import { type ClientCall, type Evidence, isBefore, type JobRun, type Moment } from "../evidence.ts";
 import { limitedMax } from "../shapes.ts";
-import { traceOf } from "./attempts.ts";
+import { attemptOf, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, eventsOf } from "./chronicle.ts";
+import { birthOf, chronicleOf, eventsOf } from "./chronicle.ts";
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
 
 /**
@@ -61,8 +61,7 @@ function isOnlyToStop(evidence: Evidence, { name, life }: JobRun, at: Moment): b
   if (instance === undefined || evidence.lives[life - 1]?.role !== "worker") return false;
   const trace = traceOf(instance);
   const end =
-    trace.attempts.get(`${name.task}:${name.attempt}`)?.end ??
-    trace.stretches.find(({ generation }) => generation === name.generation)?.to;
+    attemptOf(trace, name)?.end ?? trace.stretches.find(({ generation }) => generation === name.generation)?.to;
   return end !== undefined && isBefore(end, at);
 }
 
@@ -96,15 +95,16 @@ function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number 
   const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
   const record = evidence.lives[life - 1];
   if (instance === undefined || record === undefined) return start.at;
-  const noted = eventsOf(instance).flatMap(({ event }) => {
+  const noted = eventsOf(instance).flatMap(({ event, generation }) => {
     if (!("startedAt" in event) || event.task !== name.task || event.attempt !== name.attempt) return [];
+    if (generation !== name.generation) return [];
     // The clock is that of the member that granted it; members have the machine's name before their own.
     const machine = record.role === "worker" ? event.worker?.split(":")[0] : record.machine;
     const offset = clocksOf(evidence).offsetAt(machine ?? "", start.at);
     const at = event.startedAt === undefined ? Infinity : event.startedAt - epochMs - offset;
     return at <= start.at && at >= record.born.at ? [at] : [];
   });
-  return Math.max(...noted, traceOf(instance).attempts.get(`${name.task}:${name.attempt}`)?.scheduled.at ?? 0);
+  return Math.max(...noted, attemptOf(traceOf(instance), name)?.scheduled.at ?? 0);
 }
 
 /** When it holds for everybody. One that was not answered may hold, or not, for ever after. */
@@ -116,8 +116,9 @@ function settledAt({ outcome, answered, invoked }: ClientCall, { isCluster, timi
 
 function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
   const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
-  const created = instance?.turns[0]?.events.find((event) => event.type === "InstanceCreated");
-  return created?.maxConcurrentTasks ?? Infinity;
+  const birth = instance && birthOf(instance);
+  // Code has no such limit.
+  return (birth?.type === "InstanceCreated" && birth.maxConcurrentTasks) || Infinity;
 }
 
 /** No more instances of the limited workflow run at once than may. */

@@ -12,7 +12,12 @@ export const checkLiveness: Checker = ({ calls, remains, troubles }) => {
   const purged = new Set(calls.filter(({ operation }) => operation === "purge").map(({ instanceId }) => instanceId));
   for (const { number, operation, outcome, instanceId = "" } of calls) {
     if (outcome === "pending") wrong.push(`call ${number}, ${operation} ${instanceId}, was never answered`);
-    if (operation === "submit" && outcome === "ok" && !known.has(instanceId) && !purged.has(instanceId))
+    if (
+      (operation === "submit" || operation === "signal") &&
+      outcome === "ok" &&
+      !known.has(instanceId) &&
+      !purged.has(instanceId)
+    )
       wrong.push(`${instanceId} was accepted and is lost`);
   }
   return wrong;

@@ -1,7 +1,11 @@
 import type { EndStatus } from "../../../src/kernel/status.ts";
-import type { ClientCall, Evidence, InstanceRemains } from "../evidence.ts";
-import type { Scenario } from "../workload.ts";
+import type { ClientCall, Evidence, InstanceRemains, Operation } from "../evidence.ts";
+import type { AnyScenario } from "../workload.ts";
 import type { Checker } from "./checker.ts";
+import { birthOf, chronicleOf } from "./chronicle.ts";
+
+const begins: ReadonlySet<Operation> = new Set(["submit", "signal", "fork"]);
+const ends: ReadonlySet<Operation> = new Set(["terminate", "cancel"]);
 
 /** Every instance ends as its scenario says, for a reason, and gives what it should. */
 export const checkOutcomes: Checker = (evidence) => {
@@ -22,23 +26,24 @@ export const checkOutcomes: Checker = (evidence) => {
 function submittedIds({ calls }: Evidence): Map<number, Set<string>> {
   const ids = new Map<number, Set<string>>();
   for (const { operation, marker, instanceId } of calls) {
-    if (operation !== "submit" || instanceId === undefined) continue;
+    if (!begins.has(operation) || instanceId === undefined) continue;
     const number = Number(/^s(\d+)-/.exec(marker ?? "")?.[1]);
     ids.set(number, (ids.get(number) ?? new Set()).add(instanceId));
   }
   return ids;
 }
 
-function checkEnd(scenario: Scenario, instance: InstanceRemains, calls: readonly ClientCall[]): string[] {
+function checkEnd(scenario: AnyScenario, instance: InstanceRemains, calls: readonly ClientCall[]): string[] {
   const { id, status, reason } = instance;
   if (!scenario.ends.includes(status as EndStatus))
     return [`${id} ended in ${status}, not in ${scenario.ends.join(" or ")}: ${reason}`];
   if (status !== "Terminated") return [];
-  const isAsked = calls.some(({ operation, marker }) => operation === "terminate" && marker === reason);
+  const isAsked = calls.some(({ operation, marker }) => ends.has(operation) && marker === reason);
   return isAsked ? [] : [`${id} was terminated for a reason that nobody gave: ${reason}`];
 }
 
-function checkResult({ outputs, ends, errand }: Scenario, id: string, call: ClientCall): string[] {
+function checkResult({ outputs, ends, errand }: AnyScenario, id: string, call: ClientCall): string[] {
+  if (call.outcome === "ok" && outputs === undefined) return [];
   if (call.outcome === "ok") {
     const [given, expected] = [canonical(call.value), canonical(outputs)];
     return given === expected ? [] : [`${id} gave ${given.slice(0, 200)}, not ${expected.slice(0, 200)}`];
@@ -52,14 +57,17 @@ function checkResult({ outputs, ends, errand }: Scenario, id: string, call: Clie
 }
 
 /** Nothing exists that nobody asked for. */
-function checkOrigins({ calls, remains }: Evidence): string[] {
-  const asked = new Set(calls.filter(({ operation }) => operation === "submit").map(({ instanceId }) => instanceId));
+function checkOrigins(evidence: Evidence): string[] {
+  const { calls, remains } = evidence;
+  const chronicle = chronicleOf(evidence);
+  const asked = new Set(calls.filter(({ operation }) => begins.has(operation)).map(({ instanceId }) => instanceId));
   const markers = new Set(calls.map(({ marker }) => marker));
-  return remains.instances.flatMap(({ id, turns }) => {
-    const created = turns[0]?.events.find((event) => event.type === "InstanceCreated");
-    const marker = created?.context["marker"];
-    const isKnown = typeof marker === "string" && markers.has(JSON.parse(marker) as string);
-    return created?.parent !== undefined || asked.has(id) || isKnown ? [] : [`${id} exists and was never submitted`];
+  return remains.instances.flatMap(({ id, key }) => {
+    const instance = chronicle.instances.get(key);
+    const isNested = instance !== undefined && birthOf(instance)?.trigger === "nested";
+    const marker = instance && chronicle.markerOf(instance);
+    const isKnown = marker !== undefined && markers.has(marker);
+    return isNested || asked.has(id) || isKnown ? [] : [`${id} exists and was never submitted`];
   });
 }
 

@@ -1,3 +1,5 @@
+import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
+import type { Machine } from "../../../src/kernel/machine.ts";
 import type { InstanceView } from "../../../src/engine/instance-view.ts";
 import { viewInstance } from "../../../src/engine/instance-view.ts";
 import { type ClientCall, type Evidence, isBefore, type Moment } from "../evidence.ts";
@@ -71,17 +73,17 @@ class Readings {
       case "await":
         return places((event) => event.type === "InstanceEnded" && codes[event.status] === code);
       case "history":
-        return this.#placesOfLength((value as readonly number[]).length);
+        return this.#placesOfLength(((value as readonly number[]).at(-1) ?? -1) + 1);
       case "patch":
         return places((event) => event.type === "ContextPatched" && (marker ?? "") in event.patch);
       case "terminate":
         return places((event) => event.type === "InstanceEnded" && event.reason === marker);
       case "submit":
-        return places((event) => event.type === "InstanceCreated");
+        return places((event) => event.type === "InstanceCreated" || event.type === "InstanceContinued");
       case "retry":
       case "rerun":
       case "mend":
-        return places((event) => event.type === "InstanceReopened");
+        return places((event) => event.type === "InstanceReopened" || event.type === "InstanceContinued");
       default:
         return undefined;
     }
@@ -124,14 +126,19 @@ function viewsOf(evidence: Evidence, instance: Parameters<typeof eventsOf>[0]): 
   if (machine === undefined) return [];
   return eventsOf(instance).map(({ event, turnAt }) => {
     machine.apply(event, turnAt);
-    return digest({ ...viewInstance(machine, () => undefined), attention: undefined, customStatus: undefined });
+    return digest({ ...viewInstance(machine, () => undefined), ...ofCode(machine) });
   });
 }
 
+function ofCode(machine: Machine): Pick<InstanceView, "attention" | "customStatus"> {
+  const text = machine instanceof CodeMachine ? machine.state.customStatus : undefined;
+  return { attention: undefined, customStatus: text === undefined ? undefined : JSON.parse(text) };
+}
+
 /** What of an answer depends on the instance's events alone. */
-function digest({ status, pausing, generation, reason, tasks }: InstanceView): string {
+function digest({ status, pausing, generation, reason, tasks, customStatus }: InstanceView): string {
   const shown = tasks.map(({ name, status, attempt, cause }) => `${name} ${status} ${attempt} ${cause ?? ""}`);
-  return [status, pausing, generation, reason ?? "", ...shown].join("\n");
+  return [status, pausing, generation, reason ?? "", JSON.stringify(customStatus), ...shown].join("\n");
 }
 
 /** A list has everything that was accepted before it was asked for. */

@@ -1,7 +1,9 @@
 import { DagMachine } from "../../../src/kernel/dag/dag-machine.ts";
 import { Graph } from "../../../src/kernel/dag/graph.ts";
+import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
 import type { DagSpec } from "../../../src/kernel/dag/dag-spec.ts";
-import { defaultLimits } from "../../../src/kernel/machine.ts";
+import { defaultLimits, type Machine } from "../../../src/kernel/machine.ts";
+import type { CodeSpec } from "../../../src/runtime/definitions.ts";
 import { definitionKey, type Remains } from "../evidence.ts";
 
 const graphs = new WeakMap<DagSpec, Graph>();
@@ -10,9 +12,18 @@ const graphs = new WeakMap<DagSpec, Graph>();
 export function newMachine(
   remains: Remains,
   { id, key, workflow, version }: { id: string; key: number; workflow: string; version: string },
-): DagMachine | undefined {
+): Machine | undefined {
   const spec = remains.definitions.get(definitionKey(workflow, version));
-  if (spec === undefined) return undefined;
+  return spec && machineOf(spec, id, key);
+}
+
+export function isOfCode(remains: Remains, { workflow, version }: { workflow: string; version: string }): boolean {
+  const spec = remains.definitions.get(definitionKey(workflow, version));
+  return spec !== undefined && "code" in spec;
+}
+
+export function machineOf(spec: DagSpec | CodeSpec, id: string, key: number): Machine {
+  if ("code" in spec) return new CodeMachine({ id, key, limits: defaultLimits, timeoutMs: undefined });
   let graph = graphs.get(spec);
   if (graph === undefined) graphs.set(spec, (graph = new Graph(spec)));
   return new DagMachine(graph, id, key, defaultLimits);

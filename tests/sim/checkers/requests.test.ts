@@ -77,6 +77,17 @@ test("a pause that nobody asked for, and one that is lost", () => {
   caught(checkRequests, scene, /pause was granted 2 times, and may have been 2 times; it was carried out 1 times/);
 });
 
+test("a cancel that is granted and comes to nothing; code that fails by itself is on its way to its end", () => {
+  const { scene, life } = running();
+  scene.answer(scene.ask(life, "cancel", { marker: "m" }));
+  caught(checkRequests, scene, /cancel m of a was answered with success, and it was not canceled/);
+  scene.turn(life, 1, [
+    { type: "TasksStopped", tasks: [0] },
+    { type: "InstanceEnded", status: "Failed", reason: "no" },
+  ]);
+  caught(checkRequests, scene);
+});
+
 function running(): { scene: Scene; life: ReturnType<Scene["life"]> } {
   const scene = new Scene();
   const life = scene.life();

@@ -1,7 +1,8 @@
 import type { Event } from "../../../src/kernel/event.ts";
 import { type ClientCall, type Evidence, isBefore, type Operation } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { birthOf, chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { isOfCode } from "./replay.ts";
 
 /**
  * What users asked for is done exactly once if they were told so, not at all if they were refused, and at most once if
@@ -11,6 +12,7 @@ export const checkRequests: Checker = (evidence) => [
   ...checkSubmits(evidence),
   ...checkMarked(evidence, "patch", (event, marker) => event.type === "ContextPatched" && marker in event.patch),
   ...checkMarked(evidence, "terminate", (event, marker) => event.type === "InstanceEnded" && event.reason === marker),
+  ...checkCancels(evidence),
   ...checkCounted(evidence, ["pause"], "PauseRequested"),
   ...checkCounted(evidence, ["resume"], "InstanceResumed"),
   ...checkCounted(evidence, ["retry", "rerun", "mend", "skip"], "InstanceReopened"),
@@ -22,7 +24,7 @@ function checkSubmits(evidence: Evidence): string[] {
   const wrong: string[] = [];
   const started = new Map<string, InstanceChronicle[]>();
   for (const instance of chronicleOf(evidence).instances.values()) {
-    const marker = markerOf(instance);
+    const marker = chronicleOf(evidence).markerOf(instance);
     if (marker !== undefined) started.set(marker, [...(started.get(marker) ?? []), instance]);
   }
   const submits = evidence.calls.filter(({ operation }) => operation === "submit");
@@ -54,12 +56,6 @@ function checkRefusals(evidence: Evidence, submits: readonly ClientCall[]): stri
   });
 }
 
-function markerOf(instance: InstanceChronicle): string | undefined {
-  const created = instance.turns[0]?.events.find((event) => event.type === "InstanceCreated");
-  const text = created?.parent === undefined ? created?.context["marker"] : undefined;
-  return typeof text === "string" ? (JSON.parse(text) as string) : undefined;
-}
-
 /** Requests whose effect carries the marker of the call. */
 function checkMarked(
   evidence: Evidence,
@@ -80,23 +76,71 @@ function checkMarked(
   });
 }
 
+/** Asked once is enough: whoever asks again, or asks code that undoes what it did, is told that it is so. */
+function checkCancels(evidence: Evidence): string[] {
+  return evidence.calls.flatMap((call) => {
+    const { operation, outcome, instanceId = "", marker, answered } = call;
+    if (operation !== "cancel" || outcome !== "ok" || answered === undefined) return [];
+    const isDone = eventsOfAll(evidence, instanceId).some(({ event, landed }) =>
+      isBefore(landed, answered) ? isCancel(event) : event.type === "InstanceEnded" && event.status === "Failed",
+    );
+    return isDone ? [] : [`cancel ${marker} of ${instanceId} was answered with success, and it was not canceled`];
+  });
+}
+
+/** A DAG that is canceled is terminated. */
+function isCancel(event: Event): boolean {
+  return event.type === "CancelRequested" || (event.type === "InstanceEnded" && event.status === "Terminated");
+}
+
 /** Requests whose effects look alike: there are as many of them as were granted, and no more than might have been. */
-function checkCounted(evidence: Evidence, operations: readonly Operation[], type: Event["type"]): string[] {
+function checkCounted(evidence: Evidence, operations: readonly Operation[], type: CountedType): string[] {
   const calls = evidence.calls.filter(({ operation }) => operations.includes(operation));
   const wrong: string[] = [];
   for (const instance of chronicleOf(evidence).instances.values()) {
-    if (instance.turns[0]?.events.some((event) => event.type === "InstanceCreated" && event.parent !== undefined))
-      continue;
+    const birth = birthOf(instance);
+    const isCopied = birth?.type === "InstanceCreated" && birth.forkedFrom !== undefined;
+    if (birth?.parent !== undefined || isCopied) continue;
     const about = calls.filter(({ instanceId }) => instanceId === instance.id);
+    const isCode = isOfCode(evidence.remains, instance);
     const granted = about.filter(({ outcome }) => outcome === "ok").length;
-    const possible = about.filter(({ outcome }) => outcome !== "refused").length;
-    const effects = eventsOfAll(evidence, instance.id).filter(({ event }) => event.type === type).length;
-    if (effects < granted || effects > possible) {
-      const asked = `${operations.join(" or ")} was granted ${granted} times, and may have been ${possible} times`;
-      wrong.push(`${instance.id}: ${asked}; it was carried out ${effects} times`);
+    const others = isCode && type === "InstanceResumed" ? cancelsOf(evidence, instance) : 0;
+    const possible = about.filter(({ outcome }) => outcome !== "refused").length + others;
+    const all = eventsOfAll(evidence, instance.id);
+    const effects = isCode ? countInCode(all, type) : all.filter(({ event }) => event.type === type).length;
+    const least = isCode && mayLeaveNoTrace(evidence, all) ? 0 : granted;
+    if (effects < least || effects > possible) {
+      const said = `${operations.join(" or ")} was granted ${granted} times, and may have been ${possible} times`;
+      wrong.push(`${instance.id}: ${said}; it was carried out ${effects} times`);
     }
   }
   return wrong;
+}
+
+/** A cancel resumes code that is paused, even where that then comes to its own end and the cancel is too late. */
+function cancelsOf({ calls }: Evidence, { id }: InstanceChronicle): number {
+  return calls.filter(({ operation, instanceId }) => operation === "cancel" && instanceId === id).length;
+}
+
+type CountedType = "PauseRequested" | "InstanceResumed" | "InstanceReopened" | "TaskAdded";
+
+/** Code is paused at once, and begins anew to be run again; it adds its tasks itself. */
+function countInCode(all: readonly DurableEvent[], type: CountedType): number {
+  const counted = all.filter(({ event }, place) => {
+    if (type === "PauseRequested") return event.type === "InstancePaused";
+    if (type === "InstanceResumed") return event.type === "InstanceResumed";
+    if (type === "TaskAdded") return false;
+    return event.type === "InstanceContinued" && all[place - 1]?.event.type === "InstanceEnded";
+  });
+  return counted.length;
+}
+
+/**
+ * What happens to code in the turn in which it begins anew is not kept; and a resume that only brings back code that was
+ * missing changes nothing.
+ */
+function mayLeaveNoTrace({ setting }: Evidence, all: readonly DurableEvent[]): boolean {
+  return setting.lacksCode === true || all.some(({ event }) => event.type === "InstanceContinued");
 }
 
 function eventsOfAll(evidence: Evidence, id: string): DurableEvent[] {

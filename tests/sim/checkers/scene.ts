@@ -1,13 +1,14 @@
+import type { CodeWorkflow } from "../../../src/authoring/code-workflow.ts";
 import { TaskBuilder } from "../../../src/authoring/task-builder.ts";
 import type { Workflow } from "../../../src/authoring/workflow.ts";
 import { WorkflowBuilder } from "../../../src/authoring/workflow-builder.ts";
 import { defaultTimings } from "../../../src/cluster/timings.ts";
+import type { DagSpec } from "../../../src/kernel/dag/dag-spec.ts";
 import { viewInstance } from "../../../src/engine/instance-view.ts";
-import { DagMachine } from "../../../src/kernel/dag/dag-machine.ts";
-import { Graph } from "../../../src/kernel/dag/graph.ts";
 import type { Event, InstanceCreated } from "../../../src/kernel/event.ts";
-import { defaultLimits } from "../../../src/kernel/machine.ts";
+import type { Machine } from "../../../src/kernel/machine.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";
+import type { CodeSpec } from "../../../src/runtime/definitions.ts";
 import { finishedRow, instanceRow, taskRows } from "../../../src/runtime/turn-rows.ts";
 import { type Changes, noChanges } from "../../../src/stores/store.ts";
 import { attemptName } from "../../recovery/side-effects.ts";
@@ -23,6 +24,7 @@ import {
   type Operation,
   type Setting,
 } from "../evidence.ts";
+import { machineOf } from "./replay.ts";
 
 type Lists = {
   -readonly [Part in keyof Omit<Evidence, "setting" | "remains">]: Evidence[Part][number][];
@@ -49,8 +51,8 @@ export class Scene {
   readonly busyWorkers: Evidence["remains"]["busyWorkers"][number][] = [];
   readonly strayKeys: number[] = [];
   readonly #setting: Setting;
-  readonly #definitions = new Map<string, ReturnType<Workflow["toJSON"]>>();
-  readonly #machines = new Map<number, DagMachine>();
+  readonly #definitions = new Map<string, DagSpec | CodeSpec>();
+  readonly #machines = new Map<number, Machine>();
   #order = 0;
   #batch = 0;
 
@@ -122,13 +124,24 @@ export class Scene {
     return { workflow: workflow.name, version: workflow.version };
   }
 
+  defineCode({ name, version }: CodeWorkflow): void {
+    this.#definitions.set(definitionKey(name, version), { code: true });
+  }
+
   /** A turn of an instance, with the rows that it leads to; `at` is the time it says. */
   turn(life: LifeRecord, key: number, events: readonly Event[], at = epochMs + this.now): void {
     const machine = this.#machine(key, events);
     for (const event of events) machine.apply(event, at);
     const before = this.instances.get(key)?.turns ?? [];
-    const firstEvent = before.reduce((sum, turn) => sum + turn.events.length, 0);
-    const row = { instance: key, turn: before.length, firstEvent, at, events: JSON.stringify(events) };
+    const last = before.at(-1);
+    const firstEvent = last === undefined ? 0 : last.firstEvent + last.events.length;
+    const row = {
+      instance: key,
+      turn: last === undefined ? 0 : last.turn + 1,
+      firstEvent,
+      at,
+      events: JSON.stringify(events),
+    };
     const tasks = taskRows(machine, events);
     const isOver = hasEnded(machine.status);
     const changes = isOver
@@ -147,7 +160,8 @@ export class Scene {
       endedAt: state.endedAt ?? null,
       reason: state.reason ?? null,
       parked: null,
-      turns: [...before, { ...row, events }],
+      // What was before a new beginning is not kept.
+      turns: [...(events[0]?.type === "InstanceContinued" ? [] : before), { ...row, events }],
       tasks: [],
     });
   }
@@ -205,14 +219,14 @@ export class Scene {
     return viewInstance(machine, () => undefined);
   }
 
-  #machine(key: number, events: readonly Event[]): DagMachine {
+  #machine(key: number, events: readonly Event[]): Machine {
     const known = this.#machines.get(key);
     if (known !== undefined) return known;
-    const created = events.find((event) => event.type === "InstanceCreated");
+    const created = events.find((event) => event.type === "InstanceCreated" || event.type === "InstanceContinued");
     const spec = this.#definitions.get(definitionKey(created?.workflow ?? "", created?.version ?? ""));
     if (spec === undefined) throw new Error("the workflow is to be defined first");
     const id = String.fromCharCode(96 + key);
-    const machine = new DagMachine(new Graph(spec), id, key, defaultLimits);
+    const machine = machineOf(spec, id, key);
     this.#machines.set(key, machine);
     return machine;
   }
@@ -246,6 +260,25 @@ export function created(scene: Scene, workflow: Workflow, more: Partial<Instance
     },
     { type: "InstanceStarted" },
     { type: "TasksScheduled", tasks: [0] },
+  ];
+}
+
+/** An instance of code, from its start. */
+export function createdCode(scene: Scene, workflow: CodeWorkflow, input: unknown, ...steps: readonly Event[]): Event[] {
+  scene.defineCode(workflow);
+  return [
+    {
+      type: "InstanceCreated",
+      workflow: workflow.name,
+      version: workflow.version,
+      generation: 1,
+      context: {},
+      maxConcurrentTasks: 0,
+      trigger: "api",
+      input: JSON.stringify(input),
+    },
+    { type: "InstanceStarted" },
+    ...steps,
   ];
 }
 

@@ -1,7 +1,9 @@
 import { test } from "node:test";
+import type { Event } from "../../../src/kernel/event.ts";
 import { epochMs } from "../clock.ts";
+import { code } from "../code-workflows.ts";
 import { caught } from "./caught.ts";
-import { created, Scene, solo } from "./scene.ts";
+import { created, createdCode, Scene, solo } from "./scene.ts";
 import { checkTiming } from "./timing.ts";
 
 const failure = { type: "Error", message: "no", retryable: true };
@@ -80,6 +82,21 @@ test("an instance that is timed out early", () => {
     { type: "InstanceEnded", status: "Failed", reason },
   ]);
   caught(checkTiming, scene, /a was timed out early/);
+});
+
+test("a timer of code that fires early, or after it was called off", () => {
+  const dueAt = epochMs + 2000;
+  const set = { type: "TimerSet", timer: 0, dueAt } as const;
+  const fired = { type: "TimerFired", timer: 0 } as const;
+  const asleep = (...events: readonly Event[]): Scene => {
+    const scene = new Scene();
+    const life = scene.life();
+    scene.turn(life, 1, createdCode(scene, code.sleeper, {}, set));
+    for (const event of events) scene.turn(life, 1, [event]);
+    return scene;
+  };
+  caught(checkTiming, asleep(fired), /a: timer 0 fired 1000 ms early/);
+  caught(checkTiming, asleep({ type: "TimerCanceled", timer: 0 }, fired), /a: timer 0 fired, and was not set/);
 });
 
 function failing(params: Record<string, number>): {

@@ -1,7 +1,6 @@
 import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
-import { traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle, isCopied } from "./chronicle.ts";
 import { type Clocks, clocksOf, fastestRate } from "./clocks.ts";
 
 /** Clocks tell whole milliseconds, at both ends of a stretch. */
@@ -15,7 +14,7 @@ export const checkTiming: Checker = (evidence) => {
   const clocks = clocksOf(evidence);
   const wrong: string[] = [];
   for (const instance of chronicleOf(evidence).instances.values()) {
-    wrong.push(...checkTurnTimes(evidence, instance, clocks), ...checkDeadlines(instance));
+    wrong.push(...checkTurnTimes(evidence, instance, clocks), ...checkDeadlines(instance), ...checkTimers(instance));
   }
   for (const [, runs] of Map.groupBy(evidence.runs, ({ name }) => `${name.instanceId}:${name.generation}:${name.task}`))
     wrong.push(...checkRetries(runs, evidence, clocks));
@@ -66,9 +65,8 @@ function checkFailures(evidence: Evidence): string[] {
   for (const instance of chronicleOf(evidence).instances.values()) {
     const retries = new Map<string, number>();
     for (const failed of eventsOf(instance)) {
-      const { event, landed, turnAt } = failed;
-      if (event.type !== "TaskFailed") continue;
-      const generation = traceOf(instance).attempts.get(`${event.task}:${event.attempt}`)?.generation;
+      const { event, landed, turnAt, generation } = failed;
+      if (event.type !== "TaskFailed" || isCopied(instance, failed)) continue;
       const task = `${instance.id}:${generation}:${event.task}`;
       const attemptId = `${task}:${event.attempt}`;
       const started = (runs.get(attemptId) ?? []).filter(({ start }) => isBefore(start, landed));
@@ -107,9 +105,28 @@ function checkDeadlines(instance: InstanceChronicle): string[] {
   const wrong: string[] = [];
   let deadline: number | undefined;
   for (const { event, turnAt } of eventsOf(instance)) {
-    if (event.type === "InstanceStarted" || event.type === "InstanceReopened") deadline = event.deadline;
+    if ("deadline" in event) deadline = event.deadline;
     if (event.type !== "InstanceEnded" || !event.reason?.includes("did not end within its timeout")) continue;
     if (deadline === undefined || turnAt < deadline) wrong.push(`${instance.id} was timed out early`);
+  }
+  return wrong;
+}
+
+/** Each fires at most once, not before its time, and not after it was called off. */
+function checkTimers(instance: InstanceChronicle): string[] {
+  const wrong: string[] = [];
+  let dueAt = new Map<number, number>();
+  for (const durable of eventsOf(instance)) {
+    const { event, turnAt } = durable;
+    if (event.type === "InstanceContinued") dueAt = new Map();
+    if (event.type === "TimerSet") dueAt.set(event.timer, event.dueAt);
+    if (event.type === "TimerFired" && !isCopied(instance, durable)) {
+      const earlyMs = (dueAt.get(event.timer) ?? Infinity) - turnAt;
+      if (earlyMs === Infinity) wrong.push(`${instance.id}: timer ${event.timer} fired, and was not set`);
+      else if (earlyMs > 0) wrong.push(`${instance.id}: timer ${event.timer} fired ${earlyMs} ms early`);
+    }
+    if (event.type === "TimerFired" || event.type === "TimerCanceled") dueAt.delete(event.timer);
+    if (event.type === "CancelRequested") dueAt.clear();
   }
   return wrong;
 }

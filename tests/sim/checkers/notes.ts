@@ -1,0 +1,132 @@
+import type { Payload } from "../../../src/kernel/payload.ts";
+import { code, type Note } from "../code-workflows.ts";
+import { type ClientCall, type Evidence, isBefore } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { type Chronicle, chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+
+/**
+ * What is raised for an instance and acknowledged is durable by then, comes once, and is seen by its code once and in the
+ * order in which its sender was answered; also where the code begins anew. What one instance sends to another gets there
+ * without a gap.
+ */
+export const checkNotes: Checker = (evidence) => [
+  ...checkRaised(evidence),
+  ...[...chronicleOf(evidence).instances.values()]
+    .filter(({ workflow }) => workflow === code.inbox.name)
+    .flatMap((instance) => checkSeen(evidence, instance)),
+];
+
+function checkRaised(evidence: Evidence): string[] {
+  const chronicle = chronicleOf(evidence);
+  const places = new Map<string, Raised>();
+  for (const { id } of chronicle.instances.values()) {
+    if (!places.has(id)) places.set(id, raisedFor(chronicle, id));
+  }
+  return evidence.calls.flatMap((call) => {
+    const { operation, outcome, instanceId = "", marker = "" } = call;
+    if (operation !== "raise" && operation !== "signal") return [];
+    const raised = places.get(instanceId);
+    const name = `event ${marker} for ${instanceId}`;
+    const times = raised?.counts.get(marker) ?? 0;
+    if (times > 1) return [`${name} came ${times} times`];
+    if (outcome === "refused" && times > 0) return [`${name} was refused (${call.code}) and came`];
+    if (outcome !== "ok") return [];
+    const first = raised?.first.get(marker);
+    if (first === undefined) return raised?.beginsAnew ? [] : [`${name} was acknowledged and never came`];
+    return call.answered !== undefined && isBefore(first.landed, call.answered)
+      ? []
+      : [`${name} was acknowledged before it was durable`];
+  });
+}
+
+interface Raised {
+  /** By marker: how often it came, and when it was first on record. */
+  readonly counts: Map<string, number>;
+  readonly first: Map<string, DurableEvent>;
+  /** Then what came in the same turn is on record only if the code kept it. */
+  readonly beginsAnew: boolean;
+}
+
+function raisedFor(chronicle: Chronicle, id: string): Raised {
+  const raised = { counts: new Map<string, number>(), first: new Map<string, DurableEvent>(), beginsAnew: false };
+  for (const instance of chronicle.livesOf(id)) {
+    for (const durable of eventsOf(instance)) {
+      const { event } = durable;
+      const note = (data: Payload | undefined, times: number): void => {
+        const { marker } = dataOf<{ marker?: string }>(chronicle, instance, data);
+        if (marker === undefined) return;
+        raised.counts.set(marker, (raised.counts.get(marker) ?? 0) + times);
+        if (!raised.first.has(marker)) raised.first.set(marker, durable);
+      };
+      if (event.type === "EventRaised") note(event.data, 1);
+      if (event.type !== "InstanceContinued") continue;
+      raised.beginsAnew = true;
+      for (const { data } of event.events ?? []) note(data, 0);
+    }
+  }
+  return raised;
+}
+
+function checkSeen(evidence: Evidence, instance: InstanceChronicle): string[] {
+  const seen = seenBy(chronicleOf(evidence), instance);
+  const calls = evidence.calls.filter(
+    ({ instanceId, given }) => instanceId === instance.id && given["name"] === "note",
+  );
+  const wrong = [...Map.groupBy(seen.notes, ({ sender }) => sender)].flatMap(([sender, notes]) => {
+    const numbers = notes.map(({ number }) => number);
+    const problem = isClient(sender) ? problemOf(numbers, acknowledged(calls, sender)) : problemBetween(numbers);
+    return problem === undefined ? [] : [`${instance.id} saw the notes ${numbers.join(" ")} of ${sender}, ${problem}`];
+  });
+  return [...wrong, ...(seen.isComplete ? checkMissing(instance, seen.notes, calls) : [])];
+}
+
+/** Others are instances. */
+function isClient(sender: string): boolean {
+  return sender.startsWith("sender ");
+}
+
+/** A note whose sender was not answered may come late, or not at all. */
+function problemOf(numbers: readonly number[], answered: readonly number[]): string | undefined {
+  if (new Set(numbers).size < numbers.length) return "some of them twice";
+  const inOrder = answered.filter((number) => numbers.includes(number));
+  return numbers.filter((number) => answered.includes(number)).join() === inOrder.join() ? undefined : "out of order";
+}
+
+function problemBetween(numbers: readonly number[]): string | undefined {
+  if (new Set(numbers).size < numbers.length) return "some of them twice";
+  return numbers.every((number, place) => number === place) ? undefined : "with a gap or out of order";
+}
+
+/** Whoever says that a note is the last knows that the others have been acknowledged. */
+function checkMissing({ id }: InstanceChronicle, seen: readonly Note[], calls: readonly ClientCall[]): string[] {
+  const senders = new Set(calls.map(({ given }) => String(given["sender"])).filter(isClient));
+  return [...senders].flatMap((sender) => {
+    const numbers = new Set(seen.filter((note) => note.sender === sender).map(({ number }) => number));
+    const missing = acknowledged(calls, sender).filter((number) => !numbers.has(number));
+    return missing.map((number) => `${id} has not seen note ${number} of ${sender}, which was acknowledged`);
+  });
+}
+
+/** Numbers of notes, in the order in which their sender was answered. */
+function acknowledged(calls: readonly ClientCall[], sender: string): number[] {
+  return calls
+    .filter(({ outcome, given }) => outcome === "ok" && given["sender"] === sender)
+    .map(({ given }) => Number(given["number"]));
+}
+
+/** What its code says that it has seen, when it last said so. */
+function seenBy(chronicle: Chronicle, instance: InstanceChronicle): { notes: readonly Note[]; isComplete: boolean } {
+  let notes: readonly Note[] = [];
+  let isComplete = false;
+  for (const { event } of eventsOf(instance)) {
+    if (event.type === "InstanceContinued") notes = dataOf<{ seen: Note[] }>(chronicle, instance, event.input).seen;
+    if (event.type !== "InstanceEnded" || event.status !== "Success") continue;
+    notes = dataOf<{ seen: Note[] }>(chronicle, instance, event.output).seen;
+    isComplete = true;
+  }
+  return { notes, isComplete };
+}
+
+function dataOf<T>(chronicle: Chronicle, { key }: InstanceChronicle, payload: Payload | undefined): Partial<T> & T {
+  return (payload === undefined ? {} : JSON.parse(chronicle.textOf(key, payload))) as T;
+}

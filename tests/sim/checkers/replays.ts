@@ -1,0 +1,146 @@
+import { silentLogger } from "../../../src/base/logger.ts";
+import { messageOf } from "../../../src/base/error.ts";
+import { CodeRun } from "../../../src/code/code-run.ts";
+import type { CodeState } from "../../../src/kernel/code/code-state.ts";
+import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
+import { isLast, type LastStep, type Step } from "../../../src/kernel/code/step.ts";
+import type { Event } from "../../../src/kernel/event.ts";
+import { arrivalOf } from "../../../src/runtime/code-arrival.ts";
+import { identityOfRun } from "../../../src/runtime/code-replay.ts";
+import { failureFrom } from "../../../src/worker/failure-from.ts";
+import { codeWorkflows } from "../code-workflows.ts";
+import type { Evidence } from "../evidence.ts";
+import type { PatientChecker } from "./checker.ts";
+import { type Chronicle, chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { newMachine } from "./replay.ts";
+import { isSameEnd, isSameStep, isStepRecord, shownStep } from "./step-records.ts";
+
+/**
+ * Code that is run again over what is on record of it, from the beginning of each of its generations, takes the steps on
+ * record: the same ones, in the same order, with the same values, none before its cause; and it comes to the same end.
+ */
+export const checkReplays: PatientChecker = async (evidence) => {
+  const wrong: string[] = [];
+  for (const instance of chronicleOf(evidence).instances.values()) {
+    const machine = newMachine(evidence.remains, instance);
+    if (!(machine instanceof CodeMachine)) continue;
+    wrong.push(...(await new Rerun(evidence, instance, machine).follow()));
+  }
+  return wrong;
+};
+
+class Rerun {
+  readonly #instance: InstanceChronicle;
+  readonly #chronicle: Chronicle;
+  readonly #machine: CodeMachine;
+  /** Why clients wanted it to end at once. */
+  readonly #terminations: ReadonlySet<string | undefined>;
+  readonly #wrong: string[] = [];
+  #run: CodeRun | undefined;
+  /** Of this generation, in the order of its history. */
+  #place = 0;
+  /** Taken by the code now, and not met on record yet. */
+  #taken: Step[] = [];
+
+  constructor(evidence: Evidence, instance: InstanceChronicle, machine: CodeMachine) {
+    this.#instance = instance;
+    this.#machine = machine;
+    this.#chronicle = chronicleOf(evidence);
+    const calls = evidence.calls.filter(({ operation }) => operation === "terminate");
+    this.#terminations = new Set(calls.map(({ marker }) => marker));
+  }
+
+  async follow(): Promise<string[]> {
+    const events = eventsOf(this.#instance);
+    for (const [place, durable] of events.entries()) {
+      const { event, turnAt } = durable;
+      if ("generation" in event) this.#begin(events.slice(place), durable);
+      else this.#machine.apply(event, turnAt);
+      this.#compare(event);
+      await this.#see(durable);
+      this.#place++;
+      if (this.#wrong.length > 0) break;
+    }
+    return this.#wrong;
+  }
+
+  /** The code begins, or begins anew. */
+  #begin(rest: readonly DurableEvent[], { event, turnAt, generation }: DurableEvent): void {
+    this.#machine.apply(event, turnAt);
+    this.#place = 0;
+    this.#taken = [];
+    const { workflow: name, version, id } = this.#instance;
+    const workflow = codeWorkflows.find((each) => each.name === name && each.version === version);
+    if (workflow === undefined) return this.#say(`nobody knows the code of ${name}`);
+    const marked = rest.filter((each) => each.generation === generation).map((each) => each.event);
+    this.#run = new CodeRun({
+      ...identityOfRun(id, this.#machine.state),
+      workflow,
+      logger: silentLogger,
+      host,
+      onStray: (error) => this.#say(messageOf(error)),
+    });
+    this.#run.isReplaying = true;
+    this.#run.markedPatches = new Set(marked.flatMap((each) => (each.type === "PatchMarked" ? each.patch : [])));
+  }
+
+  async #see({ event, turnAt }: DurableEvent): Promise<void> {
+    const { state } = this.#machine;
+    const read = async (payload: { ref: number; bytes: number }): Promise<string> => this.#text(payload);
+    const arrival = await arrivalOf(event, state.input, read);
+    if (arrival === undefined || this.#run === undefined) return;
+    const at = this.#copied(state)?.[this.#place] ?? turnAt;
+    try {
+      await this.#run.see(arrival, at, (steps) => this.#taken.push(...steps));
+    } catch (error) {
+      this.#say(messageOf(error));
+    }
+  }
+
+  #text(payload: Parameters<Chronicle["textOf"]>[1]): string {
+    return this.#chronicle.textOf(this.#instance.key, payload);
+  }
+
+  /** When that happened which was copied from another instance. */
+  #copied({ forkedFrom }: CodeState): readonly number[] | undefined {
+    return forkedFrom?.times;
+  }
+
+  #compare(event: Event): void {
+    if (event.type === "InstanceEnded") return this.#compareEnd(event);
+    if (!isStepRecord(event)) return;
+    const step = this.#taken.shift();
+    const isCopied = (this.#copied(this.#machine.state)?.length ?? 0) > this.#place;
+    if (step !== undefined && isSameStep(event, step, { isCopied, text: (payload) => this.#text(payload) })) return;
+    const instead = step === undefined ? "nothing" : shownStep(step);
+    this.#say(`${JSON.stringify(event).slice(0, 200)} is on record, and its code now asks for ${instead}`);
+  }
+
+  /** It may have been ended by somebody else, even after its code had come to its own end elsewhere, without the code being there. */
+  #compareEnd(event: Extract<Event, { type: "InstanceEnded" }>): void {
+    const isFromOutside = this.#terminations.has(event.reason) || event.reason?.includes("its timeout of") === true;
+    const last = this.#taken.find((step): step is LastStep => isLast(step));
+    if (isFromOutside || this.#isOrdered(event)) return;
+    if (last !== undefined && isSameEnd(event, last, (payload) => this.#text(payload))) return;
+    const instead = last === undefined ? "does not end" : `ends with ${shownStep(last)}`;
+    this.#say(`it ended with ${JSON.stringify(event).slice(0, 200)}, and its code now ${instead}`);
+  }
+
+  /** By its parent, which had ended or begun anew. */
+  #isOrdered({ status }: Extract<Event, { type: "InstanceEnded" }>): boolean {
+    return status === "Terminated" && this.#machine.state.parent !== undefined;
+  }
+
+  #say(what: string): void {
+    this.#wrong.push(
+      `${this.#instance.id}, event ${this.#place} of generation ${this.#machine.state.generation}: ${what}`,
+    );
+  }
+}
+
+const host = {
+  drained: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)),
+  failureFrom,
+  versionOf: (): string => "any",
+  within: <T>(call: () => T): T => call(),
+};

@@ -1,0 +1,104 @@
+import type { UpdateAnswered } from "../../../src/kernel/event.ts";
+import { type Added, code } from "../code-workflows.ts";
+import { type ClientCall, type Evidence, isBefore, type Moment } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { type Chronicle, chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+
+/**
+ * An update is let in once and answered once, with what whoever asked is told, which is durable by then; what the code's
+ * own check refuses leaves no trace. Sums follow one from the other, and no query goes back behind what was answered.
+ */
+export const checkUpdates: Checker = (evidence) =>
+  [...chronicleOf(evidence).instances.values()]
+    .filter(({ workflow }) => workflow === code.desk.name)
+    .flatMap((instance) => new Desk(evidence, instance).wrong);
+
+interface Answer {
+  readonly event: UpdateAnswered;
+  readonly landed: Moment;
+  /** After it. */
+  readonly sum: number;
+}
+
+class Desk {
+  readonly wrong: string[] = [];
+  readonly #chronicle: Chronicle;
+  readonly #instance: InstanceChronicle;
+  /** By id. */
+  readonly #requested = new Map<string, Added>();
+  readonly #answers = new Map<string, Answer>();
+  #sum = 0;
+
+  constructor(evidence: Evidence, instance: InstanceChronicle) {
+    this.#chronicle = chronicleOf(evidence);
+    this.#instance = instance;
+    this.#follow();
+    const calls = evidence.calls.filter(({ instanceId }) => instanceId === instance.id);
+    for (const call of calls) if (call.operation === "update") this.#compare(call);
+    for (const call of calls) if (call.operation === "query" && call.outcome === "ok") this.#compareQuery(call, calls);
+  }
+
+  #follow(): void {
+    for (const { event, landed } of eventsOf(this.#instance)) {
+      if (event.type === "UpdateRequested") {
+        if (this.#requested.has(event.update)) this.#say(`update ${event.update} was let in twice`);
+        this.#requested.set(
+          event.update,
+          JSON.parse(this.#chronicle.textOf(this.#instance.key, event.data ?? "{}")) as Added,
+        );
+      }
+      if (event.type !== "UpdateAnswered") continue;
+      const added = this.#requested.get(event.update);
+      if (added === undefined) this.#say(`update ${event.update} was answered, and had not been let in`);
+      if (this.#answers.has(event.update)) this.#say(`update ${event.update} was answered twice`);
+      if (event.failure === undefined) this.#sum += added?.value ?? 0;
+      this.#answers.set(event.update, { event, landed, sum: this.#sum });
+      this.#compareSum(event);
+    }
+  }
+
+  #compareSum({ update, output, failure }: UpdateAnswered): void {
+    if (failure !== undefined || output === undefined) return;
+    const { sum } = JSON.parse(this.#chronicle.textOf(this.#instance.key, output)) as { sum: number };
+    if (sum !== this.#sum) this.#say(`update ${update} was answered with the sum ${sum}, not ${this.#sum}`);
+  }
+
+  #compare({ marker = "", outcome, code: refusal, value, answered, given }: ClientCall): void {
+    const isLetIn = this.#requested.has(marker);
+    if (isLetIn && Number(given["value"]) < 0) this.#say(`update ${marker} was let in, and should have been refused`);
+    if (outcome === "refused" && refusal === "INPUT_INVALID" && isLetIn)
+      this.#say(`update ${marker} was refused and let in`);
+    if (outcome !== "ok" || answered === undefined) return;
+    const answer = this.#answers.get(marker);
+    if (answer === undefined) return this.#say(`update ${marker} was answered, and that is not on record`);
+    if (!isBefore(answer.landed, answered)) this.#say(`update ${marker} was answered before that was durable`);
+    const { output, failure } = answer.event;
+    const recorded =
+      failure === undefined
+        ? (JSON.parse(this.#chronicle.textOf(this.#instance.key, output ?? "null")) as unknown)
+        : { failed: failure.message };
+    if (JSON.stringify(recorded) !== JSON.stringify(value))
+      this.#say(`update ${marker} was answered with ${JSON.stringify(value)}, not ${JSON.stringify(recorded)}`);
+  }
+
+  #compareQuery({ number, value, invoked, answered }: ClientCall, calls: readonly ClientCall[]): void {
+    const known = calls.filter(
+      (call) =>
+        call.operation === "update" &&
+        call.outcome === "ok" &&
+        call.answered !== undefined &&
+        isBefore(call.answered, invoked),
+    );
+    const least = Math.max(0, ...known.map(({ marker = "" }) => this.#answers.get(marker)?.sum ?? 0));
+    const durable = [...this.#answers.values()].filter(
+      ({ landed }) => answered !== undefined && isBefore(landed, answered),
+    );
+    const possible = [0, ...durable.map(({ sum }) => sum)].filter((sum) => sum >= least);
+    if (!possible.includes(Number(value)))
+      this.#say(`query ${number} was answered with ${String(value)}, not with one of ${possible.join(" ")}`);
+  }
+
+  #say(what: string): void {
+    this.wrong.push(`${this.#instance.id}: ${what}`);
+  }
+}

@@ -1,0 +1,186 @@
+import type { CodeWorkflow } from "../../src/authoring/code-workflow.ts";
+import { TaskBuilder } from "../../src/authoring/task-builder.ts";
+import type { Workflow } from "../../src/authoring/workflow.ts";
+import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
+import type { EndStatus } from "../../src/kernel/status.ts";
+import type { Chance } from "./chance.ts";
+import {
+  type Activity,
+  code,
+  type CounterInput,
+  type FanInput,
+  type InboxInput,
+  type ParentInput,
+  type RetriedInput,
+  type SagaInput,
+  type SleeperInput,
+} from "./code-workflows.ts";
+import { bulkyLength } from "./jobs.ts";
+import type { Brush } from "./shapes.ts";
+
+/** What has to be done to an instance from outside, or it does not come to its end. */
+export type CodeErrand = "retry" | "correspond" | "serve" | "cancel";
+
+/** A workflow that is code or has code in it, and how an instance of it ends if nobody interferes. */
+export interface CodeShape {
+  readonly workflow: CodeWorkflow | Workflow;
+  readonly status: EndStatus;
+  /** What it gives. Undefined where that depends on what clients do. */
+  readonly outputs: unknown;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly errand?: CodeErrand;
+}
+
+const bulkyText = "z".repeat(bulkyLength);
+
+/** Workflows that are code. Whatever is by chance is in their input. */
+const codeShapes = {
+  "code-steps"(brush: Brush): CodeShape {
+    const activities = drawActivities(brush, { count: [1, 6], withNaps: true });
+    return { workflow: code.steps, status: "Success", outputs: { sum: sumOf(activities) }, params: { activities } };
+  },
+
+  "code-fan"(brush: Brush): CodeShape {
+    const arms = drawActivities(brush, { count: [2, 5] });
+    const rivals = drawActivities(brush, { count: [1, 3], value: 7 });
+    const [last] = drawActivities(brush, { count: [1, 1] });
+    const input: FanInput = { arms, rivals, timeMs: brush.chance.whole(0, 800), last: last as Activity };
+    const sum = sumOf(arms) + 7 + sumOf([input.last]);
+    return { workflow: code.fan, status: "Success", outputs: { sum }, params: { ...input } };
+  },
+
+  "code-sleeper"({ chance }: Brush): CodeShape {
+    const draw = (): number => (chance.isLucky(0.2) ? chance.whole(5000, 25_000) : chance.whole(0, 1500));
+    const input: SleeperInput = { napsMs: drawList(chance, [1, 3], draw), togetherMs: drawList(chance, [1, 4], draw) };
+    const woken = input.togetherMs.toSorted((a, b) => a - b);
+    const outputs = { naps: input.napsMs.length, woken };
+    return { workflow: code.sleeper, status: "Success", outputs, params: { ...input } };
+  },
+
+  "code-inbox"({ chance }: Brush): CodeShape {
+    const input: InboxInput = {
+      perGeneration: chance.whole(2, 6),
+      seen: [],
+      ...(chance.isLucky(0.5) && { timeoutMs: chance.whole(1500, 4000) }),
+    };
+    const errand = "correspond";
+    return { workflow: code.inbox, status: "Success", outputs: undefined, params: { ...input }, errand };
+  },
+
+  "code-saga"(brush: Brush): CodeShape {
+    const { chance } = brush;
+    const activities = drawActivities(brush, { count: [1, 5] });
+    const ending = chance.pick(["well", "broken", "waits"] as const);
+    const input: SagaInput = { activities, innerFrom: chance.whole(0, activities.length), ending };
+    const status = ({ well: "Success", broken: "Failed", waits: "Terminated" } as const)[ending];
+    const shape = { workflow: code.saga, status, outputs: { sum: sumOf(activities) }, params: { ...input } };
+    return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
+  },
+
+  "code-counter"(brush: Brush): CodeShape {
+    const { chance } = brush;
+    const [activity] = drawActivities(brush, { count: [1, 1] });
+    const left = chance.whole(1, 4);
+    const text = chance.pick([undefined, "short", bulkyText]);
+    const input: CounterInput = { left, sum: 0, activity: activity as Activity, ...(text !== undefined && { text }) };
+    const outputs = { sum: (left + 1) * sumOf([input.activity]), generation: left + 1 };
+    return { workflow: code.counter, status: "Success", outputs, params: { ...input } };
+  },
+
+  "code-parent"(brush: Brush): CodeShape {
+    const child = drawActivities(brush, { count: [1, 3] });
+    const input: ParentInput = {
+      child,
+      detached: drawActivities(brush, { count: [1, 2] }),
+      notes: brush.chance.whole(0, 5),
+    };
+    const outputs = {
+      sum: sumOf(child),
+      outputs: { a: { sum: 1 }, b: { sum: 3 } },
+      seen: Array.from({ length: input.notes }, (_, number) => number),
+      again: { sum: 3, length: 0 },
+    };
+    return { workflow: code.parent, status: "Success", outputs, params: { ...input } };
+  },
+
+  "code-retried"({ chance }: Brush): CodeShape {
+    const input: RetriedInput = { text: chance.pick(["", bulkyText]) };
+    const outputs = { sum: 3, length: input.text.length };
+    return { workflow: code.retried, status: "Success", outputs, params: { ...input }, errand: "retry" };
+  },
+
+  "code-desk"(): CodeShape {
+    return { workflow: code.desk, status: "Success", outputs: undefined, params: {}, errand: "serve" };
+  },
+
+  "code-timed"(): CodeShape {
+    return { workflow: code.timed, status: "Failed", outputs: undefined, params: {} };
+  },
+
+  /** A DAG with a node that is code: what it begins with is the context. */
+  "nested-code"(brush: Brush): CodeShape {
+    const activities = drawActivities(brush, { count: [1, 3] });
+    const step = { ms: brush.chance.whole(0, 200), value: 1 };
+    const workflow = new WorkflowBuilder()
+      .withName("nested-code")
+      .withTask(new TaskBuilder("before").withJobFunction("step", step))
+      .withTask(new TaskBuilder("code").withNestedWorkflow(code.steps).withDependency("before"))
+      .withTask(new TaskBuilder("after").withJobFunction("step", step).withDependency("code"))
+      .build();
+    const sum = sumOf(activities);
+    const outputs = { before: { sum: 1 }, code: { sum }, after: { sum: sum + 1 } };
+    return { workflow, status: "Success", outputs, params: { activities } };
+  },
+} satisfies Record<string, (brush: Brush) => CodeShape>;
+
+export type CodeKind = keyof typeof codeShapes;
+
+export const codeKinds = Object.keys(codeShapes) as readonly CodeKind[];
+
+export function drawCodeShape(kind: CodeKind, brush: Brush): CodeShape {
+  return codeShapes[kind](brush);
+}
+
+/** Its instances wait for somebody from outside. */
+export function codeNeedsErrand(workflow: string): boolean {
+  return [code.inbox, code.saga, code.desk].some(({ name }) => name === workflow);
+}
+
+interface Drawn {
+  readonly count: readonly [number, number];
+  /** Of each; by chance if it is left out. */
+  readonly value?: number;
+  readonly withNaps?: boolean;
+}
+
+/** Jobs of all sorts that succeed in the end. */
+function drawActivities(brush: Brush, { count, value, withNaps = false }: Drawn): Activity[] {
+  const { chance } = brush;
+  return drawList(chance, count, () => {
+    const activity = drawActivity(brush, value ?? chance.whole(1, 9));
+    return withNaps && chance.isLucky(0.3) ? { ...activity, napMs: chance.whole(0, 2500) } : activity;
+  });
+}
+
+/** As for tasks, the job is told what the record needs and a job cannot see. */
+function drawActivity({ chance, domains }: Brush, value: number): Activity {
+  const job = chance.pick(["step", "step", "bulky", "flaky"] as const);
+  const domain = domains.length > 0 && chance.isLucky(0.3) ? { domain: chance.pick(domains) } : {};
+  const ms = chance.isLucky(0.8) ? chance.whole(0, 80) : chance.whole(100, 6000);
+  if (job !== "flaky") return { job, params: { ms, value, ...domain }, options: domain };
+  const failures = chance.whole(1, 2);
+  const initialMs = chance.whole(0, 1200);
+  return {
+    job,
+    params: { ms, value, failures, retryMs: initialMs, retryFactor: 1, ...domain },
+    options: { retryCount: failures, retryPolicy: { initialMs, factor: 1 }, ...domain },
+  };
+}
+
+function sumOf(activities: readonly Activity[]): number {
+  return activities.reduce((sum, { params }) => sum + params.value, 0);
+}
+
+function drawList<T>(chance: Chance, [least, most]: readonly [number, number], draw: () => T): T[] {
+  return Array.from({ length: chance.whole(least, most) }, draw);
+}

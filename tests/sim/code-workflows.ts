@@ -1,0 +1,269 @@
+import { type CodeWorkflow, defineWorkflow } from "../../src/authoring/code-workflow.ts";
+import { TaskBuilder } from "../../src/authoring/task-builder.ts";
+import type { Workflow } from "../../src/authoring/workflow.ts";
+import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
+import type { ActivityOptions, WorkflowContext } from "../../src/authoring/workflow-context.ts";
+import { StepFailed } from "../../src/code/step-failed.ts";
+import type { Step } from "./jobs.ts";
+
+/** A job to be run by code, drawn beforehand: the code itself has no chance but that of its context. */
+export interface Activity {
+  readonly job: string;
+  readonly params: Step & { readonly failures?: number };
+  readonly options: Omit<ActivityOptions, "undo" | "name">;
+  /** The code sleeps for so long before it. */
+  readonly napMs?: number;
+}
+
+/** Something that one sender tells an instance, numbered from 0 by the sender. */
+export interface Note {
+  readonly sender: string;
+  readonly number: number;
+  readonly text?: string;
+  /** Nothing comes after it. */
+  readonly isLast?: boolean;
+}
+
+export interface StepsInput {
+  readonly activities: readonly Activity[];
+}
+
+const steps = defineWorkflow("code-steps", async (ctx, { activities }: StepsInput) => {
+  let sum = 0;
+  for (const [place, activity] of activities.entries()) {
+    ctx.setCustomStatus({ place, sum });
+    if (activity.napMs !== undefined) await nap(ctx, activity.napMs);
+    sum += await run(ctx, activity, { isPatched: ctx.patched(`part ${place % 2}`) });
+  }
+  return { sum };
+});
+
+export interface FanInput {
+  readonly arms: readonly Activity[];
+  /** Of equal value: whichever is first, the sum is the same. */
+  readonly rivals: readonly Activity[];
+  readonly timeMs: number;
+  readonly last: Activity;
+}
+
+/** All of some, the first of others, and one against the clock; what loses is left behind. */
+const fan = defineWorkflow("code-fan", async (ctx, { arms, rivals, timeMs, last }: FanInput) => {
+  const sums = await ctx.all(arms.map((arm) => run(ctx, arm)));
+  const broken = { job: "broken", params: { ms: 1, value: 0 }, options: {} };
+  const first = await ctx.any([run(ctx, broken), ...rivals.map((rival) => run(ctx, rival))]);
+  const time = ctx.sleep(timeMs).then(() => "time");
+  const winner = await ctx.race([time, ...rivals.map((rival) => run(ctx, rival).then(() => "rival"))]);
+  return { sum: total(sums) + first + (await run(ctx, last, { winner })) };
+});
+
+export interface SleeperInput {
+  readonly napsMs: readonly number[];
+  readonly togetherMs: readonly number[];
+}
+
+const sleeper = defineWorkflow("code-sleeper", async (ctx, { napsMs, togetherMs }: SleeperInput) => {
+  for (const ms of napsMs) await nap(ctx, ms);
+  const woken: number[] = [];
+  const until = (ms: number): Promise<void> => ctx.createTimer(new Date(ctx.now() + ms));
+  await ctx.all(togetherMs.map((ms) => until(ms).then(() => woken.push(ms))));
+  return { naps: napsMs.length, woken: woken.toSorted((a, b) => a - b) };
+});
+
+export interface InboxInput {
+  /** It begins anew after so many notes. */
+  readonly perGeneration: number;
+  readonly timeoutMs?: number;
+  readonly seen: readonly Note[];
+}
+
+/** Takes down what comes, in order, until the last. */
+const inbox = defineWorkflow("code-inbox", async (ctx, input: InboxInput): Promise<{ seen: readonly Note[] }> => {
+  const seen = [...input.seen];
+  ctx.onQuery("seen", () => seen.length);
+  while (seen.length < input.seen.length + input.perGeneration) {
+    const note = await nextNote(ctx, input.timeoutMs);
+    if (note?.isLast === true) return { seen };
+    if (note !== undefined) seen.push({ sender: note.sender, number: note.number });
+  }
+  // While this runs, notes come that nobody waits for.
+  await run(ctx, { job: "step", params: { ms: 30, value: 1 }, options: {} });
+  return ctx.continueAsNew({ ...input, seen }, { keepEvents: true });
+});
+
+async function nextNote(ctx: WorkflowContext, timeoutMs: number | undefined): Promise<Note | undefined> {
+  try {
+    return await ctx.waitForEvent<Note>("note", timeoutMs === undefined ? {} : { timeoutMs });
+  } catch (error) {
+    if (error instanceof StepFailed) return undefined;
+    throw error;
+  }
+}
+
+export interface SagaInput {
+  readonly activities: readonly Activity[];
+  /** Those from here on are in a saga of their own. */
+  readonly innerFrom: number;
+  readonly ending: "well" | "broken" | "waits";
+}
+
+/** Steps are called `do n`, and what undoes them `undo n`. */
+const saga = defineWorkflow("code-saga", async (ctx, { activities, innerFrom, ending }: SagaInput) => {
+  ctx.onCancel(async () => void (await runAs(ctx, "on cancel", undoing)));
+  const doAll = async (scope: WorkflowContext, from: number, to: number): Promise<number> => {
+    let sum = 0;
+    for (const [place, activity] of activities.slice(from, to).entries())
+      sum += await doOne(scope, from + place, activity);
+    return sum;
+  };
+  const outer = await doAll(ctx, 0, innerFrom);
+  const inner = await ctx.saga((scope) => doAll(scope, innerFrom, activities.length));
+  if (ending === "broken") await run(ctx, { job: "broken", params: { ms: 5, value: 0 }, options: {} });
+  if (ending === "waits") await ctx.waitForEvent("never");
+  return { sum: outer + inner };
+});
+
+const undoing: Activity = {
+  job: "flaky",
+  params: { ms: 20, value: 1, failures: 1, retryMs: 100, retryFactor: 1 },
+  options: { retryCount: 1, retryPolicy: { initialMs: 100, factor: 1, jitter: 0 } },
+};
+
+async function doOne(ctx: WorkflowContext, place: number, activity: Activity): Promise<number> {
+  const undo = async (): Promise<void> => void (await runAs(ctx, `undo ${place}`, undoing));
+  return await runAs(ctx, `do ${place}`, activity, { undo });
+}
+
+export interface CounterInput {
+  readonly left: number;
+  readonly sum: number;
+  readonly activity: Activity;
+  /** Sent to a child of its own with every generation. */
+  readonly text?: string;
+}
+
+/** Begins anew again and again; what it started and told in one generation goes on in the next. */
+const counter = defineWorkflow(
+  "code-counter",
+  async (ctx, input: CounterInput): Promise<{ sum: number; generation: number }> => {
+    const { left, activity, text } = input;
+    const listener = `${ctx.instanceId}/listener`;
+    const number = ctx.generation - 1;
+    if (text !== undefined && number === 0) ctx.startChild(inbox, listenerInput, { instanceId: listener });
+    const sum = input.sum + (await run(ctx, activity, { number }));
+    if (text !== undefined) {
+      const note: Note = { sender: ctx.instanceId, number, text, isLast: left === 0 };
+      ctx.sendEvent(listener, "note", note);
+    }
+    if (left > 0) return ctx.continueAsNew({ ...input, left: left - 1, sum });
+    return { sum, generation: ctx.generation };
+  },
+);
+
+const listenerInput: InboxInput = { perGeneration: 2, seen: [] };
+
+export interface ParentInput {
+  readonly child: readonly Activity[];
+  readonly detached: readonly Activity[];
+  readonly notes: number;
+}
+
+/** Children of either kind at once: one that is retried, one that is told things, one that nobody waits for. */
+const parent = defineWorkflow("code-parent", async (ctx, { child, detached, notes }: ParentInput) => {
+  ctx.startChild(steps, { activities: detached });
+  const listener = `${ctx.instanceId}/listener`;
+  const [{ sum }, outputs, { seen }, again] = await ctx.all([
+    ctx.callChild(steps, { activities: child }),
+    ctx.callChild(childDag, { from: "code" }),
+    ctx.callChild(inbox, listenerInput, { instanceId: listener }),
+    ctx.callChild(retried, { text: "" }, { retryCount: 1, retryPolicy: { initialMs: 100, factor: 1 } }),
+    tell(ctx, listener, notes),
+  ]);
+  return { sum, outputs, seen: seen.map(({ number }) => number), again };
+});
+
+async function tell(ctx: WorkflowContext, listener: string, notes: number): Promise<void> {
+  for (let number = 0; number <= notes; number++) {
+    const note: Note = { sender: ctx.instanceId, number, isLast: number === notes };
+    ctx.sendEvent(listener, "note", note);
+    if (number % 2 === 0) await run(ctx, { job: "step", params: { ms: 10, value: 1 }, options: {} });
+  }
+}
+
+export interface RetriedInput {
+  readonly text: string;
+}
+
+/** Fails in its first generation. */
+const retried = defineWorkflow("code-retried", async (ctx, { text }: RetriedInput) => {
+  const bad = await run(ctx, { job: "broken-at-first", params: { ms: 10, value: 3 }, options: {} });
+  return { sum: bad, length: text.length };
+});
+
+export interface Added {
+  readonly marker: string;
+  readonly value: number;
+}
+
+/** Adds up what clients send, with a step for each, until it is closed. */
+const desk = defineWorkflow("code-desk", async (ctx) => {
+  let sum = 0;
+  const markers: string[] = [];
+  ctx.onQuery("sum", () => sum);
+  ctx.onUpdate<Added>("add", {
+    validate: ({ value }) => {
+      if (value < 0) throw new RangeError("a value is not below 0");
+    },
+    handler: async ({ marker, value }) => {
+      await run(ctx, { job: "step", params: { ms: 10, value }, options: {} }, { marker });
+      markers.push(marker);
+      return { sum: (sum += value), marker };
+    },
+  });
+  await ctx.waitForEvent("close");
+  return { sum, markers };
+});
+
+/** Ends by its own timeout, asleep and with an activity under way. */
+const timed = defineWorkflow("code-timed", { timeoutSeconds: 2.5 }, async (ctx) => {
+  const hang: Activity = { job: "hang", params: { ms: 1, value: 0, failures: 1_000_000 }, options: {} };
+  await ctx.all([ctx.sleep(24 * 3_600_000), run(ctx, hang)]);
+});
+
+/** A DAG that code starts by its name. */
+export const childDag: Workflow = new WorkflowBuilder()
+  .withName("child-of-code")
+  .withTask(new TaskBuilder("a").withJobFunction("step", { ms: 20, value: 1 }))
+  .withTask(new TaskBuilder("b").withJobFunction("patch", { ms: 20, value: 2 }).withDependency("a"))
+  .build();
+
+export const code = { steps, fan, sleeper, inbox, saga, counter, parent, retried, desk, timed } as const;
+
+export const codeWorkflows: readonly CodeWorkflow[] = Object.values(code);
+
+function run(ctx: WorkflowContext, activity: Activity, more: Readonly<Record<string, unknown>> = {}): Promise<number> {
+  return runAs(ctx, activity.job, activity, {}, more);
+}
+
+/** What no replay may give anew, chance and time, is in what the job is told: a replay that does is found out. */
+async function runAs(
+  ctx: WorkflowContext,
+  name: string,
+  { job, params, options }: Activity,
+  { undo }: Pick<ActivityOptions, "undo"> = {},
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<number> {
+  const told = { ...params, ...more, id: ctx.uuid(), chance: ctx.random(), at: ctx.now() };
+  const output = await ctx.run(job, told, { ...options, name, ...(undo !== undefined && { undo }) });
+  return (output as { sum: number }).sum;
+}
+
+/** Fails if it is woken early. */
+async function nap(ctx: WorkflowContext, ms: number): Promise<void> {
+  const dueAt = ctx.now() + ms;
+  await ctx.sleep(ms);
+  if (ctx.now() < dueAt) throw new Error(`woken ${dueAt - ctx.now()} ms early`);
+}
+
+function total(sums: readonly number[]): number {
+  return sums.reduce((sum, each) => sum + each, 0);
+}

@@ -1,0 +1,65 @@
+import { isCodeWorkflow } from "../../src/authoring/code-workflow.ts";
+import type { Chance } from "./chance.ts";
+import { type CodeKind, codeKinds, drawCodeShape } from "./code-shapes.ts";
+import { type Act, type AnyScenario, drawInterference, drawLooks } from "./workload.ts";
+
+/** Their numbers begin here. */
+const firstNumber = 100;
+
+/** Scenarios of workflows that are code, or have code in them. The same for the same chance. */
+export function drawCodeScenarios(
+  chance: Chance,
+  options: { readonly domains: readonly string[]; readonly spanMs: number; readonly kinds?: readonly CodeKind[] },
+): AnyScenario[] {
+  const { domains, spanMs, kinds = codeKinds } = options;
+  return Array.from({ length: chance.whole(2, 7) }, (_, place) => {
+    const number = firstNumber + place;
+    const own = chance.fork(`scenario ${number}`);
+    return drawScenario(own, number, { kind: own.pick(kinds), domains, spanMs });
+  });
+}
+
+function drawScenario(
+  chance: Chance,
+  number: number,
+  { kind, domains, spanMs }: { kind: CodeKind; domains: readonly string[]; spanMs: number },
+): AnyScenario {
+  const { workflow, status, outputs, params, errand } = drawCodeShape(kind, { chance, domains });
+  const acts = drawActs(chance, isCodeWorkflow(workflow));
+  const instanceId = chance.isLucky(0.7) ? `w${number}-${kind}` : undefined;
+  const isSignaled = kind === "code-inbox" && instanceId !== undefined && chance.isLucky(0.5);
+  const isEnded = isSignaled || acts.some(({ what }) => what === "terminate" || what === "cancel");
+  return {
+    number,
+    workflow,
+    instanceId,
+    isSignaled,
+    params: { ...params, origin: number },
+    maxConcurrentTasks: undefined,
+    submitAt: chance.within(0, spanMs),
+    acts,
+    errand,
+    // A signal that lands late may start another one, which nobody knows of.
+    ends: isEnded ? [status, "Terminated"] : [status],
+    outputs,
+    afterlife: isEnded ? "none" : drawAfterlife(chance, kind),
+  };
+}
+
+/** Of one instance each, that needs nobody to come to its end and gives the same when it runs again. */
+const plainKinds: readonly CodeKind[] = ["code-steps", "code-fan", "code-sleeper"];
+
+function drawAfterlife(chance: Chance, kind: CodeKind): AnyScenario["afterlife"] {
+  if (!plainKinds.includes(kind)) return "none";
+  const again = kind === "code-sleeper" ? {} : { forked: 0.15 };
+  return chance.weighted({ none: 0.6, reused: 0.1, purged: 0.1, ...again }) ?? "none";
+}
+
+function drawActs(chance: Chance, isCode: boolean): Act[] {
+  const acts = drawLooks(chance);
+  const afterMs = (): number => chance.waitMs(1500);
+  for (let events = isCode ? chance.whole(0, 2) : 0; events > 0; events--)
+    acts.push({ what: "raise", afterMs: afterMs() });
+  if (chance.isLucky(0.12)) acts.push({ what: "cancel", afterMs: afterMs() });
+  return [...acts, ...drawInterference(chance)];
+}

@@ -1,0 +1,96 @@
+import type { InstanceView } from "../../src/engine/instance-view.ts";
+import { hasEnded } from "../../src/kernel/status.ts";
+import type { Note } from "./code-workflows.ts";
+import type { Driver } from "./drivers.ts";
+import type { CodeErrand } from "./code-shapes.ts";
+import type { Errand } from "./shapes.ts";
+
+/** Whoever runs an errand looks first what has been done: a call whose answer was lost may have been carried out. */
+export const errands: Readonly<Record<Errand | CodeErrand, (driver: Driver, id: string) => Promise<void>>> = {
+  async retry(driver, id) {
+    for (let view = await driver.untilEnded(id); isFirstFailure(view); view = await driver.untilEnded(id))
+      await driver.retry(id);
+  },
+
+  async mend(driver, id) {
+    for (let view = await driver.untilEnded(id); isFirstFailure(view); view = await driver.untilEnded(id))
+      await driver.mend(id);
+  },
+
+  "patch-external": patchExternal,
+
+  correspond,
+
+  serve,
+
+  /** Until it is on record, or too late. */
+  async cancel(driver, id) {
+    await driver.sleep(1500);
+    while ((await driver.cancel(id)).outcome === "unknown") await driver.sleep(300);
+  },
+
+  async add(driver, id) {
+    await driver.sleep(500);
+    for (let view = await driver.look(id); !hasExtra(view); view = await driver.look(id)) {
+      if (view !== undefined) await driver.add(id);
+      await driver.sleep(300);
+    }
+    await patchExternal(driver, id);
+  },
+};
+
+async function patchExternal(driver: Driver, id: string): Promise<void> {
+  await driver.sleep(1000);
+  await driver.patch(id, { external: 42 });
+}
+
+function isFirstFailure(view: InstanceView): boolean {
+  return view.status === "Failed" && view.generation === 1;
+}
+
+/** It is there, or can no longer be added. */
+function hasExtra(view: InstanceView | undefined): boolean {
+  if (view === undefined) return false;
+  return hasEnded(view.status) || view.tasks.some(({ name }) => name === "extra");
+}
+
+/** Several write at a time, each one note after the other; when all have written, somebody says that this was the last. */
+async function correspond(driver: Driver, id: string): Promise<void> {
+  const senders = Array.from({ length: driver.chance.whole(1, 3) }, (_, place) => `sender ${place}`);
+  await Promise.all(senders.map((sender) => write(driver, id, { sender, count: driver.chance.whole(0, 5) })));
+  for (;;) {
+    const last = await note(driver, id, { sender: "last", number: 0, isLast: true });
+    if (last.outcome !== "unknown") return;
+    const view = await driver.look(id);
+    if (view !== undefined && hasEnded(view.status)) return;
+    await driver.sleep(300);
+  }
+}
+
+async function write(driver: Driver, id: string, { sender, count }: { sender: string; count: number }): Promise<void> {
+  for (let number = 0; number < count; number++) {
+    await driver.sleep(400);
+    await note(driver, id, { sender, number });
+    if (driver.chance.isLucky(0.2)) await driver.query(id, "seen");
+  }
+}
+
+async function note(driver: Driver, id: string, data: Note): Promise<{ readonly outcome: string }> {
+  return await driver.raise(id, "note", { ...data });
+}
+
+/** Several add at a time, some of them what is not let in; when all have been answered, somebody closes the desk. */
+async function serve(driver: Driver, id: string): Promise<void> {
+  const users = Array.from({ length: driver.chance.whole(1, 3) }, () => driver.chance.whole(0, 4));
+  await Promise.all(
+    users.map(async (count) => {
+      for (let number = 0; number < count; number++) {
+        await driver.sleep(400);
+        const value = driver.chance.isLucky(0.15) ? -1 : driver.chance.whole(1, 9);
+        await driver.update(id, "add", { value });
+        if (driver.chance.isLucky(0.4)) await driver.query(id, "sum");
+      }
+    }),
+  );
+  while ((await driver.raise(id, "close")).outcome === "unknown") await driver.sleep(300);
+}
