@@ -7,7 +7,7 @@ import { utf8Length } from "../base/utf8.ts";
 import type { MarkRow, OutboxRow } from "../stores/store.ts";
 import type { Message, Origin } from "./message.ts";
 import { InboundMark } from "./inbound-mark.ts";
-import type { Admit, EnterGate, LeaveGate, Letter, Outbox, StartChild, TellParent } from "./outbox.ts";
+import type { Admit, EnterGate, LeaveGate, Letter, Outbox, RaiseEvent, StartChild, TellParent } from "./outbox.ts";
 import { objectText, readText, readTexts } from "./task-inputs.ts";
 
 /** What the mail room needs of its shard. */
@@ -29,6 +29,8 @@ export interface MailShard {
   tellInstance(id: string, message: Message): Promise<void>;
   /** If the instance is the parent's own child, what it has to tell about its end, and whether it is that task's. */
   childOf(parent: ParentAddress, id: string): Promise<KnownChild | undefined>;
+  /** A turn has left that key. */
+  isRequestKnown(key: string): Promise<boolean>;
   /** What the gate of a workflow has to say to that. */
   answerForGate(letter: EnterGate | LeaveGate): Promise<Admit[]>;
   /** Writes letters that no turn caused, with marks of what they answer, and posts them. */
@@ -53,6 +55,8 @@ export interface GivenToChild {
 export class MailRoom {
   readonly #shard: MailShard;
   readonly #inbound = new Map<number, InboundMark>();
+  /** By source, the last letter that was sent before this owner looked; undefined before it has. */
+  #lastBefore: ReadonlyMap<number, number> | undefined;
   #handingOn: Promise<void> = Promise.resolve();
 
   constructor(shard: MailShard) {
@@ -107,9 +111,7 @@ export class MailRoom {
       } else if (letter.kind === "tell-child") {
         await this.#shard.tellInstance(letter.to, { input: letter.order, origin });
       } else if (letter.kind === "raise-event") {
-        const { name, data } = letter;
-        const input = { type: "RaiseEvent", name, ...(data !== undefined && { data }) } as const;
-        await this.#shard.tellInstance(letter.to, { input, origin });
+        await this.#raiseEvent(letter, origin);
       } else if (letter.kind === "void") {
         await this.#done(origin);
       } else if (letter.kind === "enter-gate" || letter.kind === "leave-gate") {
@@ -123,6 +125,27 @@ export class MailRoom {
       if (isPassing(error)) throw error;
       await this.#undeliverable(letter, origin, error);
     }
+  }
+
+  /**
+   * Nothing in its receiver's state would show that it came before, and a turn may have consumed it ahead of an earlier
+   * letter, of which only memory knew. So it leaves its key with that turn.
+   */
+  async #raiseEvent({ to, name, data }: RaiseEvent, origin: Origin): Promise<void> {
+    const key = `letter:${origin.source}:${origin.number}`;
+    if (this.#mayHaveCome(origin) && (await this.#shard.isRequestKnown(key))) return await this.#done(origin);
+    const input = { type: "RaiseEvent", name, ...(data !== undefined && { data }) } as const;
+    await this.#shard.tellInstance(to, { input, origin, key });
+  }
+
+  /** To an earlier owner of the shard: it was in the store when this one first looked. */
+  #mayHaveCome({ source, number }: Origin): boolean {
+    return this.#lastBefore === undefined || number <= (this.#lastBefore.get(source) ?? 0);
+  }
+
+  /** What was in the store for this shard; the first look shows all that an earlier owner may have consumed. */
+  looked(rows: readonly OutboxRow[]): void {
+    this.#lastBefore ??= new Map(rows.map(({ source, number }) => [source, number]));
   }
 
   /** Does not wait for the child's first commit: many children share one. */

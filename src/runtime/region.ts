@@ -349,7 +349,6 @@ export class Region {
 
   /** Keys of requests that nobody repeats any more. */
   async forgetRequests(before: number): Promise<void> {
-    if (this.#parts.cluster === undefined) return;
     for (const shard of this.#open()) await shard.commit({ requestsForgotten: [{ shard: shard.number, before }] });
   }
 
@@ -460,6 +459,8 @@ export class Region {
   async #fetchLetters(shards: readonly Shard[]): Promise<void> {
     if (shards.length === 0) return;
     const rows = await this.#parts.store.loadLetters(shards.map(({ number }) => number));
+    const byTarget = Map.groupBy(rows, ({ target }) => target);
+    for (const shard of shards) shard.looked(byTarget.get(shard.number) ?? []);
     for (const row of rows) this.#shards[row.target]?.receive(row);
   }
 

@@ -522,6 +522,15 @@ export class Shard implements ActorHost, MailShard {
     return this.#residents.get(id)?.actor?.machine;
   }
 
+  /** What is in the store for it. */
+  looked(rows: readonly OutboxRow[]): void {
+    this.#mailRoom.looked(rows);
+  }
+
+  async isRequestKnown(key: string): Promise<boolean> {
+    return (await this.#patiently(() => this.#parts.store.findRequest(this.number, key))) !== undefined;
+  }
+
   /** False if a letter that was sent before is missing. */
   receive(row: OutboxRow): boolean {
     return this.isClosed || this.#mailRoom.receive(row);

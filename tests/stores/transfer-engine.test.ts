@@ -275,7 +275,7 @@ describe("code workflows", () => {
   });
   const kid = defineWorkflow("kid", (ctx) => ctx.waitForEvent<string>("go"));
   const family = defineWorkflow("family", async (ctx, name: string) => {
-    const big = (await ctx.run(large)) as string;
+    const big = await ctx.run(large);
     const said = await ctx.callChild(kid, undefined, { instanceId: `${name}'s kid` });
     await ctx.sleep(hourMs);
     return `${name} ${big.length} ${said}`;
