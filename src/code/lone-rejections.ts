@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 
-// Rejections are the process's, so this is its own too: whose code runs, and who wants to hear of it.
+// Rejections are the process's, so this is its own too: whose code runs, and how many want to hear of it.
 const current = new AsyncLocalStorage<LoneRejections>();
-const listening = new Set<LoneRejections>();
+let listening = 0;
 
 /**
  * Promises in the code of workflows that fail while nobody waits for them. Code that starts two things and awaits them one
@@ -12,19 +12,21 @@ const listening = new Set<LoneRejections>();
  */
 export class LoneRejections {
   readonly #logger: Logger;
+  #isListening = false;
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
   start(): void {
-    listening.add(this);
-    if (listening.size === 1) process.on("unhandledRejection", onUnhandledRejection);
+    this.#isListening = true;
+    if (listening++ === 0) process.on("unhandledRejection", onUnhandledRejection);
   }
 
   stop(): void {
-    listening.delete(this);
-    if (listening.size === 0) process.off("unhandledRejection", onUnhandledRejection);
+    if (!this.#isListening) return;
+    this.#isListening = false;
+    if (--listening === 0) process.off("unhandledRejection", onUnhandledRejection);
   }
 
   /** What is called here, and whatever follows from it, is a workflow's code. */

@@ -3,9 +3,9 @@ import type { Logger } from "../base/logger.ts";
 import { type UnsteadyCall, watchGlobals } from "./watch-globals.ts";
 import { placeOfCaller } from "./watch-place.ts";
 
-// What is watched belongs to the process, so this is its own too: whose code runs, who watches, and how to stop it.
+// What is watched belongs to the process, so this is its own too: whose code runs, how many watch, and how to stop it.
 const current = new AsyncLocalStorage<CodeWatch | undefined>();
-const watching = new Set<CodeWatch>();
+let watching = 0;
 let unwatchGlobals: (() => void) | undefined;
 
 /**
@@ -16,20 +16,23 @@ export class CodeWatch {
   /** To be used for whatever is logged from within a workflow's code: who writes it down may look at the clock. */
   readonly logger: Logger;
   readonly #told = new Set<string>();
+  #isWatching = false;
 
   constructor(logger: Logger) {
     this.logger = unwatched(logger);
   }
 
   start(): void {
-    watching.add(this);
+    this.#isWatching = true;
+    watching++;
     unwatchGlobals ??= watchGlobals((call) => current.getStore()?.note(call));
   }
 
   /** The last one to stop leaves the process as the first one found it. */
   stop(): void {
-    watching.delete(this);
-    if (watching.size > 0) return;
+    if (!this.#isWatching) return;
+    this.#isWatching = false;
+    if (--watching > 0) return;
     unwatchGlobals?.();
     unwatchGlobals = undefined;
   }
@@ -40,7 +43,7 @@ export class CodeWatch {
   }
 
   note({ call, instead }: UnsteadyCall): void {
-    if (!watching.has(this)) return;
+    if (!this.#isWatching) return;
     const place = placeOfCaller();
     if (place === "engine") return;
     const line = place === undefined ? call : `${place.file}:${place.line}`;

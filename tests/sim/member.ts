@@ -51,6 +51,7 @@ export class MemberLife extends Life implements StoreUser {
       random: chance.fork("engine"),
       logger: witness.loggerOf(this),
       jobs: simJobs(this, witness),
+      watchCode: false,
     });
   }
 
