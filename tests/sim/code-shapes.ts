@@ -123,9 +123,9 @@ const codeShapes = {
     const step = { ms: brush.chance.whole(0, 200), value: 1 };
     const workflow = new WorkflowBuilder()
       .withName("nested-code")
-      .withTask(new TaskBuilder("before").withJobFunction("step", step))
+      .withTask(new TaskBuilder("before").withJobFunction("step", step).withTimeout(86_400))
       .withTask(new TaskBuilder("code").withNestedWorkflow(code.steps).withDependency("before"))
-      .withTask(new TaskBuilder("after").withJobFunction("step", step).withDependency("code"))
+      .withTask(new TaskBuilder("after").withJobFunction("step", step).withTimeout(86_400).withDependency("code"))
       .build();
     const sum = sumOf(activities);
     const outputs = { before: { sum: 1 }, code: { sum }, after: { sum: sum + 1 } };

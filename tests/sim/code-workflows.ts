@@ -229,11 +229,16 @@ const timed = defineWorkflow("code-timed", { timeoutSeconds: 2.5 }, async (ctx) 
   await ctx.all([ctx.sleep(24 * 3_600_000), run(ctx, hang)]);
 });
 
+/** Longer than any fault lasts: a worker that is cut off must not make a task fail. */
+const daySeconds = 86_400;
+
 /** A DAG that code starts by its name. */
 export const childDag: Workflow = new WorkflowBuilder()
   .withName("child-of-code")
-  .withTask(new TaskBuilder("a").withJobFunction("step", { ms: 20, value: 1 }))
-  .withTask(new TaskBuilder("b").withJobFunction("patch", { ms: 20, value: 2 }).withDependency("a"))
+  .withTask(new TaskBuilder("a").withJobFunction("step", { ms: 20, value: 1 }).withTimeout(daySeconds))
+  .withTask(
+    new TaskBuilder("b").withJobFunction("patch", { ms: 20, value: 2 }).withTimeout(daySeconds).withDependency("a"),
+  )
   .build();
 
 export const code = { steps, fan, sleeper, inbox, saga, counter, parent, retried, desk, timed } as const;
