@@ -22,7 +22,7 @@ import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/transfer-mark.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "./owner-table.ts";
-import { hasDied, ownStamp } from "./process-stamp.ts";
+import { thisMachine } from "./process-stamp.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
 
 export interface ClusterMemberParts {
@@ -84,7 +84,8 @@ export class ClusterMember implements RegionCluster {
       logger,
       timings,
       address: name,
-      process: { stamp: ownStamp(), hasDied },
+      // Members on any other store are in one process.
+      process: store.clusters === "always" ? thisMachine() : { stamp: undefined, hasDied: () => false },
       newId: () => `${name}:${random.uuid(clock.now()).slice(-12)}`,
       onView: (view) => this.#follow(view),
       onEvent: (event) => this.#onEvent(event),

@@ -3,13 +3,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { hasDied, ownStamp } from "./process-stamp.ts";
+import { thisMachine } from "./process-stamp.ts";
 
 const isLinux = process.platform === "linux";
+const { stamp, hasDied } = thisMachine();
 
 describe("the stamp of a process", () => {
   test("tells whether it has died, where the system says so", { skip: !isLinux && "only Linux says so" }, async () => {
-    const stamp = ownStamp();
     assert.match(stamp ?? "", /^[0-9a-f-]{36}\/\d+\/\d+\/\d+$/);
     assert.equal(hasDied(stamp ?? ""), false);
     const [boot, space, pid, start] = (stamp ?? "").split("/");
@@ -27,6 +27,6 @@ describe("the stamp of a process", () => {
   });
 
   test("says nothing of a process of another machine, another boot or another namespace", () => {
-    for (const stamp of ["", "x", "boot/1/2/3", `z${ownStamp()}`]) assert.equal(hasDied(stamp), false, stamp);
+    for (const other of ["", "x", "boot/1/2/3", `z${stamp}`]) assert.equal(hasDied(other), false, other);
   });
 });

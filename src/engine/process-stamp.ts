@@ -1,21 +1,29 @@
 import { readFileSync, readlinkSync } from "node:fs";
 
-/**
- * What tells one process from all others that ever ran: the boot of the machine, the namespace that its number is of, that
- * number, and when it was started. Undefined where the system does not say (only Linux does).
- */
-export function ownStamp(): string | undefined {
-  const start = startOf(process.pid);
-  const place = placeOf();
-  return start === undefined || place === undefined ? undefined : `${place}/${process.pid}/${start.at}`;
+/** What is known of the processes on this machine. */
+export interface ThisMachine {
+  /**
+   * What tells this process from all others that ever ran: the boot of the machine, the namespace that its number is of,
+   * that number, and when it was started. Undefined where the system does not say (only Linux does).
+   */
+  readonly stamp: string | undefined;
+  /** True only if that process ran on this machine, since its last boot, and is there no more. */
+  hasDied(stamp: string): boolean;
 }
 
-/** True only if that process ran on this machine, since its last boot, and is there no more. */
-export function hasDied(stamp: string): boolean {
-  const [boot, space, pid, startedAt] = stamp.split("/");
-  if (startedAt === undefined || `${boot}/${space}` !== placeOf()) return false;
-  const start = startOf(Number(pid));
-  return start === undefined || start.at !== startedAt || start.isZombie;
+export function thisMachine(): ThisMachine {
+  const place = placeOf();
+  const own = startOf(process.pid);
+  if (place === undefined || own === undefined) return { stamp: undefined, hasDied: () => false };
+  return {
+    stamp: `${place}/${process.pid}/${own.at}`,
+    hasDied: (stamp) => {
+      const [boot, space, pid, startedAt] = stamp.split("/");
+      if (startedAt === undefined || `${boot}/${space}` !== place) return false;
+      const start = startOf(Number(pid));
+      return start === undefined || start.at !== startedAt || start.isZombie;
+    },
+  };
 }
 
 function placeOf(): string | undefined {
