@@ -21,7 +21,7 @@ export interface MembershipOptions {
   /** Where others reach this member. */
   readonly address: string;
   /** What tells this process from others, and whether one of them is known to be no more: nobody waits for its lease. */
-  readonly process: { readonly stamp: string | undefined; hasDied(stamp: string): boolean };
+  readonly process: { readonly stamp: string | undefined; readonly hasDied: (stamp: string) => boolean };
   /** Gives an id that no member ever had. */
   readonly newId: () => string;
   readonly timings: Pick<ClusterTimings, "beatMs" | "suspectMs" | "lostMs">;

@@ -8,7 +8,7 @@ export interface ThisMachine {
    */
   readonly stamp: string | undefined;
   /** True only if that process ran on this machine, since its last boot, and is there no more. */
-  hasDied(stamp: string): boolean;
+  readonly hasDied: (stamp: string) => boolean;
 }
 
 export function thisMachine(): ThisMachine {
