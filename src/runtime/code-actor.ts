@@ -34,7 +34,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   #open: InstanceTurn | undefined;
   /** Of the open turn: how many of its events the code has seen. */
   #seen = 0;
-  /** It has begun anew, and its code sees that in the next turn. */
+  /** It needs another turn: it has begun anew, or its code has come after this one was prepared. */
   #isPutOff = false;
   /** Why the turn cannot be opened. */
   #problem: { readonly error: unknown } | undefined;
@@ -99,6 +99,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   codeCame(): void {
     if (this.attention === undefined) return;
     this.attention = undefined;
+    // A turn that is prepared already, without it, is followed by another.
+    this.#isPutOff = true;
     this.tell({ query: () => undefined, reply: { resolve: () => undefined, reject: () => undefined } });
   }
 

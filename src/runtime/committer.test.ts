@@ -138,6 +138,14 @@ describe("the committer", () => {
     assert.equal(store.sent.length, 2);
   });
 
+  test("having given up a commit that may have landed, it sends nothing more: another one would be taken for it", async () => {
+    store.onLostAnswer = async () => committer.giveUp();
+    await assert.rejects(committer.commit([turn(1)]), (error) => hasCode(error, "STORE_UNAVAILABLE"));
+    await assert.rejects(committer.commit([turn(2)]), (error) => hasCode(error, "STORE_UNAVAILABLE"));
+    assert.equal(store.sent.length, 1);
+    assert.deepEqual(await stored([1, 2]), [1]);
+  });
+
   test("stops at once when somebody else owns the shard", async () => {
     await claim(0, "somebody else");
     const rejected = await committer.commit([turn(1), turn(2)]);

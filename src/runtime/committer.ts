@@ -38,6 +38,8 @@ export class Committer {
   #batches = 0;
   #failing = false;
   #givenUp = false;
+  /** Why nothing more is sent: a commit was given up that may have landed, or may land yet, under its numbers. */
+  #abandoned: { readonly error: unknown } | undefined;
 
   constructor(options: {
     store: Store;
@@ -94,6 +96,7 @@ export class Committer {
   }
 
   async #send(commitments: readonly Commitment[], clean: boolean): Promise<void> {
+    if (this.#abandoned !== undefined) throw this.#abandoned.error;
     const pens = this.#pensOf(commitments);
     const changes = noChanges();
     for (const commitment of commitments) commitment.addTo(changes);
@@ -105,7 +108,12 @@ export class Committer {
       } catch (error) {
         const isAnswer = hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA");
         if (isAnswer) this.#answered();
-        if (isAnswer || this.#givenUp) throw error;
+        if (isAnswer) throw error;
+        if (this.#givenUp) {
+          // Another batch under the same numbers would be taken for this one, and count as written.
+          this.#abandoned = { error };
+          throw error;
+        }
         await this.#backOff(tries, error);
       }
     }
