@@ -268,6 +268,19 @@ describe("code that is not there", () => {
     assert.equal(shard.life.isInboxEmpty, true, "it needs nothing");
   });
 
+  test("goes on with the next turn when it comes while one waits to be written", async () => {
+    const shard = await CodeShard.having();
+    shard.life.tell({ input: startInput });
+    await shard.life.prepare();
+    shard.deploy(async (ctx) => await ctx.run("a"));
+    shard.life.codeCame();
+    shard.write(shard.life.openTurn());
+    assert.equal(shard.life.hasMore, true, "whoever writes it asks for another");
+    await shard.turn();
+    assert.deepEqual(shard.types, ["InstanceCreated", "InstanceStarted", "TaskAdded", "TasksScheduled"]);
+    assert.equal(shard.life.hasMore, false);
+  });
+
   test("goes on after a pause with the resume that ends it", async () => {
     const shard = await CodeShard.having();
     await shard.turn(startInput, { type: "PauseWorkflow" });
