@@ -36,6 +36,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   #seen = 0;
   /** It needs another turn: it has begun anew, or its code has come after this one was prepared. */
   #isPutOff = false;
+  /** It has no further turn. */
+  #isAbandoned = false;
   /** Why the turn cannot be opened. */
   #problem: { readonly error: unknown } | undefined;
 
@@ -92,6 +94,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   override abandonInbox(): Message[] {
     const taken = this.#open?.messages ?? [];
     this.#open = undefined;
+    this.#isAbandoned = true;
     return [...taken, ...super.abandonInbox()];
   }
 
@@ -127,16 +130,19 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   override async prepare(): Promise<void> {
     const { clock, random } = this.host;
-    const messages: Message[] = [];
     try {
+      // What is told in the same breath comes along.
+      await Promise.resolve();
+      if (this.#isAbandoned) return;
       const open = this.beginTurn(clock.now(), random.next());
+      // What comes later has a later time, and so waits for the next turn.
+      const messages = this.inbox.splice(0);
       open.messages = messages;
       this.#open = open;
       this.#seen = 0;
       this.#isPutOff = false;
       if (this.#isDetached) await this.#attach(open);
-      for (let message = this.inbox.shift(); message !== undefined; message = this.inbox.shift()) {
-        messages.push(message);
+      for (const message of messages) {
         // Most of it is not waited for, where there is nothing that the code has to see.
         const reaction = "query" in message ? open.answer(message) : this.#hear(message, open);
         if (reaction !== undefined) await reaction;

@@ -58,6 +58,7 @@ export class MailRoom {
   /** By source, the last letter that was sent before this owner looked; undefined before it has. */
   #lastBefore: ReadonlyMap<number, number> | undefined;
   #handingOn: Promise<void> = Promise.resolve();
+  #isStuck = false;
 
   constructor(shard: MailShard) {
     this.#shard = shard;
@@ -80,7 +81,10 @@ export class MailRoom {
       const letter = JSON.parse(body) as Letter;
       this.#handingOn = this.#handingOn
         .then(() => this.#handOn({ source, number }, letter))
-        .catch(this.#logStuck(letter));
+        .catch((error: unknown) => {
+          if (isPassing(error)) this.#isStuck = true;
+          this.#logStuck(letter)(error);
+        });
     }
     return !inbound.hasGap;
   }
@@ -101,7 +105,8 @@ export class MailRoom {
   }
 
   async #handOn(origin: Origin, letter: Letter): Promise<void> {
-    if (this.#shard.isClosed) return;
+    // Those that come after one that could not be handed on must not overtake it: the next owner reads them all.
+    if (this.#shard.isClosed || this.#isStuck) return;
     const read = (refs: readonly number[]): Promise<string[]> => this.#shard.readPayloads(letter.from, refs);
     try {
       if (letter.kind === "start-child") {

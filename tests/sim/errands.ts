@@ -21,7 +21,10 @@ export const errands: Readonly<Record<Errand | CodeErrand, (driver: Driver, id: 
 
   correspond,
 
-  serve,
+  /** It may be paused by a request whose answer was lost, and answers nothing then: somebody looks now and then. */
+  async serve(driver, id) {
+    await Promise.all([serve(driver, id), driver.untilEnded(id)]);
+  },
 
   /** Until it is on record, or too late. */
   async cancel(driver, id) {
