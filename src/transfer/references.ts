@@ -63,6 +63,7 @@ export function withKeys(events: string, keyOf: KeyOf): string {
 
 export function letterWithKeys(body: string, keyOf: KeyOf): Letter {
   const letter = JSON.parse(body) as Letter;
+  if (typeof letter.to !== "string") throw new TypeError("a letter is to somebody");
   const from = keyOf(letter.from);
   if (letter.kind === "start-child" && letter.parent !== undefined) {
     return { ...letter, from, parent: withKey(letter.parent, keyOf) };
