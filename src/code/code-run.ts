@@ -68,7 +68,7 @@ export class CodeRun {
   #logger: Logger | undefined;
   /** Those on record. */
   markedPatches: ReadonlySet<string> = none;
-  readonly undoing = new UndoScope();
+  readonly #undoing = new UndoScope();
   readonly #context: RunContext;
   readonly #tasks = new Map<number, { readonly wait: Wait; readonly name: string }>();
   /** Made when they are first used: of most instances there are many, and they use little. */
@@ -100,7 +100,7 @@ export class CodeRun {
 
   constructor(parts: RunParts) {
     this.parts = parts;
-    this.#context = new RunContext(this, this.undoing);
+    this.#context = new RunContext(this, this.#undoing);
   }
 
   get logger(): Logger {
@@ -233,10 +233,10 @@ export class CodeRun {
     return wait.promise;
   }
 
-  /** A child that is not waited for; gives back its task's number. */
-  takeDetached(step: Extract<Step, { type: "child" }>): number {
+  /** A child that is not waited for. */
+  takeDetached(step: Extract<Step, { type: "child" }>): void {
     this.take(step);
-    return this.nextTask++;
+    this.nextTask++;
   }
 
   /** Gives back how to call it off. */
@@ -334,7 +334,7 @@ export class CodeRun {
       for (const handler of this.#cancelHandlers ?? []) handlers.add(handler);
       problems.push(...(await handlers.undo()));
     }
-    problems.push(...(await this.undoing.undo()));
+    problems.push(...(await this.#undoing.undo()));
     if (reason !== undefined && problems.length === 0) return this.#finish({ type: "cancel", reason });
     const failure = problems.length === 0 ? error : new UndoFailed(error, problems);
     this.#finish({ type: "fail", failure: this.parts.host.failureFrom(failure) });

@@ -20,7 +20,9 @@ export function checkActivity(activity: string, options: ActivityOptions<never>)
 export function checkChild(workflow: string, options: ChildOptions): void {
   const check = new SettingCheck("OPTION_INVALID", `child workflow ${shown(workflow)}`);
   check.object("its options", options);
-  if (options.instanceId !== undefined) check.name("instanceId", options.instanceId);
+  const { instanceId, whenParentEnds } = options;
+  if (instanceId !== undefined) check.name("instanceId", instanceId);
+  if (whenParentEnds !== undefined) check.oneOf("whenParentEnds", whenParentEnds, ["terminate", "cancel", "leave"]);
   checkRetries(check, options);
 }
 

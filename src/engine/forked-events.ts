@@ -1,8 +1,8 @@
 import { EngineError } from "../base/error.ts";
-import type { Event, ForkedFrom } from "../kernel/event.ts";
+import type { ForkedFrom } from "../kernel/event.ts";
 import type { Fork } from "../kernel/input.ts";
-import type { Payload } from "../kernel/payload.ts";
-import type { HistoryRow, Store } from "../stores/store.ts";
+import { recordHistory } from "../runtime/recorded-history.ts";
+import type { Store } from "../stores/store.ts";
 
 /** Where an instance that goes on from another begins. */
 export interface ForkPoint {
@@ -16,17 +16,14 @@ export async function forkPoint(
   source: { readonly id: string; readonly key: number },
   task: number,
 ): Promise<ForkPoint> {
-  const events = (await readAll(store, source.key)).flatMap(({ at, events: texts }) =>
-    (JSON.parse(texts) as Event[]).map((event) => ({ event, at })),
-  );
+  const { turns } = await recordHistory(store, source);
+  const events = turns.flatMap(({ at, events: ofTurn }) => ofTurn.map((event) => ({ event, at })));
   const first = events[0]?.event;
   let tasks = 0;
   const end = events.findIndex(({ event }) => event.type === "TaskAdded" && tasks++ === task);
   if (end === -1 || (first?.type !== "InstanceCreated" && first?.type !== "InstanceContinued")) {
     throw new EngineError("TASK_UNKNOWN", `instance "${source.id}" has no task number ${task} in its generation`);
   }
-  const read = async (payload: Payload): Promise<string> =>
-    typeof payload === "string" ? payload : ((await store.readPayloads(source.key, [payload.ref]))[0] as string);
   // Of what that instance had copied itself, time and chance are those of the one before it.
   const earlier = first.type === "InstanceCreated" ? first.forkedFrom : undefined;
   const timed = events.slice(0, end).map(({ event, at }, place) => ({ event, at: earlier?.times?.[place] ?? at }));
@@ -41,27 +38,13 @@ export async function forkPoint(
   return {
     fork: {
       from: { id: source.id, generation: first.generation, times, ...(earlier && { chanceOf: chanceOf(earlier) }) },
-      events: await Promise.all(before.map(({ event }) => withTexts(event, read))),
+      events: before.map(({ event }) => event),
     },
-    input: first.input === undefined ? undefined : await read(first.input),
+    // Recorded histories hold their values.
+    input: first.input as string | undefined,
   };
 }
 
 function chanceOf({ id, generation, chanceOf: first }: ForkedFrom): NonNullable<ForkedFrom["chanceOf"]> {
   return first ?? { id, generation };
-}
-
-async function readAll(store: Store, key: number): Promise<HistoryRow[]> {
-  const rows: HistoryRow[] = [];
-  for (;;) {
-    const page = await store.readHistory(key, { afterTurn: rows.at(-1)?.turn ?? -1, limit: 1000 });
-    if (page.length === 0) return rows;
-    rows.push(...page);
-  }
-}
-
-async function withTexts(event: Event, read: (payload: Payload) => Promise<string>): Promise<Event> {
-  if ("output" in event && event.output !== undefined) return { ...event, output: await read(event.output) };
-  if ("data" in event && event.data !== undefined) return { ...event, data: await read(event.data) };
-  return event;
 }

@@ -11,6 +11,7 @@ import type { NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition } from "../kernel/task-definition.ts";
 import type { DagDefinition, Definition, Definitions } from "../runtime/definitions.ts";
 import type { Expressions } from "../runtime/expression.ts";
+import { asContext } from "../runtime/task-inputs.ts";
 
 /** A definition with those of the workflows nested in it, all checked against this engine's jobs and domains. */
 export interface Prepared {
@@ -240,11 +241,6 @@ export class Submission {
 export function startContext(workflow: Workflow, params: unknown): Readonly<Record<string, string>> {
   const defined = jsonTexts(workflow.context, "the workflow's context");
   return params === undefined ? defined : { ...defined, ...jsonTexts(asContext(params), "the start parameters") };
-}
-
-export function asContext(params: unknown): Readonly<Record<string, unknown>> {
-  const isMap = typeof params === "object" && params !== null && !Array.isArray(params);
-  return isMap ? (params as Record<string, unknown>) : { initParams: params };
 }
 
 export function jsonTexts(values: Readonly<Record<string, unknown>>, what: string): Record<string, string> {

@@ -51,8 +51,13 @@ async function withTexts(event: Event, read: (payload: PayloadRef) => Promise<st
     }
     return { ...holder, ...texts };
   };
-  if (event.type !== "InstanceContinued" || event.events === undefined) return await inPlace(event);
-  return { ...(await inPlace(event)), events: await Promise.all(event.events.map(inPlace)) };
+  if (event.type !== "InstanceContinued") return await inPlace(event);
+  const { events, answers } = event;
+  return {
+    ...(await inPlace(event)),
+    ...(events !== undefined && { events: await Promise.all(events.map(inPlace)) }),
+    ...(answers !== undefined && { answers: await Promise.all(answers.map(inPlace)) }),
+  };
 }
 
 /**

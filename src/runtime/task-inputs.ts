@@ -87,9 +87,14 @@ export function objectText(texts: Readonly<Record<string, string>>): string {
     .join(",")}}`;
 }
 
-/** What code gives a DAG to begin with: the keys of an object, or the value itself as `initParams`. */
+/** What a DAG begins with: the keys of an object, or any other value as `initParams`. */
+export function asContext(params: unknown): Readonly<Record<string, unknown>> {
+  const isMap = typeof params === "object" && params !== null && !Array.isArray(params);
+  return isMap ? (params as Record<string, unknown>) : { initParams: params };
+}
+
+/** The same, of what code gives it: JSON text. */
 export function contextOfInput(input: string): Record<string, string> {
-  const value: unknown = JSON.parse(input);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return { initParams: input };
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, JSON.stringify(each)]));
+  const context = asContext(JSON.parse(input));
+  return Object.fromEntries(Object.entries(context).map(([key, each]) => [key, JSON.stringify(each)]));
 }

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
 import { Cron } from "./cron.ts";
-import { fromMs, toText } from "./local-time.ts";
+import { fromMs, toMs } from "./local-time.ts";
 
 /** The next times after that moment on the wall. */
 function next(text: string, after: string, count: number): string[] {
   const cron = new Cron(text);
   const times: string[] = [];
   for (let time = cron.next(fromMs(Date.parse(`${after}Z`))); time !== undefined; time = cron.next(time)) {
-    times.push(toText(time));
+    times.push(new Date(toMs(time)).toISOString().slice(0, 19));
     if (times.length === count) break;
   }
   return times;

@@ -39,8 +39,3 @@ export function daysInMonth({ year, month }: LocalTime): number {
 export function weekdayOf({ year, month, day }: LocalTime): number {
   return new Date(Date.UTC(year, month - 1, day)).getUTCDay();
 }
-
-/** `2030-01-31T09:00:00` */
-export function toText(time: LocalTime): string {
-  return new Date(toMs(time)).toISOString().slice(0, 19);
-}

@@ -30,8 +30,7 @@ function storeOf(turns: readonly (readonly Event[])[]): Store {
     events: JSON.stringify(events),
   }));
   return {
-    readHistory: (_key: number, { afterTurn }: { afterTurn: number }) =>
-      Promise.resolve(rows.filter(({ turn }) => turn > afterTurn)),
+    loadHistory: () => Promise.resolve(rows),
     readPayloads: (_key: number, refs: readonly number[]) => Promise.resolve(refs.map((ref) => `"text ${ref}"`)),
   } as unknown as Store;
 }
