@@ -63,7 +63,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   starting: readonly Definition[] = [];
   inbox: Message[] = [];
   /** Attempts that have started since the last turn and not ended. */
-  readonly #starts = new Map<InstanceTaskRun, Required<Execution>>();
+  #starts: Map<InstanceTaskRun, Required<Execution>> | undefined;
   #lostWithProcess: Set<number> | undefined;
   #turns = 0;
   #events = 0;
@@ -82,7 +82,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** Something happened that is not in its state yet. */
   get hasNews(): boolean {
-    return !this.isInboxEmpty || this.#starts.size > 0;
+    return !this.isInboxEmpty || this.#starts !== undefined;
   }
 
   /** Nothing is under way that would need it in memory. */
@@ -162,7 +162,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   takeBackStopped(isElsewhere: (attemptId: string) => boolean): void {
     const { state } = this.machine;
     if (state.failing) return;
-    const starting = new Set(Array.from(this.#starts.keys(), ({ task }) => task));
+    const starting = new Set(Array.from(this.#starts?.keys() ?? [], ({ task }) => task));
     for (const task of this.machine.jobsInFlight()) {
       const run = new InstanceTaskRun(this, task, false);
       const hasStarted = state.phase(task) === Phase.running || starting.has(task);
@@ -176,7 +176,8 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   }
 
   tell(message: Message): void {
-    this.inbox.push(message);
+    if (this.inbox.length === 0) this.inbox = [message];
+    else this.inbox.push(message);
     this.host.arrived(this, "now");
   }
 
@@ -184,7 +185,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** Nobody waits to hear of it, and the attempt's end says it too: most starts are never told by themselves. */
   started(run: InstanceTaskRun, execution: Required<Execution>): void {
-    this.#starts.set(run, execution);
+    (this.#starts ??= new Map()).set(run, execution);
     this.host.arrived(this, run.isCautious ? "now" : "later");
   }
 
@@ -197,7 +198,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** A remote worker keeps the result until it is acknowledged: when it is durable. */
   ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
-    this.#starts.delete(run);
+    if (this.#starts?.delete(run) && this.#starts.size === 0) this.#starts = undefined;
     const { task, attempt, generation } = run;
     const input: Input = { type: "NodeCompleted", task, attempt, generation, outcome, ...execution };
     if (acknowledge === undefined) this.tell({ input });
@@ -227,11 +228,15 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   beginTurn(now: number, chance: number): InstanceTurn {
     const turn = new Turn(Math.max(now, this.lastTurnAt), chance);
     const open = new InstanceTurn(this, turn, this.#turns);
-    for (const [{ task, attempt, generation }, execution] of this.#starts) {
+    if (this.#starts !== undefined) this.#tellStarts(turn);
+    return open;
+  }
+
+  #tellStarts(turn: Turn): void {
+    for (const [{ task, attempt, generation }, execution] of this.#starts ?? []) {
       this.machine.handle({ type: "NodeStarted", task, attempt, generation, ...execution }, turn);
     }
-    this.#starts.clear();
-    return open;
+    this.#starts = undefined;
   }
 
   closeTurn(open: InstanceTurn): InstanceTurn {
@@ -256,7 +261,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
       assert(turn.events.length === events, "a refused message changes nothing");
       open.refused(message, error);
     }
-    if (turn.events.length === events) payloads.rows.length = rows;
+    if (turn.events.length === events) payloads.cutTo(rows);
   }
 
   /** What the machine wants done waits for the commit. */

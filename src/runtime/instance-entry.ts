@@ -3,6 +3,9 @@ import type { InstanceRow } from "../stores/store.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { Reply } from "./message.ts";
 
+/** Most have nobody who waits; a list is made with its first item, and this one stays empty. */
+const none: never[] = [];
+
 /** What a shard keeps in memory of every unfinished instance, whether its actor is there or not. */
 export class InstanceEntry {
   readonly id: string;
@@ -12,14 +15,12 @@ export class InstanceEntry {
   status: InstanceStatus;
   actor: InstanceActor | undefined;
   loading: Promise<void> | undefined;
-  /** Those who wait for its end. */
-  readonly waiters: Reply<InstanceActor>[] = [];
-  /** Those who wait for its next turn. */
-  readonly watchers: Reply<void>[] = [];
   lastTurnAt: number;
   /** Why it was taken out of service. */
   parked: string | undefined;
   isReportedStuck = false;
+  #waiters: Reply<InstanceActor>[] = none;
+  #watchers: Reply<void>[] = none;
 
   constructor(options: {
     id: string;
@@ -35,6 +36,34 @@ export class InstanceEntry {
     this.version = options.version;
     this.status = options.status;
     this.lastTurnAt = options.at;
+  }
+
+  get hasWaiters(): boolean {
+    return this.#waiters.length > 0;
+  }
+
+  /** Waits for its end. */
+  addWaiter(waiter: Reply<InstanceActor>): void {
+    if (this.#waiters === none) this.#waiters = [waiter];
+    else this.#waiters.push(waiter);
+  }
+
+  takeWaiters(): readonly Reply<InstanceActor>[] {
+    const waiters = this.#waiters;
+    this.#waiters = none;
+    return waiters;
+  }
+
+  /** Waits for its next turn. */
+  addWatcher(watcher: Reply<void>): void {
+    if (this.#watchers === none) this.#watchers = [watcher];
+    else this.#watchers.push(watcher);
+  }
+
+  takeWatchers(): readonly Reply<void>[] {
+    const watchers = this.#watchers;
+    this.#watchers = none;
+    return watchers;
   }
 
   static fromRow(row: InstanceRow): InstanceEntry {

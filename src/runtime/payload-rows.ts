@@ -7,9 +7,12 @@ import type { PayloadRow } from "../stores/store.ts";
 /** References are turn number and place within the turn, so they need no counter of their own. */
 const refsPerTurn = 2 ** 16;
 
+const none: readonly never[] = [];
+
 /** Takes large values out of a message and makes rows of them, so that history and memory hold only references. */
 export class PayloadRows {
-  readonly rows: PayloadRow[] = [];
+  /** Made with the first of them: most turns have none. */
+  #rows: PayloadRow[] | undefined;
   readonly #instance: number;
   readonly #turn: number;
   #next = 0;
@@ -17,6 +20,15 @@ export class PayloadRows {
   constructor(instance: number, turn: number) {
     this.#instance = instance;
     this.#turn = turn;
+  }
+
+  get rows(): readonly PayloadRow[] {
+    return this.#rows ?? none;
+  }
+
+  /** Drops those that came after so many: nothing refers to them. */
+  cutTo(count: number): void {
+    if (this.#rows !== undefined) this.#rows.length = count;
   }
 
   /** References below it are of earlier turns. */
@@ -105,7 +117,7 @@ export class PayloadRows {
     const bytes = payloadBytes(payload);
     if (bytes <= payloadInlineBytesMax) return payload;
     const ref = this.#turn * refsPerTurn + this.#next++;
-    this.rows.push({ instance: this.#instance, ref, body: payload });
+    (this.#rows ??= []).push({ instance: this.#instance, ref, body: payload });
     return { ref, bytes };
   }
 }

@@ -469,7 +469,7 @@ export class Shard implements ActorHost, MailShard {
     if (entry?.actor !== actor) return;
     if (actor.isUnborn) this.#parts.gates.left(entry.workflow, entry.id);
     this.#residents.delete(actor.id);
-    if (entry.waiters.length > 0) this.#dismiss(entry, unknownInstance(actor.id));
+    if (entry.hasWaiters) this.#dismiss(entry, unknownInstance(actor.id));
   }
 
   /** What the code of an instance has answered to an update, once it has. */
@@ -488,7 +488,7 @@ export class Shard implements ActorHost, MailShard {
     if (entry === undefined) return Promise.resolve();
     const watcher = Promise.withResolvers<void>();
     watcher.promise.catch(() => undefined);
-    entry.watchers.push(watcher);
+    entry.addWatcher(watcher);
     return watcher.promise;
   }
 
@@ -498,7 +498,7 @@ export class Shard implements ActorHost, MailShard {
     const isUnderWay = entry !== undefined && entry.parked === undefined && !entry.actor?.hasEnded;
     if (!isUnderWay || this.isClosed) return this.#findEnd(id);
     const waiter = Promise.withResolvers<InstanceActor>();
-    entry.waiters.push(waiter);
+    entry.addWaiter(waiter);
     return waiter.promise;
   }
 
@@ -683,9 +683,9 @@ export class Shard implements ActorHost, MailShard {
     else this.#wakes.set(entry, actor.machine.nextWake());
     for (const effect of turn.effects) this.#carryOut(actor, effect);
     turn.reply();
-    if (turn.hasEnded) for (const waiter of entry.waiters.splice(0)) waiter.resolve(actor);
+    if (turn.hasEnded) for (const waiter of entry.takeWaiters()) waiter.resolve(actor);
     // A turn that only answered has changed nothing: whoever waits for a change would ask again, and so without end.
-    if (turn.events.length > 0) for (const watcher of entry.watchers.splice(0)) watcher.resolve();
+    if (turn.events.length > 0) for (const watcher of entry.takeWatchers()) watcher.resolve();
     actor.isBusy = false;
     const wantsTurn = actor.hasNews || (actor.hasMore && !this.#isClosing);
     if (actor.isPrepared && wantsTurn) this.arrived(actor, "now");
@@ -810,8 +810,9 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** Nobody waits for it any longer. */
-  #dismiss({ actor, waiters, watchers }: InstanceEntry, error: unknown): Message[] {
-    for (const waiter of [...waiters.splice(0), ...watchers.splice(0)]) waiter.reject(error);
+  #dismiss(entry: InstanceEntry, error: unknown): Message[] {
+    const { actor } = entry;
+    for (const waiter of [...entry.takeWaiters(), ...entry.takeWatchers()]) waiter.reject(error);
     return actor === undefined ? [] : this.#abandon(actor, error);
   }
 

@@ -25,7 +25,7 @@ import type { NodeSpec } from "../node-spec.ts";
 import type { Graph } from "./graph.ts";
 import { ReadyQueue } from "./ready-queue.ts";
 import { TaskSet } from "./task-set.ts";
-import { Waits } from "./waits.ts";
+import { Waits, type WaitsOwner } from "./waits.ts";
 
 /**
  * A DAG instance as the fold of its events. `apply` only follows what was decided; deciding is `DagMachine`'s.
@@ -36,7 +36,7 @@ import { Waits } from "./waits.ts";
  * S4  What waits to be decided about (`ready`, `toCancel` …) follows from the events too, so that a replayed instance goes
  *     on exactly as the first would have.
  */
-export class DagState extends TaskTable implements InstanceState {
+export class DagState extends TaskTable implements InstanceState, WaitsOwner {
   readonly graph: Graph;
 
   workflow = "";
@@ -77,11 +77,7 @@ export class DagState extends TaskTable implements InstanceState {
     super(graph.size);
     this.graph = graph;
     this.#added = new AddedTasks(graph.size);
-    this.#waits = new Waits(graph, this.#added, {
-      isPassed: (task) => this.isPassed(task),
-      edgesOff: (task) => this.#edgesOff(task),
-      unblocked: (task) => this.#unblock(task),
-    });
+    this.#waits = new Waits(graph, this.#added, this);
   }
 
   get domain(): string | undefined {
@@ -393,7 +389,8 @@ export class DagState extends TaskTable implements InstanceState {
     for (const subTask of this.subTasksOf(task)) this.toCancel.add(subTask);
   }
 
-  #unblock(task: number): void {
+  /** The task waits for nothing more. */
+  unblocked(task: number): void {
     assert(this.phase(task) === Phase.waiting, "a task is unblocked once");
     if (this.#waits.isCutOff(task)) this.toCancel.add(task);
     else if (!this.definition(task).enabled) this.toSkip.add(task);
@@ -416,11 +413,12 @@ export class DagState extends TaskTable implements InstanceState {
     for (let task = 0; task < this.size; task++) {
       if (isFinished(this.phase(task))) continue;
       this.unfinished++;
-      if (this.#waits.isFree(task)) this.#unblock(task);
+      if (this.#waits.isFree(task)) this.unblocked(task);
     }
   }
 
-  #edgesOff(task: number): Iterable<number> {
+  /** Out-edges that the task, as it stands, has switched off. */
+  edgesOff(task: number): Iterable<number> {
     if (this.phase(task) === Phase.canceledBranch) return this.graph.outEdges(task);
     return this.record(task)?.edgesOff ?? [];
   }
