@@ -57,7 +57,9 @@ export type { ClusterTimings } from "./cluster/timings.ts";
 export { StepFailed, WorkflowCanceled } from "./code/step-failed.ts";
 
 // Dispatch
+export type { DomainOverview } from "./dispatch/dispatcher.ts";
 export type { Link, LinkListener } from "./dispatch/link.ts";
+export type { LogLevel, OnTaskLog, TaskLogLine } from "./dispatch/task-log.ts";
 
 // Schedules
 export type {
@@ -82,8 +84,12 @@ export type { FailedTask, InstanceView, TaskView } from "./engine/instance-view.
 export { inProcessBus } from "./engine/in-process-bus.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
 export type { EngineOptions } from "./engine/options.ts";
+export type { JobView, QueuedTask, WorkerView, WorkflowView } from "./engine/overview.ts";
 export { Schedules } from "./engine/schedules.ts";
 export type { ListedSchedule } from "./engine/schedules.ts";
 export { WorkflowController } from "./engine/workflow-controller.ts";
 export { WorkflowFailed, WorkflowTerminated } from "./engine/workflow-ended.ts";
 export { WorkflowHandle } from "./engine/workflow-handle.ts";
+
+// Worker
+export type { AroundJob, JobRun } from "./worker/embedded-worker.ts";

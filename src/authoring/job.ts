@@ -55,6 +55,8 @@ export interface JobContext {
   readonly attempt: number;
   /** Stable over restarts: use it as an idempotency key. */
   readonly attemptId: string;
+  /** W3C trace context of whoever started the instance, for calls to others. */
+  readonly traceparent: string | undefined;
   /** Aborts on timeout, terminate and stop. */
   readonly signal: AbortSignal;
   /** The instance's context when the attempt started. A copy: change it with `patchContext`. */

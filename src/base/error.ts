@@ -35,6 +35,8 @@ export const errorCodes = {
     meaning: "A job name stands for several signatures and the parameters do not choose one.",
   },
   JOB_INVALID: { retryable: false, meaning: "A job's registration is incomplete or out of range." },
+  WORKER_UNKNOWN: { retryable: false, meaning: "No worker of that address is connected." },
+  CONFLICT: { retryable: false, meaning: "Somebody else has changed it since." },
   SCHEDULE_INVALID: { retryable: false, meaning: "A schedule's times or settings make no sense." },
   SCHEDULE_UNKNOWN: { retryable: false, meaning: "No schedule of that id is known." },
   DOMAIN_UNKNOWN: { retryable: false, meaning: "No domain of that name is declared." },

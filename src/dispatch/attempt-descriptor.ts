@@ -9,8 +9,25 @@ export interface AttemptDescriptor extends AttemptIdentity {
 }
 
 export function describeAttempt(run: TaskRun, startedAt: number): AttemptDescriptor {
-  const { attemptId, instanceId, workflowName, taskName, task, attempt, generation, job, domain, timeoutMs } = run;
+  const {
+    attemptId,
+    instanceId,
+    workflowName,
+    taskName,
+    task,
+    attempt,
+    generation,
+    job,
+    domain,
+    timeoutMs,
+    traceparent,
+  } = run;
   const names = { attemptId, instanceId, workflowName, taskName, task, attempt, generation, job, domain };
   // There is no way to write infinity in JSON.
-  return { ...names, ...(timeoutMs === Infinity ? {} : { timeoutMs }), startedAt };
+  return {
+    ...names,
+    ...(timeoutMs === Infinity ? {} : { timeoutMs }),
+    ...(traceparent !== undefined && { traceparent }),
+    startedAt,
+  };
 }

@@ -145,6 +145,7 @@ export class HandSession extends HandWorker implements ConnectedWorker {
   readonly connection: WorkerConnection;
   slots: number;
   isInTouch = true;
+  isDraining = false;
   /** It still has what is to be adopted. */
   isThere = true;
 
@@ -156,7 +157,11 @@ export class HandSession extends HandWorker implements ConnectedWorker {
   }
 
   override get freeSlots(): number {
-    return Math.max(0, this.slots - this.taken.size);
+    return this.isDraining ? 0 : Math.max(0, this.slots - this.taken.size);
+  }
+
+  drain(): void {
+    this.isDraining = true;
   }
 
   reserve(attemptId: string): void {

@@ -225,3 +225,39 @@ describe("shutdown", () => {
     rig.dispatcher.connect(new HandSession("b"));
   });
 });
+
+describe("draining", () => {
+  test("starts nothing more, and is over when what runs has ended", async () => {
+    const rig = await rigWith(1);
+    await rig.enqueue("1", "2");
+    let isOver = false;
+    const drained = rig.dispatcher.drain().then(() => (isOver = true));
+    await settle();
+    assert.equal(isOver, false);
+    assert.equal(rig.dispatcher.isDraining, true);
+    await rig.finish("1");
+    await drained;
+    assert.deepEqual(rig.running, []);
+    assert.deepEqual(rig.waiting, ["2"]);
+    assert.equal(rig.dispatcher.waitingFor("2"), "another start: this process is being drained");
+    rig.dispatcher.resumeDispatch();
+    await settle();
+    assert.deepEqual(rig.running, []);
+  });
+
+  test("of one remote worker leaves the others alone", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    await rig.enqueue("1", "2");
+    assert.deepEqual(where(rig), { 1: "here/a", 2: "hand" });
+    assert.equal(await rig.dispatcher.drainWorker("here/b"), false);
+    const drained = rig.dispatcher.drainWorker("here/a");
+    await rig.finish("2");
+    await rig.enqueue("3", "4");
+    assert.deepEqual(where(rig), { 1: "here/a", 3: "hand" });
+    session.call("1").resolve(success);
+    assert.equal(await drained, true);
+    assert.deepEqual(where(rig), { 3: "hand" });
+    assert.deepEqual(rig.dispatcher.listConnected(), [{ worker: session, runningTasks: 0 }]);
+  });
+});

@@ -57,6 +57,9 @@ export class Dispatcher {
   #lateReports = 0;
   #stops = 0;
   #paused = false;
+  /** Resolved, one and all, when nothing runs here. */
+  #drained: PromiseWithResolvers<void> | undefined;
+  readonly #workerDrains = new Map<ConnectedWorker, PromiseWithResolvers<void>>();
   #shutDown = false;
   #pumpQueued = false;
   /** A parked attempt may have found its worker. */
@@ -176,6 +179,38 @@ export class Dispatcher {
   resumeDispatch(): void {
     this.#paused = false;
     this.#wake();
+  }
+
+  /** Nothing starts here any more. Resolves when what runs here has ended. */
+  drain(): Promise<void> {
+    this.#drained ??= Promise.withResolvers<void>();
+    this.#tellDrained();
+    return this.#drained.promise;
+  }
+
+  get isDraining(): boolean {
+    return this.#drained !== undefined;
+  }
+
+  /** Nothing more goes to that remote worker. Resolves when what it runs for this process has ended. False if it is not here. */
+  async drainWorker(address: string): Promise<boolean> {
+    const worker = this.#workers.connected.find((each) => each.address === address);
+    if (worker === undefined) return false;
+    worker.drain();
+    const drain = this.#workerDrains.get(worker) ?? Promise.withResolvers<void>();
+    this.#workerDrains.set(worker, drain);
+    this.#tellDrained();
+    await drain.promise;
+    return true;
+  }
+
+  #tellDrained(): void {
+    if (this.#running.size === 0) this.#drained?.resolve();
+    for (const [worker, drain] of this.#workerDrains) {
+      if ([...this.#remote].some((attempt) => attempt.worker === worker)) continue;
+      this.#workerDrains.delete(worker);
+      drain.resolve();
+    }
   }
 
   /** `mayStart` may say something else than before. */
@@ -318,6 +353,15 @@ export class Dispatcher {
     }));
   }
 
+  /** Those that are connected, and what each runs for this process. */
+  listConnected(): { worker: ConnectedWorker; runningTasks: number }[] {
+    const running = [...this.#remote];
+    return this.#workers.connected.map((worker) => ({
+      worker,
+      runningTasks: running.filter((attempt) => attempt.worker === worker).length,
+    }));
+  }
+
   listRunning(): RunningRun[] {
     return [...this.#running].map((attempt) => ({ run: attempt.run, ...executionOf(attempt) }));
   }
@@ -362,6 +406,13 @@ export class Dispatcher {
     return this.#attempts.size - this.#running.size;
   }
 
+  /** When the one that runs longest was started. */
+  get oldestRunningAt(): number | undefined {
+    let oldest: number | undefined;
+    for (const { startedAt } of this.#running) if (oldest === undefined || startedAt < oldest) oldest = startedAt;
+    return oldest;
+  }
+
   get runningCount(): number {
     return this.#running.size;
   }
@@ -379,7 +430,7 @@ export class Dispatcher {
   // Starting
 
   #wake(): void {
-    if (this.#pumpQueued || this.#paused || this.#shutDown) return;
+    if (this.#pumpQueued || this.#paused || this.isDraining || this.#shutDown) return;
     this.#pumpQueued = true;
     queueMicrotask(this.#pump);
   }
@@ -393,7 +444,13 @@ export class Dispatcher {
 
   /** Starts what may start. Jobs that end at once could keep it busy for ever, so it leaves the event loop its share. */
   #startAll(): void {
-    while (!this.#paused && !this.#shutDown && this.#running.size < this.#pools.size && this.#mayStart()) {
+    while (
+      !this.#paused &&
+      !this.isDraining &&
+      !this.#shutDown &&
+      this.#running.size < this.#pools.size &&
+      this.#mayStart()
+    ) {
       const now = this.#clock.now();
       if (this.#turnBeganAt !== undefined && now - this.#turnBeganAt > loopShareMs) return;
       const attempt = this.#pools.take(now, (care) => this.#isolation.allows(care, now));
@@ -650,6 +707,7 @@ export class Dispatcher {
     this.#pools.of(domain).slots.delete(attemptId);
     this.#isolation.ended(attempt);
     if (this.#workers.connected.length > 0 || this.#remote.size > 0) this.#releaseWorker(attempt);
+    if (this.isDraining || this.#workerDrains.size > 0) this.#tellDrained();
     this.#wake();
   }
 
@@ -690,6 +748,7 @@ export class Dispatcher {
     if (!this.#workers.knows(run.job)) return `job ${run.job} is not registered on any worker`;
     if (!this.#pools.has(run.domain)) return `domain ${run.domain} is not declared`;
     if (pool.size === 0) return `domain ${run.domain} has no slots: the other domains take the whole pool`;
+    if (this.isDraining) return "another start: this process is being drained";
     if (this.#paused) return "the engine has stopped taking work";
     if (!this.#mayStart()) return "this member's lease has lapsed";
     if (state === "parked") return `a free slot on a worker that has job ${run.job}`;

@@ -1,5 +1,6 @@
 import type { Outcome } from "../kernel/input.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
+import type { TaskLogLine } from "./task-log.ts";
 import type { TaskInputs } from "./task-run.ts";
 
 /**
@@ -17,7 +18,7 @@ import type { TaskInputs } from "./task-run.ts";
  * - M5 An order to stop is answered with a refusal, also for what does not run: its grant is void from then on. It is
  *   repeated until the worker has answered, or has closed the grant and does not list the attempt.
  */
-export type WorkerMessage = Hello | Heartbeat | Result | Refusal | Leaving;
+export type WorkerMessage = Hello | Heartbeat | Result | Refusal | Leaving | Logged;
 
 export type MemberMessage = Welcome | Grant | AbortOrder | Acknowledged | Vouched | Goodbye;
 
@@ -77,6 +78,12 @@ export interface Refusal extends GrantKey {
 /** The worker stops. It runs nothing any more. */
 export interface Leaving {
   readonly type: "Leaving";
+}
+
+/** What jobs have said. Nothing depends on it, so it is sent once, and may be lost. */
+export interface Logged {
+  readonly type: "Logged";
+  readonly lines: readonly TaskLogLine[];
 }
 
 /** What a member says to a sign of life. What ran at that beat and is listed nowhere is vouched for. */
@@ -143,6 +150,7 @@ const workerTypes: ReadonlySet<unknown> = new Set<WorkerMessage["type"]>([
   "Result",
   "Refused",
   "Leaving",
+  "Logged",
 ]);
 
 const memberTypes: ReadonlySet<unknown> = new Set<MemberMessage["type"]>([

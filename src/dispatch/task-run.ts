@@ -16,6 +16,8 @@ export interface AttemptIdentity {
   /** The job's registered id. */
   readonly job: string;
   readonly domain: string;
+  /** W3C trace context of whoever started the instance. */
+  readonly traceparent?: string | undefined;
 }
 
 /** One attempt on its way to a worker: what the dispatcher orders by, and what the worker needs to run it. */

@@ -23,6 +23,7 @@ import {
   type Verdict,
   type WorkerMessage,
 } from "./session-message.ts";
+import type { OnTaskLog } from "./task-log.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { Answer, ConnectedWorker, WorkerConnection } from "./worker.ts";
 
@@ -41,6 +42,7 @@ export interface SessionParts {
    * announced again with each sign of life.
    */
   readonly onAnnounced: (attempt: AnnouncedAttempt) => void;
+  readonly onTaskLog?: OnTaskLog | undefined;
   /** It may have other jobs, or more slots, than before. */
   readonly onChanged: (session: WorkerSession) => void;
   readonly onOver: (session: WorkerSession, how: SessionEnd) => void;
@@ -96,6 +98,7 @@ export class WorkerSession implements ConnectedWorker {
   #grants = 0;
   /** It has refused a grant: it gets none until it is heard of again. */
   #isRefusing = false;
+  #isDraining = false;
   #isOver = false;
   #heardAt: number;
   #timer: Timer | undefined;
@@ -127,12 +130,20 @@ export class WorkerSession implements ConnectedWorker {
     return this.#link !== undefined && clock.monotonic() - this.#heardAt < 2 * timings.workerBeatMs;
   }
 
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+  }
+
   get connection(): WorkerConnection {
     return { worker: this.id, since: this.#since };
   }
 
   get freeSlots(): number {
-    if (this.#link === undefined || this.#isRefusing) return 0;
+    if (this.#link === undefined || this.#isRefusing || this.#isDraining) return 0;
     return Math.max(0, this.#slots - this.#held.size - this.#reserved.size - this.#stopping.size);
   }
 
@@ -226,6 +237,8 @@ export class WorkerSession implements ConnectedWorker {
         return this.#refused(message);
       case "Leaving":
         return this.#end("left");
+      case "Logged":
+        return message.lines.forEach((line) => this.#parts.onTaskLog?.(line));
     }
   }
 

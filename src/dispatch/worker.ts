@@ -41,6 +41,9 @@ export interface ConnectedWorker extends Worker {
   /** It has been heard of lately, over a link that is still open. */
   readonly isInTouch: boolean;
   readonly connection: WorkerConnection;
+  readonly isDraining: boolean;
+  /** It is given nothing more; what it runs goes on. */
+  drain(): void;
   /** Keeps a slot for an attempt whose start is being made durable; `execute` or `forget` follows. */
   reserve(attemptId: string): void;
   /** The attempt, which it runs already, is wanted here: this is what stops it from now on. False: it is not here any more. */

@@ -11,6 +11,7 @@ import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import { Allocators } from "../runtime/allocators.ts";
 import type { Call, Hint } from "../runtime/call.ts";
@@ -33,6 +34,7 @@ export interface ClusterMemberParts {
   readonly logger: Logger;
   readonly dispatcher: Dispatcher;
   readonly domains: Readonly<Record<string, DomainOptions>>;
+  readonly onTaskLog?: OnTaskLog | undefined;
 }
 
 /** A member of the cluster, as people see it. */
@@ -172,6 +174,7 @@ export class ClusterMember implements RegionCluster {
       isLeaseValid: () => this.isLeaseValid(),
       counted: (domain) => this.#quotas.counted(domain),
       admit,
+      onTaskLog: this.#parts.onTaskLog,
     });
   }
 

@@ -15,7 +15,7 @@ import { Workflow } from "../authoring/workflow.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
-import { Dispatcher } from "../dispatch/dispatcher.ts";
+import { Dispatcher, type DomainOverview } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
@@ -60,6 +60,7 @@ import { changeOf, type InstanceChange } from "./instance-change.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { syncJobs } from "./job-sync.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
+import { type JobView, jobView, type QueuedTask, queuedTasks, type WorkerView, type WorkflowView } from "./overview.ts";
 import { inputOf, type Order } from "./order.ts";
 import { ProcessCode } from "./process-code.ts";
 import { type Answers, answerOf, type CodeQuery, type Question } from "./question.ts";
@@ -78,6 +79,8 @@ export interface SubmitOptions {
   /** Become the context; what is not an object becomes `{initParams}`. */
   readonly params?: unknown;
   readonly maxConcurrentTasks?: number;
+  /** W3C trace context: what runs is part of that trace. */
+  readonly traceparent?: string;
 }
 
 export interface StartOptions {
@@ -90,10 +93,12 @@ export interface StartOptions {
    * is allowed to be followed by the new one.
    */
   readonly whenActive?: "refuse" | "use" | "terminate";
+  /** W3C trace context: what runs is part of that trace. */
+  readonly traceparent?: string;
 }
 
 export interface Health {
-  readonly status: "new" | "up" | "degraded" | "stopped";
+  readonly status: "new" | "up" | "degraded" | "draining" | "stopped";
   /** Why no new work is taken. */
   readonly problem: string | undefined;
   readonly unfinishedInstances: number;
@@ -102,6 +107,10 @@ export interface Health {
   readonly stuckInstances: readonly string[];
   readonly waitingTasks: number;
   readonly runningTasks: number;
+  /** When the task that runs longest was started. */
+  readonly oldestRunningAt: number | undefined;
+  /** Messages to instances of this process that no turn has taken yet. */
+  readonly unreadMessages: number;
   /** Reports of older attempts or ended instances: dropped. */
   readonly droppedReports: number;
 }
@@ -117,6 +126,14 @@ export interface HistoryEntry {
 export interface RaisedData {
   readonly name: string;
   readonly data?: unknown;
+}
+
+interface CodeStart {
+  readonly id: string;
+  readonly isGivenId: boolean;
+  readonly reuse: Reuse;
+  readonly traceparent?: string | undefined;
+  readonly event?: RaisedData;
 }
 
 type Stage = "new" | "starting" | "up" | "stopping" | "stopped";
@@ -158,6 +175,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
     const { storage: store, clock, random, logger, cluster, domains, jobs, workflows, watchCode } = this.#options;
+    const { onTaskLog } = this.#options;
     this.#watch = watchCode ? new CodeWatch(logger) : undefined;
     const versionOf = (workflow: string): string | undefined => this.#submission.versionOf(workflow);
     this.#processCode = new ProcessCode({ registry: this.#code, clock, logger, versionOf, watch: this.#watch });
@@ -167,7 +185,7 @@ export class Engine {
     this.#dispatcher = this.#makeDispatcher();
     const dispatcher = this.#dispatcher;
     this.#member =
-      cluster && new ClusterMember({ options: cluster, store, clock, random, logger, dispatcher, domains });
+      cluster && new ClusterMember({ options: cluster, store, clock, random, logger, dispatcher, domains, onTaskLog });
     this.executor = new Executor({
       dispatcher,
       registry: this.#registry,
@@ -198,15 +216,18 @@ export class Engine {
 
   #makeDispatcher(): Dispatcher {
     const { clock, logger, maxSubTasks, poolSize, poolSizeMax, domains, stopGraceMs, cluster } = this.#options;
+    const { onTaskLog, aroundJob } = this.#options;
     const mayStart = (): boolean => this.#member?.isLeaseValid() ?? false;
     const worker = new EmbeddedWorker({
       ...(cluster !== undefined && { mayStart }),
       jobs: { get: (id) => this.#registry.find(id)?.job },
       logger,
-      threads: new ThreadWorker({ clock, logger }),
+      threads: new ThreadWorker({ clock, logger, onTaskLog }),
       address: () => this.#address(),
       maxSubTasks,
       admitSubTasks: (subTasks, parentName) => this.#admitSubTasks(subTasks, parentName),
+      onTaskLog,
+      aroundJob,
     });
     const shared = cluster !== undefined && {
       sharedDomains: true,
@@ -345,7 +366,7 @@ export class Engine {
     checkSubmitOptions(options);
     const { definition, all } = this.#submission.prepared(workflow) ?? (await this.#submission.prepare(workflow));
     const { clock, random } = this.#options;
-    const { instanceId, maxConcurrentTasks } = options;
+    const { instanceId, maxConcurrentTasks, traceparent } = options;
     const id = instanceId ?? random.uuid(clock.now());
     await this.#region.start({
       id,
@@ -357,20 +378,48 @@ export class Engine {
         context: startContext(workflow, options.params),
         trigger: "api",
         ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
+        ...(traceparent !== undefined && { traceparent }),
       },
     });
     return this.#controller(id, workflow);
   }
 
   /**
-   * Makes the code of a workflow known, beside those given to the constructor: instances that wait for it go on.
-   * `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`.
+   * Makes a workflow known, beside those given to the constructor. Instances that wait for its code go on; a DAG takes
+   * the place of the one that had its name, also if it is refused because it could not run as it is.
+   * `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`, and for a DAG whatever submitting it would give.
    */
-  async registerWorkflow(workflow: CodeWorkflow): Promise<void> {
+  async registerWorkflow(workflow: Workflow | CodeWorkflow): Promise<void> {
+    if (workflow instanceof Workflow) {
+      this.#submission.know(workflow);
+      if (this.#stage !== "up") return;
+      return await this.#region.saveDefinitionsPatiently((await this.#submission.prepare(workflow)).all);
+    }
     this.#code.register(workflow);
     if (this.#stage !== "up") return;
     await this.#region.saveDefinitionsPatiently([this.#submission.defineCode(workflow)]);
     this.#region.codeCame(workflow.name, workflow.version);
+  }
+
+  /** A DAG is not known by its name any more; what runs of it goes on. */
+  forgetWorkflow(name: string): void {
+    this.#submission.forget(name);
+  }
+
+  /** What this process can start under that name. */
+  findWorkflow(name: string): Workflow | CodeWorkflow | undefined {
+    return this.#submission.find(name);
+  }
+
+  /** What this process can start by name, but for workflows of the engine's own. */
+  listWorkflows(): WorkflowView[] {
+    return this.#submission.names
+      .filter((name) => name !== scheduleWorkflow.name)
+      .map((name) => ({
+        name,
+        version: this.#submission.versionOf(name),
+        kind: this.#submission.find(name) instanceof Workflow ? "dag" : "code",
+      }));
   }
 
   /** Accepted, which is to say durable, when it resolves. `INPUT_INVALID`, `INSTANCE_EXISTS`, `WORKFLOW_UNKNOWN`. */
@@ -378,13 +427,13 @@ export class Engine {
     workflow: CodeWorkflow<Params, Output, Input>,
     ...[input, options]: [...ParamsArgument<Input>, options?: StartOptions]
   ): Promise<WorkflowHandle<Awaited<Output>>> {
-    const { instanceId, reuse = false, whenActive = "refuse" } = (options ?? {}) as StartOptions;
+    const { instanceId, reuse = false, whenActive = "refuse", traceparent } = (options ?? {}) as StartOptions;
     const id = instanceId ?? this.#options.random.uuid(this.#options.clock.now());
     if (instanceId !== undefined && whenActive !== "refuse") {
-      await this.#startOverActive(workflow, input, { id, reuse, whenActive });
+      await this.#startOverActive(workflow, input, { id, reuse, whenActive, traceparent });
       return new WorkflowHandle(this, id);
     }
-    await this.#startCode(workflow, input, { id, isGivenId: instanceId !== undefined, reuse });
+    await this.#startCode(workflow, input, { id, isGivenId: instanceId !== undefined, reuse, traceparent });
     return new WorkflowHandle(this, id);
   }
 
@@ -418,12 +467,13 @@ export class Engine {
   async #startOverActive(
     workflow: CodeWorkflow,
     input: unknown,
-    { id, reuse, whenActive }: { id: string; reuse: Reuse; whenActive: "use" | "terminate" },
+    how: { id: string; reuse: Reuse; whenActive: "use" | "terminate"; traceparent: string | undefined },
   ): Promise<void> {
+    const { id, reuse, whenActive, traceparent } = how;
     let mayFollow = reuse;
     for (;;) {
       try {
-        return await this.#startCode(workflow, input, { id, isGivenId: true, reuse: mayFollow });
+        return await this.#startCode(workflow, input, { id, isGivenId: true, reuse: mayFollow, traceparent });
       } catch (error) {
         if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
         const { status } = await this.#ask(id, "identity");
@@ -444,11 +494,7 @@ export class Engine {
     }
   }
 
-  async #startCode(
-    workflow: CodeWorkflow,
-    input: unknown,
-    { event, ...how }: { id: string; isGivenId: boolean; reuse: Reuse; event?: RaisedData },
-  ): Promise<void> {
+  async #startCode(workflow: CodeWorkflow, input: unknown, { event, traceparent, ...how }: CodeStart): Promise<void> {
     this.#refuseUnlessUp();
     if (this.#problem !== undefined) throw this.#unavailable();
     if (how.isGivenId) checkGivenId("startWorkflow", how.id);
@@ -473,7 +519,12 @@ export class Engine {
       ...how,
       definition,
       definitions: [definition],
-      input: { context: {}, trigger: "api", ...(text !== undefined && { input: text }) },
+      input: {
+        context: {},
+        trigger: "api",
+        ...(text !== undefined && { input: text }),
+        ...(traceparent !== undefined && { traceparent }),
+      },
       ...(event && { event: { name: event.name, ...(data !== undefined && { data }) } }),
     });
   }
@@ -780,6 +831,52 @@ export class Engine {
     throw new EngineError("OPTION_INVALID", 'workers can connect only to an engine with the option "cluster"');
   }
 
+  /** What is with the dispatcher of this process: it waits for a slot, or runs. */
+  listQueuedTasks(): QueuedTask[] {
+    return queuedTasks(this.#dispatcher);
+  }
+
+  /** Those on record, whether or not this process has their functions. */
+  async listJobs(): Promise<JobView[]> {
+    this.#refuseUnlessUp();
+    return (await this.#options.storage.loadJobs()).map((row) => jobView(row, this.#registry));
+  }
+
+  /** The highest priority first. */
+  listDomains(): DomainOverview[] {
+    return this.#dispatcher.listDomains();
+  }
+
+  /** Who runs tasks for this process: its own pool, and the workers that are connected to it. */
+  listWorkers(): WorkerView[] {
+    const connected = this.#dispatcher.listConnected();
+    const remoteTasks = connected.reduce((sum, { runningTasks }) => sum + runningTasks, 0);
+    const own: WorkerView = {
+      address: this.#address(),
+      isRemote: false,
+      slots: this.#dispatcher.poolSize,
+      runningTasks: this.#dispatcher.runningCount - remoteTasks,
+      isDraining: this.#dispatcher.isDraining,
+    };
+    return [
+      own,
+      ...connected.map(({ worker: { address, slots, isDraining }, runningTasks }) => {
+        return { address, isRemote: true, slots, runningTasks, isDraining };
+      }),
+    ];
+  }
+
+  /**
+   * This process, or one of its remote workers, takes no new tasks. Resolves when what runs there has ended. What waits
+   * goes on when the process is started again, or with another member. `WORKER_UNKNOWN`.
+   */
+  async drain(worker?: string): Promise<void> {
+    this.#refuseUnlessUp();
+    if (worker === undefined || worker === this.#address()) return await this.#dispatcher.drain();
+    if (await this.#dispatcher.drainWorker(worker)) return;
+    throw new EngineError("WORKER_UNKNOWN", `no worker ${shown(worker)} is connected to this process`);
+  }
+
   /** Calls back when members come, go, are silent or take over. Gives back how to stop it. */
   onMemberEvent(listener: (event: MemberEvent) => void): () => void {
     checkListener("onMemberEvent", listener);
@@ -787,11 +884,12 @@ export class Engine {
   }
 
   get health(): Health {
-    const { unfinished, inMemory, parked, droppedReports, stuck } = this.#region.counts;
+    const { unfinished, inMemory, parked, unread, droppedReports, stuck } = this.#region.counts;
     const isUp = this.#stage === "up";
+    const whileUp = this.#dispatcher.isDraining ? "draining" : "up";
     const problem = this.#problem ?? (isUp ? this.#member?.problem : undefined);
     return {
-      status: isUp ? (problem === undefined ? "up" : "degraded") : this.#stage === "new" ? "new" : "stopped",
+      status: isUp ? (problem === undefined ? whileUp : "degraded") : this.#stage === "new" ? "new" : "stopped",
       problem: problem === undefined ? undefined : messageOf(problem),
       unfinishedInstances: unfinished,
       instancesInMemory: inMemory,
@@ -799,6 +897,8 @@ export class Engine {
       stuckInstances: stuck,
       waitingTasks: this.#dispatcher.waitingCount,
       runningTasks: this.#dispatcher.runningCount,
+      oldestRunningAt: this.#dispatcher.oldestRunningAt,
+      unreadMessages: unread,
       droppedReports: droppedReports + this.#dispatcher.lateReports,
     };
   }

@@ -1,5 +1,5 @@
 import type { Machine } from "../kernel/machine.ts";
-import type { Event } from "../kernel/event.ts";
+import type { Event, Trigger } from "../kernel/event.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
 import { type TaskView, taskNumbers, viewTask } from "./instance-view.ts";
@@ -8,20 +8,60 @@ import { type TaskView, taskNumbers, viewTask } from "./instance-view.ts";
 export interface InstanceChange {
   readonly instanceId: string;
   readonly workflowName: string;
+  readonly workflowVersion: string;
+  readonly kind: "dag" | "code";
+  /** Turns of an instance are numbered from 0; of one in a new generation they go on. */
+  readonly turn: number;
+  /** Events too: the next change of the instance begins right after these. */
+  readonly firstEvent: number;
+  readonly events: readonly Event[];
   readonly at: number;
   readonly status: InstanceStatus;
   readonly pausing: boolean;
   readonly reason: string | undefined;
+  readonly trigger: Trigger;
+  readonly traceparent: string | undefined;
+  readonly parentInstanceId: string | undefined;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
   /** Those that changed, as they are now. */
   readonly tasks: readonly TaskView[];
 }
 
 const noReason = (): undefined => undefined;
 
-export function changeOf({ instanceId, workflow, at, events, machine }: CommittedTurn): InstanceChange {
-  const { status, pausing, reason } = machine.state;
-  const tasks = touchedTasks(machine, events).map((task) => viewTask(machine, task, noReason));
-  return { instanceId, workflowName: workflow, at, status, pausing, reason, tasks };
+export function changeOf({
+  instanceId,
+  workflow,
+  turn,
+  firstEvent,
+  at,
+  events,
+  machine,
+}: CommittedTurn): InstanceChange {
+  const { status, pausing, reason, version, trigger, traceparent, parent, createdAt, startedAt, endedAt } =
+    machine.state;
+  return {
+    instanceId,
+    workflowName: workflow,
+    workflowVersion: version,
+    kind: machine.kind,
+    turn,
+    firstEvent,
+    events,
+    at,
+    status,
+    pausing,
+    reason,
+    trigger,
+    traceparent,
+    parentInstanceId: parent?.id,
+    createdAt,
+    startedAt,
+    endedAt,
+    tasks: touchedTasks(machine, events).map((task) => viewTask(machine, task, noReason)),
+  };
 }
 
 function touchedTasks(machine: Machine, events: readonly Event[]): number[] {

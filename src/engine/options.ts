@@ -10,9 +10,11 @@ import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import { defaultPoolSizeMax } from "../dispatch/dispatcher.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import { defaultLimits } from "../kernel/machine.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import type { Store } from "../stores/store.ts";
+import type { AroundJob } from "../worker/embedded-worker.ts";
 import { type ClusterOptions, type ResolvedClusterOptions, resolveClusterOptions } from "./cluster-options.ts";
 import { stderrLogger } from "./stderr-logger.ts";
 import { systemClock } from "./system-clock.ts";
@@ -52,12 +54,18 @@ export interface EngineOptions {
   readonly watchCode?: boolean;
   /** Default: warnings and errors, as JSON lines on standard error. */
   readonly logger?: Logger;
+  /** Hears what jobs say through their `log`, those of remote workers too. Must not throw. */
+  readonly onTaskLog?: OnTaskLog;
+  /** Calls each job of this process in surroundings of its own, for example inside a span. */
+  readonly aroundJob?: AroundJob;
   /** For tests: who owns time and chance. */
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
-export type ResolvedOptions = Required<Omit<EngineOptions, "retentionMs" | "cluster">> & {
+export type ResolvedOptions = Required<Omit<EngineOptions, "retentionMs" | "cluster" | "onTaskLog" | "aroundJob">> & {
+  readonly onTaskLog?: OnTaskLog | undefined;
+  readonly aroundJob?: AroundJob | undefined;
   readonly retentionMs: Readonly<Record<EndStatus, number>>;
   readonly cluster: ResolvedClusterOptions | undefined;
 };
@@ -116,6 +124,8 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   cluster: true,
   watchCode: true,
   logger: true,
+  onTaskLog: true,
+  aroundJob: true,
   clock: true,
   random: true,
 };
@@ -146,6 +156,9 @@ function checkOptions(options: ResolvedOptions): void {
   }
   for (const name of ["idleMs", "stuckMs"] as const) {
     if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");
+  }
+  for (const name of ["onTaskLog", "aroundJob"] as const) {
+    if (options[name] !== undefined && typeof options[name] !== "function") throw invalid(name, "must be a function");
   }
   if (typeof options.watchCode !== "boolean") throw invalid("watchCode", "must be true or false");
   if (!(options.stopGraceMs >= 0)) throw invalid("stopGraceMs", "must be a number of milliseconds, at least 0");

@@ -4,6 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import type { ClusterTimings } from "../cluster/timings.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
 import { WorkerSessions } from "../dispatch/worker-sessions.ts";
@@ -22,6 +23,7 @@ export interface RemoteWorkersParts {
   readonly holdings: Holdings;
   readonly member: () => string;
   readonly isLeaseValid: () => boolean;
+  readonly onTaskLog?: OnTaskLog | undefined;
   /** Resolves when what runs here now is counted among the slots of the domain. */
   readonly counted: (domain: string) => Promise<void>;
   /** Sub-tasks of an outcome as they may join their instance. */
@@ -41,7 +43,7 @@ export class RemoteWorkers {
 
   constructor(parts: RemoteWorkersParts) {
     this.#parts = parts;
-    const { clock, logger, timings, dispatcher, member, isLeaseValid, admit } = parts;
+    const { clock, logger, timings, dispatcher, member, isLeaseValid, admit, onTaskLog } = parts;
     this.#sessions = new WorkerSessions({
       clock,
       logger,
@@ -51,6 +53,7 @@ export class RemoteWorkers {
       mayServe: isLeaseValid,
       fenceOf,
       admit,
+      onTaskLog,
       vouchAgeMs: (attemptId) => this.#vouchAgeMs(attemptId),
       onAnnounced: (attempt) => void this.#announced(attempt),
     });

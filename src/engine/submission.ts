@@ -164,6 +164,28 @@ export class Submission {
     });
   }
 
+  /** From now on it is what its name stands for, even if it could not run as it is. `WORKFLOW_DUPLICATE`. */
+  know(workflow: Workflow): void {
+    if (this.#code.latest(workflow.name) !== undefined) {
+      const message = `"${workflow.name}" is the name of a code workflow; a DAG needs another one`;
+      throw new EngineError("WORKFLOW_DUPLICATE", message);
+    }
+    this.#known.set(workflow.name, workflow);
+  }
+
+  /** Its name stands for nothing any more; what runs of it goes on. */
+  forget(name: string): void {
+    this.#known.delete(name);
+  }
+
+  find(name: string): Workflow | CodeWorkflow | undefined {
+    return this.#code.latest(name) ?? this.#known.get(name);
+  }
+
+  get names(): string[] {
+    return [...new Set([...this.#code.all().map(({ name }) => name), ...this.#known.keys()])];
+  }
+
   /** Which version code gets when it asks for a child by name. */
   versionOf(name: string): string | undefined {
     const known = this.#known.get(name);

@@ -79,6 +79,7 @@ export interface InstanceContinued {
   readonly input?: Payload;
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
+  readonly traceparent?: string;
   readonly deadline?: number;
   readonly customStatus?: string;
   readonly events?: readonly KeptEvent[];
@@ -107,6 +108,8 @@ export interface InstanceCreated {
   readonly maxConcurrentTasks: number;
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
+  /** W3C trace context of whoever started it. */
+  readonly traceparent?: string;
   /** What the code begins with, where it is a code workflow. */
   readonly input?: Payload;
   /** What follows in the same turn was copied from there. */
@@ -123,6 +126,9 @@ export interface ForkedFrom {
 }
 
 export type Trigger = "api" | "nested" | "schedule";
+
+/** A schedule is an instance of this workflow, and what it starts was started by schedule. */
+export const scheduleWorkflowName = "heddle.schedule";
 
 /** Everything unfinished becomes `Canceled` (instance-ended) with it, or `Stopped` if it was running. */
 export interface InstanceEnded {

@@ -52,6 +52,7 @@ export interface StartWorkflow {
   readonly maxConcurrentTasks?: number;
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
+  readonly traceparent?: string;
   /** Of a code workflow. */
   readonly input?: Payload;
   readonly fork?: Fork;

@@ -10,6 +10,8 @@ export interface InstanceState {
   readonly workflow: string;
   readonly version: string;
   readonly trigger: Trigger;
+  /** W3C trace context of whoever started it. */
+  readonly traceparent: string | undefined;
   readonly parent: ParentAddress | undefined;
   readonly status: InstanceStatus;
   /** 0 before it is created. */

@@ -15,6 +15,7 @@ export class InstanceTaskRun implements TaskRun {
   readonly rank: number;
   readonly successors: number;
   readonly timeoutMs: number;
+  readonly traceparent: string | undefined;
   readonly interruptions: number;
   readonly isLastChance: boolean;
   readonly isCautious: boolean;
@@ -44,6 +45,7 @@ export class InstanceTaskRun implements TaskRun {
     this.rank = state.rank(task);
     this.successors = state.successors(task);
     this.timeoutMs = definition.timeoutMs;
+    this.traceparent = state.traceparent;
     this.interruptions = record?.interruptions ?? 0;
     const wasLost = cautious || actor.wasLostWithProcess(task);
     this.isLastChance = wasLost && this.interruptions > 0 && this.interruptions >= actor.host.limits.interruptionsMax;

@@ -71,6 +71,11 @@ export class InstanceTurn implements Commitment {
     return this.turn.at;
   }
 
+  /** The number of its first event within the instance; of one in which nothing happened, 0. */
+  get firstEvent(): number {
+    return this.#history?.firstEvent ?? 0;
+  }
+
   /** What its messages want done. */
   get effects(): readonly Command[] {
     return this.#effects ?? none;

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import type { Command, StartChild } from "../kernel/command.ts";
+import { scheduleWorkflowName } from "../kernel/event.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { Letter } from "./outbox.ts";
 
@@ -54,5 +55,7 @@ function startLetter(
     ...(input !== undefined && { input }),
     ...(parent !== undefined && { parent }),
     ...(isGivenId && { isGivenId }),
+    ...(state.workflow === scheduleWorkflowName && { trigger: "schedule" as const }),
+    ...(state.traceparent !== undefined && { traceparent: state.traceparent }),
   };
 }

@@ -37,6 +37,9 @@ export interface Asked {
 export interface CommittedTurn {
   readonly instanceId: string;
   readonly workflow: string;
+  readonly turn: number;
+  /** The number of its first event within the instance. */
+  readonly firstEvent: number;
   readonly at: number;
   readonly events: readonly Event[];
   readonly machine: Machine;

@@ -26,6 +26,9 @@ export interface StartChild {
   readonly input?: Payload;
   /** Absent for one that is on its own. */
   readonly parent?: ParentAddress;
+  /** Absent: nested. */
+  readonly trigger?: "schedule";
+  readonly traceparent?: string;
   /** Not made of its parent's id: an instance that has it is somebody else's. */
   readonly isGivenId?: true;
 }

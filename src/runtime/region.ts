@@ -64,6 +64,8 @@ export interface RegionCounts {
   readonly unfinished: number;
   readonly inMemory: number;
   readonly parked: number;
+  /** Messages that no turn has taken yet. */
+  readonly unread: number;
   readonly droppedReports: number;
   /** Ids of instances that have made no progress since they were found to be stuck. */
   readonly stuck: readonly string[];
@@ -353,12 +355,13 @@ export class Region {
   }
 
   get counts(): RegionCounts {
-    const counts = { unfinished: 0, inMemory: 0, parked: 0, droppedReports: 0, stuck: new Array<string>() };
+    const counts = { unfinished: 0, inMemory: 0, parked: 0, unread: 0, droppedReports: 0, stuck: new Array<string>() };
     for (const shard of this.#open()) {
       counts.droppedReports += shard.droppedReports;
       for (const entry of shard.entries) {
         if (!hasEnded(entry.status)) counts.unfinished++;
         if (entry.actor !== undefined) counts.inMemory++;
+        counts.unread += entry.actor?.inbox.length ?? 0;
         if (entry.parked !== undefined) counts.parked++;
         if (entry.isReportedStuck) counts.stuck.push(entry.id);
       }

@@ -390,7 +390,8 @@ export class Shard implements ActorHost, MailShard {
           ? { context: {}, input: input ?? objectText(context) }
           : { context: { ...context, ...(input !== undefined && contextOfInput(input)) } }),
         ...(letter.parent !== undefined && { parent: letter.parent }),
-        trigger: "nested",
+        trigger: letter.trigger ?? "nested",
+        ...(letter.traceparent !== undefined && { traceparent: letter.traceparent }),
       },
       ...options,
     };
@@ -705,8 +706,16 @@ export class Shard implements ActorHost, MailShard {
     entry.isReportedStuck = false;
     this.#wakes.set(entry, machine.nextWake());
     if (this.#parts.hasSubscribers) {
-      const { events, at } = turn;
-      this.#parts.publish({ instanceId: entry.id, workflow: entry.workflow, at, events, machine });
+      const { events, at, number, firstEvent } = turn;
+      this.#parts.publish({
+        instanceId: entry.id,
+        workflow: entry.workflow,
+        turn: number,
+        firstEvent,
+        at,
+        events,
+        machine,
+      });
     }
   }
 

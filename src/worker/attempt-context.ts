@@ -3,6 +3,7 @@ import type { Logger } from "../base/logger.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import type { JobContext } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { ContextPatch } from "../kernel/event.ts";
@@ -11,7 +12,10 @@ import { AttemptLog } from "./attempt-log.ts";
 import { subTaskNode } from "./sub-task-node.ts";
 
 /** The part of a run that its job is told; plain data, so that it can go to a thread. */
-export type RunIdentity = Pick<TaskRun, "instanceId" | "workflowName" | "taskName" | "task" | "attempt" | "attemptId">;
+export type RunIdentity = Pick<
+  TaskRun,
+  "instanceId" | "workflowName" | "taskName" | "task" | "attempt" | "attemptId" | "traceparent"
+>;
 
 export interface AttemptContextOptions {
   readonly run: RunIdentity;
@@ -19,6 +23,7 @@ export interface AttemptContextOptions {
   readonly abort: Abort;
   readonly logger: Logger;
   readonly subTasksMax: number;
+  readonly onTaskLog?: OnTaskLog | undefined;
 }
 
 /** What a job sees and does while it runs. Everything that costs is made at first use: most jobs use little of it. */
@@ -59,6 +64,10 @@ export class AttemptContext implements JobContext {
     return this.#options.run.attemptId;
   }
 
+  get traceparent(): string | undefined {
+    return this.#options.run.traceparent;
+  }
+
   get signal(): AbortSignal {
     return this.#options.abort.signal;
   }
@@ -72,7 +81,7 @@ export class AttemptContext implements JobContext {
   }
 
   get log(): Logger {
-    return (this.#log ??= new AttemptLog(this.#options.logger, this.#options.run));
+    return (this.#log ??= new AttemptLog(this.#options.logger, this.#options.run, this.#options.onTaskLog));
   }
 
   /** SUBTASK_INVALID, SUBTASK_LIMIT. */

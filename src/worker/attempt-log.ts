@@ -1,29 +1,38 @@
 import type { LogFields, Logger } from "../base/logger.ts";
+import type { LogLevel, OnTaskLog } from "../dispatch/task-log.ts";
 import type { RunIdentity } from "./attempt-context.ts";
 
 /** A logger whose every line says which attempt it comes from. */
 export class AttemptLog implements Logger {
   readonly #logger: Logger;
-  readonly #bound: LogFields;
+  readonly #bound: Pick<RunIdentity, "instanceId" | "workflowName" | "taskName" | "attempt">;
+  readonly #onTaskLog: OnTaskLog | undefined;
 
-  constructor(logger: Logger, { instanceId, workflowName, taskName, attempt }: RunIdentity) {
+  constructor(logger: Logger, run: RunIdentity, onTaskLog?: OnTaskLog) {
+    const { instanceId, workflowName, taskName, attempt } = run;
     this.#logger = logger;
     this.#bound = { instanceId, workflowName, taskName, attempt };
+    this.#onTaskLog = onTaskLog;
   }
 
   debug(fields: LogFields, message: string): void {
-    this.#logger.debug({ ...fields, ...this.#bound }, message);
+    this.#log("debug", fields, message);
   }
 
   info(fields: LogFields, message: string): void {
-    this.#logger.info({ ...fields, ...this.#bound }, message);
+    this.#log("info", fields, message);
   }
 
   warn(fields: LogFields, message: string): void {
-    this.#logger.warn({ ...fields, ...this.#bound }, message);
+    this.#log("warn", fields, message);
   }
 
   error(fields: LogFields, message: string): void {
-    this.#logger.error({ ...fields, ...this.#bound }, message);
+    this.#log("error", fields, message);
+  }
+
+  #log(level: LogLevel, fields: LogFields, message: string): void {
+    this.#logger[level]({ ...fields, ...this.#bound }, message);
+    this.#onTaskLog?.({ ...this.#bound, at: Date.now(), level, message, fields });
   }
 }

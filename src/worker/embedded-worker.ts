@@ -2,6 +2,7 @@ import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Job } from "../authoring/job.ts";
 import { paramsFromText, validateParams } from "../authoring/job-params.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
@@ -28,7 +29,18 @@ export interface EmbeddedWorkerOptions {
   readonly mayStart?: () => boolean;
   /** Without it, sub-tasks are passed on as they were generated. */
   readonly admitSubTasks?: AdmitSubTasks;
+  readonly onTaskLog?: OnTaskLog | undefined;
+  readonly aroundJob?: AroundJob | undefined;
 }
+
+/** What is known of an attempt when its job is called. */
+export type JobRun = Pick<
+  TaskRun,
+  "instanceId" | "workflowName" | "taskName" | "attempt" | "attemptId" | "traceparent"
+>;
+
+/** Calls the job in surroundings of its own, for example inside a span. `call` may give a promise. */
+export type AroundJob = <T>(run: JobRun, call: () => T) => T;
 
 /**
  * The worker inside the engine's own process: jobs run on its event loop, or in threads beside it. A remote worker has one
@@ -44,6 +56,8 @@ export class EmbeddedWorker implements Worker {
   readonly #subTasksMax: number;
   readonly #admit: AdmitSubTasks | undefined;
   readonly #mayStart: (() => boolean) | undefined;
+  readonly #onTaskLog: OnTaskLog | undefined;
+  readonly #aroundJob: AroundJob | undefined;
 
   constructor(options: EmbeddedWorkerOptions) {
     const { address = "embedded" } = options;
@@ -54,6 +68,8 @@ export class EmbeddedWorker implements Worker {
     this.#subTasksMax = options.maxSubTasks ?? 1000;
     this.#admit = options.admitSubTasks;
     this.#mayStart = options.mayStart;
+    this.#onTaskLog = options.onTaskLog;
+    this.#aroundJob = options.aroundJob;
   }
 
   get address(): string {
@@ -105,10 +121,22 @@ export class EmbeddedWorker implements Worker {
     }
   }
 
-  #call({ job, run, abort, inputs, params }: PreparedCall): Outcome | Promise<Outcome> {
+  #call(prepared: PreparedCall): Outcome | Promise<Outcome> {
+    if (this.#aroundJob === undefined) return this.#callJob(prepared);
+    return this.#aroundJob(prepared.run, () => this.#callJob(prepared));
+  }
+
+  #callJob({ job, run, abort, inputs, params }: PreparedCall): Outcome | Promise<Outcome> {
     const subTasksMax = this.#subTasksMax;
     if (job.isolation === "inline") {
-      const context = new AttemptContext({ run, inputs, abort, logger: this.#logger, subTasksMax });
+      const context = new AttemptContext({
+        run,
+        inputs,
+        abort,
+        logger: this.#logger,
+        subTasksMax,
+        onTaskLog: this.#onTaskLog,
+      });
       return callJob(job, params, context, this.#admit);
     }
     if (this.#threads === undefined || job.source === undefined) {
@@ -121,8 +149,9 @@ export class EmbeddedWorker implements Worker {
 }
 
 /** A run itself cannot be copied to a thread: there are functions in it. */
-function identityOf({ instanceId, workflowName, taskName, task, attempt, attemptId }: TaskRun): RunIdentity {
-  return { instanceId, workflowName, taskName, task, attempt, attemptId };
+function identityOf(run: TaskRun): RunIdentity {
+  const { instanceId, workflowName, taskName, task, attempt, attemptId, traceparent } = run;
+  return { instanceId, workflowName, taskName, task, attempt, attemptId, traceparent };
 }
 
 interface PreparedCall {

@@ -1,6 +1,7 @@
 import { type ResourceLimits, Worker as Thread } from "node:worker_threads";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
 import type { FromThread, ThreadOrder, ToThread } from "./thread-message.ts";
@@ -13,6 +14,7 @@ const isEvalFlagged = process.execArgv.some((argument) => argument.startsWith("-
 
 export interface JobThreadOptions {
   readonly logger: Logger;
+  readonly onTaskLog?: OnTaskLog | undefined;
   readonly resourceLimits?: ResourceLimits;
 }
 
@@ -20,12 +22,14 @@ export interface JobThreadOptions {
 export class JobThread {
   readonly #thread: Thread;
   readonly #logger: Logger;
+  readonly #onTaskLog: OnTaskLog | undefined;
   #order: ThreadOrder | undefined;
   #settle: ((outcome: Outcome) => void) | undefined;
   #alive = true;
 
-  constructor({ logger, resourceLimits }: JobThreadOptions) {
+  constructor({ logger, onTaskLog, resourceLimits }: JobThreadOptions) {
     this.#logger = logger;
+    this.#onTaskLog = onTaskLog;
     this.#thread = new Thread(mainFile, {
       ...(resourceLimits === undefined ? {} : { resourceLimits }),
       ...(isEvalFlagged ? { execArgv: [] } : {}),
@@ -74,7 +78,17 @@ export class JobThread {
 
   #receive(message: FromThread): void {
     if (message.type === "ended") this.#end(message.outcome);
-    else this.#logger[message.level](message.fields, message.message);
+    else this.#log(message);
+  }
+
+  /** The job's own fields have its attempt's among them; a line that comes after the attempt's end is only logged. */
+  #log({ level, fields, message }: Extract<FromThread, { type: "log" }>): void {
+    this.#logger[level](fields, message);
+    if (this.#order === undefined) return;
+    const { instanceId, workflowName, taskName, attempt } = this.#order.run;
+    const bound = { instanceId, workflowName, taskName, attempt };
+    const own = Object.fromEntries(Object.entries(fields).filter(([name]) => !(name in bound)));
+    this.#onTaskLog?.({ ...bound, at: Date.now(), level, message, fields: own });
   }
 
   #crashed(error: unknown): void {

@@ -12,10 +12,11 @@ import {
   type WorkerMessage,
 } from "../dispatch/session-message.ts";
 import { Backoff } from "./backoff.ts";
-import { EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
+import { type AroundJob, EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
 import { GrantedRuns } from "./granted-runs.ts";
 import { type Moment, momentOf } from "./moment.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
+import { writableFields } from "./writable-fields.ts";
 
 /** Jobs by their ids, all of which are announced. A `Map` fits as it is. */
 export interface JobCatalogue extends JobLookup {
@@ -33,6 +34,7 @@ export interface RemoteWorkerOptions {
   /** How many attempts run at a time. Default 10. */
   readonly slots?: number;
   readonly tags?: readonly string[];
+  readonly aroundJob?: AroundJob;
   readonly threads?: ThreadWorker;
   /** How many sub-tasks one attempt may generate. */
   readonly maxSubTasks?: number;
@@ -85,6 +87,8 @@ export class RemoteWorker {
       jobs,
       logger,
       address: this.id,
+      onTaskLog: (line) => this.#send({ type: "Logged", lines: [{ ...line, fields: writableFields(line.fields) }] }),
+      aroundJob: options.aroundJob,
       ...(threads === undefined ? {} : { threads }),
       ...(maxSubTasks === undefined ? {} : { maxSubTasks }),
     });

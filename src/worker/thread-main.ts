@@ -6,7 +6,8 @@ import { Abort } from "../dispatch/abort.ts";
 import { AttemptContext } from "./attempt-context.ts";
 import { callJob, failureOutcome } from "./call-job.ts";
 import { loadJob } from "./load-job.ts";
-import type { FromThread, LogLevel, ThreadOrder, ToThread } from "./thread-message.ts";
+import type { LogLevel } from "../dispatch/task-log.ts";
+import type { FromThread, ThreadOrder, ToThread } from "./thread-message.ts";
 
 /** The inside of a thread: runs one order at a time and answers each with its outcome. */
 class ThreadMain {

@@ -1,5 +1,6 @@
 import type { LogFields } from "../base/logger.ts";
 import type { JobSource } from "../authoring/job.ts";
+import type { LogLevel } from "../dispatch/task-log.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { RunIdentity } from "./attempt-context.ts";
@@ -27,5 +28,3 @@ export interface AbortReason {
 export type FromThread =
   | { readonly type: "log"; readonly level: LogLevel; readonly fields: LogFields; readonly message: string }
   | { readonly type: "ended"; readonly outcome: Outcome };
-
-export type LogLevel = "debug" | "info" | "warn" | "error";

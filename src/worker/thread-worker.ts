@@ -1,6 +1,7 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { failureOutcome } from "./call-job.ts";
@@ -10,6 +11,7 @@ import type { ThreadOrder } from "./thread-message.ts";
 export interface ThreadWorkerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly onTaskLog?: OnTaskLog | undefined;
   /** How many threads without work are kept for the next attempt. */
   readonly idleMax?: number;
   /** How long a job has between its signal and the end of its thread. */

@@ -125,7 +125,8 @@ export class CodeMachine implements Machine {
     }
   }
 
-  #start(step: CodeTurn, { workflow, version, generation, parent, trigger, input, fork }: StartWorkflow): void {
+  #start(step: CodeTurn, start: StartWorkflow): void {
+    const { workflow, version, generation, parent, trigger, traceparent, input, fork } = start;
     const { state, identity } = step;
     if (state.generation > 0) {
       throw new EngineError(
@@ -143,6 +144,7 @@ export class CodeMachine implements Machine {
       maxConcurrentTasks: 0,
       trigger,
       ...(parent && { parent }),
+      ...(traceparent !== undefined && { traceparent }),
       ...(input !== undefined && { input }),
       ...(fork !== undefined && { forkedFrom: fork.from }),
     });
@@ -205,7 +207,7 @@ export class CodeMachine implements Machine {
       return;
     }
     if (!hasEnded(state.status) || state.status === "Success") throw stateRefusal(state, identity.id, "retry");
-    const { workflow, version, trigger, input } = state;
+    const { workflow, version, trigger, traceparent, input } = state;
     step.emit({
       type: "InstanceContinued",
       workflow,
@@ -213,6 +215,7 @@ export class CodeMachine implements Machine {
       generation: state.generation + 1,
       createdAt: state.createdAt,
       trigger,
+      ...(traceparent !== undefined && { traceparent }),
       ...(input !== undefined && { input }),
       ...(parent !== undefined && { parent }),
       ...this.#newDeadline(step),

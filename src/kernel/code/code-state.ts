@@ -33,6 +33,7 @@ export class CodeState extends TaskTable implements InstanceState {
   workflow = "";
   version = "";
   trigger: Trigger = "api";
+  traceparent: string | undefined;
   parent: ParentAddress | undefined;
   status: InstanceStatus = "Ready";
   generation = 0;
@@ -201,6 +202,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.generation = event.generation;
     this.parent = event.parent;
     this.trigger = event.trigger;
+    this.traceparent = event.traceparent;
     this.input = event.input;
     this.forkedFrom = event.forkedFrom;
     this.createdAt = at;
@@ -220,6 +222,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.createdAt = event.createdAt;
     this.parent = event.parent;
     this.trigger = event.trigger;
+    this.traceparent = event.traceparent;
     this.input = event.input;
     this.forkedFrom = undefined;
     this.customStatus = event.customStatus;

@@ -134,7 +134,7 @@ function takeLast(step: CodeTurn, last: LastStep): void {
 function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { type: "continue" }>): void {
   const { state } = step;
   step.stopTasks("the parent instance has begun anew");
-  const { workflow, version, createdAt, parent, trigger, deadline, customStatus } = state;
+  const { workflow, version, createdAt, parent, trigger, traceparent, deadline, customStatus } = state;
   const answers = answersToKeep(step);
   step.emit({
     type: "InstanceContinued",
@@ -143,6 +143,7 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
     generation: state.generation + 1,
     createdAt,
     trigger,
+    ...(traceparent !== undefined && { traceparent }),
     ...(input !== undefined && { input }),
     ...(parent !== undefined && { parent }),
     ...(deadline !== undefined && { deadline }),

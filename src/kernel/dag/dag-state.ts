@@ -42,6 +42,7 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
   workflow = "";
   version = "";
   trigger: Trigger = "api";
+  traceparent: string | undefined;
   parent: ParentAddress | undefined;
   status: InstanceStatus = "Ready";
   /** 0 before it is created. */
@@ -245,6 +246,7 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
     this.maxConcurrentTasks = event.maxConcurrentTasks;
     this.parent = event.parent;
     this.trigger = event.trigger;
+    this.traceparent = event.traceparent;
     this.createdAt = at;
     this.unfinished = this.size;
   }

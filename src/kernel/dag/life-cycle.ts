@@ -16,7 +16,7 @@ const defaultMaxConcurrentTasks = 5;
 
 export function start(step: DagStep, input: StartWorkflow): void {
   const { state, identity } = step;
-  const { workflow, version, generation, parent, trigger, admission } = input;
+  const { workflow, version, generation, parent, trigger, traceparent, admission } = input;
   if (state.generation > 0) {
     throw new EngineError(
       "INSTANCE_EXISTS",
@@ -35,6 +35,7 @@ export function start(step: DagStep, input: StartWorkflow): void {
     maxConcurrentTasks: concurrency(input, context, state),
     trigger,
     ...(parent && { parent }),
+    ...(traceparent !== undefined && { traceparent }),
   });
   if (admission === "run") admit(step);
   else if (admission !== "queue") refuse(step, admission);

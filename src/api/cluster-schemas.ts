@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { epochMs, name } from "./common-schemas.ts";
+
+export const member = z.object({
+  address: z.string(),
+  status: z.string(),
+  roles: z.array(z.string()),
+  isLeader: z.boolean(),
+});
+
+export const clusterStatus = z.object({
+  selfAddress: z.string(),
+  leader: z.string().nullable().meta({ description: "The oldest member; it has no special duties." }),
+  totalMembers: z.number().int(),
+  upMembers: z.number().int(),
+  workerCount: z.number().int(),
+  members: z.array(member),
+});
+
+export const worker = z.object({
+  address: z.string(),
+  status: z.string(),
+  isLeader: z.boolean(),
+  runningTasks: z.number().int(),
+});
+
+export const clusterTopology = z.object({
+  leader: z.string().nullable(),
+  nodes: z.array(
+    z.object({
+      id: z.string(),
+      status: z.string(),
+      kind: z.enum(["server", "worker"]),
+      runningTasks: z.number().int(),
+    }),
+  ),
+  links: z.array(z.object({ from: z.string(), to: z.string() })),
+});
+
+export const drainRequest = z.object({ worker: name.optional() }).default({});
+export const taskCount = z.object({ count: z.number().int() });
+
+export const job = z.object({
+  id: z.string(),
+  name: z.string(),
+  signature: z.string(),
+  parameters: z.unknown(),
+  isHere: z.boolean(),
+  missing: z.boolean(),
+  createdAt: epochMs,
+  updatedAt: epochMs,
+});
+
+export const domain = z.object({
+  domain: z.string(),
+  size: z.number().int(),
+  priority: z.number(),
+  running: z.number().int(),
+  waiting: z.number().int(),
+});
+export const domainSize = z.object({ size: z.number().int().min(1).max(10_000) });
+export const ofName = z.object({ name });

@@ -1,0 +1,31 @@
+import { z } from "zod";
+
+export const nothing = z.object({});
+
+/** The names of things: never a way out of a folder, and never too long for an index. */
+export const name = z.string().min(1).max(200);
+
+export const epochMs = z.number().int().min(0).meta({ description: "Epoch milliseconds." });
+
+/** Query parameters come as text. */
+export const limit = z.coerce.number().int().min(1).max(1000).default(50);
+
+export const cursor = z.string().max(500).optional().meta({ description: "`next` of the page before." });
+
+export const ofId = z.object({ id: name });
+
+/** One page, and how to ask for the next; null on the last. */
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), next: z.string().nullable() });
+}
+
+export const done = z.object({ done: z.literal(true) });
+
+export const json = z.unknown().meta({ description: "Any JSON value." });
+
+export const failure = z.object({
+  type: z.string(),
+  message: z.string(),
+  retryable: z.boolean(),
+  stack: z.string().optional(),
+});

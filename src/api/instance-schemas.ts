@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { cursor, epochMs, failure, json, limit, name } from "./common-schemas.ts";
+
+export const instanceStatus = z.enum(["Ready", "Running", "Paused", "Success", "Failed", "Terminated"]);
+
+/** One or several, with commas between. */
+const statuses = z
+  .string()
+  .transform((text) => text.split(","))
+  .pipe(z.array(instanceStatus).min(1))
+  .optional();
+
+export const instanceFilter = z.object({
+  status: statuses,
+  workflow: name.optional(),
+  idPrefix: z.string().max(200).optional(),
+  createdFrom: z.coerce.number().int().min(0).optional(),
+  createdTo: z.coerce.number().int().min(0).optional(),
+  cursor,
+  limit,
+});
+
+export const instanceSummary = z.object({
+  instanceId: z.string(),
+  workflowName: z.string(),
+  workflowVersion: z.string(),
+  status: instanceStatus,
+  generation: z.number().int(),
+  createdAt: epochMs,
+  endedAt: epochMs.nullable(),
+  reason: z.string().nullable(),
+  parked: z.string().nullable(),
+});
+
+export const taskView = z.object({
+  name: z.string(),
+  nodeId: z.union([z.number(), z.string()]),
+  kind: z.enum(["job", "decision", "nested"]),
+  status: z.string(),
+  cause: z.string().optional(),
+  attempt: z.number().int(),
+  startedAt: epochMs.optional(),
+  endedAt: epochMs.optional(),
+  worker: z.string().optional(),
+  failure: failure.partial({ stack: true }).optional(),
+  retryAt: epochMs.optional(),
+  childInstanceId: z.string().optional(),
+  parentTask: z.string().optional(),
+  waitingFor: z.string().optional(),
+});
+
+export const instanceView = z.object({
+  instanceId: z.string(),
+  workflowName: z.string(),
+  workflowVersion: z.string(),
+  kind: z.enum(["dag", "code"]),
+  status: instanceStatus,
+  attention: z.string().optional(),
+  customStatus: json.optional(),
+  pausing: z.boolean(),
+  withSkippedFailures: z.boolean(),
+  generation: z.number().int(),
+  reason: z.string().optional(),
+  createdAt: epochMs,
+  startedAt: epochMs.optional(),
+  endedAt: epochMs.optional(),
+  parentInstanceId: z.string().optional(),
+  tasks: z.array(taskView),
+});
+
+export const resultQuery = z.object({
+  waitMs: z.coerce.number().int().min(0).max(60_000).default(0).meta({ description: "How long to wait for its end." }),
+});
+export const result = z.object({
+  hasEnded: z.boolean(),
+  status: instanceStatus,
+  reason: z.string().nullable(),
+  output: json.meta({ description: "Outputs by task name of a DAG; what the code gave of a code workflow." }),
+});
+
+export const historyQuery = z.object({ afterTurn: z.coerce.number().int().min(-1).default(-1), limit });
+export const history = z.object({
+  items: z.array(
+    z.object({
+      turn: z.number().int(),
+      at: epochMs,
+      firstEvent: z.number().int(),
+      events: z.array(z.looseObject({ type: z.string() })),
+    }),
+  ),
+  next: z.string().nullable(),
+});
+
+export const breakpoint = z.looseObject({ context: z.record(z.string(), json) });
+export const context = z.record(z.string(), json);
+export const contextPatch = z.record(z.string(), json).meta({ description: "Keys overwrite; null removes." });
+
+export const logQuery = z.object({
+  after: z.coerce.number().int().min(0).optional(),
+  last: z.stringbool().default(false).meta({ description: "The last lines instead of the first." }),
+  task: name.optional(),
+  limit,
+});
+export const logLine = z.object({
+  number: z.number().int(),
+  at: epochMs,
+  level: z.enum(["debug", "info", "warn", "error"]),
+  taskName: z.string(),
+  attempt: z.number().int(),
+  message: z.string(),
+  fields: z.record(z.string(), json),
+});
+
+export const reason = z.object({ reason: z.string().max(1000).optional() }).default({});
+export const rerun = z.object({ task: name, params: json.optional() });
+export const fork = z
+  .object({ task: z.number().int().min(0).optional(), instanceId: name.optional(), input: json.optional() })
+  .default({});
+export const nodeOutput = z.object({ output: json.optional() }).default({});
+export const nodeParams = z.object({ params: json });
+export const ofNode = z.object({ id: name, nodeId: name });
+export const ofNamed = z.object({ id: name, name });

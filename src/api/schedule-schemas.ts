@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { epochMs, json, name } from "./common-schemas.ts";
+
+const timeZone = z.string().max(100).optional();
+
+const timing = z.union([
+  z.strictObject({
+    cron: z.string().max(200),
+    timeZone,
+    inGap: z.enum(["shift", "skip"]).optional(),
+    whenTwice: z.enum(["first", "last", "both"]).optional(),
+  }),
+  z.strictObject({ rateMs: z.number().positive() }),
+  z.strictObject({ delayMs: z.number().positive() }),
+  z.strictObject({
+    daily: z.strictObject({
+      from: z.string().max(8),
+      to: z.string().max(8),
+      everyMs: z.number().positive(),
+      weekdays: z.array(z.number().int().min(0).max(6)).optional(),
+    }),
+    timeZone,
+  }),
+]);
+
+export const scheduleSpec = z.strictObject({
+  workflow: name,
+  input: json.optional(),
+  every: timing,
+  whenBusy: z.enum(["skip", "queue", "allow", "cancel-previous"]).optional(),
+  whenMissed: z.enum(["once", "all", "none"]).optional(),
+  jitterMs: z.number().min(0).optional(),
+  startAt: epochMs.optional(),
+  endAt: epochMs.optional(),
+  retryCount: z.number().int().min(0).optional(),
+  retryPolicy: z.looseObject({}).optional(),
+});
+
+export const newSchedule = scheduleSpec.extend({ scheduleId: name });
+
+export const scheduleView = z.looseObject({ scheduleId: z.string() });
+
+export const previewRequest = z.object({
+  every: timing,
+  startAt: epochMs.optional(),
+  endAt: epochMs.optional(),
+  from: epochMs.optional(),
+  count: z.number().int().min(1).max(1000).default(10),
+});
+export const fireTimes = z.object({ times: z.array(epochMs) });
+
+export const backfillRequest = z.object({
+  from: epochMs,
+  to: epochMs,
+  parallelism: z.number().int().min(1).max(1000).default(1),
+});
+export const backfilled = z.object({ runs: z.number().int() });

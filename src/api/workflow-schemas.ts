@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { epochMs, json, name } from "./common-schemas.ts";
+
+/** PowerJob's field names; fields that are not known are kept. */
+export const dagSpec = z
+  .looseObject({
+    nodes: z.array(z.looseObject({ nodeId: z.union([z.number(), z.string()]) })),
+    edges: z
+      .array(
+        z.looseObject({
+          from: z.union([z.number(), z.string()]),
+          to: z.union([z.number(), z.string()]),
+          property: z.string().optional(),
+          enable: z.boolean().optional(),
+        }),
+      )
+      .optional(),
+  })
+  .meta({ description: "Points and lines, as PowerJob writes them." });
+
+const cronExpr = z.string().max(200).meta({ description: "Five fields as in Unix, or six or seven as in Quartz." });
+const timeZone = z.string().max(100).meta({ description: "An IANA name; default the server's own." });
+
+export const newWorkflow = z.object({
+  name,
+  dagSpec,
+  cronExpr: cronExpr.optional(),
+  timeZone: timeZone.optional(),
+  enableSchedule: z.boolean().default(false),
+});
+
+export const changedWorkflow = z.object({
+  dagSpec: dagSpec.optional(),
+  cronExpr: cronExpr.nullable().optional(),
+  timeZone: timeZone.optional(),
+  enableSchedule: z.boolean().optional(),
+  ifVersion: z
+    .string()
+    .optional()
+    .meta({ description: "Refused with CONFLICT if somebody has saved another one since." }),
+});
+
+export const workflowSchedule = z.object({
+  cronExpr: cronExpr.optional(),
+  timeZone: timeZone.optional(),
+  enable: z.boolean(),
+});
+
+export const workflowSummary = z.object({
+  id: z.string(),
+  name: z.string(),
+  kind: z.enum(["dag", "code"]),
+  version: z.string(),
+  origin: z.enum(["catalogue", "code"]).meta({ description: "Saved here, or part of the program." }),
+  cronExpr: z.string().nullable(),
+  enableSchedule: z.boolean(),
+  nodes: z.number().int().nullable(),
+  updatedAt: epochMs.nullable(),
+  updatedBy: z.string().nullable(),
+});
+
+export const workflowDetail = workflowSummary.extend({
+  dagSpec: dagSpec.nullable(),
+  timeZone: z.string().nullable(),
+  createdAt: epochMs.nullable(),
+  nextFireTimes: z.array(epochMs),
+  warning: z
+    .string()
+    .nullable()
+    .meta({ description: "What went wrong beside the save, which stands: a git commit that failed." }),
+});
+
+export const savedWorkflow = z.object({
+  id: z.string(),
+  name: z.string(),
+  version: z.string(),
+  warning: z.string().nullable(),
+});
+
+export const workflowVersion = z.object({
+  version: z.string(),
+  at: epochMs,
+  by: z.string().nullable(),
+  operation: z.string(),
+  isCurrent: z.boolean(),
+});
+
+export const workflowDiff = z.object({
+  from: z.string(),
+  to: z.string(),
+  changes: z.array(
+    z.object({
+      op: z.enum(["added", "removed", "changed"]),
+      path: z.string(),
+      before: json.optional(),
+      after: json.optional(),
+    }),
+  ),
+});
+
+export const startRequest = json;
+export const started = z.object({ instanceId: z.string() });
