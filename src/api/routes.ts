@@ -18,7 +18,7 @@ function look<Data extends z.ZodType>(summary: string, data: Data) {
 
 /** Something is done to it. */
 function act(summary: string) {
-  return { ...look(summary, done), role: "operator" as Role, params: ofId };
+  return { ...look(summary, done), role: "operator", params: ofId };
 }
 
 /** What goes into each operation, what comes out, and who may ask for it. The server, its document and the client are made of this. */
@@ -29,9 +29,9 @@ export const routes = {
   },
   createWorkflow: {
     ...look("Saves a workflow under a new name.", workflow.savedWorkflow),
-    role: "operator" as Role,
+    role: "operator",
     body: workflow.newWorkflow,
-    status: 201 as const,
+    status: 201,
     isCreate: true,
   },
   getWorkflow: { ...look("One workflow, with its points and lines.", workflow.workflowDetail), params: ofId },
@@ -43,7 +43,7 @@ export const routes = {
     query: z.object({ instanceId: z.string().min(1).max(200).optional() }),
     body: workflow.startRequest,
     data: workflow.started,
-    status: 201 as const,
+    status: 201,
     isCreate: true,
   },
   listWorkflowVersions: {
@@ -99,7 +99,7 @@ export const routes = {
     ...act("Starts another instance of a code workflow that has what this one did before a step."),
     body: instance.fork,
     data: workflow.started,
-    status: 201 as const,
+    status: 201,
     isCreate: true,
   },
   raiseEvent: { ...act("Raises an event; the body is its data."), params: instance.ofNamed, body: json },
@@ -126,14 +126,14 @@ export const routes = {
   getCluster: look("The members.", cluster.clusterStatus),
   listWorkers: look("The workers.", z.object({ items: z.array(cluster.worker) })),
   getClusterTopology: look("Members and workers as a graph.", cluster.clusterTopology),
-  drain: { ...look("Takes nothing new, finishes what runs.", done), role: "admin" as Role, body: cluster.drainRequest },
+  drain: { ...look("Takes nothing new, finishes what runs.", done), role: "admin", body: cluster.drainRequest },
   countOwnTasks: look("How many tasks run on this member.", cluster.taskCount),
 
   listJobs: look("The jobs that are known.", z.object({ items: z.array(cluster.job) })),
   listDomains: look("Parts of the pool, and how busy they are.", z.object({ items: z.array(cluster.domain) })),
   resizeDomain: {
     ...look("Changes how many tasks of a domain run at once.", done),
-    role: "operator" as Role,
+    role: "operator",
     params: cluster.ofName,
     body: cluster.domainSize,
   },
@@ -141,9 +141,9 @@ export const routes = {
   listSchedules: look("The schedules.", z.object({ items: z.array(schedule.scheduleView) })),
   createSchedule: {
     ...look("Makes a schedule.", z.object({ scheduleId: z.string() })),
-    role: "operator" as Role,
+    role: "operator",
     body: schedule.newSchedule,
-    status: 201 as const,
+    status: 201,
     isCreate: true,
   },
   previewSchedule: { ...look("When a schedule would be due.", schedule.fireTimes), body: schedule.previewRequest },
@@ -152,7 +152,7 @@ export const routes = {
   deleteSchedule: act("Deletes a schedule; what runs goes on."),
   pauseSchedule: act("Nothing is due until it is resumed."),
   resumeSchedule: act("Goes on from now."),
-  triggerSchedule: { ...act("Starts a run now."), data: workflow.started, status: 201 as const, isCreate: true },
+  triggerSchedule: { ...act("Starts a run now."), data: workflow.started, status: 201, isCreate: true },
   backfillSchedule: {
     ...act("Runs what was due in a range of time."),
     body: schedule.backfillRequest,
@@ -161,21 +161,21 @@ export const routes = {
 
   listAudit: {
     ...look("Who changed what, newest first.", page(security.auditLine)),
-    role: "admin" as Role,
+    role: "admin",
     query: security.auditQuery,
   },
   listTokens: {
     ...look("The tokens, without their secrets.", z.object({ items: z.array(security.tokenView) })),
-    role: "admin" as Role,
+    role: "admin",
   },
   createToken: {
     ...look("Makes a token.", security.madeToken),
-    role: "admin" as Role,
+    role: "admin",
     body: security.newToken,
-    status: 201 as const,
+    status: 201,
     isCreate: true,
   },
-  deleteToken: { ...look("The token is no longer let in.", done), role: "admin" as Role, params: cluster.ofName },
+  deleteToken: { ...look("The token is no longer let in.", done), role: "admin", params: cluster.ofName },
 } as const satisfies Record<RouteName, Route>;
 
 export type Routes = typeof routes;

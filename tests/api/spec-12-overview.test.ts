@@ -45,7 +45,7 @@ describe("what an engine shows", () => {
   });
 
   test("are its jobs and workflows", async (t) => {
-    const code = defineWorkflow("by-code", () => 1);
+    const code = defineWorkflow("by-code", async () => 1);
     const engine = await startEngine(t, {
       jobs: [defineJob("work", () => 1)],
       workflows: [workflow("by-dag", task("a", "work")), code],
@@ -91,7 +91,7 @@ describe("a DAG that is registered later", () => {
   });
 
   test("cannot take the name of code", async (t) => {
-    const engine = await startEngine(t, { workflows: [defineWorkflow("taken", () => 1)] });
+    const engine = await startEngine(t, { workflows: [defineWorkflow("taken", async () => 1)] });
     await assert.rejects(
       engine.registerWorkflow(workflow("taken", task("a", "work"))),
       says("WORKFLOW_DUPLICATE", /taken/),
@@ -103,7 +103,9 @@ describe("draining", () => {
   test("finishes what runs, and starts nothing more", async (t) => {
     const { job, open } = gate("slow");
     const engine = await startEngine(t, { jobs: [job, defineJob("work", () => 1)] });
-    const running = await engine.submitWorkflow(workflow("one", task("a", "slow"), task("b", "work").withDependency("a")));
+    const running = await engine.submitWorkflow(
+      workflow("one", task("a", "slow"), task("b", "work").withDependency("a")),
+    );
     while (engine.health.runningTasks === 0) await new Promise(setImmediate);
     const drained = engine.drain();
     assert.equal(engine.health.status, "draining");
@@ -190,7 +192,7 @@ describe("whoever listens to an engine", () => {
   test("is told that a run was started by schedule", async (t) => {
     const clock = new TestClock();
     const storage = memoryStore();
-    const engine = await startEngine(t, { clock, storage, workflows: [defineWorkflow("short", () => 1)] });
+    const engine = await startEngine(t, { clock, storage, workflows: [defineWorkflow("short", async () => 1)] });
     const triggers: string[] = [];
     engine.subscribe(({ workflowName, turn, trigger }) => {
       if (workflowName === "short" && turn === 0) triggers.push(trigger);
