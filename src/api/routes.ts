@@ -18,7 +18,7 @@ function look<Data extends z.ZodType>(summary: string, data: Data) {
 
 /** Something is done to it. */
 function act(summary: string) {
-  return { ...look(summary, done), role: "operator", params: ofId };
+  return { ...look(summary, done), role: "operator" as Role, params: ofId };
 }
 
 /** What goes into each operation, what comes out, and who may ask for it. The server, its document and the client are made of this. */
