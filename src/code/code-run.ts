@@ -45,6 +45,8 @@ export interface RunParts {
 
 const none: ReadonlySet<string> = new Set();
 
+export type OnSteps = (steps: readonly Step[]) => void;
+
 interface Update {
   readonly input: StandardSchema | undefined;
   readonly validate: ((input: never) => void) | undefined;
@@ -124,28 +126,43 @@ export class CodeRun {
     this.#isOver = true;
   }
 
-  /** Lets the code react, and hands on the steps that it took. `WORKFLOW_NOT_DURABLE`. */
-  async see(arrival: Arrival, at: number, onSteps: (steps: readonly Step[]) => void): Promise<void> {
-    if (this.#isOver) return this.#keep(arrival);
+  /**
+   * Lets the code react, and hands on the steps that it took; resolves when it has. Undefined if there is nothing that it
+   * would react to. `WORKFLOW_NOT_DURABLE`.
+   */
+  see(arrival: Arrival, at: number, onSteps: OnSteps): Promise<void> | undefined {
+    if (this.#isOver) {
+      this.#keep(arrival);
+      return undefined;
+    }
     if (arrival.type === "paused") {
       this.#isPaused = true;
-      return;
+      return undefined;
     }
     if (arrival.type === "resumed") this.#isPaused = false;
-    else this.#held.push(arrival);
-    while (!this.#isPaused && !this.#isOver) {
-      const next = this.#held.shift();
-      if (next === undefined) return;
-      this.at = at;
-      this.#isReacting = true;
-      // What is called now takes its surroundings along, through all that it awaits.
-      if (next.type === "start" || next.type === "update") this.parts.host.within(() => this.#settle(next));
-      else this.#settle(next);
-      await this.parts.host.drained();
+    else if (this.#isPaused || this.#held.length > 0) this.#held.push(arrival);
+    else return this.#react(arrival, at, onSteps);
+    return this.#reactToHeld(at, onSteps);
+  }
+
+  #reactToHeld(at: number, onSteps: OnSteps): Promise<void> | undefined {
+    const next = this.#isPaused || this.#isOver ? undefined : this.#held.shift();
+    return next && this.#react(next, at, onSteps);
+  }
+
+  /** This is done for every event of every instance: a chain of promises is made, where a loop with `await` makes more. */
+  #react(arrival: Arrival, at: number, onSteps: OnSteps): Promise<void> {
+    this.at = at;
+    this.#isReacting = true;
+    // What is called now takes its surroundings along, through all that it awaits.
+    if (arrival.type === "start" || arrival.type === "update") this.parts.host.within(() => this.#settle(arrival));
+    else this.#settle(arrival);
+    return this.parts.host.drained().then(() => {
       this.#isReacting = false;
       this.#refuseIdle();
       onSteps(this.#takeSteps());
-    }
+      return this.#reactToHeld(at, onSteps);
+    });
   }
 
   #refuseIdle(): void {

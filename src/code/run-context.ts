@@ -86,8 +86,8 @@ export class RunContext implements WorkflowContext {
       nodeId: this.#run.nextTask,
       ...(name !== jobName && { nodeName: name }),
       jobName,
-      ...paramsOf(input, `the input of activity "${name}"`),
-      ...optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"]),
+      ...(input !== undefined && paramsOf(input, `the input of activity "${name}"`)),
+      ...(options !== noOptions && optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"])),
     };
     const output = this.#run.takeTask<never>({ type: "activity", node }, `activity "${name}"`);
     const { undo } = options;

@@ -3,30 +3,29 @@ import { WorkflowCanceled } from "./step-failed.ts";
 
 const ignore = (): void => undefined;
 
-/**
- * A promise that the code waits for. It counts as handled: code that has stopped looking at it must not end the process
- * when it fails.
- */
+/** A promise that the code waits for. Those of one run are a chain: most have one, and a set would be larger than it. */
 export class Wait<T = unknown> {
   readonly promise: Promise<T>;
-  readonly #all: Set<Wait<never>>;
+  before: Wait<never> | undefined;
+  after: Wait<never> | undefined;
+  readonly #waiting: Waiting;
   readonly #settle: PromiseWithResolvers<T>;
 
-  constructor(all: Set<Wait<never>>) {
-    this.#all = all;
+  constructor(waiting: Waiting) {
+    this.#waiting = waiting;
     this.#settle = Promise.withResolvers<T>();
     this.promise = this.#settle.promise;
-    this.promise.catch(ignore);
-    all.add(this as unknown as Wait<never>);
   }
 
   resolve(value: T): void {
-    this.#all.delete(this as unknown as Wait<never>);
+    this.#waiting.remove(this as unknown as Wait<never>);
     this.#settle.resolve(value);
   }
 
+  /** It counts as handled: code that has stopped looking at it must not end the process when it fails. */
   reject(error: unknown): void {
-    this.#all.delete(this as unknown as Wait<never>);
+    this.#waiting.remove(this as unknown as Wait<never>);
+    this.promise.catch(ignore);
     this.#settle.reject(error);
   }
 }
@@ -36,19 +35,38 @@ export class Wait<T = unknown> {
  * with whatever it holds once nobody holds it.
  */
 export class Waiting {
-  readonly #waits = new Set<Wait<never>>();
+  #first: Wait<never> | undefined;
+  #last: Wait<never> | undefined;
 
   get isEmpty(): boolean {
-    return this.#waits.size === 0;
+    return this.#first === undefined;
   }
 
   add<T>(): Wait<T> {
-    return new Wait<T>(this.#waits);
+    const wait = new Wait<T>(this);
+    const link = wait as unknown as Wait<never>;
+    link.before = this.#last;
+    if (this.#last === undefined) this.#first = link;
+    else this.#last.after = link;
+    this.#last = link;
+    return wait;
   }
 
-  /** None of it will come. */
+  /** Settled twice, it is not there the second time. */
+  remove(wait: Wait<never>): void {
+    const { before, after } = wait;
+    if (before === undefined && this.#first !== wait) return;
+    if (before === undefined) this.#first = after;
+    else before.after = after;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    wait.before = undefined;
+    wait.after = undefined;
+  }
+
+  /** None of it will come; the first that was waited for hears of it first. */
   cancelAll(reason: string): void {
-    for (const wait of this.#waits) wait.reject(new WorkflowCanceled(reason));
+    while (this.#first !== undefined) this.#first.reject(new WorkflowCanceled(reason));
   }
 }
 

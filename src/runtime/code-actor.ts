@@ -218,16 +218,17 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     return arrival === undefined ? undefined : this.#letSee(arrival, open);
   }
 
-  async #letSee(first: Arrival | Promise<Arrival>, open: InstanceTurn): Promise<void> {
-    const onSteps = (steps: readonly Step[]): void => this.#takeSteps(open, steps);
-    for (let next: typeof first | undefined = first; next !== undefined; next = this.#nextArrival(open)) {
-      const arrival = next instanceof Promise ? await next : next;
-      try {
-        await this.#run?.see(arrival, open.at, onSteps);
-      } catch (error) {
+  #letSee(arrival: Arrival | Promise<Arrival>, open: InstanceTurn): Promise<void> | undefined {
+    if (arrival instanceof Promise) return arrival.then((read) => this.#letSee(read, open));
+    const seen = this.#run?.see(arrival, open.at, (steps) => this.#takeSteps(open, steps));
+    if (seen === undefined) return this.#react(open);
+    return seen.then(
+      () => this.#react(open),
+      (error: unknown) => {
         this.#holdUp(error);
-      }
-    }
+        return this.#react(open);
+      },
+    );
   }
 
   /** The next event of the turn that the code has to see, if it is there to do so. */

@@ -62,7 +62,7 @@ export class PayloadRows {
       case "RequestUpdate":
         return this.#with(input, "data");
       case "StepsTaken":
-        return { ...input, steps: input.steps.map((step) => this.#step(step)) };
+        return input.steps.some(hasPayload) ? { ...input, steps: input.steps.map((step) => this.#step(step)) } : input;
       default:
         return input;
     }
@@ -89,8 +89,10 @@ export class PayloadRows {
   }
 
   #with<K extends string, T extends { readonly [P in K]?: Payload }>(holder: T, key: K): T {
-    const payload: Payload | undefined = holder[key];
-    return payload === undefined ? holder : { ...holder, [key]: this.#payload(payload) };
+    const given: Payload | undefined = holder[key];
+    if (given === undefined) return holder;
+    const payload = this.#payload(given);
+    return payload === given ? holder : { ...holder, [key]: payload };
   }
 
   #outcome(outcome: Outcome & { kind: "success" }): Outcome {
@@ -120,4 +122,9 @@ export class PayloadRows {
     (this.#rows ??= []).push({ instance: this.#instance, ref, body: payload });
     return { ref, bytes };
   }
+}
+
+/** Of most steps nothing is taken out. */
+function hasPayload({ type }: Step): boolean {
+  return type === "answer" || type === "complete" || type === "continue";
 }

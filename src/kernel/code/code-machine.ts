@@ -56,9 +56,8 @@ export class CodeMachine implements Machine {
   nextWake(): number | undefined {
     const { status, deadline, timersDue, retryWaits } = this.state;
     if (hasEnded(status)) return undefined;
-    const due = status === "Running" ? [timersDue.earliest(), retryWaits.earliest()] : [];
-    const times = [deadline, ...due].filter((at) => at !== undefined);
-    return times.length === 0 ? undefined : Math.min(...times);
+    if (status !== "Running") return deadline;
+    return earlier(deadline, earlier(timersDue.earliest(), retryWaits.earliest()));
   }
 
   handle(input: Input, turn: Turn): void {
@@ -236,6 +235,11 @@ export class CodeMachine implements Machine {
     if (due.length > 0) step.emit({ type: "RetriesDue", tasks: due });
     schedule(step);
   }
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
 }
 
 type Heard =
