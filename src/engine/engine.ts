@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
 import { CodeRegistry } from "../authoring/code-registry.ts";
-import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
+import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { ParamsArgument } from "../authoring/task-builder.ts";
 import { checkName } from "../code/step-check.ts";
-import { fitting, parsed, textOf } from "../code/values.ts";
+import { parsed, textOf } from "../code/values.ts";
 import { StepFailed } from "../code/step-failed.ts";
 import { CodeWatch } from "../code/watch-code.ts";
 import { defineJob, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
@@ -13,7 +13,7 @@ import type { Task } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { assert } from "../base/assert.ts";
-import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import { Dispatcher, type DomainOverview } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
@@ -24,7 +24,7 @@ import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
-import { type EndStatus, hasEnded } from "../kernel/status.ts";
+import type { EndStatus } from "../kernel/status.ts";
 import { type Definition, Definitions } from "../runtime/definitions.ts";
 import { Expressions } from "../runtime/expression.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
@@ -41,7 +41,6 @@ import { ThreadWorker } from "../worker/thread-worker.ts";
 import {
   checkFilter,
   checkFork,
-  checkGivenId,
   checkInstanceId,
   checkListener,
   checkPage,
@@ -53,6 +52,7 @@ import {
 } from "./argument-check.ts";
 import type { Breakpoint } from "./breakpoint.ts";
 import { Caretaker } from "./caretaker.ts";
+import { CodeStarts, type RaisedData } from "./code-starts.ts";
 import { ClusterMember, type MemberView } from "./cluster-member.ts";
 import { Executor } from "./executor.ts";
 import { forkPoint } from "./forked-events.ts";
@@ -63,6 +63,7 @@ import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./opti
 import { type JobView, jobView, type QueuedTask, queuedTasks, type WorkerView, type WorkflowView } from "./overview.ts";
 import { inputOf, type Order } from "./order.ts";
 import { ProcessCode } from "./process-code.ts";
+import { Purging } from "./purging.ts";
 import { type Answers, answerOf, type CodeQuery, type Question } from "./question.ts";
 import { scheduleWorkflow } from "../schedules/schedule-workflow.ts";
 import { Schedules } from "./schedules.ts";
@@ -123,19 +124,6 @@ export interface HistoryEntry {
   readonly events: readonly Event[];
 }
 
-export interface RaisedData {
-  readonly name: string;
-  readonly data?: unknown;
-}
-
-interface CodeStart {
-  readonly id: string;
-  readonly isGivenId: boolean;
-  readonly reuse: Reuse;
-  readonly traceparent?: string | undefined;
-  readonly event?: RaisedData;
-}
-
 type Stage = "new" | "starting" | "up" | "stopping" | "stopped";
 
 const startRefusals: Readonly<Record<Exclude<Stage, "new">, string>> = {
@@ -168,6 +156,8 @@ export class Engine {
   readonly #member: ClusterMember | undefined;
   readonly #watch: CodeWatch | undefined;
   readonly #processCode: ProcessCode;
+  readonly #codeStarts: CodeStarts;
+  readonly #purging: Purging;
   #stage: Stage = "new";
   #problem: unknown;
 
@@ -212,6 +202,31 @@ export class Engine {
       versionOf: (workflow) => this.#submission.versionOf(workflow),
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
+    this.#codeStarts = this.#makeCodeStarts();
+    this.#purging = this.#makePurging();
+  }
+
+  #makeCodeStarts(): CodeStarts {
+    return new CodeStarts({
+      code: this.#code,
+      submission: this.#submission,
+      region: this.#region,
+      refuseUnlessReady: () => this.#refuseUnlessReady(),
+      statusOf: async (id) => (await this.#ask(id, "identity")).status,
+      raise: (id, { name, data }) => this.raiseEvent(id, name, data),
+      terminate: (id, reason) => this.terminateWorkflowInstance(id, reason),
+    });
+  }
+
+  #makePurging(): Purging {
+    return new Purging({
+      identityOf: (id) => this.#ask(id, "identity"),
+      childrenOf: async (id) => {
+        const { tasks } = await this.getWorkflowInstanceStatus(id);
+        return tasks.flatMap(({ childInstanceId }) => childInstanceId ?? []);
+      },
+      remove: async (instance) => (await this.#region.purge([instance])) > 0,
+    });
   }
 
   #makeDispatcher(): Dispatcher {
@@ -361,8 +376,7 @@ export class Engine {
 
   /** Accepted, which is to say durable, when it resolves. */
   async submitWorkflow(workflow: Workflow, options: SubmitOptions = {}): Promise<WorkflowController> {
-    this.#refuseUnlessUp();
-    if (this.#problem !== undefined) throw this.#unavailable();
+    this.#refuseUnlessReady();
     checkSubmitOptions(options);
     const { definition, all } = this.#submission.prepared(workflow) ?? (await this.#submission.prepare(workflow));
     const { clock, random } = this.#options;
@@ -430,10 +444,10 @@ export class Engine {
     const { instanceId, reuse = false, whenActive = "refuse", traceparent } = (options ?? {}) as StartOptions;
     const id = instanceId ?? this.#options.random.uuid(this.#options.clock.now());
     if (instanceId !== undefined && whenActive !== "refuse") {
-      await this.#startOverActive(workflow, input, { id, reuse, whenActive, traceparent });
+      await this.#codeStarts.startOverActive(workflow, input, { id, reuse, whenActive, traceparent });
       return new WorkflowHandle(this, id);
     }
-    await this.#startCode(workflow, input, { id, isGivenId: instanceId !== undefined, reuse, traceparent });
+    await this.#codeStarts.start(workflow, input, { id, isGivenId: instanceId !== undefined, reuse, traceparent });
     return new WorkflowHandle(this, id);
   }
 
@@ -446,87 +460,8 @@ export class Engine {
     options: { readonly instanceId: string; readonly input?: Input; readonly event: RaisedData },
   ): Promise<WorkflowHandle<Awaited<Output>>> {
     const { instanceId: id, input, event } = options;
-    for (;;) {
-      try {
-        await this.raiseEvent(id, event.name, event.data);
-        break;
-      } catch (error) {
-        if (!hasCode(error, "INSTANCE_UNKNOWN") && !hasCode(error, "INSTANCE_STATE")) throw error;
-      }
-      try {
-        await this.#startCode(workflow, input, { id, isGivenId: true, reuse: true, event });
-        break;
-      } catch (error) {
-        if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
-      }
-    }
+    await this.#codeStarts.startOrRaise(workflow, input, { id, event });
     return new WorkflowHandle(this, id);
-  }
-
-  /** Until it is started, or another one is there that will do. */
-  async #startOverActive(
-    workflow: CodeWorkflow,
-    input: unknown,
-    how: { id: string; reuse: Reuse; whenActive: "use" | "terminate"; traceparent: string | undefined },
-  ): Promise<void> {
-    const { id, reuse, whenActive, traceparent } = how;
-    let mayFollow = reuse;
-    for (;;) {
-      try {
-        return await this.#startCode(workflow, input, { id, isGivenId: true, reuse: mayFollow, traceparent });
-      } catch (error) {
-        if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
-        const { status } = await this.#ask(id, "identity");
-        if (hasEnded(status)) throw error;
-      }
-      if (whenActive === "use") return;
-      await this.#endActive(id);
-      mayFollow = true;
-    }
-  }
-
-  async #endActive(id: string): Promise<void> {
-    try {
-      await this.terminateWorkflowInstance(id, "another instance takes its id");
-    } catch (error) {
-      // It has ended by itself meanwhile.
-      if (!hasCode(error, "INSTANCE_STATE")) throw error;
-    }
-  }
-
-  async #startCode(workflow: CodeWorkflow, input: unknown, { event, traceparent, ...how }: CodeStart): Promise<void> {
-    this.#refuseUnlessUp();
-    if (this.#problem !== undefined) throw this.#unavailable();
-    if (how.isGivenId) checkGivenId("startWorkflow", how.id);
-    if (!isCodeWorkflow(workflow)) {
-      throw new EngineError(
-        "WORKFLOW_INVALID",
-        `startWorkflow takes what defineWorkflow() gave, got ${shown(workflow)}`,
-      );
-    }
-    const { name, version } = workflow;
-    if (this.#code.find(name, version) !== workflow) {
-      throw new EngineError(
-        "WORKFLOW_UNKNOWN",
-        `code workflow "${name}" in version "${version}" is not registered: give it to the engine's "workflows", or to registerWorkflow()`,
-      );
-    }
-    if (workflow.input !== undefined) await fitting(workflow.input, input, `the input of workflow "${name}"`);
-    const text = textOf(input, `the input of workflow "${name}"`);
-    const data = event && textOf(event.data, `the data of event "${event.name}"`);
-    const definition = this.#submission.defineCode(workflow);
-    await this.#region.start({
-      ...how,
-      definition,
-      definitions: [definition],
-      input: {
-        context: {},
-        trigger: "api",
-        ...(text !== undefined && { input: text }),
-        ...(traceparent !== undefined && { traceparent }),
-      },
-      ...(event && { event: { name: event.name, ...(data !== undefined && { data }) } }),
-    });
   }
 
   /**
@@ -749,58 +684,7 @@ export class Engine {
     this.#refuseUnlessUp();
     checkPurge(which);
     if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
-    await this.#refuseUnended(which.instanceId);
-    const family = which.recursive === true ? await this.#descendants(which.instanceId) : [];
-    let purged = 0;
-    for (const id of [...family, which.instanceId]) purged += await this.#purgeLives(id);
-    return purged;
-  }
-
-  /** The instances that it started, and those they started, the youngest first. `INSTANCE_STATE` if one has not ended. */
-  async #descendants(instanceId: string): Promise<string[]> {
-    const { tasks } = await this.getWorkflowInstanceStatus(instanceId);
-    const ids: string[] = [];
-    for (const { childInstanceId } of tasks) {
-      if (childInstanceId === undefined) continue;
-      try {
-        await this.#refuseUnended(childInstanceId);
-        ids.push(...(await this.#descendants(childInstanceId)), childInstanceId);
-      } catch (error) {
-        if (!hasCode(error, "INSTANCE_UNKNOWN")) throw error;
-      }
-    }
-    return ids;
-  }
-
-  /** All lives of an id; gives back how many. */
-  async #purgeLives(instanceId: string): Promise<number> {
-    await this.#purgeNewest(instanceId);
-    for (let purged = 1; ; purged++) {
-      try {
-        await this.#purgeNewest(instanceId);
-      } catch (error) {
-        if (hasCode(error, "INSTANCE_UNKNOWN")) return purged;
-        throw error;
-      }
-    }
-  }
-
-  async #refuseUnended(instanceId: string): Promise<number> {
-    const { key, status } = await this.#ask(instanceId, "identity");
-    if (hasEnded(status)) return key;
-    throw new EngineError(
-      "INSTANCE_STATE",
-      `cannot purge instance "${instanceId}": it is ${status}; terminate it first`,
-    );
-  }
-
-  /** An id that was used again has several lives. */
-  async #purgeNewest(instanceId: string): Promise<void> {
-    for (;;) {
-      const key = await this.#refuseUnended(instanceId);
-      // Somebody else may be looking at it, or reopening it.
-      if ((await this.#region.purge([{ key, id: instanceId }])) > 0) return;
-    }
+    return await this.#purging.purge(which.instanceId, { recursive: which.recursive === true });
   }
 
   /** Calls back after every durable change, of one instance or of all. Gives back how to stop it. */
@@ -948,6 +832,12 @@ export class Engine {
       "ENGINE_STATE",
       `the engine is ${this.#stage}; a new Engine on the same storage goes on with its work`,
     );
+  }
+
+  /** For new work. */
+  #refuseUnlessReady(): void {
+    this.#refuseUnlessUp();
+    if (this.#problem !== undefined) throw this.#unavailable();
   }
 
   #refuseIfNew(): void {

@@ -1,0 +1,133 @@
+import type { CodeRegistry } from "../authoring/code-registry.ts";
+import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
+import { EngineError, hasCode } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+import { fitting, textOf } from "../code/values.ts";
+import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
+import type { Region } from "../runtime/region.ts";
+import type { Reuse } from "../runtime/shard.ts";
+import { checkGivenId } from "./argument-check.ts";
+import type { Submission } from "./submission.ts";
+
+export interface RaisedData {
+  readonly name: string;
+  readonly data?: unknown;
+}
+
+export interface CodeStart {
+  readonly id: string;
+  readonly isGivenId: boolean;
+  readonly reuse: Reuse;
+  readonly traceparent?: string | undefined;
+  readonly event?: RaisedData;
+}
+
+export interface CodeStartsParts {
+  readonly code: CodeRegistry;
+  readonly submission: Submission;
+  readonly region: Region;
+  /** `ENGINE_STATE`, `STORE_UNAVAILABLE`. */
+  readonly refuseUnlessReady: () => void;
+  readonly statusOf: (id: string) => Promise<InstanceStatus>;
+  readonly raise: (id: string, event: RaisedData) => Promise<void>;
+  readonly terminate: (id: string, reason: string) => Promise<void>;
+}
+
+/** Starts instances of code workflows, also under ids that may be taken. */
+export class CodeStarts {
+  readonly #parts: CodeStartsParts;
+
+  constructor(parts: CodeStartsParts) {
+    this.#parts = parts;
+  }
+
+  async start(workflow: CodeWorkflow, input: unknown, start: CodeStart): Promise<void> {
+    const { submission, region, refuseUnlessReady } = this.#parts;
+    const { event, traceparent, ...how } = start;
+    refuseUnlessReady();
+    if (how.isGivenId) checkGivenId("startWorkflow", how.id);
+    this.#refuseUnregistered(workflow);
+    const { name } = workflow;
+    if (workflow.input !== undefined) await fitting(workflow.input, input, `the input of workflow "${name}"`);
+    const text = textOf(input, `the input of workflow "${name}"`);
+    const data = event && textOf(event.data, `the data of event "${event.name}"`);
+    const definition = submission.defineCode(workflow);
+    await region.start({
+      ...how,
+      definition,
+      definitions: [definition],
+      input: {
+        context: {},
+        trigger: "api",
+        ...(text !== undefined && { input: text }),
+        ...(traceparent !== undefined && { traceparent }),
+      },
+      ...(event && { event: { name: event.name, ...(data !== undefined && { data }) } }),
+    });
+  }
+
+  /** Until it is started, or another one is there that will do. */
+  async startOverActive(
+    workflow: CodeWorkflow,
+    input: unknown,
+    start: Omit<CodeStart, "isGivenId"> & { readonly whenActive: "use" | "terminate" },
+  ): Promise<void> {
+    const { whenActive, ...how } = start;
+    let { reuse } = start;
+    for (;;) {
+      try {
+        return await this.start(workflow, input, { ...how, isGivenId: true, reuse });
+      } catch (error) {
+        if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
+        if (hasEnded(await this.#parts.statusOf(how.id))) throw error;
+      }
+      if (whenActive === "use") return;
+      await this.#endActive(how.id);
+      reuse = true;
+    }
+  }
+
+  /** The event goes to the instance of that id; if there is none, or it has ended, to one that begins with it. */
+  async startOrRaise(
+    workflow: CodeWorkflow,
+    input: unknown,
+    { id, event }: { id: string; event: RaisedData },
+  ): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#parts.raise(id, event);
+      } catch (error) {
+        if (!hasCode(error, "INSTANCE_UNKNOWN") && !hasCode(error, "INSTANCE_STATE")) throw error;
+      }
+      try {
+        return await this.start(workflow, input, { id, isGivenId: true, reuse: true, event });
+      } catch (error) {
+        if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
+      }
+    }
+  }
+
+  async #endActive(id: string): Promise<void> {
+    try {
+      await this.#parts.terminate(id, "another instance takes its id");
+    } catch (error) {
+      // It has ended by itself meanwhile.
+      if (!hasCode(error, "INSTANCE_STATE")) throw error;
+    }
+  }
+
+  #refuseUnregistered(workflow: CodeWorkflow): void {
+    if (!isCodeWorkflow(workflow)) {
+      throw new EngineError(
+        "WORKFLOW_INVALID",
+        `startWorkflow takes what defineWorkflow() gave, got ${shown(workflow)}`,
+      );
+    }
+    const { name, version } = workflow;
+    if (this.#parts.code.find(name, version) === workflow) return;
+    throw new EngineError(
+      "WORKFLOW_UNKNOWN",
+      `code workflow "${name}" in version "${version}" is not registered: give it to the engine's "workflows", or to registerWorkflow()`,
+    );
+  }
+}
