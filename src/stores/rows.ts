@@ -2,17 +2,20 @@ import { assert } from "../base/assert.ts";
 import type { EndStatus, InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import type {
   DefinitionRow,
+  DocumentRow,
   DomainRow,
   FinishedRow,
   HistoryRow,
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LineRow,
   MailRow,
   MarkRow,
   MemberRow,
   OutboxRow,
   RequestRow,
+  SavedDefinition,
   ShardClaim,
   ShardRow,
   TaskRow,
@@ -197,6 +200,24 @@ export function toDefinition(row: Columns): DefinitionRow {
     spec: row.text("spec"),
     createdAt: row.number("createdAt"),
   };
+}
+
+export function toSavedDefinition(row: Columns): SavedDefinition {
+  return { number: row.number("number"), ...toDefinition(row) };
+}
+
+export function toDocument(row: Columns): DocumentRow {
+  return {
+    kind: row.text("kind"),
+    name: row.text("name"),
+    revision: row.number("revision"),
+    at: row.number("at"),
+    body: row.text("body"),
+  };
+}
+
+export function toLine(row: Columns): LineRow {
+  return { number: row.number("number"), topic: row.text("topic"), at: row.number("at"), body: row.text("body") };
 }
 
 export function toJob(row: Columns): JobRow {

@@ -103,11 +103,37 @@ export interface Store {
   loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined>;
   /** The one saved last under that name. */
   latestDefinition(name: string): Promise<DefinitionRow | undefined>;
+  /** Every version of a workflow that was ever saved, newest first; `before` pages, by the number of the save. */
+  listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]>;
 
   loadJobs(): Promise<JobRow[]>;
   /** Inserts or replaces by id. */
   saveJobs(jobs: readonly JobRow[]): Promise<void>;
   deleteJobs(ids: readonly string[]): Promise<void>;
+
+  /** Small things that are not instances, by kind and name: catalogue entries, tokens, settings. Outside of any commit. */
+  findDocument(kind: string, name: string): Promise<DocumentRow | undefined>;
+  /** By name, as its code points compare; `after` pages. */
+  listDocuments(kind: string, page: { after?: string; limit: number }): Promise<DocumentRow[]>;
+  /**
+   * Written only if its revision is one above the one that is there (1 if there is none). False if somebody was faster.
+   * The same revision with the same body again, after an answer that was lost, is true: those of whom only one may win
+   * put something of their own into the body.
+   */
+  saveDocument(document: DocumentRow): Promise<boolean>;
+  /** False if it is not there in that revision. */
+  deleteDocument(kind: string, name: string, revision: number): Promise<boolean>;
+
+  /**
+   * At the end of their topics, all or none. Numbers go up, and are never given twice. Once one can be seen, none below
+   * it is still to come: who reads on after a number misses nothing. Lines that are sent again after an answer that was
+   * lost may be there twice.
+   */
+  appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void>;
+  /** Of one topic, in order: those after a number; or with `last`, the last ones of them. */
+  readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]>;
+  /** Of all topics that begin so: those from before that time. A little at a time, so it may stop half way. */
+  deleteLines(topicPrefix: string, before: number): Promise<void>;
 }
 
 export interface ShardClaim {
@@ -316,6 +342,11 @@ export interface DefinitionRow {
   readonly createdAt: number;
 }
 
+/** The number counts the saves of all workflows, whatever the clock said. */
+export interface SavedDefinition extends DefinitionRow {
+  readonly number: number;
+}
+
 export interface JobRow {
   readonly id: string;
   readonly name: string;
@@ -328,6 +359,33 @@ export interface JobRow {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly missing: boolean;
+}
+
+/** The kind of a workflow of the catalogue, which is under the name of its definitions. */
+export const workflowDocument = "workflow";
+
+/** The kind of an API token. */
+export const tokenDocument = "token";
+
+/** The kinds that move along to another store. The others are of passing use: locks, keys of requests, marks of alerts. */
+export const movingDocuments: readonly string[] = [workflowDocument, tokenDocument];
+
+/** A small thing that is changed as a whole, by whoever knows its last revision. */
+export interface DocumentRow {
+  readonly kind: string;
+  readonly name: string;
+  /** From 1. */
+  readonly revision: number;
+  readonly at: number;
+  readonly body: string;
+}
+
+/** What was said under a topic, and is never changed. */
+export interface LineRow {
+  readonly number: number;
+  readonly topic: string;
+  readonly at: number;
+  readonly body: string;
 }
 
 export interface InstanceFilter {

@@ -19,6 +19,11 @@ export function toDiskOrNull(text: string | null): string | null {
   return text === null ? null : toDisk(text);
 }
 
+/** The order in which every database has texts: by the bytes of their UTF-8, which is the order of their code points. */
+export function compareOnDisk(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(toDisk(a)), Buffer.from(toDisk(b)));
+}
+
 export function fromDisk(text: string): string {
   if (!text.includes(mark)) return text;
   return text.replace(marked, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));

@@ -1,13 +1,14 @@
 import { DatabaseSync } from "node:sqlite";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
-import type { DefinitionRow, Store } from "../stores/store.ts";
+import type { DefinitionRow, SavedDefinition, Store } from "../stores/store.ts";
 import { nestedIn, type NestedWorkflow } from "./references.ts";
 
 const unreadPerPage = 100;
+const definitionsPerPage = 20;
 
 /**
  * The definitions that instances need: their own, those nested in these, and of each name the one saved last, which a
- * workflow gets that nests another by its name alone. There may be as many as instances, so they are noted in a database
+ * workflow gets that nests another by its name alone; and all of a workflow of the catalogue. There may be as many as instances, so they are noted in a database
  * without a name: SQLite keeps it on disk and removes it by itself.
  */
 export class DefinitionList {
@@ -15,6 +16,7 @@ export class DefinitionList {
   readonly #notes = new DatabaseSync("");
   readonly #note;
   readonly #markRead;
+  readonly #markSaved;
   /** Whose newest version is noted. */
   readonly #names = new Set<string>();
 
@@ -25,27 +27,32 @@ export class DefinitionList {
       CREATE TABLE definition (
         name TEXT NOT NULL,
         version TEXT NOT NULL,
-        is_latest INTEGER NOT NULL,
-        is_read INTEGER NOT NULL,
+        saved INTEGER NOT NULL DEFAULT 0,
+        is_read INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (name, version)
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX unread ON definition (is_read) WHERE is_read = 0;
     `);
     this.#note = this.#notes.prepare(`
-      INSERT INTO definition (name, version, is_latest, is_read) VALUES (?, ?, ?, 0)
-      ON CONFLICT DO UPDATE SET is_latest = max(is_latest, excluded.is_latest)
+      INSERT INTO definition (name, version) VALUES (?, ?) ON CONFLICT DO NOTHING
     `);
     this.#markRead = this.#notes.prepare("UPDATE definition SET is_read = 1 WHERE name = ? AND version = ?");
+    this.#markSaved = this.#notes.prepare("UPDATE definition SET saved = ? WHERE name = ? AND version = ?");
   }
 
-  note({ name, version }: NestedWorkflow, isLatest = false): void {
-    this.#note.run(toNote(name), toNote(version), isLatest ? 1 : 0);
+  note({ name, version }: NestedWorkflow): void {
+    this.#note.run(toNote(name), toNote(version));
   }
 
-  /** Those of one name together, the one saved last at the end. One that the store does not have is left out. */
+  async noteAll(name: string): Promise<void> {
+    for await (const each of this.#allOf(name)) this.note(each);
+  }
+
+  /** Those of one name together, in the order they were saved. One that the store does not have is left out. */
   async *rows(): AsyncGenerator<DefinitionRow> {
     await this.#follow();
-    const ordered = this.#notes.prepare("SELECT name, version FROM definition ORDER BY name, is_latest, version");
+    await this.#number();
+    const ordered = this.#notes.prepare("SELECT name, version FROM definition ORDER BY name, saved");
     for (const { name, version } of ordered.iterate()) {
       const row = await this.#store.loadDefinition(fromNote(name), fromNote(version));
       if (row !== undefined) yield row;
@@ -70,7 +77,26 @@ export class DefinitionList {
     if (this.#names.has(name)) return;
     this.#names.add(name);
     const latest = await this.#store.latestDefinition(name);
-    if (latest !== undefined) this.note(latest, true);
+    if (latest !== undefined) this.note(latest);
+  }
+
+  async #number(): Promise<void> {
+    const names = this.#notes.prepare("SELECT DISTINCT name FROM definition").all();
+    for (const { name } of names) {
+      for await (const { number, version } of this.#allOf(fromNote(name))) {
+        this.#markSaved.run(number, name as string, toNote(version));
+      }
+    }
+  }
+
+  async *#allOf(name: string): AsyncGenerator<SavedDefinition> {
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      const page = await this.#store.listDefinitions(name, { before, limit: definitionsPerPage });
+      const oldest = page.at(-1);
+      if (oldest === undefined) return;
+      yield* page;
+      before = oldest.number;
+    }
   }
 
   close(): void {

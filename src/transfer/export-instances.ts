@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { EngineError } from "../base/error.ts";
-import type { ClusterView, Store } from "../stores/store.ts";
+import { type ClusterView, movingDocuments, type DocumentRow, type Store, workflowDocument } from "../stores/store.ts";
 import { isImporter, refuseHalfImported } from "../stores/transfer-mark.ts";
 import { DefinitionList } from "./definition-list.ts";
 import { formatName, formatVersion, type Header } from "./export-line.ts";
@@ -11,9 +11,11 @@ import { refuseLiving, viewOf } from "./resting-store.ts";
 import { steady } from "./steady-store.ts";
 import { StoreContents } from "./store-contents.ts";
 
+const documentsPerPage = 20;
+
 /**
- * Everything that is to move from a store, as lines of JSON with their line breaks: jobs, domains, instances with their
- * histories, tasks and payloads, letters they have not read, and definitions. The store must be open, and nobody may
+ * Everything that is to move from a store, as lines of JSON with their line breaks: jobs, domains, documents, instances
+ * with their histories, tasks and payloads, letters they have not read, and definitions. The store must be open, and nobody may
  * run on it meanwhile. It is read and not changed, a page at a time.
  *
  * `STORE_LOCKED` if engines run on the store, or if one did before the last line: without that, the lines are not
@@ -32,6 +34,10 @@ export async function* exportInstances(store: Store): AsyncGenerator<string, voi
     yield writer.header(await headerOf(from, before));
     yield* writer.rows("jobs", await from.loadJobs());
     yield* writer.rows("domains", await from.loadDomains());
+    for await (const page of documentsOf(from)) {
+      yield* writer.rows("documents", page);
+      for (const { kind, name } of page) if (kind === workflowDocument) await definitions.noteAll(name);
+    }
     for await (const page of contents.keys()) yield* writer.rows("keys", page);
     yield* instanceLines(writer, contents, definitions);
     for await (const letters of contents.letters()) {
@@ -44,6 +50,17 @@ export async function* exportInstances(store: Store): AsyncGenerator<string, voi
     yield writer.end();
   } finally {
     definitions.close();
+  }
+}
+
+async function* documentsOf(store: Store): AsyncGenerator<DocumentRow[]> {
+  for (const kind of movingDocuments) {
+    for (let after: string | undefined; ;) {
+      const page = await store.listDocuments(kind, { ...(after !== undefined && { after }), limit: documentsPerPage });
+      after = page.at(-1)?.name;
+      if (after === undefined) break;
+      yield page;
+    }
   }
 }
 

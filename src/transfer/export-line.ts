@@ -1,5 +1,6 @@
 import type {
   DefinitionRow,
+  DocumentRow,
   DomainRow,
   FinishedRow,
   HistoryRow,
@@ -29,6 +30,7 @@ export type ValueRow = Omit<PayloadRow, "instance">;
 export interface Rows {
   readonly jobs: JobRow;
   readonly domains: DomainRow;
+  readonly documents: DocumentRow;
   readonly keys: KeyRow;
   /** One to a line, and then its parts. */
   readonly unfinished: InstanceRow;
@@ -37,7 +39,7 @@ export interface Rows {
   readonly payloads: ValueRow;
   readonly tasks: AttemptRow;
   readonly letters: OutboxRow;
-  /** Those of one name come together, and the one saved last is the last of them. */
+  /** Those of one name come together, in the order they were saved. */
   readonly definitions: DefinitionRow;
 }
 
@@ -100,6 +102,7 @@ export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
     missing: boolean,
   },
   domains: { name: text, size: number, priority: number },
+  documents: { kind: text, name: text, revision: number, at: number, body: text },
   keys: { key: number, createdAt: number, id: text },
   unfinished: {
     key: number,

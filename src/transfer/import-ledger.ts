@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { shardOfKey } from "../stores/instance-key.ts";
-import type { DefinitionRow, InstanceRow } from "../stores/store.ts";
+import type { DefinitionRow, DocumentRow, InstanceRow } from "../stores/store.ts";
 import type { KeyRow } from "./export-line.ts";
 
 /** Of an instance that waits for a place among those of its workflow that run. */
@@ -30,6 +30,7 @@ export class ImportLedger {
   readonly #wait;
   readonly #answer;
   readonly #define;
+  readonly #document;
 
   constructor() {
     this.#db.exec(`
@@ -41,6 +42,7 @@ export class ImportLedger {
       CREATE TABLE numbered (given INTEGER PRIMARY KEY, key INTEGER NOT NULL) STRICT;
       CREATE TABLE written (key INTEGER PRIMARY KEY, sha256 TEXT NOT NULL) STRICT;
       CREATE TABLE waiting (id TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE document (place INTEGER PRIMARY KEY, row TEXT NOT NULL) STRICT;
       CREATE TABLE definition (place INTEGER PRIMARY KEY, name TEXT NOT NULL, row TEXT NOT NULL) STRICT;
     `);
     this.#list = this.#db.prepare("INSERT OR IGNORE INTO listed VALUES (?, ?, ?, ?)");
@@ -49,6 +51,7 @@ export class ImportLedger {
     this.#digestOf = this.#db.prepare("SELECT sha256 FROM written WHERE key = ?");
     this.#wait = this.#db.prepare("REPLACE INTO waiting VALUES (?, ?)");
     this.#answer = this.#db.prepare("DELETE FROM waiting WHERE id = ?");
+    this.#document = this.#db.prepare("INSERT INTO document (row) VALUES (?)");
     this.#define = this.#db.prepare("INSERT INTO definition (name, row) VALUES (?, ?)");
   }
 
@@ -110,6 +113,15 @@ export class ImportLedger {
   *waiting(): Generator<Waiting> {
     for (const { row } of this.#db.prepare("SELECT row FROM waiting").iterate())
       yield JSON.parse(String(row)) as Waiting;
+  }
+
+  documented(row: DocumentRow): void {
+    this.#document.run(JSON.stringify(row));
+  }
+
+  *documents(): Generator<DocumentRow> {
+    for (const { row } of this.#db.prepare("SELECT row FROM document ORDER BY place").iterate())
+      yield JSON.parse(String(row)) as DocumentRow;
   }
 
   /** Those of one name together, the one to be the latest at the end. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { hasCode } from "../base/error.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
-import type { DomainRow, JobRow } from "../stores/store.ts";
+import type { DocumentRow, DomainRow, JobRow, Store } from "../stores/store.ts";
 import { refuseOtherOrder } from "./definition-order.ts";
 import type { Closed, PartKind, RowCounts, Rows, RowsLine } from "./export-line.ts";
 import { ImportLedger } from "./import-ledger.ts";
@@ -11,7 +11,7 @@ import { LineReader } from "./line-reader.ts";
 import { MovedLetters } from "./moved-letters.ts";
 import { readBack } from "./read-back.ts";
 import { letterWithKeys, withKeys } from "./references.ts";
-import type { Ownership, TargetStore } from "./target-store.ts";
+import { type Ownership, takenOver, type TargetStore } from "./target-store.ts";
 
 /** The lines of one export on their way into a store. */
 export class ImportRun {
@@ -93,6 +93,7 @@ export class ImportRun {
       await this.#target.put(0, { definitions: [row] }, row.spec.length);
     }
     await this.#target.flush();
+    for (const row of this.#ledger.documents()) await replaceDocument(this.#target.store, row);
   }
 
   close(): void {
@@ -105,6 +106,9 @@ export class ImportRun {
         return void this.#jobs.push(...line.rows);
       case "domains":
         return void this.#domains.push(...line.rows);
+      case "documents":
+        for (const row of line.rows) this.#ledger.documented(row);
+        return;
       case "keys":
         for (const row of line.rows) this.#list(row);
         return;
@@ -213,6 +217,12 @@ export class ImportRun {
       if (limit !== undefined && limit.max > 0) await this.#letters.ask(waiting, limit);
     }
   }
+}
+
+/** What the store has under that name goes. Revisions are each store's own. */
+async function replaceDocument(store: Store, row: DocumentRow): Promise<void> {
+  const { revision = 0 } = (await store.findDocument(row.kind, row.name)) ?? {};
+  if (!(await store.saveDocument({ ...row, revision: revision + 1 }))) throw takenOver();
 }
 
 type PartLine = Extract<RowsLine, { kind: PartKind }>;

@@ -14,6 +14,7 @@ export async function readBack(
 ): Promise<void> {
   await readInstances(target, ledger);
   await readDefinitions(target.store, ledger);
+  await readDocuments(target.store, ledger);
   const jobs = new Map((await target.store.loadJobs()).map((row) => [row.id, row]));
   for (const row of rows.jobs) {
     const found = jobs.get(row.id);
@@ -48,6 +49,13 @@ async function readDefinitions(store: Store, ledger: ImportLedger): Promise<void
     if (isLatest && (await store.latestDefinition(name))?.version !== version) {
       throw differs(`the newest version of workflow "${name}"`);
     }
+  }
+}
+
+async function readDocuments(store: Store, ledger: ImportLedger): Promise<void> {
+  for (const { kind, name, at, body } of ledger.documents()) {
+    const found = await store.findDocument(kind, name);
+    if (found?.body !== body || found.at !== at) throw differs(`the ${kind} "${name}"`);
   }
 }
 

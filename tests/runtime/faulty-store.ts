@@ -151,9 +151,23 @@ export class FaultyStore implements Store {
     this.#read("loadDefinition", (store) => store.loadDefinition(name, version));
   latestDefinition: Store["latestDefinition"] = (name) =>
     this.#read("latestDefinition", (store) => store.latestDefinition(name));
+  listDefinitions: Store["listDefinitions"] = (name, page) =>
+    this.#read("listDefinitions", (store) => store.listDefinitions(name, page));
   loadJobs: Store["loadJobs"] = () => this.#read("loadJobs", (store) => store.loadJobs());
   saveJobs: Store["saveJobs"] = (jobs) => this.#read("saveJobs", (store) => store.saveJobs(jobs));
   deleteJobs: Store["deleteJobs"] = (ids) => this.#read("deleteJobs", (store) => store.deleteJobs(ids));
+  findDocument: Store["findDocument"] = (kind, name) =>
+    this.#read("findDocument", (store) => store.findDocument(kind, name));
+  listDocuments: Store["listDocuments"] = (kind, page) =>
+    this.#read("listDocuments", (store) => store.listDocuments(kind, page));
+  saveDocument: Store["saveDocument"] = (document) =>
+    this.#read("saveDocument", (store) => store.saveDocument(document));
+  deleteDocument: Store["deleteDocument"] = (kind, name, revision) =>
+    this.#read("deleteDocument", (store) => store.deleteDocument(kind, name, revision));
+  appendLines: Store["appendLines"] = (lines) => this.#read("appendLines", (store) => store.appendLines(lines));
+  readLines: Store["readLines"] = (topic, page) => this.#read("readLines", (store) => store.readLines(topic, page));
+  deleteLines: Store["deleteLines"] = (prefix, before) =>
+    this.#read("deleteLines", (store) => store.deleteLines(prefix, before));
 
   async #read<T>(what: string, read: (store: Store) => Promise<T>): Promise<T> {
     await this.#alive();

@@ -179,9 +179,26 @@ export class SimStore implements Store {
     this.#call("loadDefinition", () => this.#inner.loadDefinition(name, version));
   latestDefinition: Store["latestDefinition"] = (name) =>
     this.#call("latestDefinition", () => this.#inner.latestDefinition(name));
+  listDefinitions: Store["listDefinitions"] = (name, page) =>
+    this.#call("listDefinitions", () => this.#inner.listDefinitions(name, page));
   loadJobs: Store["loadJobs"] = () => this.#call("loadJobs", () => this.#inner.loadJobs());
   saveJobs: Store["saveJobs"] = (jobs) => this.#call("saveJobs", () => this.#inner.saveJobs(jobs));
   deleteJobs: Store["deleteJobs"] = (ids) => this.#call("deleteJobs", () => this.#inner.deleteJobs(ids));
+  findDocument: Store["findDocument"] = (kind, name) =>
+    this.#call("findDocument", () => this.#inner.findDocument(kind, name));
+  listDocuments: Store["listDocuments"] = (kind, page) =>
+    this.#call("listDocuments", () => this.#inner.listDocuments(kind, page));
+  saveDocument: Store["saveDocument"] = (document) =>
+    this.#call(`saveDocument ${document.kind}`, () => this.#inner.saveDocument(document));
+  deleteDocument: Store["deleteDocument"] = (kind, name, revision) =>
+    this.#call(`deleteDocument ${kind}`, () => this.#inner.deleteDocument(kind, name, revision));
+  appendLines: Store["appendLines"] = (lines) => {
+    const sent = [...lines];
+    return this.#call("appendLines", () => this.#inner.appendLines(sent));
+  };
+  readLines: Store["readLines"] = (topic, page) => this.#call("readLines", () => this.#inner.readLines(topic, page));
+  deleteLines: Store["deleteLines"] = (prefix, before) =>
+    this.#call("deleteLines", () => this.#inner.deleteLines(prefix, before));
 
   /** `seen` is told what the store did, at the moment it has. */
   #call<T>(name: string, act: () => Promise<T>, seen?: (value: T) => void): Promise<T> {

@@ -7,6 +7,7 @@ import type { ErrorCode } from "../../src/base/error.ts";
 import { mysql } from "../../src/mysql.ts";
 import { MysqlStore } from "../../src/stores/mysql/mysql-store.ts";
 import type { Store } from "../../src/stores/store.ts";
+import { definitionRow } from "../contract/store/rows.ts";
 import { execute, newDatabase, serverUrl, urlOf } from "../servers/databases.ts";
 import { Proxy } from "../servers/proxy.ts";
 import { newSession } from "../servers/session.ts";
@@ -156,7 +157,8 @@ describe("the tables in a MySQL database", () => {
   test("are made once, however many open it at once", async (t) => {
     const url = await newDatabase("mysql", t);
     const stores = await Promise.all(Array.from({ length: 6 }, () => opened(t, url)));
-    assert.equal((await execute(url, "SELECT version FROM heddle_schema_version")).length, 1);
+    const versions = await execute(url, "SELECT version FROM heddle_schema_version ORDER BY version");
+    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }]);
     const claims = await Promise.all(stores.map((store) => store.claimShard(0, "a")));
     assert.deepEqual(new Set(claims.map((claim) => claim?.epoch)), new Set([1, 2, 3, 4, 5, 6]));
   });
@@ -184,6 +186,19 @@ describe("the tables in a MySQL database", () => {
     const store = await opened(t, url);
     await store.post({ box: "a", body: "b", at: 1 });
     assert.equal(await store.settleShardCount(9), 7, "what was there is kept");
+  });
+
+  test("that are of an earlier program are brought up to date, with all that is in them", async (t) => {
+    const url = await newDatabase("mysql", t);
+    const first = await opened(t, url);
+    await first.saveDefinitions([definitionRow({ version: "a" })]);
+    await first.close();
+    await execute(url, "DROP TABLE heddle_document, heddle_line, heddle_line_turn");
+    await execute(url, "DELETE FROM heddle_schema_version WHERE version > 1");
+    const store = await opened(t, url);
+    assert.equal((await store.listDefinitions("nightly", { limit: 9 })).length, 1);
+    await store.appendLines([{ topic: "a", at: 0, body: "" }]);
+    assert.equal((await store.readLines("a", { limit: 9 })).length, 1);
   });
 
   test("that are missing are found at once", async (t) => {

@@ -17,6 +17,7 @@ import type { Store } from "../../src/stores/store.ts";
 import { fromDisk } from "../../src/stores/text.ts";
 import {
   definitionRow,
+  documentRow,
   finishedRow,
   historyRow,
   instanceRow,
@@ -520,6 +521,40 @@ describe("what a MySQL server will never take", () => {
     await assert.rejects(store.readPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
     await owner.commit({ requests: [requestRow({ key: "x".repeat(700) })] });
     assert.equal(await store.findRequest(0, long), undefined);
+  });
+
+  test("is STORE_DATA of documents and lines too, and none of it stays", async (t) => {
+    const store = await opened(t, await newDatabase("mysql", t));
+    const long = "x".repeat(721);
+    const lines = ["a", long].map((topic) => ({ topic, at: 0, body: "" }));
+    for (const write of [
+      () => store.appendLines(lines),
+      () => store.appendLines([0, 0.5].map((at) => ({ topic: "a", at, body: "" }))),
+      () => store.saveDocument(documentRow({ name: long })),
+      () => store.saveDocument(documentRow({ kind: long, name: "a" })),
+      () => store.saveDocument(documentRow({ name: "a", at: 0.5 })),
+    ]) {
+      await assert.rejects(write(), (error) => hasCode(error, "STORE_DATA"));
+    }
+    assert.deepEqual(await store.readLines("a", { limit: 9 }), []);
+    assert.deepEqual(await store.listDocuments("token", { limit: 9 }), []);
+    await store.appendLines([{ topic: "x".repeat(720), at: 0, body: "" }]);
+    assert.equal(await store.saveDocument(documentRow({ kind: "x".repeat(60), name: "x".repeat(700) })), true);
+  });
+
+  test("lines that are larger than a packet may be are all there or none", async (t) => {
+    const url = await newDatabase("mysql", t);
+    const store = await opened(t, url);
+    const [found] = (await execute(url, "SELECT @@max_allowed_packet AS bytes")) as { bytes: number }[];
+    const body = "x".repeat(Math.floor((found?.bytes ?? 0) / 2.5));
+    const lines = ["1", "2", "3"].map((each) => ({ topic: "a", at: 0, body: `${each}${body}` }));
+    await assert.rejects(store.appendLines([...lines, { topic: "x".repeat(721), at: 0, body: "" }]), (error) =>
+      hasCode(error, "STORE_DATA"),
+    );
+    assert.deepEqual(await store.readLines("a", { limit: 9 }), []);
+    await store.appendLines(lines);
+    const numbers = (await store.readLines("a", { limit: 9 })).map(({ body: each }) => each[0]);
+    assert.deepEqual(numbers, ["1", "2", "3"]);
   });
 });
 

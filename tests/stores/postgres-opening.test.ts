@@ -10,6 +10,7 @@ import { Address } from "../../src/stores/postgres/address.ts";
 import { checkFacts } from "../../src/stores/postgres/database.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import type { Store } from "../../src/stores/store.ts";
+import { definitionRow } from "../contract/store/rows.ts";
 import { execute, newDatabase, serverUrl, urlOf } from "../servers/databases.ts";
 import { Proxy } from "../servers/proxy.ts";
 import { newPostgresUser } from "./postgres-user.ts";
@@ -247,10 +248,23 @@ describe("the tables in a PostgreSQL database", () => {
   test("are made once, however many open it at once", async (t) => {
     const url = await newDatabase("postgres", t);
     const stores = await Promise.all(Array.from({ length: 6 }, () => opened(t, url)));
-    const versions = await execute(url, "SELECT version FROM heddle.schema_version");
-    assert.equal(versions.length, 1);
+    const versions = await execute(url, "SELECT version::int FROM heddle.schema_version ORDER BY version");
+    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }]);
     const claims = await Promise.all(stores.map((store) => store.claimShard(0, "a")));
     assert.deepEqual(new Set(claims.map((claim) => claim?.epoch)), new Set([1, 2, 3, 4, 5, 6]));
+  });
+
+  test("of an earlier program are brought up to date, with all that is in them", async (t) => {
+    const url = await newDatabase("postgres", t);
+    const first = await opened(t, url);
+    await first.saveDefinitions([definitionRow({ version: "a" })]);
+    await first.close();
+    await execute(url, "DROP TABLE heddle.document, heddle.line");
+    await execute(url, "DELETE FROM heddle.schema_version WHERE version > 1");
+    const store = await opened(t, url);
+    assert.equal((await store.listDefinitions("nightly", { limit: 9 })).length, 1);
+    await store.appendLines([{ topic: "a", at: 0, body: "" }]);
+    assert.equal((await store.readLines("a", { limit: 9 })).length, 1);
   });
 
   test("are made wholly or not at all", async (t) => {

@@ -12,7 +12,7 @@ import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { sessionName } from "../../src/stores/postgres/session-name.ts";
 import { loadStatements } from "../../src/stores/postgres/statements.ts";
 import type { Store } from "../../src/stores/store.ts";
-import { definitionRow, historyRow, instanceRow, jobRow } from "../contract/store/rows.ts";
+import { definitionRow, documentRow, historyRow, instanceRow, jobRow } from "../contract/store/rows.ts";
 import { batchOf, Owner } from "../contract/store/subject.ts";
 import { execute, newDatabase } from "../servers/databases.ts";
 import { Proxy } from "../servers/proxy.ts";
@@ -314,6 +314,22 @@ describe("what a PostgreSQL server will never take", () => {
       });
     }
     await owner.commit({ history: [historyRow({ instance: 1, turn: 0, events: long.repeat(200) })] });
+  });
+
+  test("is STORE_DATA of documents and lines too, and none of it stays", async (t) => {
+    const store = await opened(t, await newDatabase("postgres", t));
+    const long = "x".repeat(10_000).replaceAll("x", () => String.fromCharCode(33 + Math.random() * 90));
+    const lines = ["a", long].map((topic) => ({ topic, at: 0, body: "" }));
+    for (const write of [
+      () => store.appendLines(lines),
+      () => store.appendLines([0, 0.5].map((at) => ({ topic: "a", at, body: "" }))),
+      () => store.saveDocument(documentRow({ name: long })),
+      () => store.saveDocument(documentRow({ name: "a", at: 0.5 })),
+    ]) {
+      await assert.rejects(write(), (error) => hasCode(error, "STORE_DATA"));
+    }
+    assert.deepEqual(await store.readLines("a", { limit: 9 }), []);
+    assert.deepEqual(await store.listDocuments("token", { limit: 9 }), []);
   });
 });
 

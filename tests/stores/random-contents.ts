@@ -9,7 +9,7 @@ import type { Letter } from "../../src/runtime/outbox.ts";
 import { firstKey } from "../../src/stores/instance-key.ts";
 import { type Changes, type DefinitionRow, noChanges, type Store } from "../../src/stores/store.ts";
 import { shardOf } from "../api/cluster-rig.ts";
-import { jobRow } from "../contract/store/rows.ts";
+import { documentRow, jobRow } from "../contract/store/rows.ts";
 import { Owner } from "../contract/store/subject.ts";
 
 /** An instance as the property draws it; whom it speaks of is named by place, so that it can be anybody. */
@@ -44,6 +44,7 @@ interface DrawnLetter {
 export interface DrawnContents {
   readonly instances: readonly DrawnInstance[];
   readonly letters: readonly DrawnLetter[];
+  readonly documents: readonly string[];
   readonly clean: boolean;
 }
 
@@ -112,8 +113,12 @@ export const contents: fc.Arbitrary<DrawnContents> = fc.record({
     selector: ({ id, status }) => JSON.stringify([id, ended.includes(status)]),
   }),
   letters: fc.array(letter, { maxLength: 12 }),
+  documents: fc.uniqueArray(text, { maxLength: 4 }),
   clean: fc.boolean(),
 });
+
+/** Of each workflow of the catalogue, in the order they are saved, which is no other order. */
+export const savedVersions = ["v2", "v3", "v1"];
 
 /** Who once owned every shard. */
 export const lastOwner = "engine:1";
@@ -136,10 +141,23 @@ export async function fill(store: Store, shardCount: number, drawn: DrawnContent
   await store.saveJobs([jobRow({ id: "b" }), jobRow({ id: "a", missing: true, codePath: null })]);
   await store.declareDomains([{ name: "slow", size: 2, priority: -1 }]);
   await store.saveDefinitions(definitionsOf(drawn));
+  await addDocuments(store, drawn.documents);
   for (const [shard, each] of changes.entries()) {
     const owner = await Owner.claim(store, shard, lastOwner);
     await owner.commit(each, { clean: drawn.clean, lastKey: last[shard] ?? 0 });
   }
+}
+
+/** In a second revision; those of workflows have versions that nobody ever started. */
+async function addDocuments(store: Store, names: readonly string[]): Promise<void> {
+  for (const kind of ["token", "workflow"]) {
+    for (const name of names) {
+      await store.saveDocument(documentRow({ kind, name }));
+      await store.saveDocument(documentRow({ kind, name, revision: 2, at: 7, body: `${name} of ${kind}` }));
+    }
+  }
+  const rows = names.flatMap((name) => savedVersions.map((version) => ({ name, version, spec: "{}", createdAt: 1 })));
+  await store.saveDefinitions(rows);
 }
 
 interface Named {

@@ -64,6 +64,9 @@ describe("a database of schema version 1", () => {
     assert.deepEqual(await store.readPayloads(1, [1]), ['"large"']);
     assert.deepEqual(await store.loadMarks(0), [{ shard: 0, source: 0, number: 4 }]);
     assert.deepEqual(await store.latestDefinition("nightly"), definitionRow({ version: "v1" }));
+    assert.deepEqual(await store.listDefinitions("nightly", { limit: 9 }), [
+      { number: 1, ...definitionRow({ version: "v1" }) },
+    ]);
     assert.deepEqual(await store.loadJobs(), [jobRow({ id: "a" })]);
     assert.deepEqual((await store.beat("nobody")).shards, [{ shard: 0, epoch: 3, owner: "member-1", released: true }]);
   });
@@ -111,7 +114,7 @@ describe("a database of schema version 1", () => {
     }
     const db = new DatabaseSync(file, { readOnly: true });
     t.after(() => db.close());
-    assert.equal(db.prepare("PRAGMA user_version").get()?.["user_version"], 3);
+    assert.equal(db.prepare("PRAGMA user_version").get()?.["user_version"], 4);
     assert.equal(db.prepare("PRAGMA integrity_check").get()?.["integrity_check"], "ok");
   });
 });

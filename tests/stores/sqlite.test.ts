@@ -8,7 +8,7 @@ import { hasCode } from "../../src/base/error.ts";
 import type { ErrorCode } from "../../src/base/error.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import { historyRow } from "../contract/store/rows.ts";
+import { documentRow, historyRow } from "../contract/store/rows.ts";
 import { Owner } from "../contract/store/subject.ts";
 import { Child } from "./child.ts";
 import { fill, withSmallDisk } from "./small-disk.ts";
@@ -336,6 +336,36 @@ describe("a commit that the database does not take", () => {
     }
     assert.deepEqual(await store.loadHistory([2, 3]), []);
     await owner.commit({ history: [good] });
+  });
+});
+
+describe("lines that the database does not take", () => {
+  test("are STORE_DATA, and none of their call stays", async (t) => {
+    const store = await opened(t, await database(t));
+    for (const at of [1.5, Number.NaN, {} as number]) {
+      const lines = [0, at].map((each) => ({ topic: "a", at: each, body: "" }));
+      await assert.rejects(store.appendLines(lines), (error) => hasCode(error, "STORE_DATA"));
+    }
+    assert.deepEqual(await store.readLines("a", { limit: 9 }), []);
+  });
+
+  test("while another program writes are unavailable, as is a document", async (t) => {
+    const file = await database(t);
+    const store = await opened(t, file);
+    await store.appendLines([{ topic: "a", at: 0, body: "" }]);
+    const other = new DatabaseSync(file);
+    t.after(() => other.close());
+    other.exec("BEGIN IMMEDIATE");
+    for (const write of [
+      () => store.appendLines([{ topic: "a", at: 0, body: "" }]),
+      () => store.deleteLines("a", 1),
+      () => store.saveDocument(documentRow({ name: "a" })),
+      () => store.deleteDocument("token", "a", 1),
+    ]) {
+      await assert.rejects(write(), (error) => hasCode(error, "STORE_UNAVAILABLE"));
+    }
+    other.exec("ROLLBACK");
+    assert.equal(await store.saveDocument(documentRow({ name: "a" })), true);
   });
 });
 

@@ -5,11 +5,11 @@ import * as fc from "fast-check";
 import { EngineError, type ErrorCode, hasCode } from "../../src/base/error.ts";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { ShardRow, Store } from "../../src/stores/store.ts";
+import type { DocumentRow, ShardRow, Store } from "../../src/stores/store.ts";
 import { isHalfImported } from "../../src/stores/transfer-mark.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
 import { Connection } from "../api/cluster-connection.ts";
-import { instanceRow } from "../contract/store/rows.ts";
+import { documentRow, instanceRow } from "../contract/store/rows.ts";
 import { Owner } from "../contract/store/subject.ts";
 import { Disk, FaultyStore } from "../runtime/faulty-store.ts";
 import { contents, type DrawnContents, fill, lastOwner } from "./random-contents.ts";
@@ -55,7 +55,9 @@ describe("an import", () => {
   let drawn: DrawnContents;
 
   before(async () => {
-    const rich = contents.filter(({ instances, letters }) => instances.length > 6 && letters.length > 4);
+    const rich = contents.filter(
+      ({ instances, letters, documents }) => instances.length > 6 && letters.length > 4 && documents.length > 1,
+    );
     [drawn] = fc.sample(rich, { numRuns: 1, seed: 3 }) as [DrawnContents];
     // One that takes several commits.
     const turns = Array.from(
@@ -295,16 +297,38 @@ describe("an import", () => {
 
   test("does not give the name of a workflow to an older version", async () => {
     const store = await memory();
-    const [row] = lines.flatMap((line) => {
+    const definitions = lines.flatMap((line) => {
       const parsed = JSON.parse(line) as { kind: string; rows: { name: string; version: string; spec: string }[] };
-      return parsed.kind === "definitions" ? parsed.rows.slice(-1) : [];
+      return parsed.kind === "definitions" ? parsed.rows : [];
     });
+    const row = definitions.at(-1);
     assert.ok(row !== undefined);
     const rows = [row, { ...row, version: "newer" }].map((each) => ({ ...each, createdAt: 1 }));
     await store.saveDefinitions(rows);
     await rejects(importInstances(store, lines), "OPTION_INVALID", /versions of workflow "[^]*" of its own/);
     assert.equal((await store.latestDefinition(row.name))?.version, "newer");
     assert.deepEqual(await store.listInstances({ limit: 1 }), []);
+  });
+
+  test("replaces documents of the same name", async () => {
+    const store = await memory();
+    const documents = lines.flatMap((line) => {
+      const parsed = JSON.parse(line) as { kind: string; rows: DocumentRow[] };
+      return parsed.kind === "documents" ? parsed.rows : [];
+    });
+    assert.ok(documents.length > 1);
+    for (const { kind, name } of documents) await store.saveDocument(documentRow({ kind, name, body: "older" }));
+    await importInstances(store, lines);
+    for (const row of documents)
+      assert.deepEqual(await store.findDocument(row.kind, row.name), { ...row, revision: 2 });
+  });
+
+  test("takes lines of a program that knew no documents", async () => {
+    const empty = await linesOf(await memory());
+    const [header = "", end = ""] = empty;
+    const { rows, ...rest } = JSON.parse(end) as { rows: { documents?: number } };
+    delete rows.documents;
+    await importInstances(await memory(), [header, JSON.stringify({ ...rest, rows })]);
   });
 
   test("is not taken for done if the store does not give back what was written", async () => {

@@ -53,6 +53,10 @@ export function told(lines: readonly string[]): Told {
       case "definitions":
         for (const row of line.rows) definitions.push(JSON.stringify(row));
         break;
+      case "documents":
+        // Revisions are each store's own.
+        for (const row of line.rows) others.push(JSON.stringify({ ...row, revision: 0 }));
+        break;
       case "jobs":
       case "domains":
         for (const row of line.rows) others.push(JSON.stringify(row));

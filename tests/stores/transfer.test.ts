@@ -12,7 +12,7 @@ import type { Store } from "../../src/stores/store.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
 import type { Letter } from "../../src/runtime/outbox.ts";
 import { shardOf } from "../api/cluster-rig.ts";
-import { contents, fill, lastOwner, needed } from "./random-contents.ts";
+import { contents, fill, lastOwner, needed, savedVersions } from "./random-contents.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { linesOf, told } from "./transfer-rig.ts";
 
@@ -41,6 +41,14 @@ describe("what moves from store to store", () => {
         assert.deepEqual(told(await linesOf(second)), told(lines));
         await importInstances(third, await linesOf(second), { shards: other });
         assert.deepEqual(told(await linesOf(third)), told(lines));
+        for (const name of drawn.documents) {
+          assert.ok(await third.findDocument("token", name));
+          const versions = await third.listDefinitions(name, { limit: 10 });
+          assert.deepEqual(
+            versions.map(({ version }) => version),
+            savedVersions.toReversed(),
+          );
+        }
         await checkPlaces(third, other, drawn.clean);
         await second.close();
       }),
@@ -63,6 +71,7 @@ describe("the gate of a workflow with a maximum", () => {
         { ...waiting, id: "parked", parked: "a bug" },
       ],
       letters: [{ kind: "admit", from: 0, to: 0, text: "too many", isRefusal: true }],
+      documents: [],
       clean: true,
     });
     const second = await memory();

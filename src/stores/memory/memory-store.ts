@@ -4,10 +4,12 @@ import type { EndStatus } from "../../kernel/status.ts";
 import { isNextBatch } from "../fence-check.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
 import { letterBoxOf } from "../letter-box.ts";
+import { isSameDocument } from "../document.ts";
 import type {
   Batch,
   ClusterView,
   DefinitionRow,
+  DocumentRow,
   DomainRow,
   FinishedRow,
   HistoryRow,
@@ -15,16 +17,19 @@ import type {
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LineRow,
   MailRow,
   MarkRow,
   OutboxRow,
   RequestRow,
+  SavedDefinition,
   ShardClaim,
   Store,
   TaskRow,
 } from "../store.ts";
+import { compareOnDisk, toDisk } from "../text.ts";
 import { listInstances } from "./list-instances.ts";
-import { definitionKey, requestKey, Tables } from "./tables.ts";
+import { definitionKey, documentKey, requestKey, Tables } from "./tables.ts";
 
 /**
  * For tests. What was committed outlives `close`, so that an engine can be restarted on the same object. The object is
@@ -234,6 +239,13 @@ export class MemoryStore implements Store {
     return copy([...this.#read().definitions.values()].findLast((row) => row.name === name));
   }
 
+  async listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]> {
+    const { limit, before = Infinity } = page;
+    const saved = [...this.#read().definitions.values()].map((row, index) => ({ number: index + 1, ...row }));
+    const asked = saved.filter((row) => row.name === name && row.number < before);
+    return asked.reverse().slice(0, limit);
+  }
+
   async loadJobs(): Promise<JobRow[]> {
     return copies([...this.#read().jobs.values()].sort((a, b) => (a.id < b.id ? -1 : 1)));
   }
@@ -246,6 +258,55 @@ export class MemoryStore implements Store {
   async deleteJobs(ids: readonly string[]): Promise<void> {
     const table = this.#read().jobs;
     for (const id of ids) table.delete(id);
+  }
+
+  async findDocument(kind: string, name: string): Promise<DocumentRow | undefined> {
+    return copy(this.#read().documents.get(documentKey(kind, name)));
+  }
+
+  async listDocuments(kind: string, page: { after?: string; limit: number }): Promise<DocumentRow[]> {
+    const { after, limit } = page;
+    const isAsked = (row: DocumentRow) =>
+      row.kind === kind && (after === undefined || compareOnDisk(row.name, after) > 0);
+    const rows = [...this.#read().documents.values()].filter(isAsked);
+    return copies(rows.sort((a, b) => compareOnDisk(a.name, b.name)).slice(0, limit));
+  }
+
+  async saveDocument(document: DocumentRow): Promise<boolean> {
+    const { documents } = this.#read();
+    const key = documentKey(document.kind, document.name);
+    const there = documents.get(key);
+    if (document.revision !== (there?.revision ?? 0) + 1) return isSameDocument(there, document);
+    documents.set(key, { ...document });
+    return true;
+  }
+
+  async deleteDocument(kind: string, name: string, revision: number): Promise<boolean> {
+    const { documents } = this.#read();
+    const key = documentKey(kind, name);
+    return documents.get(key)?.revision === revision && documents.delete(key);
+  }
+
+  async appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void> {
+    const tables = this.#read();
+    for (const { topic, at, body } of lines) {
+      const number = (tables.lastLine += 1);
+      tables.lines.set(number, { number, topic, at, body });
+    }
+  }
+
+  async readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]> {
+    const { after = 0, last = false, limit } = page;
+    const rows = [...this.#read().lines.values()].filter((row) => row.topic === topic && row.number > after);
+    return copies(last ? rows.slice(Math.max(0, rows.length - limit)) : rows.slice(0, limit));
+  }
+
+  async deleteLines(topicPrefix: string, before: number): Promise<void> {
+    const { lines } = this.#read();
+    const prefix = toDisk(topicPrefix);
+    for (const { number, topic, at } of lines.values()) {
+      if (at < before && toDisk(topic).startsWith(prefix)) lines.delete(number);
+    }
   }
 
   #history(instance: number): HistoryRow[] {

@@ -4,12 +4,14 @@ import type {
   Batch,
   Changes,
   DefinitionRow,
+  DocumentRow,
   DomainRow,
   Fence,
   FinishedRow,
   HistoryRow,
   InstanceRow,
   JobRow,
+  LineRow,
   MailRow,
   MarkRow,
   MemberRow,
@@ -52,6 +54,11 @@ export class Tables {
   readonly mail = new Map<number, MailRow & { readonly at: number }>();
   /** Ids of mail are never given out again. */
   lastMail = 0;
+  readonly documents = new Map<string, DocumentRow>();
+  /** In the order of their numbers. */
+  readonly lines = new Map<number, LineRow>();
+  /** Numbers of lines are never given out again. */
+  lastLine = 0;
 
   /** What is written once must not be there yet. Looks before anything is changed, since there is no rolling back. */
   checkNew(changes: Changes): void {
@@ -137,6 +144,10 @@ export class Tables {
 
 export function definitionKey(name: string, version: string): string {
   return JSON.stringify([name, version]);
+}
+
+export function documentKey(kind: string, name: string): string {
+  return JSON.stringify([kind, name]);
 }
 
 export function requestKey(shard: number, key: string): string {

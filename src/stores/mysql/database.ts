@@ -31,6 +31,9 @@ const tables = [
   "mail",
   "request",
   "domain",
+  "document",
+  "line",
+  "line_turn",
 ].map((name) => `heddle_${name}`);
 
 /**

@@ -2,6 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
 import { CommitOrder } from "../commit-order.ts";
+import { isSameDocument } from "../document.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
 import { letterBoxOf } from "../letter-box.ts";
 import { listInstances, type ListValues } from "../listing.ts";
@@ -9,16 +10,19 @@ import {
   Columns,
   toClaim,
   toDefinition,
+  toDocument,
   toDomain,
   toFinished,
   toHistory,
   toInstance,
   toJob,
+  toLine,
   toMail,
   toMark,
   toMember,
   toOutbox,
   toRequest,
+  toSavedDefinition,
   toSent,
   toShard,
   toSummary,
@@ -28,6 +32,7 @@ import type {
   Batch,
   ClusterView,
   DefinitionRow,
+  DocumentRow,
   DomainRow,
   FinishedRow,
   HistoryRow,
@@ -35,10 +40,12 @@ import type {
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LineRow,
   MailRow,
   MarkRow,
   OutboxRow,
   RequestRow,
+  SavedDefinition,
   ShardClaim,
   Store,
   TaskRow,
@@ -48,7 +55,19 @@ import type { Result } from "./connection.ts";
 import { Connections, connectionsMin, type Limits, type Use } from "./connections.ts";
 import { isNotEnded, openingError, operationError } from "./faults.ts";
 import { oneMoment } from "./one-moment.ts";
-import { bound, list, type Literal, nothing, row, sql, stored, text, whole, wholeOrNull } from "./literal.ts";
+import {
+  bound,
+  list,
+  type Literal,
+  nothing,
+  row,
+  sql,
+  stored,
+  text,
+  textOrNull,
+  whole,
+  wholeOrNull,
+} from "./literal.ts";
 import { rowsPerStatementMax, Script, settings, transaction } from "./script.ts";
 import { findNamed } from "./session-name.ts";
 import type { Statement } from "./statement.ts";
@@ -61,6 +80,9 @@ const limitsByDefault: Limits = { workMs: 30_000, lifeMs: 10_000 };
 
 /** The name of the number of shards among the settings. */
 const shardCount = text("shard_count");
+
+/** Deleting more at once could take longer than a call may. */
+const linesDeletedAtOnceMax = 5000;
 
 export interface MysqlOptions {
   readonly url: string;
@@ -333,6 +355,11 @@ export class MysqlStore implements Store {
     return await this.#first(statements.latestDefinition.with(text(name)), toDefinition);
   }
 
+  async listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]> {
+    const values = [text(name), whole(page.before ?? Number.MAX_SAFE_INTEGER), whole(page.limit)];
+    return await this.#all(statements.listDefinitions.with(...values), toSavedDefinition);
+  }
+
   async loadJobs(): Promise<JobRow[]> {
     return await this.#all(statements.loadJobs.with(), toJob);
   }
@@ -343,6 +370,60 @@ export class MysqlStore implements Store {
 
   async deleteJobs(ids: readonly string[]): Promise<void> {
     await this.#write(statements.deleteJob, ids.toSorted().map(text));
+  }
+
+  async findDocument(kind: string, name: string): Promise<DocumentRow | undefined> {
+    return await this.#first(statements.findDocument.with(text(kind), text(name)), toDocument);
+  }
+
+  async listDocuments(kind: string, page: { after?: string; limit: number }): Promise<DocumentRow[]> {
+    const values = [text(kind), textOrNull(page.after ?? null), whole(page.limit)];
+    return await this.#all(statements.listDocuments.with(...values), toDocument);
+  }
+
+  /** How many rows a statement changed does not tell whether one was inserted or left as it is, so it is looked up. */
+  async saveDocument(document: DocumentRow): Promise<boolean> {
+    const { revision, at, body } = document;
+    const [kind, name] = [text(document.kind), text(document.name)];
+    const statement = revision === 1 ? statements.insertDocument : statements.updateDocument;
+    const [, , found] = await this.#send(
+      "rest",
+      "START TRANSACTION",
+      statement.with(kind, name, whole(revision), whole(at), text(body)),
+      statements.findDocument.with(kind, name),
+      "COMMIT",
+    );
+    return isSameDocument(mapRows(found, toDocument)[0], document);
+  }
+
+  async deleteDocument(kind: string, name: string, revision: number): Promise<boolean> {
+    const [deleted] = await this.#send("rest", statements.deleteDocument.with(text(kind), text(name), whole(revision)));
+    return changedRows(deleted) === 1;
+  }
+
+  async appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void> {
+    const rows = lines.map(({ topic, at, body }) => row(text(topic), whole(at), text(body)));
+    await this.#write(statements.insertLine, rows, [statements.takeLineTurn.with()]);
+  }
+
+  async readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]> {
+    const values = [text(topic), whole(page.after ?? 0), whole(page.limit)];
+    if (!page.last) return await this.#all(statements.readLines.with(...values), toLine);
+    return (await this.#all(statements.readLastLines.with(...values), toLine)).reverse();
+  }
+
+  async deleteLines(topicPrefix: string, before: number): Promise<void> {
+    for (let from = Number.MIN_SAFE_INTEGER; ;) {
+      const values = [text(topicPrefix), bound(before), whole(from), whole(linesDeletedAtOnceMax)];
+      const found = await this.#all(statements.findOldLines.with(...values), (line) => ({
+        number: line.number("number"),
+        at: line.number("at"),
+      }));
+      const numbers = found.map(({ number }) => number).sort((a, b) => a - b);
+      await this.#write(statements.deleteLines, numbers.map(whole));
+      if (found.length < linesDeletedAtOnceMax) return;
+      from = found.at(-1)?.at ?? from;
+    }
   }
 
   async #first<Row>(query: Literal, toRow: (found: Columns) => Row): Promise<Row | undefined> {
@@ -371,13 +452,13 @@ export class MysqlStore implements Store {
     return [];
   }
 
-  /** All of the rows or none. */
-  async #write(statement: Statement, rows: readonly Literal[]): Promise<void> {
+  /** All of the rows or none; `opening` comes before them in the transaction. */
+  async #write(statement: Statement, rows: readonly Literal[], opening: readonly Literal[] = []): Promise<void> {
     const { connections } = this.#mustBeOpen();
     if (rows.length === 0) return;
     const script = new Script();
     script.add(statement, rows);
-    const packets = transaction([], script, connections.packetBytesMax);
+    const packets = transaction(opening, script, connections.packetBytesMax);
     const until = connections.untilOf("rest");
     await this.#sorted(() =>
       connections.use("rest", until, async (connection) => {

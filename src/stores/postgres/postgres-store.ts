@@ -2,6 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
 import { CommitOrder } from "../commit-order.ts";
+import { isSameDocument } from "../document.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
 import { letterBoxOf } from "../letter-box.ts";
 import { listInstances, type ListQuery } from "../listing.ts";
@@ -9,16 +10,19 @@ import {
   Columns,
   toClaim,
   toDefinition,
+  toDocument,
   toDomain,
   toFinished,
   toHistory,
   toInstance,
   toJob,
+  toLine,
   toMail,
   toMark,
   toMember,
   toOutbox,
   toRequest,
+  toSavedDefinition,
   toSent,
   toShard,
   toSummary,
@@ -28,6 +32,7 @@ import type {
   Batch,
   ClusterView,
   DefinitionRow,
+  DocumentRow,
   DomainRow,
   Fence,
   FinishedRow,
@@ -36,15 +41,17 @@ import type {
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LineRow,
   MailRow,
   MarkRow,
   OutboxRow,
   RequestRow,
+  SavedDefinition,
   ShardClaim,
   Store,
   TaskRow,
 } from "../store.ts";
-import { toDisk } from "../text.ts";
+import { toDisk, toDiskOrNull } from "../text.ts";
 import { Address } from "./address.ts";
 import { bigints, texts } from "./array-parameter.ts";
 
@@ -54,7 +61,7 @@ import type { Row, Statement, Step, Value } from "./pipeline.ts";
 import { sessionName, type SessionUse } from "./session-name.ts";
 import { loadStatements } from "./statements.ts";
 import type { Statements } from "./statements.ts";
-import { definitionColumns, domainColumns, jobColumns, writeChanges } from "./write-changes.ts";
+import { definitionColumns, domainColumns, jobColumns, lineColumns, writeChanges } from "./write-changes.ts";
 import { isNextAfterAll, readStandings, writeFences } from "./write-fences.ts";
 
 const schemaByDefault = "heddle";
@@ -66,6 +73,9 @@ const schemaName = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
 
 /** The name of the number of shards among the settings. */
 const shardCount = "shard_count";
+
+/** Deleting more at once could take longer than a call may. */
+const linesDeletedAtOnceMax = 5000;
 
 const listStatements = {
   "list-unfinished": "listUnfinished",
@@ -350,6 +360,11 @@ export class PostgresStore implements Store {
     return (await this.#all(this.#statements.latestDefinition, [toDisk(name)], toDefinition))[0];
   }
 
+  async listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]> {
+    const values = [toDisk(name), page.before ?? Number.MAX_SAFE_INTEGER, page.limit];
+    return await this.#all(this.#statements.listDefinitions, values, toSavedDefinition);
+  }
+
   async loadJobs(): Promise<JobRow[]> {
     return await this.#all(this.#statements.loadJobs, [], toJob);
   }
@@ -360,6 +375,57 @@ export class PostgresStore implements Store {
 
   async deleteJobs(ids: readonly string[]): Promise<void> {
     await this.#write(this.#statements.deleteJob, [texts(ids)]);
+  }
+
+  async findDocument(kind: string, name: string): Promise<DocumentRow | undefined> {
+    return (await this.#all(this.#statements.findDocument, [toDisk(kind), toDisk(name)], toDocument))[0];
+  }
+
+  async listDocuments(kind: string, page: { after?: string; limit: number }): Promise<DocumentRow[]> {
+    const values = [toDisk(kind), toDiskOrNull(page.after ?? null), page.limit];
+    return await this.#all(this.#statements.listDocuments, values, toDocument);
+  }
+
+  async saveDocument(document: DocumentRow): Promise<boolean> {
+    const { kind, name, revision, at, body } = document;
+    const { insertDocument, updateDocument } = this.#statements;
+    const values = [toDisk(kind), toDisk(name), revision, at, toDisk(body)];
+    const [written = []] = await this.#run("reads", [
+      step(revision === 1 ? insertDocument : updateDocument, ...values),
+    ]);
+    return written.length === 1 || isSameDocument(await this.findDocument(kind, name), document);
+  }
+
+  async deleteDocument(kind: string, name: string, revision: number): Promise<boolean> {
+    const { deleteDocument } = this.#statements;
+    const [deleted = []] = await this.#run("reads", [step(deleteDocument, toDisk(kind), toDisk(name), revision)]);
+    return deleted.length === 1;
+  }
+
+  async appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void> {
+    const { appendLines } = this.#statements;
+    if (lines.length > 0) await this.#write(appendLines, lineColumns(lines));
+  }
+
+  async readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]> {
+    const { readLines, readLastLines } = this.#statements;
+    const values = [toDisk(topic), page.after ?? 0, page.limit];
+    if (!page.last) return await this.#all(readLines, values, toLine);
+    return (await this.#all(readLastLines, values, toLine)).reverse();
+  }
+
+  async deleteLines(topicPrefix: string, before: number): Promise<void> {
+    const prefix = toDisk(topicPrefix);
+    for (let from = Number.MIN_SAFE_INTEGER; ;) {
+      const values = [prefix, before, from, linesDeletedAtOnceMax];
+      const [last] = await this.#all(this.#statements.deleteLines, values, (row) => ({
+        found: toCount(row),
+        at: row.number("lastAt"),
+      }));
+      assert(last !== undefined, "a count has a row");
+      if (last.found < linesDeletedAtOnceMax) return;
+      from = last.at;
+    }
   }
 
   async #all<Result>(

@@ -5,6 +5,10 @@ export type Statements = ReturnType<typeof loadStatements>;
 
 /** Every statement is one file. */
 export function loadStatements() {
+  return { ...loadOwnership(), ...loadWrites(), ...loadReads() };
+}
+
+function loadOwnership() {
   return {
     insertShard: load("insert-shard"),
     lockShard: load("lock-shard"),
@@ -21,7 +25,11 @@ export function loadStatements() {
     loadMembers: load("load-members"),
     settleSetting: load("settle-setting"),
     readSetting: load("read-setting"),
+  };
+}
 
+function loadWrites() {
+  return {
     saveInstance: load("save-instance"),
     deleteInstance: load("delete-instance"),
     saveFinished: load("save-finished"),
@@ -47,7 +55,16 @@ export function loadStatements() {
     insertMail: load("insert-mail"),
     deleteMail: load("delete-mail"),
     deleteMailBefore: load("delete-mail-before"),
+    insertDocument: load("insert-document"),
+    updateDocument: load("update-document"),
+    deleteDocument: load("delete-document"),
+    appendLines: load("append-lines"),
+    deleteLines: load("delete-lines"),
+  };
+}
 
+function loadReads() {
+  return {
     loadInstances: load("load-instances"),
     loadHistory: load("load-history"),
     readHistory: load("read-history"),
@@ -68,7 +85,12 @@ export function loadStatements() {
     loadDomains: load("load-domains"),
     loadDefinition: load("load-definition"),
     latestDefinition: load("latest-definition"),
+    listDefinitions: load("list-definitions"),
     loadJobs: load("load-jobs"),
+    findDocument: load("find-document"),
+    listDocuments: load("list-documents"),
+    readLines: load("read-lines"),
+    readLastLines: load("read-last-lines"),
   };
 }
 

@@ -140,6 +140,10 @@ export function definitionColumns(rows: readonly DefinitionRow[]): Value[] {
   ];
 }
 
+export function lineColumns(rows: readonly { topic: string; at: number; body: string }[]): Value[] {
+  return [texts(rows.map((row) => row.topic)), bigints(rows.map((row) => row.at)), texts(rows.map((row) => row.body))];
+}
+
 export function jobColumns(rows: readonly JobRow[]): Value[] {
   return [
     texts(rows.map((row) => row.id)),

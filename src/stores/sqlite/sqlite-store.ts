@@ -1,7 +1,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
+import { isSameDocument } from "../document.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
 import { letterBoxOf } from "../letter-box.ts";
 import { listInstances, type ListQuery } from "../listing.ts";
@@ -9,6 +11,7 @@ import type {
   Batch,
   ClusterView,
   DefinitionRow,
+  DocumentRow,
   DomainRow,
   FinishedRow,
   HistoryRow,
@@ -16,10 +19,12 @@ import type {
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LineRow,
   MailRow,
   MarkRow,
   OutboxRow,
   RequestRow,
+  SavedDefinition,
   ShardClaim,
   Store,
   TaskRow,
@@ -31,16 +36,19 @@ import {
   Columns,
   toClaim,
   toDefinition,
+  toDocument,
   toDomain,
   toFinished,
   toHistory,
   toInstance,
   toJob,
+  toLine,
   toMail,
   toMark,
   toMember,
   toOutbox,
   toRequest,
+  toSavedDefinition,
   toSent,
   toShard,
   toSummary,
@@ -48,14 +56,17 @@ import {
 } from "../rows.ts";
 import { prepareStatements } from "./statements.ts";
 import type { Statements } from "./statements.ts";
-import { fromDisk, toDisk } from "../text.ts";
-import { writeChanges, writeDefinition, writeJob } from "./write-changes.ts";
+import { fromDisk, toDisk, toDiskOrNull } from "../text.ts";
+import { writeChanges, writeDefinition, writeDocument, writeJob } from "./write-changes.ts";
 import { writeFences } from "./write-fences.ts";
 
 const inMemory = ":memory:";
 
 /** The name of the number of shards among the settings. */
 const shardCount = "shard_count";
+
+/** Looking at more of them at once would hold up the engine for longer than a commit does. */
+const oldLinesAtOnceMax = 1000;
 
 const listStatements = {
   "list-unfinished": "listUnfinished",
@@ -280,6 +291,11 @@ export class SqliteStore implements Store {
     return this.#first((from) => from.latestDefinition, [toDisk(name)], toDefinition);
   }
 
+  async listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]> {
+    const values = [toDisk(name), page.before ?? Number.MAX_SAFE_INTEGER, page.limit];
+    return this.#all((from) => from.listDefinitions, values, toSavedDefinition);
+  }
+
   async loadJobs(): Promise<JobRow[]> {
     return this.#all((from) => from.loadJobs, [], toJob);
   }
@@ -294,6 +310,50 @@ export class SqliteStore implements Store {
     this.#write((statements) => {
       for (const id of ids) statements.deleteJob.run(toDisk(id));
     });
+  }
+
+  async findDocument(kind: string, name: string): Promise<DocumentRow | undefined> {
+    return this.#first((from) => from.findDocument, [toDisk(kind), toDisk(name)], toDocument);
+  }
+
+  async listDocuments(kind: string, page: { after?: string; limit: number }): Promise<DocumentRow[]> {
+    const values = [toDisk(kind), toDiskOrNull(page.after ?? null), page.limit];
+    return this.#all((from) => from.listDocuments, values, toDocument);
+  }
+
+  async saveDocument(document: DocumentRow): Promise<boolean> {
+    if (this.#write((statements) => writeDocument(statements, document))) return true;
+    return isSameDocument(await this.findDocument(document.kind, document.name), document);
+  }
+
+  async deleteDocument(kind: string, name: string, revision: number): Promise<boolean> {
+    return this.#write(
+      (statements) => statements.deleteDocument.run(toDisk(kind), toDisk(name), revision).changes === 1,
+    );
+  }
+
+  async appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void> {
+    this.#write((statements) => {
+      for (const { topic, at, body } of lines) statements.insertLine.run(toDisk(topic), at, toDisk(body));
+    });
+  }
+
+  async readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]> {
+    const values = [toDisk(topic), page.after ?? 0, page.limit];
+    if (!page.last) return this.#all((from) => from.readLines, values, toLine);
+    return this.#all((from) => from.readLastLines, values, toLine).reverse();
+  }
+
+  async deleteLines(topicPrefix: string, before: number): Promise<void> {
+    const prefix = toDisk(topicPrefix);
+    for (let last = { at: Number.MIN_SAFE_INTEGER, number: 0 }; ; await setImmediate()) {
+      const values = [prefix, before, last.at, last.number, oldLinesAtOnceMax];
+      const found = this.#all((from) => from.findOldLines, values, toOldLine);
+      const gone = found.filter(({ goes }) => goes);
+      if (gone.length > 0) this.#write(({ deleteLine }) => gone.forEach(({ number }) => deleteLine.run(number)));
+      if (found.length < oldLinesAtOnceMax) return;
+      last = found.at(-1) ?? last;
+    }
   }
 
   #all<Row>(
@@ -375,6 +435,10 @@ function inTransaction<Result>(
     if (db.isTransaction) statements.rollback.run();
     throw error;
   }
+}
+
+function toOldLine(row: Columns): { number: number; at: number; goes: boolean } {
+  return { number: row.number("number"), at: row.number("at"), goes: row.boolean("goes") };
 }
 
 function readPayload(statements: Statements, at: { instance: number; ref: number }): string {

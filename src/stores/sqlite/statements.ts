@@ -1,11 +1,22 @@
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { sqlFiles } from "./database.ts";
 
 export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Every statement is prepared once. That also proves, at the opening, that the tables and columns are there. */
 export function prepareStatements(db: DatabaseSync) {
-  const prepare = (name: string) => db.prepare(sqlFiles.query(name));
+  const prepare = (name: string): StatementSync => db.prepare(sqlFiles.query(name));
+  return {
+    ...prepareOwnership(prepare),
+    ...prepareWrites(prepare),
+    ...prepareReads(prepare),
+    begin: db.prepare("BEGIN IMMEDIATE"),
+    commit: db.prepare("COMMIT"),
+    rollback: db.prepare("ROLLBACK"),
+  };
+}
+
+function prepareOwnership(prepare: (name: string) => StatementSync) {
   return {
     claimShard: prepare("claim-shard"),
     readShard: prepare("read-shard"),
@@ -18,7 +29,11 @@ export function prepareStatements(db: DatabaseSync) {
     loadMembers: prepare("load-members"),
     settleSetting: prepare("settle-setting"),
     readSetting: prepare("read-setting"),
+  };
+}
 
+function prepareWrites(prepare: (name: string) => StatementSync) {
+  return {
     saveInstance: prepare("save-instance"),
     deleteInstance: prepare("delete-instance"),
     saveFinished: prepare("save-finished"),
@@ -45,7 +60,16 @@ export function prepareStatements(db: DatabaseSync) {
     deleteMail: prepare("delete-mail"),
     deleteMailBefore: prepare("delete-mail-before"),
     deleteMailBox: prepare("delete-mail-box"),
+    insertDocument: prepare("insert-document"),
+    updateDocument: prepare("update-document"),
+    deleteDocument: prepare("delete-document"),
+    insertLine: prepare("insert-line"),
+    deleteLine: prepare("delete-line"),
+  };
+}
 
+function prepareReads(prepare: (name: string) => StatementSync) {
+  return {
     loadInstances: prepare("load-instances"),
     loadHistory: prepare("load-history"),
     readHistory: prepare("read-history"),
@@ -66,10 +90,12 @@ export function prepareStatements(db: DatabaseSync) {
     loadDomains: prepare("load-domains"),
     loadDefinition: prepare("load-definition"),
     latestDefinition: prepare("latest-definition"),
+    listDefinitions: prepare("list-definitions"),
     loadJobs: prepare("load-jobs"),
-
-    begin: db.prepare("BEGIN IMMEDIATE"),
-    commit: db.prepare("COMMIT"),
-    rollback: db.prepare("ROLLBACK"),
+    findDocument: prepare("find-document"),
+    listDocuments: prepare("list-documents"),
+    findOldLines: prepare("find-old-lines"),
+    readLines: prepare("read-lines"),
+    readLastLines: prepare("read-last-lines"),
   };
 }

@@ -1,4 +1,13 @@
-import type { Changes, DefinitionRow, FinishedRow, InstanceRow, JobRow, TaskRow, TrimRow } from "../store.ts";
+import type {
+  Changes,
+  DefinitionRow,
+  DocumentRow,
+  FinishedRow,
+  InstanceRow,
+  JobRow,
+  TaskRow,
+  TrimRow,
+} from "../store.ts";
 import type { Statements } from "./statements.ts";
 import { toDisk, toDiskOrNull } from "../text.ts";
 
@@ -96,6 +105,12 @@ function saveTask(to: Statements, row: TaskRow): void {
 
 export function writeDefinition(to: Statements, row: DefinitionRow): void {
   to.insertDefinition.run(toDisk(row.name), toDisk(row.version), toDisk(row.spec), row.createdAt);
+}
+
+/** False, and nothing is written, if its revision is not the next. */
+export function writeDocument(to: Statements, row: DocumentRow): boolean {
+  const statement = row.revision === 1 ? to.insertDocument : to.updateDocument;
+  return statement.run(toDisk(row.kind), toDisk(row.name), row.revision, row.at, toDisk(row.body)).changes === 1;
 }
 
 export function writeJob(to: Statements, row: JobRow): void {

@@ -1,6 +1,7 @@
 import { claimSuite } from "./claim.ts";
 import { commitSuite } from "./commit.ts";
 import { definitionsSuite } from "./definitions.ts";
+import { documentsSuite } from "./documents.ts";
 import { domainsSuite } from "./domains.ts";
 import { fencesSuite } from "./fences.ts";
 import { historySuite } from "./history.ts";
@@ -8,6 +9,7 @@ import { instancesSuite } from "./instances.ts";
 import { jobsSuite } from "./jobs.ts";
 import { leasesSuite } from "./leases.ts";
 import { lettersSuite } from "./letters.ts";
+import { linesSuite } from "./lines.ts";
 import { listingSuite } from "./listing.ts";
 import { mailSuite } from "./mail.ts";
 import { membersSuite } from "./members.ts";
@@ -38,6 +40,8 @@ const suites: readonly StoreSuite[] = [
   domainsSuite,
   definitionsSuite,
   jobsSuite,
+  documentsSuite,
+  linesSuite,
   purgeSuite,
   trimsSuite,
   textSuite,

@@ -45,6 +45,41 @@ export function definitionsSuite(name: string, makeStore: MakeStore): void {
       assert.deepEqual(await store.latestDefinition("nightly"), definitionRow({ version: "b" }));
     });
 
+    test("all of one name are listed, newest first, a page at a time", async (t) => {
+      const store = await fresh(t, makeStore);
+      const versions = ["e", "b", "a", "d", "c"];
+      for (const [index, version] of versions.entries()) {
+        const others = [definitionRow({ name: "nightly ", version }), definitionRow({ name: "Nightly", version })];
+        await store.saveDefinitions([...others, definitionRow({ version, createdAt: 50 - index })]);
+      }
+      await store.saveDefinitions([definitionRow({ version: "e", spec: "{}" })]);
+      const all = await store.listDefinitions("nightly", { limit: 10 });
+      assert.deepEqual(
+        all,
+        versions.toReversed().map((version, index) => ({
+          ...definitionRow({ version, createdAt: 46 + index }),
+          number: all[index]?.number,
+        })),
+      );
+      assert.ok(all.every(({ number }, index) => index === 0 || number < (all[index - 1]?.number ?? 0)));
+      assert.deepEqual(await store.listDefinitions("nightly", { limit: 2 }), all.slice(0, 2));
+      const before = all[1]?.number ?? 0;
+      assert.deepEqual(await store.listDefinitions("nightly", { before, limit: 2 }), all.slice(2, 4));
+      assert.deepEqual(await store.listDefinitions("nightly", { before: all[4]?.number ?? 0, limit: 2 }), []);
+      assert.deepEqual(await store.listDefinitions("hourly", { limit: 2 }), []);
+    });
+
+    test("those of one save are listed in its order", async (t) => {
+      const store = await fresh(t, makeStore);
+      await store.saveDefinitions(["b", "c", "a"].map((version) => definitionRow({ version })));
+      await (await Owner.claim(store)).commit({ definitions: [definitionRow({ version: "A" })] });
+      const listed = await store.listDefinitions("nightly", { limit: 9 });
+      assert.deepEqual(
+        listed.map(({ version }) => version),
+        ["A", "a", "c", "b"],
+      );
+    });
+
     test("a name and a version are kept apart", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { MemoryStore } from "../../../src/stores/memory/memory-store.ts";
-import type { DomainRow, InstanceFilter, Store } from "../../../src/stores/store.ts";
+import type { DomainRow, InstanceFilter, LineRow, SavedDefinition, Store } from "../../../src/stores/store.ts";
 import { filter, texts } from "./random-batches.ts";
 import { boxes, memberIds, steps } from "./random-steps.ts";
 import type { Step } from "./random-steps.ts";
@@ -27,7 +27,7 @@ async function answers(store: Store, taken: readonly Step[], filters: readonly I
     const taker = new StepTaker(store);
     const outcomes: unknown[] = [];
     for (const step of taken) outcomes.push(await taker.take(step));
-    return [outcomes, await everyRead(store, filters), await everyClusterRead(store)];
+    return [outcomes, await everyRead(store, filters), await everyClusterRead(store), await everyOtherRead(store)];
   } finally {
     await store.close();
   }
@@ -65,6 +65,22 @@ async function everyClusterRead(store: Store): Promise<unknown[]> {
     (await store.readMail(boxes.slice(1), 2)).map(({ box, body }) => [box, body]),
     (await store.loadDomains()).sort(byName),
   ];
+}
+
+async function everyOtherRead(store: Store): Promise<unknown[]> {
+  return [
+    await store.listDocuments("token", { limit: 100 }),
+    await Promise.all(texts.map((after) => store.listDocuments("token", { after, limit: 2 }))),
+    await Promise.all(texts.map((text) => store.findDocument("token", text))),
+    await Promise.all(texts.map(async (text) => unnumbered(await store.readLines(text, { limit: 100 })))),
+    await Promise.all(texts.map(async (text) => unnumbered(await store.readLines(text, { last: true, limit: 2 })))),
+    await Promise.all(texts.map(async (text) => unnumbered(await store.listDefinitions(text, { limit: 100 })))),
+  ];
+}
+
+/** Numbers are each store's own; only their order is the same. */
+function unnumbered(rows: readonly (LineRow | SavedDefinition)[]): unknown[] {
+  return rows.map((row) => ({ ...row, number: 0 }));
 }
 
 /** One after the other: a server takes those that are sent at once in any order. */

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Changes, DefinitionRow, DomainRow } from "../../../src/stores/store.ts";
+import type { Changes, DefinitionRow, DocumentRow, DomainRow } from "../../../src/stores/store.ts";
 import { letterBoxOf } from "../../../src/stores/letter-box.ts";
 import { changes, definitions, domain, shard, small, text, time } from "./random-batches.ts";
 
@@ -15,7 +15,17 @@ export type Step =
   | { readonly kind: "delete-mail-before"; readonly at: number }
   | { readonly kind: "declare-domains"; readonly domains: readonly DomainRow[] }
   | { readonly kind: "save-definitions"; readonly definitions: DefinitionRow[] }
+  | { readonly kind: "save-document"; readonly document: DocumentRow }
+  | { readonly kind: "delete-document"; readonly name: string; readonly revision: number }
+  | { readonly kind: "append-lines"; readonly lines: readonly RandomLine[] }
+  | { readonly kind: "delete-lines"; readonly prefix: string; readonly before: number }
   | { readonly kind: "settle"; readonly count: number };
+
+export interface RandomLine {
+  readonly topic: string;
+  readonly at: number;
+  readonly body: string;
+}
 
 /** How many batches and epochs its owner is behind. */
 export interface RandomFence {
@@ -45,6 +55,10 @@ function kind<Kind extends Step["kind"]>(of: Kind): { kind: fc.Arbitrary<Kind> }
   return { kind: fc.constant(of) };
 }
 
+const revision = fc.integer({ min: 1, max: 3 });
+const document = fc.record({ kind: fc.constant("token"), name: text, revision, at: time, body: text });
+const line = fc.record({ topic: text, at: time, body: text });
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ ...kind("claim"), shard, owner: id }) },
   { weight: 12, arbitrary: fc.record({ ...kind("commit"), fences, changes }) },
@@ -62,6 +76,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ ...kind("save-definitions"), definitions }) },
+  { weight: 4, arbitrary: fc.record({ ...kind("save-document"), document }) },
+  { weight: 1, arbitrary: fc.record({ ...kind("delete-document"), name: text, revision }) },
+  { weight: 3, arbitrary: fc.record({ ...kind("append-lines"), lines: fc.array(line, { maxLength: 5 }) }) },
+  { weight: 1, arbitrary: fc.record({ ...kind("delete-lines"), prefix: text, before: time }) },
   { weight: 1, arbitrary: fc.record({ ...kind("settle"), count: small }) },
 );
 

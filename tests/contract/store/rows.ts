@@ -1,5 +1,6 @@
 import type {
   DefinitionRow,
+  DocumentRow,
   FinishedRow,
   HistoryRow,
   InstanceRow,
@@ -72,6 +73,10 @@ export function requestRow(row: Partial<RequestRow> & { key: string }): RequestR
 
 export function definitionRow(row: Partial<DefinitionRow> & { version: string }): DefinitionRow {
   return { name: "nightly", spec: `{"version":"${row.version}"}`, createdAt: 1_000, ...row };
+}
+
+export function documentRow(row: Partial<DocumentRow> & { name: string }): DocumentRow {
+  return { kind: "token", revision: 1, at: 1_000, body: `{"name":"${row.name}"}`, ...row };
 }
 
 export function jobRow(row: Partial<JobRow> & { id: string }): JobRow {

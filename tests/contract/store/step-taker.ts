@@ -38,6 +38,14 @@ export class StepTaker {
         return await store.declareDomains(step.domains);
       case "save-definitions":
         return await store.saveDefinitions(step.definitions);
+      case "save-document":
+        return await store.saveDocument(step.document);
+      case "delete-document":
+        return await store.deleteDocument("token", step.name, step.revision);
+      case "append-lines":
+        return await store.appendLines(step.lines);
+      case "delete-lines":
+        return await store.deleteLines(step.prefix, step.before);
       case "settle":
         return await store.settleShardCount(step.count);
       default:

@@ -3,7 +3,17 @@ import { describe, test } from "node:test";
 import { letterBoxOf } from "../../../src/stores/letter-box.ts";
 import { fresh, Owner } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
-import { definitionRow, finishedRow, historyRow, instanceRow, jobRow, outboxRow, requestRow, taskRow } from "./rows.ts";
+import {
+  definitionRow,
+  documentRow,
+  finishedRow,
+  historyRow,
+  instanceRow,
+  jobRow,
+  outboxRow,
+  requestRow,
+  taskRow,
+} from "./rows.ts";
 
 /** Text is opaque and comes back unit for unit, also where it is no well-formed Unicode. */
 const texts: [what: string, text: string][] = [
@@ -61,6 +71,30 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         assert.deepEqual(await store.loadJobs(), [job]);
         await store.deleteJobs([text]);
         assert.deepEqual(await store.loadJobs(), []);
+      });
+
+      test(`${what}, in documents and lines`, async (t) => {
+        const store = await fresh(t, makeStore);
+        const document = documentRow({ kind: text, name: text, body: text });
+        assert.equal(await store.saveDocument(document), true);
+        assert.equal(await store.saveDocument(document), true);
+        assert.deepEqual(await store.findDocument(text, text), document);
+        assert.deepEqual(await store.listDocuments(text, { limit: 9 }), [document]);
+        assert.deepEqual(await store.listDocuments(text, { after: text, limit: 9 }), []);
+        assert.equal(await store.deleteDocument(text, text, 1), true);
+        await store.appendLines([
+          { topic: text, at: 0, body: text },
+          { topic: `${text}, another one`, at: 0, body: text },
+          { topic: `another ${text}`, at: 0, body: text },
+        ]);
+        const lines = await store.readLines(text, { limit: 9 });
+        assert.deepEqual(
+          lines.map(({ topic, body }) => [topic, body]),
+          [[text, text]],
+        );
+        await store.deleteLines(text, 1);
+        assert.deepEqual(await store.readLines(`${text}, another one`, { limit: 9 }), []);
+        assert.equal((await store.readLines(`another ${text}`, { limit: 9 })).length, text === "" ? 0 : 1);
       });
 
       test(`${what}, in what members share`, async (t) => {

@@ -1,0 +1,1 @@
+DELETE FROM heddle_document WHERE kind = ?1 AND name = ?2 AND revision = ?3

@@ -1,0 +1,2 @@
+INSERT INTO heddle_line (topic, at, body)
+VALUES ?1

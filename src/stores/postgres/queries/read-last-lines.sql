@@ -1,0 +1,5 @@
+SELECT number, topic, at, body
+FROM line
+WHERE topic = $1 AND number > $2
+ORDER BY number DESC
+LIMIT $3

@@ -1,0 +1,2 @@
+INSERT INTO line (topic, at, body)
+VALUES (?, ?, ?)
