@@ -33,6 +33,7 @@ export const instanceSummary = z.object({
 });
 
 export const taskView = z.object({
+  number: z.number().int(),
   name: z.string(),
   nodeId: z.union([z.number(), z.string()]),
   kind: z.enum(["job", "decision", "nested"]),
@@ -109,6 +110,7 @@ export const logLine = z.object({
   attempt: z.number().int(),
   message: z.string(),
   fields: z.record(z.string(), json),
+  traceId: z.string().optional(),
 });
 
 export const reason = z.object({ reason: z.string().max(1000).optional() }).default({});

@@ -194,4 +194,11 @@ export interface CheckedRequest<N extends RouteName> {
   readonly body: z.output<Routes[N]["body"]>;
 }
 
-export type DataOf<N extends RouteName> = z.output<Routes[N]["data"]>;
+/** Nobody changes what was asked for: neither the engine's own lists on their way out, nor an answer. */
+type Immutable<T> = T extends readonly (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Immutable<T[K]> }
+    : T;
+
+export type DataOf<N extends RouteName> = Immutable<z.output<Routes[N]["data"]>>;

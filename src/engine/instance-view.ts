@@ -30,6 +30,8 @@ export interface InstanceView {
 }
 
 export interface TaskView {
+  /** Its number within the instance, as events have it. */
+  readonly number: number;
   readonly name: string;
   readonly nodeId: NodeId;
   readonly kind: TaskKind;
@@ -84,6 +86,7 @@ export function viewTask(machine: Machine, task: number, waitingFor: WaitingReas
   const phase = state.phase(task);
   const parent = state.parentOf(task);
   return {
+    number: task,
     name: definition.name,
     nodeId: definition.nodeId,
     kind: definition.kind,

@@ -1,0 +1,91 @@
+import { createHmac } from "node:crypto";
+import { type Alert, linesOf, titleOf } from "./alert.ts";
+
+export const alertTemplates = ["generic", "slack", "dingtalk", "feishu"] as const;
+
+export type AlertTemplate = (typeof alertTemplates)[number];
+
+export interface AlertRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * What is posted. With a secret, `x-heddle-signature` is the HMAC-SHA256 of the time in `x-heddle-timestamp`, a dot and
+ * the body; DingTalk and Feishu are also given theirs, where they look for it.
+ */
+export function requestOf(
+  alert: Alert,
+  rule: { readonly url: string; readonly template?: AlertTemplate; readonly secret?: string },
+  now: number,
+): AlertRequest {
+  const { template = "generic", secret } = rule;
+  const signed = secret === undefined ? {} : (templates[template].sign?.(secret, now) ?? {});
+  const body = JSON.stringify({ ...templates[template].body(alert), ...signed.body });
+  const headers = { "content-type": "application/json; charset=utf-8" };
+  if (secret === undefined) return { url: rule.url, headers, body };
+  const signature = `sha256=${hmac(secret, `${now}.${body}`).toString("hex")}`;
+  return {
+    url: withQuery(rule.url, signed.query ?? {}),
+    headers: { ...headers, "x-heddle-timestamp": String(now), "x-heddle-signature": signature },
+    body,
+  };
+}
+
+/** What the receiver says is wrong, though it answered 200. */
+export function refusalIn(answer: string): string | undefined {
+  try {
+    const { errcode, errmsg, code, msg } = JSON.parse(answer) as Record<string, unknown>;
+    if (typeof errcode === "number" && errcode !== 0) return `errcode ${errcode}: ${String(errmsg)}`;
+    return typeof code === "number" && code !== 0 ? `code ${code}: ${String(msg)}` : undefined;
+  } catch {
+    // Slack says "ok", others say nothing: it is for people.
+    return undefined;
+  }
+}
+
+interface Signed {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, string>>;
+}
+
+interface Template {
+  body(alert: Alert): Record<string, unknown>;
+  sign?(secret: string, now: number): Signed;
+}
+
+const templates: Readonly<Record<AlertTemplate, Template>> = {
+  generic: { body: (alert) => ({ title: titleOf(alert), ...alert }) },
+  slack: { body: (alert) => ({ text: [`*${titleOf(alert)}*`, ...linesOf(alert)].join("\n") }) },
+  dingtalk: {
+    body: (alert) => ({
+      msgtype: "markdown",
+      markdown: {
+        title: titleOf(alert),
+        text: [`### ${titleOf(alert)}`, ...linesOf(alert).map((line) => `- ${line}`)].join("\n"),
+      },
+    }),
+    sign: (secret, now) => {
+      const sign = hmac(secret, `${now}\n${secret}`).toString("base64");
+      return { query: { timestamp: String(now), sign } };
+    },
+  },
+  feishu: {
+    body: (alert) => ({ msg_type: "text", content: { text: [titleOf(alert), ...linesOf(alert)].join("\n") } }),
+    sign: (secret, now) => {
+      const timestamp = String(Math.floor(now / 1000));
+      return { body: { timestamp, sign: hmac(`${timestamp}\n${secret}`, "").toString("base64") } };
+    },
+  },
+};
+
+function hmac(key: string, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+function withQuery(url: string, query: Readonly<Record<string, string>>): string {
+  const extended = new URL(url);
+  for (const [name, value] of Object.entries(query)) extended.searchParams.set(name, value);
+  return extended.href;
+}

@@ -1,0 +1,86 @@
+import type { Registry } from "prom-client";
+import type { InstanceChange } from "../engine/instance-change.ts";
+import type { Event, TaskFailed, TaskSucceeded } from "../kernel/event.ts";
+import { LabelValues, otherValue } from "./label-values.ts";
+import { type MetricFamilies, metricFamilies } from "./metric-families.ts";
+import { type TaskByNumber, tasksByNumber } from "./tasks-by-number.ts";
+import { type AttemptStatus, TaskSeries, WorkflowSeries } from "./workflow-series.ts";
+
+/** Above so many pairs of workflow and task, the rest is counted together. */
+const tasksMax = 2000;
+
+/** Counts what the changes of instances tell. */
+export class ChangeCounters {
+  readonly #families: MetricFamilies;
+  readonly #workflowNames = new LabelValues();
+  readonly #taskNames = new LabelValues();
+  readonly #workerNames = new LabelValues();
+  readonly #workflows = new Map<string, WorkflowSeries>();
+  #taskCount = 0;
+
+  constructor(registry: Registry) {
+    this.#families = metricFamilies(registry);
+  }
+
+  observe(change: InstanceChange): void {
+    const workflow = this.#workflow(change.workflowName);
+    const taskOf = tasksByNumber(change);
+    for (const event of change.events) {
+      this.#count(event, workflow, change, taskOf);
+      // What follows in this turn was copied from another instance, and has been counted there.
+      if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
+    }
+  }
+
+  #count(event: Event, workflow: WorkflowSeries, change: InstanceChange, taskOf: TaskByNumber): void {
+    switch (event.type) {
+      case "InstanceCreated":
+        return workflow.submitted.inc();
+      case "InstanceEnded":
+        return workflow.ended(event.status, secondsBetween(change.startedAt ?? change.createdAt, change.at));
+      case "DecisionMade":
+        return this.#task(workflow, taskOf(event.task)?.name).attemptEnded("Success", "", undefined);
+      case "TaskSucceeded":
+      case "TaskFailed": {
+        const { startedAt, worker = "" } = event;
+        const seconds = startedAt === undefined ? undefined : secondsBetween(startedAt, change.at);
+        const task = this.#task(workflow, taskOf(event.task)?.name);
+        return task.attemptEnded(statusOf(event), this.#workerNames.of(worker), seconds);
+      }
+      default:
+    }
+  }
+
+  #workflow(name: string): WorkflowSeries {
+    const known = this.#workflows.get(name);
+    if (known !== undefined) return known;
+    const label = this.#workflowNames.of(name);
+    const shared = this.#workflows.get(label);
+    if (shared !== undefined) return shared;
+    const made = new WorkflowSeries(this.#families, label);
+    this.#workflows.set(label, made);
+    return made;
+  }
+
+  #task(workflow: WorkflowSeries, name = otherValue): TaskSeries {
+    const known = workflow.tasks.get(name);
+    if (known !== undefined) return known;
+    const label = this.#taskCount < tasksMax ? this.#taskNames.of(name) : otherValue;
+    const shared = workflow.tasks.get(label);
+    if (shared !== undefined) return shared;
+    this.#taskCount++;
+    const made = new TaskSeries(this.#families, { workflow: workflow.label, task: label });
+    workflow.tasks.set(label, made);
+    return made;
+  }
+}
+
+function statusOf(event: TaskSucceeded | TaskFailed): AttemptStatus {
+  if (event.type === "TaskSucceeded") return "Success";
+  return event.timedOut === true ? "TimeoutFailed" : "Failed";
+}
+
+/** A clock that was set back makes nothing last less than no time. */
+function secondsBetween(from: number, to: number): number {
+  return Math.max(0, to - from) / 1000;
+}

@@ -1,0 +1,85 @@
+import { Gauge, type Registry } from "prom-client";
+import type { Engine } from "../engine/engine.ts";
+import { LostMembers } from "./lost-members.ts";
+
+export type GaugedEngine = Pick<Engine, "health" | "members" | "listWorkers" | "onMemberEvent">;
+
+interface Reading {
+  readonly engine: GaugedEngine;
+  readonly lost: LostMembers;
+  readonly now: number;
+}
+
+interface EngineGauge {
+  readonly name: string;
+  readonly help: string;
+  read(reading: Reading): number;
+}
+
+const gauges: readonly EngineGauge[] = [
+  {
+    name: "dag_queue_waiting_size",
+    help: "Attempts that wait for a slot or for their job, on this member.",
+    read: ({ engine }) => engine.health.waitingTasks,
+  },
+  {
+    name: "dag_queue_running_size",
+    help: "Attempts that run, on this member.",
+    read: ({ engine }) => engine.health.runningTasks,
+  },
+  {
+    name: "dag_task_running_oldest_seconds",
+    help: "For how long the attempt that has run longest has been running; 0 if none runs.",
+    read: ({ engine, now }) => Math.max(0, now - (engine.health.oldestRunningAt ?? now)) / 1000,
+  },
+  {
+    name: "dag_mailbox_size",
+    help: "Messages to instances that no turn has taken in yet.",
+    read: ({ engine }) => engine.health.unreadMessages,
+  },
+  {
+    name: "dag_instances_resident",
+    help: "Instances in memory.",
+    read: ({ engine }) => engine.health.instancesInMemory,
+  },
+  {
+    name: "dag_cluster_members",
+    help: "Members, as this one sees them; an engine alone is one.",
+    read: ({ engine }) => membersOf(engine).total,
+  },
+  {
+    name: "dag_cluster_members_up",
+    help: "Members that are not suspected.",
+    read: ({ engine }) => membersOf(engine).total - membersOf(engine).suspected,
+  },
+  {
+    name: "dag_cluster_unreachable",
+    help: "Members that are suspected, or were lost in the last 15 minutes and not replaced.",
+    read: ({ engine, lost, now }) => membersOf(engine).suspected + lost.count(now),
+  },
+  {
+    name: "dag_cluster_workers",
+    help: "Workers that this member hands tasks to, its own included.",
+    read: ({ engine }) => engine.listWorkers().length,
+  },
+];
+
+/** What is read from the engine when somebody asks. Gives back how to let go of it. */
+export function gaugeEngine(registry: Registry, engine: GaugedEngine, now: () => number): () => void {
+  const lost = new LostMembers();
+  for (const gauge of gauges) {
+    const { name, help } = gauge;
+    const collect = function (this: Gauge): void {
+      this.set(gauge.read({ engine, lost, now: now() }));
+    };
+    registry.registerMetric(new Gauge({ name, help, collect, registers: [] }));
+  }
+  return engine.onMemberEvent((event) => lost.observe(event, now()));
+}
+
+function membersOf(engine: GaugedEngine): { total: number; suspected: number } {
+  const { status } = engine.health;
+  const members = engine.members();
+  if (members.length === 0) return { total: status === "new" || status === "stopped" ? 0 : 1, suspected: 0 };
+  return { total: members.length, suspected: members.filter(({ isSuspected }) => isSuspected).length };
+}

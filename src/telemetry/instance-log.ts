@@ -1,0 +1,135 @@
+import type { LogFields, Logger } from "../base/logger.ts";
+import type { MemberEvent } from "../cluster/member-event.ts";
+import type { InstanceChange } from "../engine/instance-change.ts";
+import type { TaskView } from "../engine/instance-view.ts";
+import type { Event, Execution } from "../kernel/event.ts";
+import { type TaskByNumber, tasksByNumber } from "./tasks-by-number.ts";
+import { traceIdOf } from "./traceparent.ts";
+
+/** Attempts that were told of as executing; a process runs fewer than these at once. */
+const executingMax = 10_000;
+
+export interface InstanceLogParts {
+  readonly logger: Logger;
+  /** Whether to tell of single nodes, at level debug. False saves the work where the logger drops such lines. */
+  readonly tellsNodes: boolean;
+  /** Of an instance that is traced; otherwise its `traceparent` says it. */
+  readonly traceIdOf?: (instanceId: string) => string | undefined;
+}
+
+/** Tells in the log what happens to instances, and among the members. */
+export class InstanceLog {
+  readonly #parts: InstanceLogParts;
+  readonly #logger: Logger;
+  readonly #executing = new Set<string>();
+
+  constructor(parts: InstanceLogParts) {
+    this.#parts = parts;
+    this.#logger = parts.logger;
+  }
+
+  observe(change: InstanceChange): void {
+    const about = this.#about(change);
+    const taskOf = tasksByNumber(change);
+    for (const event of change.events) {
+      this.#tellInstance(event, change, about);
+      this.#tellFailure(event, about, taskOf);
+      if (this.#parts.tellsNodes) this.#tellNode(event, change, about, taskOf);
+      // What follows in this turn was copied from another instance.
+      if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
+    }
+  }
+
+  observeMember(event: MemberEvent): void {
+    const told = memberLines[event.type];
+    if (told === undefined) return;
+    const { type: _, ...fields } = event;
+    this.#logger[told.level](fields, told.message);
+  }
+
+  #about(change: InstanceChange): LogFields {
+    const { instanceId, workflowName: workflowId, traceparent } = change;
+    const traceId = this.#parts.traceIdOf?.(instanceId) ?? traceIdOf(traceparent);
+    return { instanceId, workflowId, ...(traceId !== undefined && { traceId }) };
+  }
+
+  #tellInstance(event: Event, change: InstanceChange, about: LogFields): void {
+    if (event.type === "InstanceStarted") {
+      const { trigger, workflowVersion } = change;
+      this.#logger.info({ ...about, trigger, workflowVersion }, "workflow started");
+    } else if (event.type === "InstanceEnded") {
+      const { status, reason } = event;
+      const durationMs = change.at - (change.startedAt ?? change.createdAt);
+      const fields = { ...about, status, nodeCount: change.tasks.length, durationMs, ...(reason && { reason }) };
+      if (status === "Failed") this.#logger.warn(fields, "workflow completed");
+      else this.#logger.info(fields, "workflow completed");
+    }
+  }
+
+  #tellFailure(event: Event, about: LogFields, taskOf: TaskByNumber): void {
+    if (event.type !== "TaskFailed") return;
+    const { attempt, worker, retryAt, failure } = event;
+    const error = { type: failure.type, message: failure.message };
+    const fields = { ...about, ...nodeOf(taskOf(event.task)), attempt, worker, error, retryAt };
+    this.#logger.warn(fields, "task failed");
+  }
+
+  #tellNode(event: Event, { instanceId, at }: InstanceChange, about: LogFields, taskOf: TaskByNumber): void {
+    switch (event.type) {
+      case "TaskStarted":
+        return this.#tellExecuting(instanceId, event, { ...about, ...nodeOf(taskOf(event.task)) });
+      case "ChildStarted": {
+        const { attempt, childId: childInstanceId } = event;
+        const fields = { ...about, ...nodeOf(taskOf(event.task)), attempt, childInstanceId };
+        return this.#logger.debug(fields, "node executing");
+      }
+      case "DecisionMade":
+        return this.#logger.debug({ ...about, ...nodeOf(taskOf(event.task)), result: event.result }, "node completed");
+      case "TaskSucceeded":
+      case "TaskFailed": {
+        const fields = { ...about, ...nodeOf(taskOf(event.task)) };
+        const { attempt, startedAt } = event;
+        // A start that was followed by its end within moments was never written by itself.
+        if (startedAt !== undefined) this.#tellExecuting(instanceId, event, fields);
+        this.#executing.delete(keyOf(instanceId, event));
+        if (event.type === "TaskFailed") return undefined;
+        const durationMs = startedAt === undefined ? undefined : at - startedAt;
+        return this.#logger.debug({ ...fields, attempt, durationMs }, "node completed");
+      }
+      case "TaskInterrupted":
+        return void this.#executing.delete(keyOf(instanceId, event));
+      default:
+    }
+  }
+
+  /** Once for each attempt, as far as this process can remember. */
+  #tellExecuting(instanceId: string, start: Attempt & Execution, fields: LogFields): void {
+    const key = keyOf(instanceId, start);
+    if (this.#executing.has(key)) return;
+    if (this.#executing.size >= executingMax) this.#executing.clear();
+    this.#executing.add(key);
+    const { attempt, worker, startedAt } = start;
+    this.#logger.debug({ ...fields, attempt, worker, startedAt }, "node executing");
+  }
+}
+
+interface Attempt {
+  readonly task: number;
+  readonly attempt: number;
+}
+
+function keyOf(instanceId: string, { task, attempt }: Attempt): string {
+  return `${instanceId} ${task}:${attempt}`;
+}
+
+function nodeOf(task: TaskView | undefined): LogFields {
+  return task === undefined ? {} : { nodeId: task.nodeId, taskName: task.name };
+}
+
+const memberLines: Readonly<Partial<Record<MemberEvent["type"], { level: "info" | "warn"; message: string }>>> = {
+  joined: { level: "info", message: "member joined" },
+  suspected: { level: "warn", message: "member unreachable" },
+  returned: { level: "info", message: "member reachable" },
+  left: { level: "info", message: "member exited" },
+  lost: { level: "warn", message: "member removed" },
+};

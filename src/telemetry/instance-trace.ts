@@ -1,0 +1,101 @@
+import {
+  type Attributes,
+  type Context,
+  isSpanContextValid,
+  type Span,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+
+/** The span of one instance, and those of its attempts, timers and children, by a key that the events give too. */
+export class InstanceTrace {
+  readonly #tracer: Tracer;
+  readonly #span: Span;
+  /** What spans below it begin in. */
+  readonly #context: Context;
+  readonly #parts = new Map<string, Part>();
+  readonly #children = new Map<string, Part>();
+
+  constructor({ tracer, context, start }: { tracer: Tracer; context: Context; start: SpanStart }) {
+    this.#tracer = tracer;
+    this.#span = tracer.startSpan(start.name, start, context);
+    this.#context = trace.setSpan(context, this.#span);
+  }
+
+  /** False where nobody traces. */
+  get isTraced(): boolean {
+    return isSpanContextValid(this.#span.spanContext());
+  }
+
+  get traceId(): string {
+    return this.#span.spanContext().traceId;
+  }
+
+  /** What a child of it begins in: the span of the task that waits for the child, if there is one. */
+  contextOf(childId: string): Context {
+    const part = this.#children.get(childId);
+    return part === undefined ? this.#context : trace.setSpan(this.#context, part.span);
+  }
+
+  setAttributes(attributes: Attributes): void {
+    this.#span.setAttributes(attributes);
+  }
+
+  /** Gives the context to run in. One that has begun is left as it is: a start is heard of from two sides. */
+  begin(key: string, start: SpanStart, childId?: string): Context {
+    let part = this.#parts.get(key);
+    if (part === undefined) {
+      part = { span: this.#tracer.startSpan(start.name, start, this.#context), childId, settledAt: undefined };
+      this.#parts.set(key, part);
+      if (childId !== undefined) this.#children.set(childId, part);
+    }
+    return trace.setSpan(this.#context, part.span);
+  }
+
+  /** The work is done. Whether it counts is known when it is on record, and until then the span stays open. */
+  settle(key: string, at: number): void {
+    const part = this.#parts.get(key);
+    if (part !== undefined) part.settledAt ??= at;
+  }
+
+  end(key: string, { at, problem }: SpanEnd): void {
+    const part = this.#parts.get(key);
+    if (part === undefined) return;
+    this.#parts.delete(key);
+    if (part.childId !== undefined) this.#children.delete(part.childId);
+    endSpan(part.span, { at: part.settledAt ?? at, problem });
+  }
+
+  endParts(end: SpanEnd): void {
+    for (const key of this.#parts.keys()) this.end(key, end);
+  }
+
+  endAll(end: SpanEnd): void {
+    this.endParts({ at: end.at });
+    endSpan(this.#span, end);
+  }
+}
+
+export interface SpanStart {
+  readonly name: string;
+  readonly startTime: number;
+  readonly attributes: Attributes;
+}
+
+export interface SpanEnd {
+  readonly at: number;
+  /** What went wrong. */
+  readonly problem?: string | undefined;
+}
+
+interface Part {
+  readonly span: Span;
+  readonly childId: string | undefined;
+  settledAt: number | undefined;
+}
+
+export function endSpan(span: Span, { at, problem }: SpanEnd): void {
+  if (problem !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: problem });
+  span.end(at);
+}

@@ -1,0 +1,37 @@
+import { context, trace } from "@opentelemetry/api";
+import type { EngineOptions } from "../engine/options.ts";
+import { endSpan } from "./instance-trace.ts";
+import { contextOf } from "./traceparent.ts";
+
+export type AroundJob = NonNullable<EngineOptions["aroundJob"]>;
+export type JobRun = Parameters<AroundJob>[0];
+
+/**
+ * For a worker in a process of its own, where no engine tells how things went: a span for the call of the job, in the
+ * trace of its instance. The attempt itself has its span with the engine.
+ */
+export const traceJob: AroundJob = (run, call) => {
+  const attributes = {
+    "heddle.instance.id": run.instanceId,
+    "heddle.workflow.name": run.workflowName,
+    "heddle.task.name": run.taskName,
+    "heddle.task.attempt": run.attempt,
+  };
+  const above = contextOf(run.traceparent);
+  const span = trace.getTracer("heddle").startSpan(`run ${run.taskName}`, { attributes }, above);
+  const outcome = context.with(trace.setSpan(above, span), call);
+  return afterwards(outcome, (settled) => endSpan(span, { at: Date.now(), problem: problemOf(settled) }));
+};
+
+/** Gives back the same outcome or promise. How a job fails is in its outcome: the call itself never does. */
+export function afterwards<T>(outcome: T, then: (settled: unknown) => void): T {
+  if (outcome instanceof Promise) void outcome.then(then, then);
+  else then(outcome);
+  return outcome;
+}
+
+function problemOf(outcome: unknown): string | undefined {
+  if (typeof outcome !== "object" || outcome === null || !("failure" in outcome)) return undefined;
+  const { failure } = outcome as { failure: { type: string; message: string } };
+  return `${failure.type}: ${failure.message}`;
+}

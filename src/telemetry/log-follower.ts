@@ -1,0 +1,75 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Store } from "../stores/store.ts";
+import { type KeptLogLine, keptLine } from "./task-log-line.ts";
+
+/** Lines of other members are found this late; of those of this process it is told. */
+const lookEveryMs = 1000;
+const pageLines = 500;
+
+export interface LogFollowerParts {
+  readonly store: Pick<Store, "readLines">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly topic: string;
+  readonly after: number;
+  readonly listener: (line: KeptLogLine) => void;
+}
+
+/** Reads on in one topic for as long as somebody wants to hear it. */
+export class LogFollower {
+  readonly #parts: LogFollowerParts;
+  #after: number;
+  #timer: Timer | undefined;
+  #isReading = false;
+  #hasNews = false;
+  #isStopped = false;
+
+  constructor(parts: LogFollowerParts) {
+    this.#parts = parts;
+    this.#after = parts.after;
+  }
+
+  get topic(): string {
+    return this.#parts.topic;
+  }
+
+  start(): void {
+    this.nudge();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** There is something new, or there may be. */
+  nudge(): void {
+    this.#hasNews = true;
+    if (!this.#isReading && !this.#isStopped) void this.#read();
+  }
+
+  async #read(): Promise<void> {
+    const { store, clock, logger, topic } = this.#parts;
+    this.#isReading = true;
+    this.#timer?.cancel();
+    try {
+      while (this.#hasNews && !this.#isStopped) {
+        this.#hasNews = false;
+        const rows = await store.readLines(topic, { after: this.#after, limit: pageLines });
+        for (const row of rows) {
+          // The listener may have had enough.
+          if (this.#isStopped) break;
+          this.#after = row.number;
+          this.#parts.listener(keptLine(row));
+        }
+        this.#hasNews ||= rows.length === pageLines;
+      }
+    } catch (error) {
+      logger.warn({ error: messageOf(error), topic }, "a task log could not be read on; it is tried again");
+    }
+    this.#isReading = false;
+    if (!this.#isStopped) this.#timer = clock.after(lookEveryMs, () => this.nudge());
+  }
+}

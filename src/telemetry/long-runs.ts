@@ -1,0 +1,77 @@
+import type { Engine } from "../engine/engine.ts";
+import type { InstanceChange } from "../engine/instance-change.ts";
+
+const runsMax = 100_000;
+const pageSize = 500;
+const pagesMax = 20;
+
+interface Run {
+  readonly startedAt: number;
+  /** The longest time that was told of. */
+  toldSeconds: number;
+}
+
+export interface LongRun {
+  readonly instanceId: string;
+  /** The limit that it has passed. */
+  readonly seconds: number;
+}
+
+/** Instances that run, and since when. Those that are paused are not waited for. */
+export class LongRuns {
+  readonly #limits: readonly number[];
+  readonly #runs = new Map<string, Run>();
+
+  constructor(limits: readonly number[]) {
+    this.#limits = [...new Set(limits)].toSorted((a, b) => a - b);
+  }
+
+  get isWanted(): boolean {
+    return this.#limits.length > 0;
+  }
+
+  /** Those that ran before this process did. */
+  async begin(engine: Pick<Engine, "listWorkflowInstances">): Promise<void> {
+    let before: { createdAt: number; key: number } | undefined;
+    for (let page = 0; page < pagesMax; page++) {
+      const filter = { status: ["Running"] as const, limit: pageSize, ...(before !== undefined && { before }) };
+      const found = await engine.listWorkflowInstances(filter);
+      for (const { id, createdAt } of found) this.#add(id, createdAt);
+      before = found.at(-1);
+      if (found.length < pageSize) return;
+    }
+  }
+
+  observe(change: InstanceChange): void {
+    if (!this.isWanted) return;
+    const { instanceId, status, startedAt, createdAt } = change;
+    if (status === "Running") this.#add(instanceId, startedAt ?? createdAt);
+    else this.#runs.delete(instanceId);
+  }
+
+  /** Those that have passed a limit since the last time. */
+  due(now: number): LongRun[] {
+    const due: LongRun[] = [];
+    for (const [instanceId, run] of this.#runs) {
+      const ranSeconds = (now - run.startedAt) / 1000;
+      for (const seconds of this.#limits) {
+        if (seconds > ranSeconds) break;
+        if (seconds <= run.toldSeconds) continue;
+        run.toldSeconds = seconds;
+        due.push({ instanceId, seconds });
+      }
+    }
+    return due;
+  }
+
+  /** It could not be told of. */
+  again(instanceId: string): void {
+    const run = this.#runs.get(instanceId);
+    if (run !== undefined) run.toldSeconds = 0;
+  }
+
+  #add(instanceId: string, startedAt: number): void {
+    if (this.#runs.has(instanceId) || this.#runs.size >= runsMax) return;
+    this.#runs.set(instanceId, { startedAt, toldSeconds: 0 });
+  }
+}

@@ -1,0 +1,71 @@
+import { diag, DiagLogLevel } from "@opentelemetry/api";
+import { EngineError, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+
+const packages = ["@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-http"];
+
+export interface OtlpOptions {
+  /** Of the collector: `http://127.0.0.1:4318`. Without a path, `/v1/traces` is meant. */
+  readonly url: string;
+  /** Under which the spans are found. */
+  readonly serviceName: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Hears when spans cannot be sent. Without one, stopping gives the error of the last that could not. */
+  readonly logger?: Logger;
+}
+
+/**
+ * Sends all spans of this process to a collector. The packages for it are the user's to install. Gives back how to send
+ * the last ones and stop. `OPTION_INVALID`.
+ */
+export async function exportTraces({ url, serviceName, headers, logger }: OtlpOptions): Promise<() => Promise<void>> {
+  const [sdk, otlp] = await load();
+  const attributes = { "service.name": serviceName };
+  const resource = {
+    attributes,
+    merge: () => resource,
+    getRawAttributes: (): [string, string][] => Object.entries(attributes),
+  };
+  const exporter = new otlp.OTLPTraceExporter({
+    url: endpointOf(url),
+    ...(headers !== undefined && { headers: { ...headers } }),
+  });
+  const provider = new sdk.NodeTracerProvider({ resource, spanProcessors: [new sdk.BatchSpanProcessor(exporter)] });
+  provider.register();
+  if (logger === undefined) return () => provider.shutdown();
+  const tell = (problem: string): void => logger.warn({ problem }, "spans could not be sent to the collector");
+  listen(tell);
+  return async () => {
+    await provider.shutdown().catch((error: unknown) => tell(messageOf(error)));
+    diag.disable();
+  };
+}
+
+function endpointOf(url: string): string {
+  const endpoint = new URL(url);
+  if (endpoint.pathname === "/") endpoint.pathname = "/v1/traces";
+  return endpoint.href;
+}
+
+const ignore = (): void => undefined;
+
+/** The SDK drops what it cannot send, and says so to nobody else. */
+function listen(tell: (problem: string) => void): void {
+  const levels = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(levels, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+async function load() {
+  try {
+    return await Promise.all([
+      import("@opentelemetry/sdk-trace-node"),
+      import("@opentelemetry/exporter-trace-otlp-http"),
+    ]);
+  } catch (error) {
+    throw new EngineError(
+      "OPTION_INVALID",
+      `traces cannot be sent to a collector, because the packages for it are not installed: npm install ${packages.join(" ")}`,
+      { cause: error },
+    );
+  }
+}

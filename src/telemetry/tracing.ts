@@ -1,0 +1,175 @@
+import { context, type Context, trace, type Tracer } from "@opentelemetry/api";
+import type { InstanceChange } from "../engine/instance-change.ts";
+import type { Event } from "../kernel/event.ts";
+import { InstanceTrace, type SpanStart } from "./instance-trace.ts";
+import { afterwards, type AroundJob, type JobRun } from "./job-run.ts";
+import { type TaskByNumber, tasksByNumber } from "./tasks-by-number.ts";
+import { contextOf } from "./traceparent.ts";
+
+const instancesMax = 10_000;
+
+/**
+ * A span for each instance, and below it one for each attempt of a task, timer and child. It needs an SDK of
+ * OpenTelemetry that somebody has registered; without one it does nothing.
+ *
+ * Spans live in memory. After a restart, and after a move to another member, an instance has a new one, with the
+ * attribute `heddle.resumed`, in the trace that its `traceparent` names.
+ */
+export class Tracing {
+  readonly #tracer: Tracer;
+  readonly #now: () => number;
+  /** The one that was traced first comes first. */
+  readonly #traces = new Map<string, InstanceTrace>();
+
+  constructor(options: { tracer?: Tracer; now?: () => number } = {}) {
+    this.#tracer = options.tracer ?? trace.getTracer("heddle");
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** Of an instance that is being traced here. */
+  traceIdOf(instanceId: string): string | undefined {
+    return this.#traces.get(instanceId)?.traceId;
+  }
+
+  observe(change: InstanceChange): void {
+    const traced = this.#traces.get(change.instanceId) ?? this.#begin(change.instanceId, startOf(change), change);
+    if (traced === undefined) return;
+    const taskOf = tasksByNumber(change);
+    for (const event of change.events) {
+      follow(traced, event, change, taskOf);
+      if (event.type === "InstanceEnded") this.#traces.delete(change.instanceId);
+      // What follows in this turn was copied from another instance.
+      if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
+    }
+  }
+
+  /** The engine's option `aroundJob`: the job runs in the span of its attempt, so that its own calls are below it. */
+  readonly aroundJob: AroundJob = (run, call) => {
+    const traced = this.#traces.get(run.instanceId) ?? this.#begin(run.instanceId, this.#resumed(run), run);
+    if (traced === undefined) return call();
+    const key = keyOfAttempt(run.attemptId);
+    const attributes = { "heddle.task.name": run.taskName, "heddle.task.attempt": run.attempt };
+    const within = traced.begin(key, { name: run.taskName, startTime: this.#now(), attributes });
+    return afterwards(context.with(within, call), () => traced.settle(key, this.#now()));
+  };
+
+  /** What is still open is ended, so that it is exported. */
+  stop(): void {
+    for (const [instanceId, traced] of this.#traces) this.#letGo(instanceId, traced);
+  }
+
+  #begin(
+    instanceId: string,
+    start: SpanStart,
+    origin: { traceparent?: string | undefined; parentInstanceId?: string | undefined },
+  ): InstanceTrace | undefined {
+    const traced = new InstanceTrace({ tracer: this.#tracer, context: this.#above(instanceId, origin), start });
+    if (!traced.isTraced) return undefined;
+    this.#traces.set(instanceId, traced);
+    if (this.#traces.size > instancesMax) {
+      const [oldest] = this.#traces;
+      if (oldest !== undefined) this.#letGo(...oldest);
+    }
+    return traced;
+  }
+
+  #above(
+    instanceId: string,
+    { traceparent, parentInstanceId }: { traceparent?: string | undefined; parentInstanceId?: string | undefined },
+  ): Context {
+    const parent = parentInstanceId === undefined ? undefined : this.#traces.get(parentInstanceId);
+    return parent?.contextOf(instanceId) ?? contextOf(traceparent);
+  }
+
+  /** Its job runs before anything new is on record: it was under way when this process took it over. */
+  #resumed({ instanceId, workflowName }: JobRun): SpanStart {
+    const attributes = {
+      "heddle.instance.id": instanceId,
+      "heddle.workflow.name": workflowName,
+      "heddle.resumed": true,
+    };
+    return { name: workflowName, startTime: this.#now(), attributes };
+  }
+
+  /** It may go on, and is then traced anew. */
+  #letGo(instanceId: string, traced: InstanceTrace): void {
+    this.#traces.delete(instanceId);
+    traced.setAttributes({ "heddle.unfinished": true });
+    traced.endAll({ at: this.#now() });
+  }
+}
+
+function startOf(change: InstanceChange): SpanStart {
+  const isNew = change.events.some(({ type }) => type === "InstanceCreated");
+  const isReopened = change.events.some(({ type }) => type === "InstanceReopened" || type === "InstanceContinued");
+  return {
+    name: change.workflowName,
+    startTime: isReopened ? change.at : change.createdAt,
+    attributes: {
+      "heddle.instance.id": change.instanceId,
+      "heddle.workflow.name": change.workflowName,
+      "heddle.workflow.version": change.workflowVersion,
+      "heddle.workflow.kind": change.kind,
+      "heddle.trigger": change.trigger,
+      ...(!isNew && { "heddle.resumed": true }),
+    },
+  };
+}
+
+function follow(traced: InstanceTrace, event: Event, change: InstanceChange, taskOf: TaskByNumber): void {
+  const { at } = change;
+  const begin = (task: number, attempt: number, startTime: number, childId?: string): void => {
+    const view = taskOf(task);
+    const attributes = {
+      "heddle.task.name": view?.name ?? "",
+      "heddle.task.attempt": attempt,
+      ...(view !== undefined && { "heddle.node.id": view.nodeId }),
+      ...(childId !== undefined && { "heddle.child.id": childId }),
+    };
+    traced.begin(keyOf(task, attempt), { name: view?.name ?? `task ${task}`, startTime, attributes }, childId);
+  };
+  switch (event.type) {
+    case "TaskStarted":
+      return begin(event.task, event.attempt, event.startedAt);
+    case "ChildStarted":
+      return begin(event.task, event.attempt, at, event.childId);
+    case "TaskSucceeded":
+    case "TaskFailed": {
+      const { task, attempt, startedAt } = event;
+      // It ran elsewhere, and so briefly that its start was never written by itself.
+      if (startedAt !== undefined) begin(task, attempt, startedAt);
+      const problem = event.type === "TaskFailed" ? `${event.failure.type}: ${event.failure.message}` : undefined;
+      return traced.end(keyOf(task, attempt), { at, problem });
+    }
+    case "TaskInterrupted":
+      return traced.end(keyOf(event.task, event.attempt), { at, problem: "lost with its process or worker" });
+    case "TasksStopped":
+      for (const task of event.tasks) {
+        const attempt = taskOf(task)?.attempt;
+        if (attempt !== undefined) traced.end(keyOf(task, attempt), { at, problem: "stopped" });
+      }
+      return undefined;
+    case "TimerSet": {
+      const attributes = { "heddle.timer.due": new Date(event.dueAt).toISOString() };
+      return void traced.begin(`timer ${event.timer}`, { name: "timer", startTime: at, attributes });
+    }
+    case "TimerFired":
+    case "TimerCanceled":
+      return traced.end(`timer ${event.timer}`, { at });
+    case "InstanceContinued":
+      return traced.endParts({ at });
+    case "InstanceEnded":
+      traced.setAttributes({ "heddle.status": event.status });
+      return traced.endAll({ at, problem: event.status === "Failed" ? (change.reason ?? "failed") : undefined });
+    default:
+  }
+}
+
+function keyOf(task: number, attempt: number): string {
+  return `${task}:${attempt}`;
+}
+
+/** An attempt's id ends in the numbers of its task and of the attempt. */
+function keyOfAttempt(attemptId: string): string {
+  return attemptId.split(":").slice(-2).join(":");
+}

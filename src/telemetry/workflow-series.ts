@@ -1,0 +1,79 @@
+import type { EndStatus } from "../kernel/status.ts";
+import type { MetricFamilies } from "./metric-families.ts";
+
+interface Count {
+  inc(value?: number): void;
+}
+
+interface Spread {
+  observe(seconds: number): void;
+}
+
+/** The time series of one workflow: looked up once, not with every change. */
+export class WorkflowSeries {
+  readonly label: string;
+  readonly submitted: Count;
+  readonly tasks = new Map<string, TaskSeries>();
+  readonly #families: MetricFamilies;
+  readonly #failed: Count;
+  readonly #ended = new Map<EndStatus, { completed: Count; duration: Spread }>();
+
+  constructor(families: MetricFamilies, label: string) {
+    this.label = label;
+    this.#families = families;
+    this.submitted = families.submitted.labels(label);
+    this.#failed = families.failed.labels(label);
+    // A rate is seen only of what was there before: the first failure must not be the first that is heard of it.
+    this.#failed.inc(0);
+  }
+
+  ended(status: EndStatus, seconds: number): void {
+    let series = this.#ended.get(status);
+    if (series === undefined) {
+      const { completed, duration } = this.#families;
+      series = { completed: completed.labels(this.label, status), duration: duration.labels(this.label, status) };
+      this.#ended.set(status, series);
+    }
+    series.completed.inc();
+    series.duration.observe(seconds);
+    if (status === "Failed") this.#failed.inc();
+  }
+}
+
+export type AttemptStatus = "Success" | "Failed" | "TimeoutFailed";
+
+/** The time series of one task of a workflow. */
+export class TaskSeries {
+  readonly #workflow: string;
+  readonly #task: string;
+  readonly #families: MetricFamilies;
+  readonly #failed: Count;
+  readonly #duration: Spread;
+  readonly #executed: Readonly<Record<AttemptStatus, Map<string, Count>>> = {
+    Success: new Map(),
+    Failed: new Map(),
+    TimeoutFailed: new Map(),
+  };
+
+  constructor(families: MetricFamilies, { workflow, task }: { workflow: string; task: string }) {
+    this.#workflow = workflow;
+    this.#task = task;
+    this.#families = families;
+    this.#failed = families.taskFailed.labels(workflow, task);
+    this.#failed.inc(0);
+    this.#duration = families.taskDuration.labels(workflow, task);
+  }
+
+  /** Without seconds where nothing ran: a decision, a nested workflow, a job that never started. */
+  attemptEnded(status: AttemptStatus, worker: string, seconds: number | undefined): void {
+    const ofStatus = this.#executed[status];
+    let executed = ofStatus.get(worker);
+    if (executed === undefined) {
+      executed = this.#families.taskExecuted.labels(this.#workflow, this.#task, status, worker);
+      ofStatus.set(worker, executed);
+    }
+    executed.inc();
+    if (status !== "Success") this.#failed.inc();
+    if (seconds !== undefined) this.#duration.observe(seconds);
+  }
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { InstanceLog } from "../../src/telemetry/instance-log.ts";
+import { Lines } from "../api/rig.ts";
+import { change, created, ended, failed, noon, started, succeeded, taskView } from "./rig.ts";
+
+const traceId = "0af7651916cd43dd8448eb211c80319c";
+const about = { instanceId: "order-1", workflowId: "orders", traceId };
+const traced = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+
+function rig(tellsNodes = true): { lines: Lines; log: InstanceLog; told: () => string[] } {
+  const lines = new Lines();
+  const log = new InstanceLog({ logger: lines, tellsNodes });
+  return { lines, log, told: () => lines.all.map(({ level, message }) => `${level} ${message}`) };
+}
+
+describe("the log tells", () => {
+  test("what an instance does, each line with whom it concerns", () => {
+    const { lines, log, told } = rig();
+    const tasks = [taskView("pay", { nodeId: 7 })];
+    log.observe(change({ ...traced, tasks, events: [created, started] }));
+    log.observe(change({ ...traced, tasks, events: [succeeded(0), ended("Success")], at: noon + 40 }));
+    assert.deepEqual(told(), [
+      "info workflow started",
+      "debug node executing",
+      "debug node completed",
+      "info workflow completed",
+    ]);
+    const [begun, executing, completed, over] = lines.all.map(({ fields }) => fields);
+    const node = { ...about, nodeId: 7, taskName: "pay", attempt: 1 };
+    assert.deepEqual(begun, { ...about, trigger: "api", workflowVersion: "1" });
+    assert.deepEqual(executing, { ...node, worker: "here", startedAt: noon });
+    assert.deepEqual(completed, { ...node, durationMs: 40 });
+    assert.deepEqual(over, { ...about, status: "Success", nodeCount: 1, durationMs: 40 });
+  });
+
+  test("that a node executes once for each attempt, however its start is heard of", () => {
+    const { log, told } = rig();
+    const tasks = [taskView("pay")];
+    log.observe(
+      change({ tasks, events: [{ type: "TaskStarted", task: 0, attempt: 1, worker: "w", startedAt: noon }] }),
+    );
+    log.observe(change({ tasks, events: [{ type: "TaskInterrupted", task: 0, attempt: 1 }] }));
+    log.observe(
+      change({ tasks, events: [{ type: "TaskStarted", task: 0, attempt: 1, worker: "w", startedAt: noon }] }),
+    );
+    log.observe(change({ tasks, events: [failed(0, { retryAt: noon + 10 })] }));
+    log.observe(change({ tasks, events: [succeeded(0, { attempt: 2 })] }));
+    assert.deepEqual(told(), [
+      "debug node executing",
+      "debug node executing",
+      "warn task failed",
+      "debug node executing",
+      "debug node completed",
+    ]);
+  });
+
+  test("failures with what went wrong and when it is tried again, also where nodes are not told of", () => {
+    const { lines, log, told } = rig(false);
+    const tasks = [taskView("pay")];
+    log.observe(change({ tasks, events: [failed(0, { retryAt: noon + 10 })] }));
+    log.observe(change({ tasks, events: [succeeded(0, { attempt: 2 })] }));
+    log.observe(change({ tasks, events: [{ ...ended("Failed"), reason: "pay failed" } as ReturnType<typeof ended>] }));
+    assert.deepEqual(told(), ["warn task failed", "warn workflow completed"]);
+    assert.deepEqual(lines.all[0]?.fields["error"], { type: "Error", message: "no" });
+    assert.equal(lines.all[0]?.fields["retryAt"], noon + 10);
+    assert.equal(lines.all[1]?.fields["reason"], "pay failed");
+  });
+
+  test("decisions and children", () => {
+    const { lines, log, told } = rig();
+    const tasks = [taskView("is-large"), taskView("ship")];
+    log.observe(
+      change({
+        tasks,
+        events: [
+          { type: "DecisionMade", task: 0, result: "true", edgesOff: [] },
+          { type: "ChildStarted", task: 1, attempt: 1, childId: "order-1/ship" },
+        ],
+      }),
+    );
+    log.observe(
+      change({ tasks: [taskView("ship", { number: 1 })], events: [{ type: "TaskSucceeded", task: 1, attempt: 1 }] }),
+    );
+    assert.deepEqual(told(), ["debug node completed", "debug node executing", "debug node completed"]);
+    assert.equal(lines.all[1]?.fields["childInstanceId"], "order-1/ship");
+  });
+
+  test("what happens among members", () => {
+    const { lines, log, told } = rig();
+    const who = { member: "m1", address: "here:1" };
+    log.observeMember({ type: "joined", ...who });
+    log.observeMember({ type: "suspected", ...who, silentMs: 10_000 });
+    log.observeMember({ type: "returned", ...who });
+    log.observeMember({ type: "left", ...who });
+    log.observeMember({ type: "lost", ...who });
+    log.observeMember({ type: "shard-opened", member: "m1", shard: 3 });
+    assert.deepEqual(told(), [
+      "info member joined",
+      "warn member unreachable",
+      "info member reachable",
+      "info member exited",
+      "warn member removed",
+    ]);
+    assert.deepEqual(lines.all[1]?.fields, { ...who, silentMs: 10_000 });
+  });
+});
