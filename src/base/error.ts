@@ -7,7 +7,10 @@ export const errorCodes = {
   WORKFLOW_EMPTY: { retryable: false, meaning: "A workflow has no tasks." },
   WORKFLOW_CYCLE: { retryable: false, meaning: "Tasks of a workflow wait for each other in a circle." },
   WORKFLOW_UNKNOWN: { retryable: false, meaning: "No workflow of that name is known." },
-  WORKFLOW_DUPLICATE: { retryable: false, meaning: "A code workflow of that name and version is already registered." },
+  WORKFLOW_DUPLICATE: {
+    retryable: false,
+    meaning: "A workflow of that name, or of that name and version, is there already.",
+  },
   WORKFLOW_CHANGED: {
     retryable: false,
     meaning: "The code of a workflow does not take the steps that it took before.",

@@ -94,6 +94,8 @@ export class CodeRun {
   #isOver = false;
   /** Of its last step: events that go on to the next generation. */
   #kept: KeptEvent[] | undefined;
+  /** A workflow that it asked for and that this process does not have. */
+  lacking: string | undefined;
   /** Why it is not to be relied on any more. */
   #stray: EngineError | undefined;
   at = 0;
@@ -234,6 +236,19 @@ export class CodeRun {
       this.#stray = notDurable(what);
       this.parts.onStray(this.#stray);
     }
+    return this.#stray;
+  }
+
+  /**
+   * Which workflows a process has is not in any history: the code must not see that one is missing. It stops here, and is
+   * brought back where the workflow is, or when it has come.
+   */
+  lacksWorkflow(name: string): EngineError {
+    this.lacking = name;
+    this.#stray ??= new EngineError(
+      "WORKFLOW_UNKNOWN",
+      `child workflow "${name}" is not among the workflows of this process: give it to the engine's "workflows"`,
+    );
     return this.#stray;
   }
 

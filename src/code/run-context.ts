@@ -186,12 +186,7 @@ export class RunContext implements WorkflowContext {
     const name = nameOf(workflow, "a workflow");
     checkChild(name, options);
     const version = isCodeWorkflow(workflow) ? workflow.version : this.#run.parts.host.versionOf(name);
-    if (version === undefined) {
-      throw new EngineError(
-        "WORKFLOW_UNKNOWN",
-        `child workflow "${name}" is not among the workflows of this process: give it to the engine's "workflows"`,
-      );
-    }
+    if (version === undefined) throw this.#run.lacksWorkflow(name);
     const node: NodeSpec = {
       nodeId: this.#run.nextTask,
       nodeType: 3,

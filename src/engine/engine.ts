@@ -231,7 +231,7 @@ export class Engine {
 
   #makeDispatcher(): Dispatcher {
     const { clock, logger, maxSubTasks, poolSize, poolSizeMax, domains, stopGraceMs, cluster } = this.#options;
-    const { onTaskLog, aroundJob } = this.#options;
+    const { onTaskLog, aroundJob, runsJobs } = this.#options;
     const mayStart = (): boolean => this.#member?.isLeaseValid() ?? false;
     const worker = new EmbeddedWorker({
       ...(cluster !== undefined && { mayStart }),
@@ -250,7 +250,16 @@ export class Engine {
       onDemand: (domain: string): void => this.#member?.wantsSlots(domain),
       onLetGo: (run: TaskRun, gone: { worker: string; isLost: boolean }): void => this.#member?.letGo(run, gone),
     };
-    return new Dispatcher({ clock, logger, worker, poolSize, poolSizeMax, domains, graceMs: stopGraceMs, ...shared });
+    return new Dispatcher({
+      clock,
+      logger,
+      ...(runsJobs && { worker }),
+      poolSize,
+      poolSizeMax,
+      domains,
+      graceMs: stopGraceMs,
+      ...shared,
+    });
   }
 
   #makeRegion(expressions: Expressions): Region {
@@ -407,12 +416,14 @@ export class Engine {
     if (workflow instanceof Workflow) {
       this.#submission.know(workflow);
       if (this.#stage !== "up") return;
-      return await this.#region.saveDefinitionsPatiently((await this.#submission.prepare(workflow)).all);
+      const { definition, all } = await this.#submission.prepare(workflow);
+      await this.#region.saveDefinitionsPatiently(all);
+      return this.#region.workflowCame(definition.name, definition.version);
     }
     this.#code.register(workflow);
     if (this.#stage !== "up") return;
     await this.#region.saveDefinitionsPatiently([this.#submission.defineCode(workflow)]);
-    this.#region.codeCame(workflow.name, workflow.version);
+    this.#region.workflowCame(workflow.name, workflow.version);
   }
 
   /** A DAG is not known by its name any more; what runs of it goes on. */
@@ -734,20 +745,19 @@ export class Engine {
   /** Who runs tasks for this process: its own pool, and the workers that are connected to it. */
   listWorkers(): WorkerView[] {
     const connected = this.#dispatcher.listConnected();
-    const remoteTasks = connected.reduce((sum, { runningTasks }) => sum + runningTasks, 0);
+    const remote = connected.map(({ worker: { address, slots, isDraining }, runningTasks }) => {
+      return { address, isRemote: true, slots, runningTasks, isDraining };
+    });
+    if (!this.#options.runsJobs) return remote;
+    const sum = (count: "slots" | "runningTasks"): number => remote.reduce((all, worker) => all + worker[count], 0);
     const own: WorkerView = {
       address: this.#address(),
       isRemote: false,
-      slots: this.#dispatcher.poolSize,
-      runningTasks: this.#dispatcher.runningCount - remoteTasks,
+      slots: this.#dispatcher.poolSize - sum("slots"),
+      runningTasks: this.#dispatcher.runningCount - sum("runningTasks"),
       isDraining: this.#dispatcher.isDraining,
     };
-    return [
-      own,
-      ...connected.map(({ worker: { address, slots, isDraining }, runningTasks }) => {
-        return { address, isRemote: true, slots, runningTasks, isDraining };
-      }),
-    ];
+    return [own, ...remote];
   }
 
   /**

@@ -26,6 +26,8 @@ export interface EngineOptions {
   readonly jobs?: readonly Job[];
   /** Code workflows that this process runs; and DAGs known by name, for whatever nests a workflow by its name. */
   readonly workflows?: readonly (Workflow | CodeWorkflow)[];
+  /** Whether jobs run in this process. Default true; where it is false, tasks wait for remote workers. */
+  readonly runsJobs?: boolean;
   /** Slots of the embedded worker. Default 10. */
   readonly poolSize?: number;
   /** The most that `executor.setPoolSize` takes. Default: the greater of 10 and twice the cores. */
@@ -84,6 +86,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     jobs: [],
     workflows: [],
+    runsJobs: true,
     poolSize: 10,
     poolSizeMax: defaultPoolSizeMax(availableParallelism()),
     domains: {},
@@ -110,6 +113,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   storage: true,
   jobs: true,
   workflows: true,
+  runsJobs: true,
   poolSize: true,
   poolSizeMax: true,
   domains: true,
@@ -160,7 +164,9 @@ function checkOptions(options: ResolvedOptions): void {
   for (const name of ["onTaskLog", "aroundJob"] as const) {
     if (options[name] !== undefined && typeof options[name] !== "function") throw invalid(name, "must be a function");
   }
-  if (typeof options.watchCode !== "boolean") throw invalid("watchCode", "must be true or false");
+  for (const name of ["runsJobs", "watchCode"] as const) {
+    if (typeof options[name] !== "boolean") throw invalid(name, "must be true or false");
+  }
   if (!(options.stopGraceMs >= 0)) throw invalid("stopGraceMs", "must be a number of milliseconds, at least 0");
   const kept = Object.entries(options.retentionMs).find(([, ms]) => !(ms >= 0));
   if (kept !== undefined) throw invalid(`retentionMs.${kept[0]}`, "must be a number of milliseconds, or 0 for ever");

@@ -37,6 +37,8 @@ export class Submission {
   readonly #hasDomain: (domain: string) => boolean;
   readonly #known = new Map<string, Workflow>();
   readonly #prepared = new WeakMap<Workflow, Prepared & { revision: number }>();
+  /** As it was last prepared, also where what it nests by name may be another by now. */
+  readonly #versions = new WeakMap<Workflow, string>();
   readonly #checked = new WeakSet<Definition>();
 
   constructor(options: {
@@ -85,6 +87,7 @@ export class Submission {
     );
     const prepared = { definition, all: [definition, ...nested.all], revision };
     if (!nested.byName) this.#prepared.set(workflow, prepared);
+    this.#versions.set(workflow, definition.version);
     return prepared;
   }
 
@@ -189,7 +192,7 @@ export class Submission {
   /** Which version code gets when it asks for a child by name. */
   versionOf(name: string): string | undefined {
     const known = this.#known.get(name);
-    return this.#code.latest(name)?.version ?? (known && this.#prepared.get(known)?.definition.version);
+    return this.#code.latest(name)?.version ?? (known && this.#versions.get(known));
   }
 
   /** The definitions of all workflows that this process knows, for code that asks for children by name. */

@@ -28,6 +28,8 @@ const noInputs: TaskInputs = { context: {}, outputs: {} };
 export class CodeActor extends InstanceActor<CodeMachine> {
   /** Why the code does not go on. */
   attention: string | undefined;
+  /** A workflow that the code asked for and that this process does not have. */
+  lacking: string | undefined;
   #run: CodeRun | undefined;
   /** As read from the store, until the code has seen it. Undefined: not read. */
   #past: PastEvent[] | undefined = [];
@@ -225,7 +227,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     return seen.then(
       () => this.#react(open),
       (error: unknown) => {
-        this.#holdUp(error);
+        this.#holdUp(error, this.#run);
         return this.#react(open);
       },
     );
@@ -293,20 +295,23 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       this.#past = undefined;
       this.#takeSteps(open, steps);
     } catch (error) {
-      return this.#holdUp(error);
+      return this.#holdUp(error, run);
     }
     await this.#react(open);
   }
 
   /** What is wrong with the code holds up the code, not the instance. */
-  #holdUp(error: unknown): void {
-    if (!hasCode(error, "WORKFLOW_CHANGED") && !hasCode(error, "WORKFLOW_NOT_DURABLE")) throw error;
-    this.#run?.end();
+  #holdUp(error: unknown, run: CodeRun | undefined): void {
+    const isMissing = hasCode(error, "WORKFLOW_UNKNOWN");
+    if (!isMissing && !hasCode(error, "WORKFLOW_CHANGED") && !hasCode(error, "WORKFLOW_NOT_DURABLE")) throw error;
+    run?.end();
+    this.lacking = run?.lacking;
     this.#run = undefined;
     this.#past = undefined;
     this.attention = error.message;
     const { id: instanceId } = this;
-    this.host.logger.error(
+    const level = isMissing ? "warn" : "error";
+    this.host.logger[level](
       { instanceId, code: error.code, problem: error.message },
       "the code of an instance was stopped",
     );
@@ -328,7 +333,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       logger,
       host: code,
       onStray: (error) => {
-        if (this.#run === run) this.#holdUp(error);
+        if (this.#run === run) this.#holdUp(error, run);
       },
     });
     return run;

@@ -293,12 +293,13 @@ export class Region {
     return this.#gates.fullFor(workflow);
   }
 
-  /** Instances that wait for the code of a workflow go on: this process has it now. */
-  codeCame(name: string, version: string): void {
+  /** This process has the workflow now: instances whose code it is, or whose code has asked for it, go on. */
+  workflowCame(name: string, version: string): void {
     for (const shard of this.#open()) {
       for (const { actor } of shard.entries) {
         if (!(actor instanceof CodeActor)) continue;
-        if (actor.definition.name === name && actor.definition.version === version) actor.codeCame();
+        const isItsCode = actor.definition.name === name && actor.definition.version === version;
+        if (isItsCode || actor.lacking === name) actor.codeCame();
       }
     }
   }

@@ -39,7 +39,7 @@ export interface RateTiming {
   readonly rateMs: number;
 }
 
-/** Measured from the end of one to the start of the next. */
+/** Measured from the end of one to the start of the next: it may be late, and is never missed. */
 export interface DelayTiming {
   readonly delayMs: number;
 }

@@ -48,9 +48,6 @@ const missedAfterMs = 60_000;
 /** Of due times that were missed, no more are made up for at once. */
 const madeUpMax = 1000;
 
-/** After so many runs the schedule begins anew, as soon as none is under way. */
-const runsPerBeginning = 100;
-
 /**
  * A schedule is a code workflow of ours: it sleeps until something is due, starts it as a child whose id is made of the
  * due time, and so fires once for each, through restarts, moves and crashes, like any other step of any workflow.
@@ -61,7 +58,7 @@ export const scheduleWorkflow = defineWorkflow(
   (ctx: WorkflowContext, state: ScheduleState) => new Schedule(ctx, state).run(),
 );
 
-class Schedule {
+export class Schedule {
   readonly #ctx: WorkflowContext;
   readonly #id: string;
   readonly #anchor: number;
@@ -95,6 +92,11 @@ class Schedule {
     this.#lastError = state.lastError;
   }
 
+  /** After so many runs it begins anew, as soon as none is under way. */
+  get runsPerBeginning(): number {
+    return 100;
+  }
+
   async run(): Promise<void> {
     this.#listen();
     while (!this.#isDeleted) {
@@ -113,7 +115,7 @@ class Schedule {
     this.#ctx.onUpdate("resume", () => this.#changed(() => this.#enable()));
     this.#ctx.onUpdate("change", (spec: ScheduleSpec) => this.#changed(() => this.#change(spec)));
     this.#ctx.onUpdate("delete", () => this.#changed(() => (this.#isDeleted = true)));
-    this.#ctx.onUpdate("trigger", () => this.#start(`${this.#id}/by-hand/${this.#ctx.uuid()}`));
+    this.#ctx.onUpdate("trigger", () => this.#start(`${this.#id}/by-hand/${this.#ctx.uuid()}`, 0));
     this.#ctx.onUpdate("backfill", (range: BackfillRange) => this.#backfill(range));
   }
 
@@ -147,9 +149,12 @@ class Schedule {
     return this.#timetable.next(this.#decidedUntil);
   }
 
-  /** What counts from the end of a run. */
+  get #countsFromEnd(): boolean {
+    return "delayMs" in this.#spec.every;
+  }
+
   get #waitsForEnd(): boolean {
-    return "delayMs" in this.#spec.every && this.#running.size > 0;
+    return this.#countsFromEnd && this.#running.size > 0;
   }
 
   async #waitUntil(due: number | undefined): Promise<void> {
@@ -164,22 +169,27 @@ class Schedule {
   #decide(): void {
     if (!this.#isEnabled || this.#waitsForEnd) return;
     const now = this.#ctx.now();
+    for (const at of this.#chosen(this.#takeDue(now), now)) this.#fire(at);
+  }
+
+  #takeDue(now: number): number[] {
     const due: number[] = [];
     for (
       let at = this.#timetable.next(this.#decidedUntil);
-      at !== undefined && at <= now;
+      at !== undefined && at <= now && !(this.#countsFromEnd && due.length > 0);
       at = this.#timetable.next(at)
     ) {
       due.push(at);
       this.#decidedUntil = at;
       if (due.length > madeUpMax) due.shift();
     }
-    for (const at of this.#chosen(due, now)) this.#fire(at);
+    return due;
   }
 
+  /** What counts from the end of a run is late at most, and never missed. */
   #chosen(due: readonly number[], now: number): readonly number[] {
     const { whenMissed = "once" } = this.#spec;
-    if (whenMissed === "all") return due;
+    if (whenMissed === "all" || this.#countsFromEnd) return due;
     const last = due.slice(-1);
     return whenMissed === "once" ? last : last.filter((at) => now - at <= missedAfterMs);
   }
@@ -204,16 +214,16 @@ class Schedule {
 
   // Runs
 
-  #start(instanceId: string): string {
+  #start(instanceId: string, jitterMs = this.#spec.jitterMs): string {
     this.#running.add(instanceId);
     this.#runs++;
     this.#lastRunId = instanceId;
-    void this.#follow(instanceId).then(() => this.#ended(instanceId));
+    void this.#follow(instanceId, jitterMs).then(() => this.#ended(instanceId));
     return instanceId;
   }
 
-  async #follow(instanceId: string): Promise<void> {
-    const { workflow, input, jitterMs = 0, retryCount, retryPolicy } = this.#spec;
+  async #follow(instanceId: string, jitterMs = 0): Promise<void> {
+    const { workflow, input, retryCount, retryPolicy } = this.#spec;
     try {
       if (jitterMs > 0) await this.#ctx.sleep(Math.floor(this.#ctx.random() * jitterMs));
       await this.#ctx.callChild(workflow, input, {
@@ -230,16 +240,20 @@ class Schedule {
 
   #ended(instanceId: string): void {
     this.#running.delete(instanceId);
-    if ("delayMs" in this.#spec.every) this.#decidedUntil = this.#ctx.now();
+    if (this.#countsFromEnd) this.#decidedUntil = this.#ctx.now();
     const next = this.#isDeleted || this.#running.size > 0 ? undefined : this.#queue.shift();
     if (next !== undefined) this.#start(this.#idOf(next));
     this.#wake();
   }
 
-  /** Answers how many due times there are; they run one after the other, or so many at a time. */
+  /**
+   * Answers how many due times there are; they run one after the other, or so many at a time. What is still to come comes
+   * by itself, and what counts from the end of a run was never due without one.
+   */
   #backfill({ from, to, parallelism = 1 }: BackfillRange): number {
     const due: number[] = [];
-    for (let at = this.#timetable.next(from - 1); at !== undefined && at <= to; at = this.#timetable.next(at)) {
+    const last = this.#countsFromEnd ? -Infinity : Math.min(to, this.#ctx.now());
+    for (let at = this.#timetable.next(from - 1); at !== undefined && at <= last; at = this.#timetable.next(at)) {
       due.push(at);
     }
     const count = due.length;
@@ -247,7 +261,7 @@ class Schedule {
       for (let at = due.shift(); at !== undefined; at = due.shift()) {
         const instanceId = `${this.#id}/backfill/${new Date(at).toISOString()}`;
         this.#runs++;
-        await this.#follow(instanceId);
+        await this.#follow(instanceId, this.#spec.jitterMs);
       }
     };
     this.#backfills++;
@@ -262,7 +276,7 @@ class Schedule {
 
   get #mayBeginAnew(): boolean {
     const isIdle = this.#running.size === 0 && this.#queue.length === 0 && this.#backfills === 0;
-    return isIdle && this.#runs - this.#runsAtBeginning >= runsPerBeginning;
+    return isIdle && this.#runs - this.#runsAtBeginning >= this.runsPerBeginning;
   }
 
   get #state(): ScheduleState {

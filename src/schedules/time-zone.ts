@@ -59,6 +59,19 @@ export class TimeZone {
     return after;
   }
 
+  /** When the clock is changed within that time, in which it is: the first instant after. */
+  changeBetween(from: number, to: number): number {
+    const offset = this.offset(from);
+    let before = Math.floor(from / 1000) * 1000;
+    let after = Math.ceil(to / 1000) * 1000;
+    while (after - before > 1000) {
+      const middle = Math.floor((before + after) / 2000) * 1000;
+      if (this.offset(middle) === offset) before = middle;
+      else after = middle;
+    }
+    return after;
+  }
+
   /** How far the wall is ahead of Greenwich. */
   offset(at: number): number {
     const seconds = Math.floor(at / 1000) * 1000;

@@ -85,6 +85,16 @@ test("due times go up, whatever the zone, the pattern and the moment; and asking
   );
 });
 
+// Slow enough to be noticed where each due time costs a look at all others around the change.
+for (const [what, change] of Object.entries({ forward: "2026-03-29T01:00:00Z", back: "2026-10-25T01:00:00Z" })) {
+  test(`what is due every second goes on when the clock is put ${what}`, () => {
+    const every = { cron: "* * * * * ?", timeZone: "Europe/Berlin" };
+    const timetable = timetableOf({ workflow: "w", every }, 0);
+    const end = Date.parse(change) + 150_000;
+    for (let at = end - 300_000; at < end; at += 1000) assert.equal(timetable.next(at), at + 1000);
+  });
+}
+
 describe("other timings", () => {
   test("a rate counts from the start, whatever has passed", () => {
     assert.deepEqual(due({ rateMs: 90 * 60_000 }, "2026-01-01T00:00:00Z", 2), [

@@ -71,16 +71,28 @@ class CronTimetable implements Timetable {
     return undefined;
   }
 
-  /** The earliest of all that are meant by wall-clock times around that one. */
+  /** Before a change and after it, times come in the order of the wall; what the change does to the wall is in between. */
   #nextNearChange(after: number): number | undefined {
-    let first: number | undefined;
-    const from = fromMs(after + this.#zone.offset(after) - nearMs);
-    for (let time = this.#cron.next(from); time !== undefined; time = this.#cron.next(time)) {
-      const due = this.#instantsOf(time).find((at) => at > after);
-      if (due !== undefined && (first === undefined || due < first)) first = due;
-      if (first !== undefined && toMs(time) > first + this.#zone.offset(first) + nearMs) return first;
+    const change = this.#zone.changeBetween(after - nearMs, after + nearMs);
+    const [before, since] = [this.#zone.offset(change - 1), this.#zone.offset(change)];
+    if (after < change) {
+      const due = this.#nextBeforeChange(after, change, [before, since]);
+      if (due !== undefined) return due;
     }
-    return first;
+    // What the wall shows for the second time was due the first time.
+    const shownMs = change + Math.max(since, this.#whenTwice === "first" ? before : -Infinity);
+    const from = Math.max(shownMs - 1000, after + since);
+    return this.#firstAfter(fromMs(from), Math.max(after, change - 1));
+  }
+
+  /** At the change itself is due what the clock is put forward over. */
+  #nextBeforeChange(after: number, change: number, [before, since]: readonly [number, number]): number | undefined {
+    const end = change + (this.#whenTwice === "last" ? Math.min(before, since) : before);
+    const time = this.#cron.next(fromMs(after + before));
+    if (time !== undefined && toMs(time) < end) return toMs(time) - before;
+    const skipped = this.#cron.next(fromMs(change + before - 1000));
+    const isInGap = skipped !== undefined && toMs(skipped) < change + since;
+    return isInGap && this.#inGap === "shift" ? change : undefined;
   }
 
   #instantsOf(time: LocalTime): readonly number[] {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, StepFailed, TaskBuilder } from "../../src/index.ts";
 import { CodeRig } from "./code-rig.ts";
-import { Gate, says, task, taskOf, workflow } from "./rig.ts";
+import { Gate, says, startEngine, task, taskOf, until, workflow } from "./rig.ts";
 
 const hourMs = 3_600_000;
 const double = defineWorkflow("double", async (ctx, n: number) => {
@@ -171,14 +171,24 @@ describe("8.1 children that are code", () => {
     assert.equal(await handle.result(), "whole");
   });
 
-  test("8.1 a child that is unknown is refused by name, in the code", async (t) => {
-    const parent = defineWorkflow("parent", (ctx) => ctx.callChild("nobody", 1));
-    const rig = await CodeRig.start(t, { workflows: [parent] });
-    const handle = await rig.engine.startWorkflow(parent, undefined);
-    await assert.rejects(
-      handle.result(),
-      says("WORKFLOW_FAILED", 'child workflow "nobody" is not among the workflows of this process', '"workflows"'),
-    );
+  test("8.4 code that asks for a workflow which is not here is held up, and goes on when it has come", async (t) => {
+    const byName = defineWorkflow("by-name", (ctx) => ctx.callChild("late", 20));
+    const engine = await startEngine(t, { workflows: [byName], jobs: [defineJob("work", () => 1)] });
+    const handle = await engine.startWorkflow(byName);
+    const { attention, status } = await until(engine, handle.instanceId, (view) => view.attention !== undefined);
+    assert.equal(status, "Running");
+    assert.match(attention ?? "", /child workflow "late" is not among the workflows of this process/);
+    await engine.registerWorkflow(defineWorkflow("late", async (_, n: number) => n + 1));
+    assert.equal(await handle.result(), 21);
+  });
+
+  test("8.4 that is so for a DAG, too", async (t) => {
+    const byName = defineWorkflow("by-name", (ctx) => ctx.callChild("late-dag"));
+    const engine = await startEngine(t, { workflows: [byName], jobs: [defineJob("work", () => 1)] });
+    const handle = await engine.startWorkflow(byName);
+    await until(engine, handle.instanceId, (view) => view.attention !== undefined);
+    await engine.registerWorkflow(workflow("late-dag", task("a", "work")));
+    assert.deepEqual(await handle.result(), { a: 1 });
   });
 
   test("8.1 children that nest without end are stopped with a clear error", async (t) => {

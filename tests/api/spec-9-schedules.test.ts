@@ -254,3 +254,38 @@ describe("9.3 each due time fires once", () => {
     for (const engine of engines) await clock.until(engine.stop());
   });
 });
+
+describe("9.2 what counts from the end of a run", () => {
+  test("is late at most: nothing is made up for, whatever the policy", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", { every: { delayMs: hourMs }, whenMissed: "all", whenBusy: "allow" });
+    await shop.restart(10 * hourMs);
+    await shop.clock.advance(1000);
+    assert.equal(shop.started.length, 1);
+  });
+
+  test("was never due in the past", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", { every: { delayMs: hourMs } });
+    const now = shop.clock.now();
+    assert.equal(await shop.until(shop.engine.schedules.backfill("s", { from: now - 10 * hourMs, to: now })), 0);
+  });
+});
+
+describe("9.2 by hand", () => {
+  test("a run starts now, whatever the jitter", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", { jitterMs: 10 * hourMs });
+    await shop.until(shop.engine.schedules.trigger("s"));
+    await shop.clock.advance(1000);
+    assert.equal(shop.started.length, 1);
+  });
+
+  test("a backfill runs nothing that is still to come", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", {});
+    const now = shop.clock.now();
+    const range = { from: now - 2 * hourMs, to: now + 100 * hourMs };
+    assert.equal(await shop.until(shop.engine.schedules.backfill("s", range)), 3);
+  });
+});

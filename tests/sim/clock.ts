@@ -1,8 +1,11 @@
 import type { Clock, Timer } from "../../src/base/clock.ts";
 import type { EventOwner, Scheduler, SimEvent } from "./scheduler.ts";
 
-/** Noon of an ordinary day: virtual time 0 by a clock that is right. */
-export const epochMs = Date.UTC(2026, 0, 5, 12);
+/** When clocks are put forward in America/Campo_Grande, from 00:00 to 01:00, and back in America/Miquelon, from 02:00 to 01:00. */
+export const clockChangeMs = Date.UTC(2018, 10, 4, 4);
+
+/** Virtual time 0 by a clock that is right: so that in every run there are places where clocks are changed. */
+export const epochMs = clockChangeMs - 20_000;
 
 /** A timer is never early and always a little late: by more than what sums of fractions may be wrong by. */
 const latenessMs = 0.01;

@@ -118,7 +118,9 @@ export type Operation =
   | "query"
   | "update"
   | "cancel"
-  | "fork";
+  | "fork"
+  /** Of a schedule, whose instance it is about; what exactly is in `given`. */
+  | "schedule";
 
 /** One call of a client to one life's engine, and what came back. */
 export interface ClientCall {

@@ -1,7 +1,9 @@
+import { Schedule } from "../../src/schedules/schedule-workflow.ts";
 import { Chance } from "./chance.ts";
 import { checkers, patientCheckers } from "./checkers/all.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Mutation } from "./mutations.ts";
+import { redefined } from "./redefined.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 /** What came of a seed. */
@@ -27,11 +29,15 @@ export type SeedOptions = Omit<WorldOptions, "seed" | "memberCount" | "workerCou
   readonly workers?: number | undefined;
 };
 
+/** A schedule has few runs here, and is to begin anew between them. */
+const runsPerBeginning = 3;
+
 /** Runs one seed from beginning to end, and checks what it left. */
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcome> {
   const { members = drawMembers(seed), workers = drawWorkers(seed), ...rest } = options;
   const memberCount = members === "alone" ? undefined : members;
   const workerCount = memberCount === undefined ? 0 : workers;
+  const restore = redefined(Schedule.prototype, "runsPerBeginning", { get: () => runsPerBeginning });
   const uninstall = options.mutation?.install?.();
   try {
     const world = new World({ ...rest, seed, memberCount, workerCount });
@@ -48,6 +54,7 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
     };
   } finally {
     uninstall?.();
+    restore();
   }
 }
 

@@ -4,7 +4,7 @@ import { firstToCatch } from "./main.ts";
 import { findMutation, mutations } from "./mutations.ts";
 
 /** Those that hardly any run survives; the others are for `npm run sim -- --mutations`. */
-for (const name of ["hasty-store", "fast-clock", "endless-domains", "lost-events", "early-timers"]) {
+for (const name of ["hasty-store", "fast-clock", "endless-domains", "lost-events", "early-timers", "runs-by-start"]) {
   test(`the simulator finds the bug ${name}`, async () => {
     const mutation = findMutation(name);
     const seeds = Array.from({ length: 30 }, (_, i) => i + 1);

@@ -1,7 +1,9 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { hasCode } from "../../src/base/error.ts";
+import { Mulberry } from "../../src/base/mulberry.ts";
 import type { Bus } from "../../src/cluster/bus.ts";
 import { RaisedEvents } from "../../src/code/raised-events.ts";
+import { RunContext } from "../../src/code/run-context.ts";
 import { SteadyChance } from "../../src/code/steady-chance.ts";
 import { UndoScope } from "../../src/code/undo-scope.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
@@ -16,10 +18,14 @@ import { AttachedAttempts } from "../../src/runtime/attached-attempts.ts";
 import { Holdings } from "../../src/runtime/holdings.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
 import { Shard } from "../../src/runtime/shard.ts";
+import type { ScheduleState } from "../../src/schedules/schedule-workflow.ts";
+import { TimeZone } from "../../src/schedules/time-zone.ts";
 import type { Batch, Store } from "../../src/stores/store.ts";
 import { GrantWindow } from "../../src/worker/grant-window.ts";
 import { GrantedRuns } from "../../src/worker/granted-runs.ts";
+import { epochMs } from "./clock.ts";
 import type { ClimateName } from "./climate.ts";
+import { redefined } from "./redefined.ts";
 
 /**
  * A bug put in on purpose, to see whether the simulator finds it. It changes what an engine is given, or, while it is
@@ -203,6 +209,26 @@ export const mutations: readonly Mutation[] = [
     about: "Timers of code fire up to a second early, when something else wakes it.",
     install: fireEarly,
   },
+  {
+    name: "restarted-rates",
+    about: "A schedule that begins anew counts its rate from then.",
+    install: () => changeBeginnings((state, now) => ({ ...state, anchor: now })),
+  },
+  {
+    name: "forgotten-decisions",
+    about: "A schedule that begins anew does not know what it has decided about.",
+    install: () => changeBeginnings((state) => ({ ...state, decidedUntil: state.anchor })),
+  },
+  {
+    name: "runs-by-start",
+    about: "The id of a schedule's run is made of when it starts, not of when it was due.",
+    install: nameRunsByStart,
+  },
+  {
+    name: "unchanged-clocks",
+    about: "Schedules do not know that clocks are put forward and back.",
+    install: ignoreClockChanges,
+  },
 ];
 
 export function findMutation(name: string): Mutation {
@@ -241,14 +267,6 @@ function withoutQuota(): () => void {
     }
   };
   return redefined(DomainPool.prototype, "hasNext", { value });
-}
-
-/** Gives back how to restore it. */
-function redefined(prototype: object, name: string, change: PropertyDescriptor): () => void {
-  const before = Object.getOwnPropertyDescriptor(prototype, name);
-  if (before === undefined) throw new Error(`there is no ${name} to change`);
-  Object.defineProperty(prototype, name, { configurable: true, ...change });
-  return () => Object.defineProperty(prototype, name, before);
 }
 
 /** By shard: under which epoch and number the store was written last. */
@@ -325,7 +343,7 @@ function countLeaseLate(): () => void {
 }
 
 function withoutSteadiness(): () => void {
-  const next = Object.getOwnPropertyDescriptor(SteadyChance.prototype, "next")?.value as SteadyChance["next"];
+  const next = Object.getOwnPropertyDescriptor(Mulberry.prototype, "next")?.value as SteadyChance["next"];
   let asked = 0;
   const value = function (this: SteadyChance): number {
     return (next.call(this) + ++asked / 1000) % 1;
@@ -348,4 +366,35 @@ function fireEarly(): () => void {
     return takeDue.call(this, at + 1000);
   };
   return redefined(DueQueue.prototype, "takeDue", { value });
+}
+
+/** Of schedules, which are the only ones to carry that along. */
+function changeBeginnings(change: (state: ScheduleState, now: number) => ScheduleState): () => void {
+  type Continue = RunContext["continueAsNew"];
+  const begin = Object.getOwnPropertyDescriptor(RunContext.prototype, "continueAsNew")?.value as Continue;
+  const value: Continue = function (this: RunContext, input, options) {
+    const state = input as ScheduleState | undefined;
+    const isSchedule = state?.decidedUntil !== undefined;
+    return begin.call(this, isSchedule ? change(state, this.now()) : input, options);
+  };
+  return redefined(RunContext.prototype, "continueAsNew", { value });
+}
+
+function nameRunsByStart(): () => void {
+  type Call = RunContext["callChild"];
+  const call = Object.getOwnPropertyDescriptor(RunContext.prototype, "callChild")?.value as Call;
+  const value: Call = function (this: RunContext, workflow, input, options = {}) {
+    const now = new Date(this.now()).toISOString();
+    const instanceId = options.instanceId?.replace(/\d{4}-.*Z$/, now);
+    return call.call(this, workflow, input, { ...options, ...(instanceId !== undefined && { instanceId }) });
+  };
+  return redefined(RunContext.prototype, "callChild", { value });
+}
+
+function ignoreClockChanges(): () => void {
+  const offset = Object.getOwnPropertyDescriptor(TimeZone.prototype, "offset")?.value as TimeZone["offset"];
+  const value: TimeZone["offset"] = function (this: TimeZone) {
+    return offset.call(this, epochMs);
+  };
+  return redefined(TimeZone.prototype, "offset", { value });
 }

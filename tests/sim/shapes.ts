@@ -2,6 +2,7 @@ import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
+import { scheduleWorkflowName } from "../../src/schedules/schedule-workflow.ts";
 import type { Chance } from "./chance.ts";
 import { codeNeedsErrand } from "./code-shapes.ts";
 import { bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";
@@ -269,7 +270,8 @@ export function drawShape(kind: Kind, brush: Brush): Shape {
 
 /** Its instances wait for somebody from outside. */
 export function needsErrand(workflow: string): boolean {
-  return workflow === "patched" || workflow === "added" || codeNeedsErrand(workflow);
+  const isSchedule = workflow === scheduleWorkflowName;
+  return workflow === "patched" || workflow === "added" || isSchedule || codeNeedsErrand(workflow);
 }
 
 /** Layers of tasks of all sorts, each with some of the tasks above it to wait for. */

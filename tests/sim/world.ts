@@ -21,6 +21,9 @@ import type { Mutation } from "./mutations.ts";
 import { Network } from "./network.ts";
 import { Operator } from "./operator.ts";
 import { readRemains } from "./remains.ts";
+import { ScheduleDriver } from "./schedule-driver.ts";
+import { drawSchedules, type ScheduleScenario } from "./schedule-workload.ts";
+import { scheduledDags } from "./scheduled-workflows.ts";
 import { type EventOwner, Scheduler } from "./scheduler.ts";
 import { type Kind, needsErrand } from "./shapes.ts";
 import { Witness } from "./witness.ts";
@@ -42,7 +45,7 @@ export interface WorldOptions {
 }
 
 /** Once the faults are over, everything ends within this time. */
-const calmMs = 1_200_000;
+const calmMs = 3_600_000;
 
 /** Letters and mail of the last moments are read within this time, and what workers have to say is heard. */
 const quietMs = 60_000;
@@ -64,6 +67,7 @@ export class World implements FaultyWorld {
   readonly #store: MemoryStore | SqliteStore;
   readonly #scenarios: readonly AnyScenario[];
   readonly #resizes: readonly Resize[];
+  readonly #schedules: readonly ScheduleScenario[];
   readonly #setting: Setting;
   readonly #shardCount: number;
   readonly #idleMs: number;
@@ -116,6 +120,7 @@ export class World implements FaultyWorld {
     this.#idleMax = chance.fork("idle").pick([1, 3, 10_000]);
     this.#lingerMs = chance.fork("linger").pick([0, 1000, 6000]);
     this.#setting = this.#drawSetting(drawn);
+    this.#schedules = drawSchedules(chance.fork("schedules"), { spanMs });
     this.#client = new Client({
       scheduler: this.scheduler,
       witness: this.witness,
@@ -210,7 +215,10 @@ export class World implements FaultyWorld {
     const drivers = this.#scenarios.map((scenario) => {
       return new Driver(scenario, this.#client, chance.fork(`driver ${scenario.number}`)).play();
     });
-    await Promise.all([...drivers, playResizes(this.#resizes, this.#client)]);
+    const schedules = this.#schedules.map((scenario) => {
+      return new ScheduleDriver(scenario, this.#client, chance.fork(`schedule ${scenario.id}`)).play();
+    });
+    await Promise.all([...drivers, ...schedules, playResizes(this.#resizes, this.#client)]);
   }
 
   /** Everybody is there, all is done and read, also what was carried out long after it was asked for. */
@@ -315,7 +323,11 @@ export class World implements FaultyWorld {
     const inner = this.#store instanceof MemoryStore ? this.#connection() : this.#store;
     const chance = this.#chance.fork(`life ${witness.lives.length}`);
     const late = this.#drawLate(chance.fork("late"));
-    const workflows = [childDag, ...codeWorkflows.filter((workflow) => !late.workflows.includes(workflow))];
+    const workflows = [
+      childDag,
+      ...scheduledDags,
+      ...codeWorkflows.filter((workflow) => !late.workflows.includes(workflow)),
+    ];
     return new MemberLife({
       machine,
       scheduler,

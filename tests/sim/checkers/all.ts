@@ -15,6 +15,7 @@ import { checkReads } from "./reads.ts";
 import { checkReplays } from "./replays.ts";
 import { checkRequests } from "./requests.ts";
 import { checkSagas } from "./sagas.ts";
+import { checkSchedules } from "./schedules.ts";
 import { checkTiming } from "./timing.ts";
 import { checkUpdates } from "./updates.ts";
 
@@ -36,6 +37,7 @@ export const checkers: Readonly<Record<string, Checker>> = {
   notes: checkNotes,
   sagas: checkSagas,
   updates: checkUpdates,
+  schedules: checkSchedules,
 };
 
 export const patientCheckers: Readonly<Record<string, PatientChecker>> = { replays: checkReplays };

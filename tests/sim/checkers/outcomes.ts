@@ -4,7 +4,7 @@ import type { AnyScenario } from "../workload.ts";
 import type { Checker } from "./checker.ts";
 import { birthOf, chronicleOf } from "./chronicle.ts";
 
-const begins: ReadonlySet<Operation> = new Set(["submit", "signal", "fork"]);
+const begins: ReadonlySet<Operation> = new Set(["submit", "signal", "fork", "schedule"]);
 const ends: ReadonlySet<Operation> = new Set(["terminate", "cancel"]);
 
 /** Every instance ends as its scenario says, for a reason, and gives what it should. */
@@ -64,10 +64,10 @@ function checkOrigins(evidence: Evidence): string[] {
   const markers = new Set(calls.map(({ marker }) => marker));
   return remains.instances.flatMap(({ id, key }) => {
     const instance = chronicle.instances.get(key);
-    const isNested = instance !== undefined && birthOf(instance)?.trigger === "nested";
+    const isChild = instance !== undefined && birthOf(instance)?.trigger !== "api";
     const marker = instance && chronicle.markerOf(instance);
     const isKnown = marker !== undefined && markers.has(marker);
-    return isNested || asked.has(id) || isKnown ? [] : [`${id} exists and was never submitted`];
+    return isChild || asked.has(id) || isKnown ? [] : [`${id} exists and was never submitted`];
   });
 }
 

@@ -7,6 +7,7 @@ import { isLast, type LastStep, type Step } from "../../../src/kernel/code/step.
 import type { Event } from "../../../src/kernel/event.ts";
 import { arrivalOf } from "../../../src/runtime/code-arrival.ts";
 import { identityOfRun } from "../../../src/runtime/code-replay.ts";
+import { scheduleWorkflow } from "../../../src/schedules/schedule-workflow.ts";
 import { failureFrom } from "../../../src/worker/failure-from.ts";
 import { codeWorkflows } from "../code-workflows.ts";
 import type { Evidence } from "../evidence.ts";
@@ -70,7 +71,9 @@ class Rerun {
     this.#place = 0;
     this.#taken = [];
     const { workflow: name, version, id } = this.#instance;
-    const workflow = codeWorkflows.find((each) => each.name === name && each.version === version);
+    const workflow = [...codeWorkflows, scheduleWorkflow].find(
+      (each) => each.name === name && each.version === version,
+    );
     if (workflow === undefined) return this.#say(`nobody knows the code of ${name}`);
     const marked = rest.filter((each) => each.generation === generation).map((each) => each.event);
     this.#run = new CodeRun({

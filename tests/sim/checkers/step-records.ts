@@ -13,6 +13,7 @@ type StepRecord = Extract<
       | "TimerSet"
       | "TimerCanceled"
       | "EventSent"
+      | "CancelSent"
       | "CustomStatusSet"
       | "PatchMarked"
       | "UpdateAnswered";
@@ -24,6 +25,7 @@ const types: ReadonlySet<string> = new Set<StepRecord["type"]>([
   "TimerSet",
   "TimerCanceled",
   "EventSent",
+  "CancelSent",
   "CustomStatusSet",
   "PatchMarked",
   "UpdateAnswered",
@@ -67,6 +69,8 @@ function recordOf(event: StepRecord, text: TextOf): Likeness {
       return { type: "cancel-timer", values: [event.timer] };
     case "EventSent":
       return { type: "event", values: [event.to, event.name, textOf(event.data)] };
+    case "CancelSent":
+      return { type: "cancel-instance", values: [event.to, event.reason] };
     case "CustomStatusSet":
       return { type: "custom-status", values: [event.status] };
     case "PatchMarked":
@@ -89,6 +93,8 @@ function actualOf(step: Step): Likeness {
       return { type: step.type, values: [step.timer] };
     case "event":
       return { type: step.type, values: [step.to, step.name, step.data] };
+    case "cancel-instance":
+      return { type: step.type, values: [step.to, step.reason] };
     case "custom-status":
       return { type: step.type, values: [step.status] };
     case "patch":

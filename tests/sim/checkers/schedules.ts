@@ -1,0 +1,181 @@
+import { scheduleWorkflowName } from "../../../src/schedules/schedule-workflow.ts";
+import type { Evidence } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { type Chronicle, chronicleOf } from "./chronicle.ts";
+import { dueTimes } from "./due-times.ts";
+import { type Backfill, type ScheduledRun, ScheduleStory, type Window } from "./schedule-story.ts";
+
+/** A due time that is decided about later than this was missed. */
+const missedAfterMs = 60_000;
+
+/**
+ * A schedule starts one run for each due time, none before it, and none that no due time asks for. What is due is left
+ * out only where its policies say so: it was missed, something was still running, it was paused, changed or deleted. Runs
+ * that are not to overlap do not; what is filled in later is started once for each time, so many at once as was asked for.
+ */
+export const checkSchedules: Checker = (evidence) => {
+  const chronicle = chronicleOf(evidence);
+  return [...chronicle.instances.values()]
+    .filter(({ workflow }) => workflow === scheduleWorkflowName)
+    .flatMap((instance) => new ScheduleCheck(evidence, new ScheduleStory(chronicle, instance)).wrong);
+};
+
+class ScheduleCheck {
+  readonly wrong: string[] = [];
+  readonly #story: ScheduleStory;
+  readonly #chronicle: Chronicle;
+  /** Started for a due time, by that; the first if there are several. */
+  readonly #due: ReadonlyMap<number, ScheduledRun>;
+  /** Where what it starts may be missing, a schedule does so in a later turn than it decided. */
+  readonly #mayBeHeldUp: boolean;
+  readonly #explained = new Set<ScheduledRun>();
+
+  constructor(evidence: Evidence, story: ScheduleStory) {
+    this.#chronicle = chronicleOf(evidence);
+    this.#mayBeHeldUp = evidence.setting.lacksCode === true;
+    this.#story = story;
+    const due = story.runs.filter(({ kind }) => kind === "due").toReversed();
+    this.#due = new Map(due.map((run) => [run.nominal, run]));
+    for (const window of story.windows) {
+      if ("delayMs" in window.spec.every) this.#followDelay(window, window.spec.every.delayMs);
+      else this.#followTimes(window);
+    }
+    for (const backfill of story.backfills) this.#checkBackfill(backfill);
+    for (const run of story.runs) this.#checkRun(run);
+    for (const id of story.triggered)
+      if (!story.runs.some((run) => run.id === id))
+        this.#say(`somebody was told that ${id} was started, and it was not`);
+  }
+
+  #checkRun(run: ScheduledRun): void {
+    const { id, kind, nominal, at } = run;
+    if (this.#story.runs.find((other) => other.id === id) !== run) return this.#say(`${id} was started again`);
+    const lives = this.#chronicle.livesOf(id).length;
+    if (lives > 1) this.#say(`there are ${lives} instances ${id}`);
+    if (Number.isNaN(nominal)) return this.#say(`${id} was started, and its id tells no time`);
+    if (at < nominal) this.#say(`${id} was started ${nominal - at} ms early`);
+    if (kind === "due" && !this.#explained.has(run)) this.#say(`${id} was started, and nothing was due`);
+    if (kind === "by-hand" && !this.#story.triggered.includes(id))
+      this.#say(`${id} was started, and nobody asked for it`);
+  }
+
+  // Times that are known beforehand
+
+  #followTimes(window: Window): void {
+    const { times, anchor } = this.#story;
+    const until = times[Math.min(window.closed, times.length - 1)] ?? window.from;
+    const due = dueTimes(window.spec, anchor, { after: window.from, until });
+    const decided = Map.groupBy(due, (at) => this.#decidedIn(window, at));
+    for (const [turn, together] of decided) {
+      for (const at of together) this.#explain(window, at);
+      if (turn !== undefined) this.#checkDecision(window, turn, together);
+    }
+  }
+
+  /** In the first turn in which it could be, together with all that was due by then. Undefined if nobody can tell. */
+  #decidedIn({ opened, closed }: Window, at: number): number | undefined {
+    const { times, looks } = this.#story;
+    const turn = times.findIndex((time, turn) => turn > opened && time >= at && looks[turn] === true);
+    return turn === -1 || turn >= closed ? undefined : turn;
+  }
+
+  #explain({ spec }: Window, at: number): void {
+    const run = this.#due.get(at);
+    if (run === undefined) return;
+    this.#explained.add(run);
+    const [other] = run.beside;
+    if (other !== undefined && (spec.whenBusy ?? "skip") !== "allow")
+      this.#say(`${run.id} was started beside ${other.id}`);
+  }
+
+  #checkDecision({ spec }: Window, turn: number, together: readonly number[]): void {
+    const chosen = this.#chosen(spec.whenMissed, turn, together);
+    for (const at of together) {
+      const run = this.#due.get(at);
+      const name = `what was due at ${new Date(at).toISOString()}`;
+      if (run !== undefined && !chosen.includes(at)) this.#say(`${name} was missed, and was run after all`);
+      if (run === undefined && chosen.includes(at) && !this.#mayBeLeftOut(spec, turn, at))
+        this.#say(`${name} was not run`);
+      // It has to wait for others, or for as long as chance says.
+      const isPutOff = spec.jitterMs !== undefined || spec.whenBusy === "queue" || spec.whenBusy === "cancel-previous";
+      const mayWait = this.#mayBeHeldUp || isPutOff;
+      if (run !== undefined && run.started !== turn && !mayWait)
+        this.#say(`${name} was run in turn ${run.started}, not ${turn}`);
+    }
+  }
+
+  #chosen(whenMissed = "once", turn: number, together: readonly number[]): readonly number[] {
+    if (whenMissed === "all") return together;
+    const lateMs = (at: number): number => (this.#story.times[turn] ?? 0) - at;
+    return together.slice(-1).filter((at) => whenMissed === "once" || lateMs(at) <= missedAfterMs);
+  }
+
+  #mayBeLeftOut({ whenBusy = "skip", jitterMs = 0 }: Window["spec"], turn: number, at: number): boolean {
+    const { ended, times } = this.#story;
+    const endsMeanwhile = ended < Infinity && (times[ended] ?? 0) <= (times[turn] ?? 0) + jitterMs;
+    if (endsMeanwhile && jitterMs > 0) return true;
+    if (whenBusy === "skip") return this.#isBusy(turn, jitterMs);
+    if (whenBusy === "allow") return false;
+    // It waits: until the schedule is deleted, or until something is due that takes its place.
+    const isDeletedFirst = ended < Infinity && this.#isBusy(ended, jitterMs);
+    const isReplaced = [...this.#due.keys()].some((other) => other > at) || isDeletedFirst;
+    return whenBusy === "queue" ? isDeletedFirst : isReplaced;
+  }
+
+  /** Something that was started has not ended, or waits out its jitter; also what had to wait for the end of another. */
+  #isBusy(turn: number, jitterMs: number): boolean {
+    const { runs, times } = this.#story;
+    const now = times[turn] ?? 0;
+    const isDecided = ({ at, nominal }: ScheduledRun): boolean =>
+      this.#mayBeHeldUp || at <= now || (jitterMs > 0 && nominal <= now);
+    const isWaiting = (ended: number): boolean => jitterMs > 0 && (times[ended] ?? Infinity) + jitterMs >= now;
+    return runs.some((run) => run.kind !== "backfill" && isDecided(run) && (run.ended >= turn || isWaiting(run.ended)));
+  }
+
+  // Times that count from the end of a run
+
+  #followDelay(window: Window, delayMs: number): void {
+    const { times, looks, runs } = this.#story;
+    const { startAt = -Infinity, endAt = Infinity } = window.spec;
+    const counted = runs.filter(({ kind }) => kind !== "backfill");
+    const last = Math.min(window.closed, times.length - 1);
+    for (let turn = window.opened + 1; turn <= last; turn++) {
+      const ends = counted.filter(({ ended }) => ended >= window.opened && ended < turn).map(({ ended }) => ended);
+      // The clock of whoever made the schedule may have been ahead of the one that tells of an end.
+      const since = ends.length === 0 ? window.from : (times[Math.max(...ends)] ?? 0);
+      const due = Math.max(since, startAt - 1) + delayMs;
+      const isStarted = ({ started }: ScheduledRun): boolean =>
+        started === turn || (this.#mayBeHeldUp && started > turn);
+      const run = counted.find((each) => each.kind === "due" && each.nominal === due && isStarted(each));
+      const isBusy = counted.some(({ started, ended }) => started < turn && ended >= turn);
+      if (run !== undefined) this.#explained.add(run);
+      if (run !== undefined && isBusy) this.#say(`${run.id} was started beside another run`);
+      const isByHand = counted.some(({ kind, started }) => kind === "by-hand" && started === turn);
+      const isDue = looks[turn] === true && due <= (times[turn] ?? 0) && due <= endAt;
+      if (run === undefined && isDue && !isBusy && !isByHand && turn < window.closed)
+        this.#say(`what was due at ${new Date(due).toISOString()} was not run`);
+    }
+  }
+
+  // What is filled in
+
+  #checkBackfill({ update, spec, at, range: { from, to, parallelism }, count }: Backfill): void {
+    const { anchor, runs, ended, id } = this.#story;
+    const due = dueTimes(spec, anchor, { after: from - 1, until: Math.min(to, at) });
+    if (count !== undefined && count !== due.length)
+      this.#say(`backfill ${update} is said to have ${count} runs, not ${due.length}`);
+    const filled = runs.filter(({ kind }) => kind === "backfill");
+    const missing = due.filter((at) => !filled.some(({ nominal }) => nominal === at));
+    if (ended === Infinity && missing.length > 0)
+      this.#say(`backfill ${update} has left out ${missing.length} of ${due.length}`);
+    for (const { id: runId, nominal, beside } of filled) {
+      if (!due.includes(nominal)) this.#say(`${runId} was started, and was not due`);
+      if (beside.length >= parallelism)
+        this.#say(`${runId} of ${id} was started as number ${beside.length + 1} of ${parallelism}`);
+    }
+  }
+
+  #say(what: string): void {
+    this.wrong.push(`schedule ${this.#story.id}: ${what}`);
+  }
+}

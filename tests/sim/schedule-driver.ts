@@ -1,0 +1,116 @@
+import type { ListedSchedule } from "../../src/engine/schedules.ts";
+import type { ScheduleSpec } from "../../src/schedules/schedule-spec.ts";
+import type { Chance } from "./chance.ts";
+import type { Act as ClientAct, Client } from "./client.ts";
+import type { ClientCall } from "./evidence.ts";
+import type { ScheduleAct, ScheduleScenario } from "./schedule-workload.ts";
+
+/** Users of one schedule, from its making to its end. */
+export class ScheduleDriver {
+  readonly #scenario: ScheduleScenario;
+  readonly #client: Client;
+  readonly #chance: Chance;
+  #spec: ScheduleSpec;
+  /** Somebody wants it to be paused: it is not to be resumed yet. */
+  #pauses = 0;
+
+  constructor(scenario: ScheduleScenario, client: Client, chance: Chance) {
+    this.#scenario = scenario;
+    this.#client = client;
+    this.#chance = chance;
+    this.#spec = scenario.spec;
+  }
+
+  async play(): Promise<void> {
+    const { id, spec, createAt, acts, deleteAt } = this.#scenario;
+    await this.#client.sleep(createAt);
+    await this.#untilKnown("create", { spec }, (engine) => engine.schedules.create(id, spec));
+    await Promise.all(acts.map((act) => this.#act(act)));
+    await this.#client.sleep(Math.max(0, deleteAt - this.#client.now));
+    await this.#untilItGoesOn();
+    await this.#insist("delete", {}, (engine) => engine.schedules.delete(id));
+  }
+
+  async #act(act: ScheduleAct): Promise<void> {
+    const { id } = this.#scenario;
+    await this.#client.sleep(Math.max(0, act.at - this.#client.now));
+    switch (act.what) {
+      case "look":
+        return void (await this.#call("get", {}, (engine) => engine.schedules.get(id)));
+      case "list":
+        return void (await this.#call("list", {}, (engine) => engine.schedules.list()));
+      case "trigger":
+        return void (await this.#call("trigger", {}, (engine) => engine.schedules.trigger(id)));
+      case "pause":
+        return await this.#pause(act.forMs);
+      case "change":
+        await this.#untilKnown("change", { spec: act.spec }, (engine) => engine.schedules.change(id, act.spec));
+        this.#spec = act.spec;
+        return;
+      case "backfill":
+        // Once: a second one of the same range would ask for the same runs.
+        return void (await this.#call("backfill", act.range, (engine) => engine.schedules.backfill(id, act.range)));
+    }
+  }
+
+  async #pause(forMs: number): Promise<void> {
+    const { id } = this.#scenario;
+    this.#pauses++;
+    await this.#call("pause", {}, (engine) => engine.schedules.pause(id));
+    await this.#client.sleep(forMs);
+    this.#pauses--;
+    await this.#resume();
+  }
+
+  async #resume(): Promise<void> {
+    await this.#insist("resume", {}, (engine) => engine.schedules.resume(this.#scenario.id));
+  }
+
+  /**
+   * Where something is due all the time, it is not deleted before it has decided about something more. It may have been
+   * paused by a request whose answer was lost.
+   */
+  async #untilItGoesOn(): Promise<void> {
+    let before: number | undefined;
+    while (this.#isDueOften) {
+      const view = await this.#look();
+      if (view !== undefined && !view.isEnabled && this.#pauses === 0) await this.#resume();
+      const decided = view === undefined ? undefined : view.runs + view.skipped;
+      before ??= decided;
+      if (decided !== undefined && before !== undefined && decided > before) return;
+      await this.#client.sleep(this.#chance.within(500, 1500));
+    }
+  }
+
+  async #look(): Promise<ListedSchedule | undefined> {
+    const call = await this.#call("get", {}, (engine) => engine.schedules.get(this.#scenario.id));
+    return call.outcome === "ok" ? (call.value as ListedSchedule) : undefined;
+  }
+
+  get #isDueOften(): boolean {
+    const { every, endAt } = this.#spec;
+    return endAt === undefined && ("rateMs" in every || "delayMs" in every);
+  }
+
+  /** A member that does not have the code yet is not the right one to ask. */
+  async #untilKnown(what: string, given: object, act: ClientAct): Promise<void> {
+    while ((await this.#insist(what, given, act)).code === "WORKFLOW_UNKNOWN") await this.#client.sleep(1000);
+  }
+
+  async #insist(what: string, given: object, act: ClientAct): Promise<ClientCall> {
+    const about = this.#about(what, given);
+    return await this.#client.insist(
+      "schedule",
+      () => about,
+      () => act,
+    );
+  }
+
+  async #call(what: string, given: object, act: ClientAct): Promise<ClientCall> {
+    return await this.#client.call("schedule", this.#about(what, given), act);
+  }
+
+  #about(what: string, given: object): { instanceId: string; given: Readonly<Record<string, unknown>> } {
+    return { instanceId: `schedule:${this.#scenario.id}`, given: { what, ...given } };
+  }
+}
