@@ -1,0 +1,367 @@
+import { randomUUID } from "node:crypto";
+import { copyAsJson } from "../authoring/json-text.ts";
+import { canonicalJson } from "../authoring/content-hash.ts";
+import { Workflow } from "../authoring/workflow.ts";
+import type { Clock, Timer } from "../base/clock.ts";
+import { EngineError, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { shown } from "../base/shown.ts";
+import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import { TimeZone } from "../schedules/time-zone.ts";
+import { type CatalogueEntry, named, type Save, type Saved, savesMax, type StoredEntry } from "./catalogue-entry.ts";
+import type { DefinitionFolder } from "./definition-folder.ts";
+import { DocumentLock } from "./document-lock.ts";
+import { type CatalogueStore, Entries } from "./entries.ts";
+import { FolderSync } from "./folder-sync.ts";
+import { type CatalogueEngine, Follower } from "./follower.ts";
+import { diffSpecs, type SpecChange } from "./spec-diff.ts";
+import { checkWorkflowName } from "./workflow-name.ts";
+
+export type { CatalogueEntry, Save, Saved } from "./catalogue-entry.ts";
+export type { SpecChange } from "./spec-diff.ts";
+
+export interface CatalogueParts {
+  /** Started already. */
+  readonly engine: CatalogueEngine;
+  readonly store: CatalogueStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** If definitions live as files too. */
+  readonly folder?: DefinitionFolder;
+}
+
+export interface NewEntry {
+  readonly name: string;
+  readonly spec: DagSpec;
+  readonly cronExpr?: string | null | undefined;
+  readonly timeZone?: string | null | undefined;
+  readonly isScheduled?: boolean | undefined;
+  readonly by?: string | null | undefined;
+}
+
+export interface EntryChange {
+  readonly spec?: DagSpec | undefined;
+  /** Null takes the schedule away. */
+  readonly cronExpr?: string | null | undefined;
+  readonly timeZone?: string | null | undefined;
+  readonly isScheduled?: boolean | undefined;
+  /** Refused with `CONFLICT` if it is in another version by now. */
+  readonly ifVersion?: string | undefined;
+  readonly by?: string | null | undefined;
+}
+
+export interface ScheduleChange {
+  readonly cronExpr?: string | undefined;
+  readonly timeZone?: string | undefined;
+  readonly enable: boolean;
+}
+
+/** What a save makes of an entry. The time, the version and the list of saves follow. */
+type Draft = Pick<CatalogueEntry, "id" | "spec" | "cronExpr" | "timeZone" | "isScheduled"> & {
+  readonly operation: string;
+  readonly by: string | null;
+};
+
+/** Others' saves are noticed within this time. */
+const pollMs = 2000;
+
+/** Every so many polls it is looked whether anything was missed. */
+const pollsPerScan = 30;
+const pollsPerRenewal = 4;
+
+/**
+ * Workflows that are saved in the store, in versions, rather than part of a program. A save is a definition, then a
+ * document, then what follows from it: the engine knows the workflow by name, its schedule is as the document says, and
+ * so is its file. Whatever is cut off in between is made up for by the next start, or the next poll of any member.
+ */
+export class Catalogue {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #engine: CatalogueEngine;
+  readonly #entries: Entries;
+  readonly #follower: Follower;
+  readonly #folderSync: FolderSync | undefined;
+  #timer: Timer | undefined;
+  #polling: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  #polls = 0;
+
+  constructor({ engine, store, clock, logger, folder }: CatalogueParts) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#engine = engine;
+    const entries = new Entries({ store, clock });
+    this.#entries = entries;
+    this.#follower = new Follower({ engine, entries, clock, logger });
+    const saveEdit = (name: string, spec: DagSpec): Promise<StoredEntry> => this.#saveEdit(name, spec);
+    const lock = new DocumentLock({ store, clock, name: "definition-folder" });
+    this.#folderSync = folder && new FolderSync({ folder, lock, entries, clock, logger, saveEdit });
+  }
+
+  /** Everything that is stored, and then the folder, is in force when it resolves. */
+  async start(): Promise<void> {
+    await this.#entries.skipChanges();
+    await this.#follower.followAll();
+    await this.#folderSync?.start();
+    this.#isRunning = true;
+    this.#pollLater();
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#timer?.cancel();
+    await this.#polling;
+    await this.#folderSync?.stop();
+  }
+
+  /** `WORKFLOW_DUPLICATE`, `SCHEDULE_INVALID`, and what is wrong with the definition. */
+  async create(given: NewEntry): Promise<Saved> {
+    const { name, spec, cronExpr = null, timeZone = null, isScheduled = false, by = null } = given;
+    checkWorkflowName(name);
+    const id = randomUUID();
+    const schedule = this.#checkedSchedule({ cronExpr, timeZone, isScheduled });
+    const stored = await this.#save(name, (before) => {
+      if (before === undefined && !this.#follower.isProgramsOwn(name)) {
+        return { id, spec, ...schedule, operation: "Create", by };
+      }
+      throw new EngineError("WORKFLOW_DUPLICATE", `there is a workflow ${shown(name)} already`);
+    });
+    return await this.#inForce(stored);
+  }
+
+  /** What is not given stays. `WORKFLOW_UNKNOWN`, `CONFLICT`, `SCHEDULE_INVALID`, and what is wrong with the definition. */
+  async update(idOrName: string, change: EntryChange): Promise<Saved> {
+    return await this.#change(idOrName, change, "Update");
+  }
+
+  /** Its instances stay, and so do its versions. `WORKFLOW_UNKNOWN`. */
+  async delete(idOrName: string, by: string | null = null): Promise<void> {
+    const { id, name } = (await this.#entries.get(idOrName)).entry;
+    await this.#folderSync?.expectDeletion(name);
+    try {
+      for (let isGone = false; !isGone;) {
+        const stored = await this.#entries.find(name);
+        isGone = stored?.entry.id !== id || (await this.#deleteEntry(stored));
+      }
+    } finally {
+      await this.#follower.follow(name);
+    }
+    this.#logger.info({ workflow: name, by }, "a workflow was taken out of the catalogue");
+    await this.#folderSync?.sync(name, by);
+    await this.#tellChange(name);
+  }
+
+  /** `WORKFLOW_UNKNOWN`, `SCHEDULE_INVALID`. */
+  async setSchedule(idOrName: string, change: ScheduleChange, by: string | null = null): Promise<void> {
+    const { cronExpr, timeZone, enable } = change;
+    await this.#change(idOrName, { cronExpr, timeZone, isScheduled: enable, by }, "Schedule");
+  }
+
+  /** `WORKFLOW_UNKNOWN`. */
+  async get(idOrName: string): Promise<CatalogueEntry> {
+    return (await this.#entries.get(idOrName)).entry;
+  }
+
+  /** By name. `search`: those whose name has it somewhere in it. */
+  async list(page: {
+    search?: string | undefined;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<{ items: CatalogueEntry[]; next: string | null }> {
+    const search = page.search?.toLowerCase() ?? "";
+    const items: CatalogueEntry[] = [];
+    for await (const { entry } of this.#entries.all(page.after)) {
+      if (!entry.name.toLowerCase().includes(search)) continue;
+      if (items.length === page.limit) return { items, next: items.at(-1)?.name ?? null };
+      items.push(entry);
+    }
+    return { items, next: null };
+  }
+
+  /** Newest first. `WORKFLOW_UNKNOWN`. */
+  async versions(idOrName: string): Promise<Save[]> {
+    return [...(await this.get(idOrName)).saves].reverse();
+  }
+
+  /** From one version to another, or to what it is now. `WORKFLOW_UNKNOWN`, also for a version. */
+  async diff(idOrName: string, from: string, to?: string): Promise<SpecChange[]> {
+    const entry = await this.get(idOrName);
+    const before = await this.#entries.loadSpec(entry, from);
+    const after = await this.#entries.loadSpec(entry, to ?? entry.version);
+    return diffSpecs(before, after);
+  }
+
+  /** A new save with what that version said; its schedule stays. `WORKFLOW_UNKNOWN`, also for the version. */
+  async rollBack(idOrName: string, version: string, by: string | null = null): Promise<Saved> {
+    const { entry } = await this.#entries.get(idOrName);
+    const spec = version === entry.version ? entry.spec : await this.#entries.loadSpec(entry, version);
+    return await this.#change(entry.id, { spec, by }, "Roll back");
+  }
+
+  async #change(idOrName: string, change: EntryChange, operation: string): Promise<Saved> {
+    const { id, name } = (await this.#entries.get(idOrName)).entry;
+    const { by = null, ifVersion } = change;
+    const stored = await this.#save(name, (before) => {
+      if (before?.id !== id) {
+        throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${shown(idOrName)} is in the catalogue any more`);
+      }
+      if (ifVersion !== undefined && ifVersion !== before.version) throw conflict(name);
+      const { spec = before.spec } = change;
+      return { id, spec, ...this.#changedSchedule(before, change), operation, by };
+    });
+    return await this.#inForce(stored);
+  }
+
+  /** A file was made or edited by hand. */
+  async #saveEdit(name: string, spec: DagSpec): Promise<StoredEntry> {
+    const id = randomUUID();
+    const stored = await this.#save(name, (before) => {
+      if (before !== undefined) return { ...before, spec, operation: "Edit", by: null };
+      if (!this.#follower.isProgramsOwn(name)) {
+        return { id, spec, cronExpr: null, timeZone: null, isScheduled: false, operation: "Create", by: null };
+      }
+      throw new EngineError("WORKFLOW_DUPLICATE", `the program has a workflow ${shown(name)} of its own`);
+    });
+    await this.#follower.follow(name, { isOwnSave: true });
+    await this.#tellChange(name);
+    return stored;
+  }
+
+  /** Durable when it resolves. One that changes nothing is none. Again, once, if somebody else was faster. */
+  async #save(name: string, decide: (before: CatalogueEntry | undefined) => Draft): Promise<StoredEntry> {
+    for (let isSecond = false; ; isSecond = true) {
+      const before = await this.#entries.find(name);
+      const draft = decide(before?.entry);
+      const given = copyAsJson(draft.spec, `workflow ${shown(name)}`);
+      const workflow = Workflow.fromJSON(given, { name });
+      const spec = named(given as DagSpec, name);
+      const entry = entryFrom(
+        before?.entry,
+        { name, draft: { ...draft, spec }, version: workflow.version },
+        this.#clock,
+      );
+      if (before !== undefined && isSame(before.entry, entry)) return before;
+      await this.#entries.saveDefinition(workflow);
+      const stored = { entry, revision: (before?.revision ?? 0) + 1 };
+      const isLast = await this.#saveEntry(stored, before?.entry);
+      if (isLast) return stored;
+      if (isSecond) throw conflict(name);
+    }
+  }
+
+  async #saveEntry(stored: StoredEntry, before: CatalogueEntry | undefined): Promise<boolean> {
+    const { name, cronExpr } = stored.entry;
+    if (cronExpr !== null || (before?.cronExpr ?? null) === null) return await this.#entries.save(stored);
+    try {
+      return await this.#follower.removeSchedule(name, () => this.#entries.save(stored));
+    } finally {
+      await this.#follower.follow(name);
+    }
+  }
+
+  async #deleteEntry(stored: StoredEntry): Promise<boolean> {
+    const { name, cronExpr } = stored.entry;
+    if (cronExpr === null) return await this.#entries.delete(stored);
+    return await this.#follower.removeSchedule(name, () => this.#entries.delete(stored));
+  }
+
+  async #inForce({ entry: { id, name, version } }: StoredEntry): Promise<Saved> {
+    const problem = await this.#follower.follow(name, { isOwnSave: true });
+    const fileProblem = (await this.#folderSync?.sync(name)) ?? null;
+    await this.#tellChange(name);
+    const warnings = [problem, fileProblem].filter((warning) => warning !== null);
+    return { id, name, version, warning: warnings.length === 0 ? null : warnings.join("; ") };
+  }
+
+  async #tellChange(name: string): Promise<void> {
+    try {
+      await this.#entries.tellChange(name);
+    } catch (error) {
+      // They find out with their next scan.
+      this.#logger.warn({ workflow: name, error: messageOf(error) }, "other members hear late of a saved workflow");
+    }
+  }
+
+  #changedSchedule(before: CatalogueEntry, change: EntryChange): ScheduleFields {
+    const { cronExpr = before.cronExpr, timeZone = before.timeZone } = change;
+    const isScheduled = change.isScheduled ?? (before.isScheduled && cronExpr !== null);
+    const isAsBefore =
+      cronExpr === before.cronExpr && timeZone === before.timeZone && isScheduled === before.isScheduled;
+    return isAsBefore
+      ? { cronExpr, timeZone, isScheduled }
+      : this.#checkedSchedule({ cronExpr, timeZone, isScheduled });
+  }
+
+  #checkedSchedule({ cronExpr, timeZone, isScheduled }: ScheduleFields): ScheduleFields {
+    if (cronExpr === null) {
+      if (!isScheduled) return { cronExpr, timeZone: null, isScheduled };
+      throw new EngineError("SCHEDULE_INVALID", "a schedule that is switched on needs a cron expression");
+    }
+    const zone = timeZone ?? TimeZone.ofThisProcess();
+    this.#engine.schedules.preview({ every: { cron: cronExpr, timeZone: zone } }, { count: 1 });
+    return { cronExpr, timeZone: zone, isScheduled };
+  }
+
+  #pollLater(): void {
+    if (!this.#isRunning) return;
+    this.#timer = this.#clock.after(pollMs, () => {
+      this.#polling = this.#poll()
+        .catch((error: unknown) => {
+          this.#logger.warn({ error: messageOf(error) }, "the catalogue could not be looked at; it is tried again");
+        })
+        .finally(() => this.#pollLater());
+    });
+  }
+
+  async #poll(): Promise<void> {
+    this.#polls++;
+    for (const name of await this.#entries.changed()) {
+      await this.#follower.follow(name);
+      await this.#folderSync?.sync(name);
+    }
+    if (this.#polls % pollsPerRenewal === 0) await this.#folderSync?.keepLock();
+    if (this.#polls % pollsPerScan !== 0) return await this.#follower.followUnsettled();
+    await this.#entries.forgetOldChanges();
+    await this.#follower.followAll();
+    await this.#folderSync?.syncAll();
+  }
+}
+
+type ScheduleFields = Pick<CatalogueEntry, "cronExpr" | "timeZone" | "isScheduled">;
+
+function entryFrom(
+  before: CatalogueEntry | undefined,
+  { name, draft, version }: { name: string; draft: Draft; version: string },
+  clock: Clock,
+): CatalogueEntry {
+  const { id, spec, cronExpr, timeZone, isScheduled, operation, by } = draft;
+  const at = clock.now();
+  const saves = before?.saves ?? [];
+  return {
+    id,
+    name,
+    spec,
+    version,
+    cronExpr,
+    timeZone,
+    isScheduled,
+    createdAt: before?.createdAt ?? at,
+    updatedAt: at,
+    updatedBy: by,
+    // When its schedule alone is changed, or how it is written down, that is no version.
+    saves: before?.version !== version ? [...saves, { version, at, by, operation }].slice(-savesMax) : saves,
+  };
+}
+
+/** But for when and by whom. */
+function isSame(one: CatalogueEntry, other: CatalogueEntry): boolean {
+  const { updatedAt: _at, updatedBy: _by, ...rest } = one;
+  return canonicalJson(rest) === canonicalJson({ ...other, updatedAt: undefined, updatedBy: undefined });
+}
+
+function conflict(name: string): EngineError {
+  return new EngineError(
+    "CONFLICT",
+    `workflow ${shown(name)} was saved by somebody else meanwhile: read it again, and repeat the change on top of theirs`,
+  );
+}

@@ -1,0 +1,159 @@
+import type { Workflow } from "../authoring/workflow.ts";
+import type { Clock } from "../base/clock.ts";
+import { EngineError, hasCode } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import type { Store } from "../stores/store.ts";
+import { type CatalogueEntry, documentOf, entryKind, entryOf, type StoredEntry } from "./catalogue-entry.ts";
+
+export type CatalogueStore = Pick<
+  Store,
+  | "clusters"
+  | "saveDefinitions"
+  | "loadDefinition"
+  | "findDocument"
+  | "listDocuments"
+  | "saveDocument"
+  | "deleteDocument"
+  | "appendLines"
+  | "readLines"
+  | "deleteLines"
+>;
+
+const pageSize = 100;
+
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** Where members tell each other which entries have changed. It only saves time: the documents are the truth. */
+const changesTopic = "catalogue";
+const changesKeptMs = 3_600_000;
+
+const triesMax = 3;
+const waitMs = 200;
+
+/** The entries of the catalogue as the store has them. */
+export class Entries {
+  readonly #store: CatalogueStore;
+  readonly #clock: Clock;
+  /** Names by id, as far as they were seen. An id never gets another name. */
+  readonly #names = new Map<string, string>();
+  #changesRead = 0;
+
+  constructor(parts: { store: CatalogueStore; clock: Clock }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+  }
+
+  async find(name: string): Promise<StoredEntry | undefined> {
+    const row = await this.#store.findDocument(entryKind, name);
+    return row && this.#noted(entryOf(row));
+  }
+
+  /** `WORKFLOW_UNKNOWN`. */
+  async get(idOrName: string): Promise<StoredEntry> {
+    const stored = (await this.find(idOrName)) ?? (uuid.test(idOrName) ? await this.#byId(idOrName) : undefined);
+    if (stored !== undefined) return stored;
+    throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${shown(idOrName)} is in the catalogue`);
+  }
+
+  async #byId(id: string): Promise<StoredEntry | undefined> {
+    const name = this.#names.get(id);
+    if (name !== undefined) {
+      const stored = await this.find(name);
+      return stored?.entry.id === id ? stored : undefined;
+    }
+    for await (const stored of this.all()) if (stored.entry.id === id) return stored;
+    return undefined;
+  }
+
+  /** By name. */
+  async *all(after?: string): AsyncGenerator<StoredEntry> {
+    let last = after;
+    for (;;) {
+      const page = { limit: pageSize, ...(last !== undefined && { after: last }) };
+      const rows = await this.#store.listDocuments(entryKind, page);
+      for (const row of rows) yield this.#noted(entryOf(row));
+      last = rows.at(-1)?.name;
+      if (last === undefined || rows.length < pageSize) return;
+    }
+  }
+
+  /** False if somebody was faster. */
+  async save(stored: StoredEntry): Promise<boolean> {
+    this.#noted(stored);
+    const document = documentOf(stored);
+    // The same document again is recognised, so an answer that was lost is asked for again.
+    return await this.#patiently(() => this.#store.saveDocument(document));
+  }
+
+  /** False if it is not there in that revision. */
+  async delete({ entry, revision }: StoredEntry): Promise<boolean> {
+    const isDeleted = await this.#store.deleteDocument(entryKind, entry.name, revision);
+    if (isDeleted) this.#names.delete(entry.id);
+    return isDeleted;
+  }
+
+  /** Durable before an entry refers to it. */
+  async saveDefinition(workflow: Workflow): Promise<void> {
+    const { name, version } = workflow;
+    const row = { name, version, spec: JSON.stringify(workflow.spec()), createdAt: this.#clock.now() };
+    await this.#patiently(() => this.#store.saveDefinitions([row]));
+  }
+
+  /** `WORKFLOW_UNKNOWN` if it was never saved in that version. */
+  async loadSpec({ name, saves }: CatalogueEntry, version: string): Promise<DagSpec> {
+    // Of a nested workflow the engine keeps versions of its own, with what they nest fixed; those were never saved here.
+    const isSave = saves.some((save) => save.version === version);
+    const row = isSave ? await this.#store.loadDefinition(name, version) : undefined;
+    if (row !== undefined) return JSON.parse(row.spec) as DagSpec;
+    throw new EngineError("WORKFLOW_UNKNOWN", `workflow ${shown(name)} was never saved in version ${shown(version)}`);
+  }
+
+  /** Other members hear of it soon. Without it they find out by themselves, a little later. */
+  async tellChange(name: string): Promise<void> {
+    if (this.#store.clusters === "never") return;
+    await this.#store.appendLines([{ topic: changesTopic, at: this.#clock.now(), body: name }]);
+  }
+
+  /** From here on `changed` tells what is new. */
+  async skipChanges(): Promise<void> {
+    if (this.#store.clusters === "never") return;
+    const [last] = await this.#store.readLines(changesTopic, { last: true, limit: 1 });
+    this.#changesRead = last?.number ?? 0;
+  }
+
+  /** The names of what has changed since the last time. */
+  async changed(): Promise<Set<string>> {
+    const names = new Set<string>();
+    if (this.#store.clusters === "never") return names;
+    for (;;) {
+      const lines = await this.#store.readLines(changesTopic, { after: this.#changesRead, limit: pageSize });
+      for (const { number, body } of lines) {
+        names.add(body);
+        this.#changesRead = number;
+      }
+      if (lines.length < pageSize) return names;
+    }
+  }
+
+  async forgetOldChanges(): Promise<void> {
+    if (this.#store.clusters === "never") return;
+    await this.#store.deleteLines(changesTopic, this.#clock.now() - changesKeptMs);
+  }
+
+  #noted(stored: StoredEntry): StoredEntry {
+    this.#names.set(stored.entry.id, stored.entry.name);
+    return stored;
+  }
+
+  async #patiently<T>(call: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!hasCode(error, "STORE_UNAVAILABLE") || tries === triesMax) throw error;
+        await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
+      }
+    }
+  }
+}

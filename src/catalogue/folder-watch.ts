@@ -1,0 +1,142 @@
+import { type FSWatcher, watch } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock, Timer } from "../base/clock.ts";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { definitionFile } from "./definition-folder.ts";
+
+/** Editors write in several steps. */
+const settleMs = 100;
+
+/** Not every file system tells what happens in it. */
+const lookMs = 5000;
+
+/** Says which workflows' files may have changed: soon where the system tells, and within seconds elsewhere. */
+export class FolderWatch {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #onChange: (names: readonly string[]) => void;
+  /** The root's is under the empty name. */
+  readonly #watchers = new Map<string, FSWatcher>();
+  /** What each file looked like from outside. */
+  #stamps = new Map<string, string>();
+  readonly #changed = new Set<string>();
+  #settling: Timer | undefined;
+  #looking: Timer | undefined;
+  #isRunning = false;
+  #isTold = true;
+
+  constructor(parts: { path: string; clock: Clock; logger: Logger; onChange: (names: readonly string[]) => void }) {
+    this.#path = parts.path;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#onChange = parts.onChange;
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    this.#watch("");
+    this.#stamps = await this.#look();
+    this.#lookLater();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    this.#settling?.cancel();
+    this.#settling = undefined;
+    this.#looking?.cancel();
+    for (const name of this.#watchers.keys()) this.#unwatch(name);
+  }
+
+  #lookLater(): void {
+    if (!this.#isRunning) return;
+    this.#looking?.cancel();
+    this.#looking = this.#clock.after(lookMs, () => {
+      this.#compare()
+        .catch((error: unknown) => {
+          this.#logger.warn(
+            { folder: this.#path, error: messageOf(error) },
+            "the folder of definitions cannot be read",
+          );
+        })
+        .finally(() => this.#lookLater());
+    });
+  }
+
+  async #compare(): Promise<void> {
+    const before = this.#stamps;
+    this.#stamps = await this.#look();
+    for (const name of new Set([...before.keys(), ...this.#stamps.keys()])) {
+      if (before.get(name) !== this.#stamps.get(name)) this.#note(name);
+    }
+  }
+
+  /** Folders that are new are watched from now on. */
+  async #look(): Promise<Map<string, string>> {
+    const stamps = new Map<string, string>();
+    const names = await readdir(this.#path);
+    for (const name of names) {
+      if (name.startsWith(".")) continue;
+      this.#watch(name);
+      const stamp = await stampOf(join(this.#path, name, definitionFile));
+      if (stamp !== undefined) stamps.set(name, stamp);
+    }
+    for (const name of this.#watchers.keys()) if (name !== "" && !names.includes(name)) this.#unwatch(name);
+    return stamps;
+  }
+
+  #watch(name: string): void {
+    if (!this.#isRunning || this.#watchers.has(name)) return;
+    try {
+      const watcher = watch(join(this.#path, name), { persistent: false }, (_, file) => this.#hear(name, file));
+      watcher.on("error", () => this.#unwatch(name));
+      this.#watchers.set(name, watcher);
+    } catch (error) {
+      // It is no folder, or the system has no more watches to give: then it is looked at every few seconds.
+      if (this.#isTold && !["ENOTDIR", "ENOENT"].includes((error as NodeJS.ErrnoException).code ?? "")) {
+        this.#isTold = false;
+        this.#logger.warn({ error: messageOf(error) }, "files are not watched, but looked at every few seconds");
+      }
+    }
+  }
+
+  #unwatch(name: string): void {
+    this.#watchers.get(name)?.close();
+    this.#watchers.delete(name);
+  }
+
+  #hear(name: string, file: string | null): void {
+    if (name !== "") {
+      if (file === null || file === definitionFile) this.#note(name);
+      return;
+    }
+    if (file === null || file.startsWith(".")) return;
+    // A folder that was put in place of another is another.
+    this.#unwatch(file);
+    this.#watch(file);
+    this.#note(file);
+  }
+
+  #note(name: string): void {
+    if (!this.#isRunning) return;
+    this.#changed.add(name);
+    this.#settling ??= this.#clock.after(settleMs, () => {
+      this.#settling = undefined;
+      const names = [...this.#changed];
+      this.#changed.clear();
+      this.#onChange(names);
+    });
+  }
+}
+
+async function stampOf(file: string): Promise<string | undefined> {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = await stat(file);
+    return [ino, size, mtimeMs, ctimeMs].join(" ");
+  } catch {
+    // It is not there, or cannot be seen; whoever reads it says so.
+    return undefined;
+  }
+}

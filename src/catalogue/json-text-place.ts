@@ -1,0 +1,151 @@
+/** A place in a text, counted from 1 as editors do. */
+export interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+export type JsonPath = readonly (string | number)[];
+
+/** What keeps a text from being JSON, and where. */
+export class JsonProblem extends Error {
+  readonly offset: number;
+
+  constructor(offset: number, message: string) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+export function placeAt(text: string, offset: number): TextPlace {
+  const before = text.slice(0, offset).split("\n");
+  return { line: before.length, column: (before.at(-1) ?? "").length + 1 };
+}
+
+/** `JSON.parse` does not always say where it stopped. */
+export function jsonProblem(text: string): JsonProblem | undefined {
+  try {
+    new JsonScanner(text).scan();
+    return undefined;
+  } catch (error) {
+    if (error instanceof JsonProblem) return error;
+    throw error;
+  }
+}
+
+/** Where the value begins, in a text that is JSON; or the innermost one around it that is there. */
+export function offsetOf(text: string, path: JsonPath): number {
+  let found = { depth: -1, offset: 0 };
+  const scanner = new JsonScanner(text, (at, offset) => {
+    // A key that comes twice counts as the last one, as for JSON.parse.
+    if (at.length >= found.depth && at.length <= path.length && at.every((step, index) => step === path[index])) {
+      found = { depth: at.length, offset };
+    }
+  });
+  try {
+    scanner.scan();
+  } catch (error) {
+    // Too deep to go on: what was found so far is around it.
+    if (!(error instanceof JsonProblem)) throw error;
+  }
+  return found.offset;
+}
+
+/** Deeper than any definition, and not as deep as the stack. */
+const depthMax = 500;
+
+const space = /[ \t\r\n]*/y;
+const plain = /[^"\\\u0000-\u001f]*/y; // oxlint-disable-line no-control-regex -- JSON does not allow them in strings
+const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
+const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+/** Walks through a JSON text, saying where each value begins. */
+class JsonScanner {
+  readonly #text: string;
+  readonly #onValue: (path: JsonPath, offset: number) => void;
+  readonly #path: (string | number)[] = [];
+  #at = 0;
+
+  constructor(text: string, onValue: (path: JsonPath, offset: number) => void = () => undefined) {
+    this.#text = text;
+    this.#onValue = onValue;
+  }
+
+  scan(): void {
+    this.#value();
+    this.#take(space);
+    if (this.#at < this.#text.length) throw this.#unexpected("nothing more");
+  }
+
+  #value(): void {
+    this.#take(space);
+    this.#onValue(this.#path, this.#at);
+    if (this.#path.length > depthMax) throw new JsonProblem(this.#at, "it is nested too deeply");
+    switch (this.#text[this.#at]) {
+      case "{":
+        return this.#list("}", () => this.#field());
+      case "[":
+        return this.#list("]", (index) => this.#within(index, () => this.#value()));
+      case '"':
+        return void this.#string();
+      default:
+        if (this.#take(scalar) === "") throw this.#unexpected("a value");
+    }
+  }
+
+  #list(end: string, item: (index: number) => void): void {
+    this.#at++;
+    this.#take(space);
+    if (this.#skip(end)) return;
+    for (let index = 0; ; index++) {
+      item(index);
+      this.#take(space);
+      if (this.#skip(end)) return;
+      if (!this.#skip(",")) throw this.#unexpected(`"," or "${end}"`);
+    }
+  }
+
+  #field(): void {
+    this.#take(space);
+    if (this.#text[this.#at] !== '"') throw this.#unexpected("a name in double quotes");
+    const name = this.#string();
+    this.#take(space);
+    if (!this.#skip(":")) throw this.#unexpected('":"');
+    this.#within(name, () => this.#value());
+  }
+
+  #within(step: string | number, scan: () => void): void {
+    this.#path.push(step);
+    scan();
+    this.#path.pop();
+  }
+
+  #string(): string {
+    const start = this.#at++;
+    for (;;) {
+      this.#take(plain);
+      if (this.#skip('"')) return JSON.parse(this.#text.slice(start, this.#at)) as string;
+      if (this.#take(escape) !== "") continue;
+      if (this.#text[this.#at] === "\\") throw new JsonProblem(this.#at, "no such escape in a text");
+      throw new JsonProblem(start, "a text that does not end on its line");
+    }
+  }
+
+  #skip(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
+    return true;
+  }
+
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const taken = pattern.exec(this.#text)?.[0] ?? "";
+    this.#at += taken.length;
+    return taken;
+  }
+
+  #unexpected(expected: string): JsonProblem {
+    const code = this.#text.codePointAt(this.#at);
+    const found = code === undefined ? "the end of the file" : JSON.stringify(String.fromCodePoint(code));
+    return new JsonProblem(this.#at, `expected ${expected}, found ${found}`);
+  }
+}
