@@ -1,4 +1,4 @@
-/** `npm run build`: compiles src/ into dist/, with types and source maps, and puts the SQL files beside the code that reads them. */
+/** `npm run build`: compiles src/ into dist/, with types and source maps, and puts the SQL files and the page beside the code that reads them. */
 import { cpSync, globSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { root, run } from "./run.ts";
@@ -8,7 +8,9 @@ rmSync(out, { recursive: true, force: true });
 
 if (run("tsc", ["-p", "tsconfig.build.json"])) {
   const src = join(root, "src");
-  for (const file of globSync("**/*.sql", { cwd: src })) cpSync(join(src, file), join(out, file));
+  for (const file of globSync(["**/*.sql", "server/page/*.{html,css,js}"], { cwd: src })) {
+    cpSync(join(src, file), join(out, file));
+  }
 } else {
   process.exitCode = 1;
 }

@@ -26,11 +26,11 @@ describe("the packed package", () => {
   test("holds the built code, its types and its SQL, and nothing else", () => {
     const paths = packed.files.map((file) => file.path);
     for (const target of doors()) assert.ok(paths.includes(target.slice("./".length)), `${target} is missing`);
-    for (const sql of globSync("**/*.sql", { cwd: join(root, "src") })) {
-      assert.ok(paths.includes(join("dist", sql)), `${sql} is missing`);
+    for (const file of globSync(["**/*.sql", "server/page/*.{html,css,js}"], { cwd: join(root, "src") })) {
+      assert.ok(paths.includes(join("dist", file)), `${file} is missing`);
     }
     assert.ok(paths.includes("LICENSE"));
-    const kinds = /^(?:dist\/.+\.(?:js|d\.ts|js\.map|sql)|package\.json|LICENSE|README\.md|CHANGELOG\.md)$/;
+    const kinds = /^(?:dist\/.+\.(?:js|d\.ts|js\.map|sql|html|css)|package\.json|LICENSE|README\.md|CHANGELOG\.md)$/;
     assert.deepEqual(
       paths.filter((path) => !kinds.test(path) || path.includes(".test.")),
       [],

@@ -20,6 +20,24 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "code", "runtime", "schedules"],
   transfer: ["base", "kernel", "stores", "runtime"],
   testing: ["base"],
+  api: [],
+  catalogue: ["base", "kernel", "stores", "authoring", "engine", "schedules"],
+  telemetry: ["base", "kernel", "stores", "cluster", "engine"],
+  server: [
+    "api",
+    "base",
+    "kernel",
+    "stores",
+    "cluster",
+    "authoring",
+    "dispatch",
+    "engine",
+    "schedules",
+    "catalogue",
+    "telemetry",
+  ],
+  client: ["api", "base"],
+  cli: ["api", "base", "authoring", "engine", "worker", "dispatch", "server", "client", "transfer", "schedules"],
 };
 
 /** All that other folders see of the stores; only doors name a concrete one. */
@@ -36,10 +54,20 @@ const siblings = ["kernel", "stores"];
 /** These must be able to run anywhere, so they see no package and nothing of Node's. */
 const bare = ["base", "kernel"];
 
-/** What a user installs beside Heddle for one kind of server is seen by the adapter alone. */
-const drivers: Readonly<Record<string, string>> = {
-  pg: "src/stores/postgres/",
-  mysql2: "src/stores/mysql/",
+/** Packages that belong to one part: whoever embeds the engine loads none of the others'. */
+const homes: Readonly<Record<string, readonly string[]>> = {
+  pg: ["src/stores/postgres/"],
+  mysql2: ["src/stores/mysql/"],
+  zod: ["src/api/", "src/server/"],
+  fastify: ["src/server/"],
+  "@fastify/cors": ["src/server/"],
+  "@fastify/websocket": ["src/server/"],
+  pino: ["src/cli/"],
+  commander: ["src/cli/"],
+  "prom-client": ["src/telemetry/"],
+  "@opentelemetry/api": ["src/telemetry/"],
+  "@opentelemetry/sdk-trace-node": ["src/telemetry/otlp.ts"],
+  "@opentelemetry/exporter-trace-otlp-http": ["src/telemetry/otlp.ts"],
 };
 
 export interface PackageNames {
@@ -90,8 +118,9 @@ function wrongPackage(from: string, specifier: string, packages: PackageNames): 
     .split("/")
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
-  const adapter = drivers[name];
-  if (adapter !== undefined) return from.startsWith(adapter) ? undefined : `only ${adapter} sees it`;
+  const home = homes[name];
+  if (home?.some((path) => from.startsWith(path))) return undefined;
+  if (home !== undefined) return `only ${home.join(" and ")} sees it`;
   return packages.dependencies.includes(name) ? undefined : "it is not among the dependencies of package.json";
 }
 

@@ -1,0 +1,42 @@
+import { Command, Option } from "commander";
+import { HeddleClient } from "../client/client.ts";
+import { Output } from "./output.ts";
+
+/** What every command has that talks to a server. */
+export interface ClientOptions {
+  readonly url: string;
+  readonly token?: string;
+  readonly json?: boolean;
+}
+
+export interface Session {
+  readonly client: HeddleClient;
+  readonly output: Output;
+}
+
+export const defaultUrl = "http://127.0.0.1:7411";
+
+/** A variable that is set to nothing is not set. */
+export function tokenOfEnvironment(): string | undefined {
+  const token = process.env["HEDDLE_TOKEN"];
+  return token === "" ? undefined : token;
+}
+
+export function clientCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .addOption(new Option("--url <url>", "the server's address").env("HEDDLE_URL").default(defaultUrl))
+    .addOption(new Option("--token <token>", "who you are").env("HEDDLE_TOKEN"))
+    .option("--json", "one JSON document instead of words");
+}
+
+/** A command that waits through restarts of the server is more patient than one that asks once. */
+export function sessionOf(options: ClientOptions, patience: { retriesMax?: number } = {}): Session {
+  const { url, token = "", json } = options;
+  const client = new HeddleClient({
+    url: url === "" ? defaultUrl : url,
+    retriesMax: patience.retriesMax ?? 2,
+    ...(token !== "" && { token }),
+  });
+  return { client, output: new Output({ json: json === true }) };
+}

@@ -1,0 +1,62 @@
+import { Command } from "commander";
+import type { DataOf } from "../../api/routes.ts";
+import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
+import { type Column, tableText } from "../table.ts";
+
+type Member = DataOf<"getCluster">["members"][number];
+type Worker = DataOf<"listWorkers">["items"][number];
+
+interface DrainOptions extends ClientOptions {
+  readonly worker?: string;
+}
+
+export function clusterCommand(): Command {
+  return new Command("cluster")
+    .description("The members, their workers, and taking one out.")
+    .addCommand(statusCommand(), { isDefault: true })
+    .addCommand(workersCommand())
+    .addCommand(drainCommand());
+}
+
+const memberColumns: readonly Column<Member>[] = [
+  { title: "member", text: ({ address }) => address },
+  { title: "status", text: ({ status }) => status },
+  { title: "roles", text: ({ roles }) => roles.join(", ") },
+  { title: "", text: ({ isLeader }) => (isLeader ? "oldest" : "") },
+];
+
+function statusCommand(): Command {
+  return clientCommand("status", "The members.").action(async (options: ClientOptions) => {
+    const { client, output } = sessionOf(options);
+    const status = await client.call("getCluster");
+    output.give(status, () => {
+      const { members, upMembers, totalMembers, workerCount } = status;
+      return `${upMembers} of ${totalMembers} members up, ${workerCount} workers.\n\n${tableText(memberColumns, members)}`;
+    });
+  });
+}
+
+const workerColumns: readonly Column<Worker>[] = [
+  { title: "worker", text: ({ address }) => address },
+  { title: "status", text: ({ status }) => status },
+  { title: "running", text: ({ runningTasks }) => String(runningTasks), right: true },
+];
+
+function workersCommand(): Command {
+  return clientCommand("workers", "The workers.").action(async (options: ClientOptions) => {
+    const { client, output } = sessionOf(options);
+    const { items } = await client.call("listWorkers");
+    output.list(items, workerColumns, "No workers.");
+  });
+}
+
+function drainCommand(): Command {
+  return clientCommand("drain", "Takes nothing new, and finishes what runs.")
+    .option("--worker <address>", "this worker; default the member that answers")
+    .action(async (options: DrainOptions) => {
+      const { client, output } = sessionOf(options);
+      const body = options.worker === undefined ? {} : { worker: options.worker };
+      const answer = await client.call("drain", { body });
+      output.give(answer, () => `${options.worker ?? client.url} is draining.`);
+    });
+}

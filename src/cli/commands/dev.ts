@@ -1,0 +1,98 @@
+import { Command } from "commander";
+import { relative, resolve } from "node:path";
+import type { Server } from "../../server/server.ts";
+import type { ServerConfig } from "../../server/config/server-config.ts";
+import { defaultUrl, tokenOfEnvironment } from "../client-command.ts";
+import { flagsGiven, withConfigFlags } from "../config-flags.ts";
+import type { Doors } from "../doors.ts";
+import { Output } from "../output.ts";
+import { untilStopped } from "../until-stopped.ts";
+
+type DevOptions = Readonly<Record<string, unknown>> & { readonly config?: string; readonly json?: boolean };
+
+export function devCommand(doors: Doors): Command {
+  const command = new Command("dev")
+    .description("A server for trying things out: on this machine alone, with its data in ./.heddle.")
+    .argument("[modules...]", "files that export jobs and workflows; without any, there are examples")
+    .option("--json", "one JSON document instead of words");
+  return withConfigFlags(command).action(async (modules: string[], options: DevOptions) => {
+    const wanted = await configFor(modules, options);
+    const { freePort } = await import("../free-port.ts");
+    const config = { ...wanted, port: await freePort(wanted.host, wanted.port) };
+    const { server, first } = await start(config, doors);
+    const output = new Output(options);
+    greet({ url: server.url, config, output, first, takenPort: config.port === wanted.port ? undefined : wanted.port });
+    const onSignal = (): void => output.say("\nStopping: what runs may finish. Ctrl-C again ends at once.");
+    await untilStopped(server, { ended: server.stopped, onSignal });
+    output.say("Stopped. Everything is kept: the next start goes on from here.");
+  });
+}
+
+async function configFor(modules: readonly string[], options: DevOptions): Promise<ServerConfig> {
+  const { loadConfig } = await import("../../server/config/load-config.ts");
+  const flags = flagsGiven(options);
+  return loadConfig({
+    flags: modules.length === 0 ? flags : { ...flags, app: modules.map((file) => resolve(file)).join(",") },
+    environment: process.env,
+    file: options.config,
+    defaults: { logLevel: "warn" },
+  });
+}
+
+interface Started {
+  readonly server: Server;
+  /** A workflow to begin with. */
+  readonly first: string | undefined;
+}
+
+async function start(config: ServerConfig, doors: Doors): Promise<Started> {
+  const [{ startServer }, { wordsLogger }] = await Promise.all([import("../serve.ts"), import("../words-logger.ts")]);
+  const logger = wordsLogger(config.logLevel);
+  if (config.app.length > 0) {
+    const { loadApp } = await import("../../server/config/app-modules.ts");
+    const parts = await loadApp(config.app);
+    return { server: await startServer(config, { doors, logger, parts }), first: parts.workflows[0]?.name };
+  }
+  const { examples, runExamples } = await import("../examples/examples.ts");
+  const server = await startServer(config, { doors, logger, parts: examples });
+  try {
+    const { HeddleClient } = await import("../../client/client.ts");
+    const token = tokenOfEnvironment();
+    await runExamples(new HeddleClient({ url: server.url, ...(token !== undefined && { token }) }));
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return { server, first: examples.workflows[0]?.name };
+}
+
+interface Greeting {
+  readonly url: string;
+  readonly config: ServerConfig;
+  readonly output: Output;
+  readonly first: string | undefined;
+  readonly takenPort: number | undefined;
+}
+
+function greet({ url, config, output, first, takenPort }: Greeting): void {
+  const data = relative(process.cwd(), config.data);
+  const next = `${programName()} run ${first ?? "<workflow>"}${url === defaultUrl ? "" : ` --url ${url}`}`;
+  output.give({ url, data: config.data, storage: shownStorage(config.storage), next }, () =>
+    [
+      `Heddle is at  ${output.colour("bold", url)}${takenPort === undefined ? "" : ` (port ${takenPort} is taken)`}`,
+      `Its data are  ${data.startsWith("..") ? config.data : `./${data}`}`,
+      `Next, try     ${output.colour("bold", next)}`,
+    ].join("\n"),
+  );
+}
+
+/** Without what may be a password. */
+function shownStorage(address: string): string {
+  return address.replace(/\/\/[^@/]*@/, "//");
+}
+
+/** How it was started, so that what is printed can be typed. From a clone, with the Node that came with it. */
+function programName(): string {
+  const [, file = ""] = process.argv;
+  return file.endsWith(".ts") ? `npx node ${relative(process.cwd(), file)}` : "npx heddle";
+}

@@ -1,0 +1,46 @@
+import { Command } from "commander";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
+import { EngineError } from "../../base/error.ts";
+import { Output } from "../output.ts";
+
+export function initCommand(): Command {
+  return new Command("init")
+    .description("Makes a small project that runs.")
+    .argument("[folder]", "made if it is not there; must be empty", ".")
+    .option("--json", "one JSON document instead of words")
+    .action(async (folder: string, options: { json?: boolean }) => {
+      const { projectFiles } = await import("../project-files.ts");
+      const target = resolve(folder);
+      refuseFilled(target);
+      const files = projectFiles(nameFor(target));
+      for (const [name, text] of Object.entries(files)) writeFileSync(join(target, name), text, { flag: "wx" });
+      const short = relative(process.cwd(), target);
+      new Output(options).give({ folder: target, files: Object.keys(files) }, () =>
+        [
+          `Made a project in ${target}: ${Object.keys(files).join(", ")}.`,
+          `Next: ${short === "" ? "" : `cd ${short} && `}npm install && npm start`,
+        ].join("\n"),
+      );
+    });
+}
+
+function refuseFilled(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  // A repository that was just made has nothing but this.
+  const there = readdirSync(folder).filter((name) => name !== ".git");
+  if (there.length === 0) return;
+  throw new EngineError(
+    "OPTION_INVALID",
+    `${folder} is not empty (it holds ${there.slice(0, 3).join(", ")}): name a new folder, such as heddle init my-workflows`,
+  );
+}
+
+/** As npm allows it. */
+function nameFor(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+  return name === "" ? "my-workflows" : name;
+}

@@ -1,0 +1,114 @@
+import type { Command } from "commander";
+import type { DataOf } from "../../api/routes.ts";
+import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
+import { statusColour } from "../colour.ts";
+import { countGiven } from "../given-value.ts";
+import type { Output } from "../output.ts";
+import { type Column, oneLine, tableText } from "../table.ts";
+import { durationText, timeText } from "../time-text.ts";
+
+type Summary = DataOf<"listInstances">["items"][number];
+type View = DataOf<"getInstance">;
+
+interface ListOptions extends ClientOptions {
+  readonly workflow?: string;
+  readonly status?: string;
+  readonly prefix?: string;
+  readonly limit: string;
+}
+
+export function listCommand(): Command {
+  return clientCommand("list", "The instances, newest first.")
+    .option("-w, --workflow <name>", "of this workflow")
+    .option("-s, --status <statuses>", "Ready, Running, Paused, Success, Failed, Terminated; several with commas")
+    .option("-p, --prefix <text>", "whose id begins so")
+    .option("-n, --limit <count>", "at most so many", "20")
+    .action(async (options: ListOptions) => {
+      const { client, output } = sessionOf(options);
+      const limit = countGiven("--limit", options.limit);
+      const query = {
+        limit: Math.min(limit, 1000),
+        ...(options.workflow !== undefined && { workflow: options.workflow }),
+        ...(options.status !== undefined && { status: options.status }),
+        ...(options.prefix !== undefined && { idPrefix: options.prefix }),
+      };
+      const rows: Summary[] = [];
+      for await (const row of client.items("listInstances", { query })) {
+        rows.push(row);
+        if (rows.length >= limit) break;
+      }
+      output.list(rows, columnsFor(output), "No instances. heddle run <workflow> starts one.");
+    });
+}
+
+function columnsFor(output: Output): Column<Summary>[] {
+  return [
+    { title: "instance", text: ({ instanceId }) => instanceId },
+    { title: "workflow", text: ({ workflowName }) => workflowName },
+    {
+      title: "status",
+      text: ({ status, parked }) => (parked === null ? status : `${status} (parked)`),
+      paint: ({ status }, text) => output.colour(statusColour(status), text),
+    },
+    { title: "created", text: ({ createdAt }) => timeText(createdAt) },
+    {
+      title: "took",
+      text: ({ createdAt, endedAt }) => (endedAt === null ? "" : durationText(endedAt - createdAt)),
+      right: true,
+    },
+    { title: "reason", text: ({ reason }) => (reason ?? "").slice(0, 60) },
+  ];
+}
+
+export function showCommand(): Command {
+  return clientCommand("show", "How an instance stands, task by task.")
+    .argument("<instance>")
+    .action(async (id: string, options: ClientOptions) => {
+      const { client, output } = sessionOf(options);
+      const view = await client.call("getInstance", { params: { id } });
+      output.give(view, () => viewText(view, output));
+    });
+}
+
+function viewText(view: View, { colour }: Output): string {
+  const { status, createdAt, startedAt, endedAt, tasks } = view;
+  const facts: [string, string | undefined][] = [
+    ["instance", view.instanceId],
+    ["workflow", `${view.workflowName} (${view.kind}, version ${view.workflowVersion})`],
+    ["status", colour(statusColour(status), view.pausing ? `${status}, pausing` : status)],
+    ["created", timeText(createdAt)],
+    ["took", endedAt === undefined ? undefined : durationText(endedAt - (startedAt ?? createdAt))],
+    ["parent", view.parentInstanceId],
+    ["reason", view.reason],
+    ["attention", view.attention],
+    ["says", view.customStatus === undefined ? undefined : JSON.stringify(view.customStatus)],
+  ];
+  const head = facts
+    .filter(([, text]) => text !== undefined)
+    .map(([name, text]) => `${name.padEnd(10)} ${name === "status" ? text : oneLine(text ?? "")}`);
+  if (tasks.length === 0) return head.join("\n");
+  return `${head.join("\n")}\n\n${tableText(taskColumns(colour), tasks)}`;
+}
+
+type Task = View["tasks"][number];
+
+function taskColumns(colour: Output["colour"]): Column<Task>[] {
+  return [
+    { title: "task", text: ({ name }) => name },
+    { title: "status", text: ({ status }) => status, paint: ({ status }, text) => colour(statusColour(status), text) },
+    { title: "attempt", text: ({ attempt }) => (attempt === 0 ? "" : String(attempt)), right: true },
+    { title: "started", text: ({ startedAt }) => (startedAt === undefined ? "" : timeText(startedAt)) },
+    {
+      title: "took",
+      text: ({ startedAt, endedAt }) =>
+        startedAt === undefined || endedAt === undefined ? "" : durationText(endedAt - startedAt),
+      right: true,
+    },
+    { title: "about", text: aboutTask },
+  ];
+}
+
+function aboutTask({ failure, waitingFor, retryAt, childInstanceId }: Task): string {
+  if (retryAt !== undefined) return `next attempt ${timeText(retryAt)}${failure ? `, after: ${failure.message}` : ""}`;
+  return failure?.message ?? waitingFor ?? (childInstanceId === undefined ? "" : `→ ${childInstanceId}`);
+}

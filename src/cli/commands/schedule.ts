@@ -1,0 +1,195 @@
+import { Command, Option } from "commander";
+import type { Call } from "../../client/call.ts";
+import type { Timing as StoredTiming } from "../../schedules/schedule-spec.ts";
+import type { ScheduleView } from "../../schedules/schedule-workflow.ts";
+import { type ClientOptions, clientCommand, type Session, sessionOf } from "../client-command.ts";
+import { UsageError } from "../exit-code.ts";
+import { countGiven, durationGiven, jsonGiven, timeGiven } from "../given-value.ts";
+import type { Column } from "../table.ts";
+import { durationText, timeText } from "../time-text.ts";
+
+type NewSchedule = NonNullable<Call<"createSchedule">["body"]>;
+type Timing = NewSchedule["every"];
+
+interface TimingOptions {
+  readonly cron?: string;
+  readonly timeZone?: string;
+  readonly rate?: string;
+  readonly delay?: string;
+}
+
+interface CreateOptions extends ClientOptions, TimingOptions {
+  readonly workflow: string;
+  readonly input?: string;
+  readonly whenBusy?: NonNullable<NewSchedule["whenBusy"]>;
+  readonly whenMissed?: NonNullable<NewSchedule["whenMissed"]>;
+  readonly jitter?: string;
+  readonly start?: string;
+  readonly end?: string;
+}
+
+interface PreviewOptions extends ClientOptions, TimingOptions {
+  readonly from?: string;
+  readonly count: string;
+}
+
+interface BackfillOptions extends ClientOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly parallelism: string;
+}
+
+type ScheduleRow = ScheduleView & { readonly scheduleId: string };
+
+export function scheduleCommand(): Command {
+  return new Command("schedule")
+    .description("What is started again and again.")
+    .addCommand(listCommand())
+    .addCommand(createCommand())
+    .addCommand(
+      act("pause", "Nothing is due until it is resumed.", ({ client }, params) =>
+        client.call("pauseSchedule", { params }),
+      ),
+    )
+    .addCommand(act("resume", "Goes on from now.", ({ client }, params) => client.call("resumeSchedule", { params })))
+    .addCommand(
+      act("delete", "Deletes it; what runs goes on.", ({ client }, params) =>
+        client.call("deleteSchedule", { params }),
+      ),
+    )
+    .addCommand(act("trigger", "Starts a run now.", ({ client }, params) => client.call("triggerSchedule", { params })))
+    .addCommand(previewCommand())
+    .addCommand(backfillCommand());
+}
+
+const columns: readonly Column<ScheduleRow>[] = [
+  { title: "schedule", text: ({ scheduleId }) => scheduleId },
+  { title: "workflow", text: ({ spec }) => spec.workflow },
+  { title: "every", text: ({ spec }) => timingText(spec.every) },
+  { title: "enabled", text: ({ isEnabled }) => (isEnabled ? "yes" : "paused") },
+  { title: "next", text: ({ nextAt }) => timeText(nextAt) },
+  { title: "runs", text: ({ runs }) => String(runs), right: true },
+];
+
+function timingText(every: StoredTiming): string {
+  if ("cron" in every) return `${every.cron}${every.timeZone === undefined ? "" : ` (${every.timeZone})`}`;
+  if ("rateMs" in every) return durationText(every.rateMs);
+  if ("delayMs" in every) return `${durationText(every.delayMs)} after the end`;
+  return `${durationText(every.daily.everyMs)} from ${every.daily.from} to ${every.daily.to}`;
+}
+
+function listCommand(): Command {
+  return clientCommand("list", "The schedules, with their next times.").action(async (options: ClientOptions) => {
+    const { client, output } = sessionOf(options);
+    const { items } = await client.call("listSchedules");
+    output.list(items as unknown as readonly ScheduleRow[], columns, "No schedules. heddle schedule create makes one.");
+  });
+}
+
+function withTiming(command: Command): Command {
+  return command
+    .option("--cron <expression>", "five fields as in Unix, or six or seven as in Quartz")
+    .option("--time-zone <name>", "of the cron expression; default the server's own")
+    .option("--rate <time>", "from start to start: 500ms, 10s, 5m, 2h, 1d")
+    .option("--delay <time>", "from end to start");
+}
+
+function timingOf({ cron, timeZone, rate, delay }: TimingOptions): Timing {
+  const given = [cron, rate, delay].filter((each) => each !== undefined);
+  if (given.length !== 1) throw new UsageError("give one of --cron, --rate and --delay");
+  if (cron !== undefined) return { cron, ...(timeZone !== undefined && { timeZone }) };
+  if (timeZone !== undefined) throw new UsageError("--time-zone goes with --cron alone");
+  return rate === undefined
+    ? { delayMs: durationGiven("--delay", delay ?? "") }
+    : { rateMs: durationGiven("--rate", rate) };
+}
+
+function createCommand(): Command {
+  const command = clientCommand("create", "Makes a schedule.")
+    .argument("<schedule>", "its id")
+    .requiredOption("-w, --workflow <name>", "what is started")
+    .option("-i, --input <json>", "what each run begins with: JSON, @file or -")
+    .addOption(
+      new Option("--when-busy <policy>", "while a run has not ended").choices([
+        "skip",
+        "queue",
+        "allow",
+        "cancel-previous",
+      ]),
+    )
+    .addOption(new Option("--when-missed <policy>", "times when nobody was there").choices(["once", "all", "none"]))
+    .option("--jitter <time>", "each run starts by chance up to so much later")
+    .option("--start <time>", "nothing is due before")
+    .option("--end <time>", "nothing is due after");
+  return withTiming(command).action(async (scheduleId: string, options: CreateOptions) => {
+    const { client, output } = sessionOf(options);
+    const { workflow, input, whenBusy, whenMissed, jitter, start, end } = options;
+    const body: NewSchedule = {
+      scheduleId,
+      workflow,
+      every: timingOf(options),
+      ...(input !== undefined && { input: jsonGiven("--input", input) }),
+      ...(whenBusy !== undefined && { whenBusy }),
+      ...(whenMissed !== undefined && { whenMissed }),
+      ...(jitter !== undefined && { jitterMs: durationGiven("--jitter", jitter) }),
+      ...(start !== undefined && { startAt: timeGiven("--start", start) }),
+      ...(end !== undefined && { endAt: timeGiven("--end", end) }),
+    };
+    const made = await client.call("createSchedule", { body });
+    output.give(made, () => `Schedule ${scheduleId} starts ${workflow}.`);
+  });
+}
+
+const past: Readonly<Record<string, string>> = { pause: "paused", resume: "resumed", delete: "deleted" };
+
+function act(
+  name: string,
+  description: string,
+  call: (session: Session, params: { id: string }) => Promise<unknown>,
+): Command {
+  return clientCommand(name, description)
+    .argument("<schedule>")
+    .action(async (id: string, options: ClientOptions) => {
+      const session = sessionOf(options);
+      const answer = await call(session, { id });
+      const started = (answer as { instanceId?: string }).instanceId;
+      session.output.give({ scheduleId: id, ...(answer as object) }, () =>
+        started === undefined ? `Schedule ${id} is ${past[name] ?? name}.` : `Started ${started}.`,
+      );
+    });
+}
+
+function previewCommand(): Command {
+  const command = clientCommand("preview", "When a schedule would be due.")
+    .option("--from <time>", "default now")
+    .option("-n, --count <count>", "how many times", "10");
+  return withTiming(command).action(async (options: PreviewOptions) => {
+    const { client, output } = sessionOf(options);
+    const { times } = await client.call("previewSchedule", {
+      body: {
+        every: timingOf(options),
+        count: countGiven("--count", options.count, 1000),
+        ...(options.from !== undefined && { from: timeGiven("--from", options.from) }),
+      },
+    });
+    output.give(times, () => (times.length === 0 ? "It is never due." : times.map(timeText).join("\n")));
+  });
+}
+
+function backfillCommand(): Command {
+  return clientCommand("backfill", "Runs what was due in a range of time.")
+    .argument("<schedule>")
+    .requiredOption("--from <time>", "the range begins")
+    .requiredOption("--to <time>", "and ends")
+    .option("--parallelism <count>", "so many at once", "1")
+    .action(async (id: string, options: BackfillOptions) => {
+      const { client, output } = sessionOf(options);
+      const body = {
+        from: timeGiven("--from", options.from),
+        to: timeGiven("--to", options.to),
+        parallelism: countGiven("--parallelism", options.parallelism, 1000),
+      };
+      const answer = await client.call("backfillSchedule", { params: { id }, body });
+      output.give(answer, () => `${answer.runs} runs of schedule ${id} are under way.`);
+    });
+}

@@ -1,0 +1,25 @@
+import { Command } from "commander";
+import { flagsGiven, withConfigFlags } from "../config-flags.ts";
+import type { Doors } from "../doors.ts";
+import { untilStopped } from "../until-stopped.ts";
+
+export function serverCommand(doors: Doors): Command {
+  const command = new Command("server").description(
+    "A server for production: JSON logs, settings from a file, variables and flags.",
+  );
+  return withConfigFlags(command).action(async (options: Readonly<Record<string, unknown>>) => {
+    const { loadConfig } = await import("../../server/config/load-config.ts");
+    const config = loadConfig({
+      flags: flagsGiven(options),
+      environment: process.env,
+      file: options["config"] as string | undefined,
+    });
+    const [{ startServer }, { pino }] = await Promise.all([import("../serve.ts"), import("pino")]);
+    const logger = pino({ level: config.logLevel });
+    const server = await startServer(config, { doors, logger });
+    logger.info({ url: server.url, data: config.data }, "the server answers");
+    const onSignal = (): void => logger.info({}, "stopping in good order; a second signal ends it at once");
+    await untilStopped(server, { ended: server.stopped, onSignal });
+    logger.info({}, "the server has stopped");
+  });
+}

@@ -1,0 +1,74 @@
+import { Command } from "commander";
+import { createReadStream, createWriteStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Doors, Store } from "../doors.ts";
+import { countGiven } from "../given-value.ts";
+import { Output } from "../output.ts";
+
+interface TransferOptions {
+  readonly json?: boolean;
+  readonly shards?: string;
+}
+
+const addressHelp = "sqlite:./heddle.db, postgresql://… or mysql://…";
+
+export function exportCommand(doors: Doors): Command {
+  return new Command("export")
+    .description("Writes all that a store holds to a file. Stop every server on it first.")
+    .argument("<store>", addressHelp)
+    .argument("[file]", "default: standard output")
+    .option("--json", "one JSON document instead of words")
+    .action(async (address: string, file: string | undefined, options: TransferOptions) => {
+      const { exportInstances } = await doors.transfer();
+      let lines = 0;
+      await withStore(doors, address, async (store) => {
+        const counted = async function* (): AsyncGenerator<string> {
+          for await (const line of exportInstances(store)) {
+            lines++;
+            yield line;
+          }
+        };
+        if (file === undefined) await pipeline(Readable.from(counted()), process.stdout, { end: false });
+        else await pipeline(Readable.from(counted()), createWriteStream(file, { flags: "wx" }));
+      });
+      const output = new Output(options);
+      if (file !== undefined) output.give({ file, lines }, () => `Wrote ${lines} lines to ${file}.`);
+    });
+}
+
+export function importCommand(doors: Doors): Command {
+  return new Command("import")
+    .description("Fills an empty store with what was exported.")
+    .argument("<store>", addressHelp)
+    .argument("[file]", "default: standard input")
+    .option("--shards <count>", "of a new store: as many as cluster.shards of the servers that will run on it")
+    .option("--json", "one JSON document instead of words")
+    .action(async (address: string, file: string | undefined, options: TransferOptions) => {
+      const { importInstances } = await doors.transfer();
+      const shards = options.shards === undefined ? {} : { shards: countGiven("--shards", options.shards, 8192) };
+      const input = file === undefined ? process.stdin : createReadStream(file);
+      const imported = await withStore(doors, address, async (store) => {
+        // What goes wrong with the file is not said by its lines.
+        const { promise: broken, reject } = Promise.withResolvers<never>();
+        input.once("error", reject);
+        const lines = createInterface({ input, crlfDelay: Infinity });
+        return await Promise.race([importInstances(store, lines, shards), broken]);
+      });
+      new Output(options).give(imported, () => {
+        const { unfinished, finished } = imported;
+        return `Imported: ${unfinished} instances go on when a server starts here, ${finished} can be looked at.`;
+      });
+    });
+}
+
+async function withStore<T>(doors: Doors, address: string, use: (store: Store) => Promise<T>): Promise<T> {
+  const store = await doors.storage(address);
+  await store.open();
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}

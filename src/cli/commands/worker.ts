@@ -1,0 +1,48 @@
+import { type Command, Option } from "commander";
+import { resolve } from "node:path";
+import { HeddleClientError } from "../../client/client-error.ts";
+import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
+import { countGiven } from "../given-value.ts";
+
+interface WorkerOptions extends ClientOptions {
+  readonly slots: string;
+  readonly tags?: string;
+  readonly drainSeconds: string;
+  readonly logLevel: string;
+}
+
+export function workerCommand(): Command {
+  return clientCommand("worker", "Runs the jobs of modules for a server elsewhere.")
+    .argument("<modules...>", "files that export jobs")
+    .option("--slots <count>", "tasks that run at once", "10")
+    .option("--tags <tags>", "what this worker has; several with commas")
+    .option("--drain-seconds <count>", "how long running tasks may take to end on a stop", "10")
+    .addOption(
+      new Option("--log-level <level>", "the least that is logged")
+        .choices(["debug", "info", "warn", "error"])
+        .default("info"),
+    )
+    .action(async (modules: string[], options: WorkerOptions) => {
+      await refuseStranger(options);
+      const { token, tags } = options;
+      const { runWorker } = await import("../run-worker.ts");
+      await runWorker({
+        modules: modules.map((file) => resolve(file)),
+        url: sessionOf(options).client.url,
+        token: token === "" ? undefined : token,
+        slots: countGiven("--slots", options.slots, 10_000),
+        graceMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
+        logLevel: options.logLevel,
+        tags: tags?.split(","),
+      });
+    });
+}
+
+/** A worker may be there before its server; but whoever is not let in should hear it now. */
+async function refuseStranger(options: WorkerOptions): Promise<void> {
+  try {
+    await sessionOf(options, { retriesMax: 0 }).client.call("countOwnTasks");
+  } catch (error) {
+    if (!(error instanceof HeddleClientError) || error.code !== "UNREACHABLE") throw error;
+  }
+}

@@ -1,0 +1,63 @@
+import { Command } from "commander";
+import { readFileSync } from "node:fs";
+import { clusterCommand } from "./commands/cluster.ts";
+import { completionCommand } from "./commands/completion.ts";
+import { devCommand } from "./commands/dev.ts";
+import { initCommand } from "./commands/init.ts";
+import { listCommand, showCommand } from "./commands/instances.ts";
+import { logsCommand } from "./commands/logs.ts";
+import { orderCommands } from "./commands/orders.ts";
+import { runCommand, submitCommand } from "./commands/run.ts";
+import { scheduleCommand } from "./commands/schedule.ts";
+import { serverCommand } from "./commands/server.ts";
+import { tokenCommand } from "./commands/token.ts";
+import { exportCommand, importCommand } from "./commands/transfer.ts";
+import { workerCommand } from "./commands/worker.ts";
+import { workflowCommand } from "./commands/workflow.ts";
+import type { Doors } from "./doors.ts";
+
+export function makeProgram(doors: Doors): Command {
+  const program = new Command("heddle")
+    .description("Runs workflows that survive crashes.")
+    .version(versionOfPackage())
+    .option("--verbose", "where in the program an error happened")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 done, 1 failed or refused, 2 usage, 3 not reachable, 4 not allowed, 130 interrupted.",
+    );
+  const commands = [
+    devCommand(doors),
+    initCommand(),
+    runCommand(),
+    submitCommand(),
+    listCommand(),
+    showCommand(),
+    logsCommand(),
+    ...orderCommands(),
+    scheduleCommand(),
+    workflowCommand(),
+    clusterCommand(),
+    tokenCommand(),
+    serverCommand(doors),
+    workerCommand(),
+    exportCommand(doors),
+    importCommand(doors),
+    completionCommand(() => program),
+  ];
+  for (const command of commands) program.addCommand(command);
+  for (const command of withChildren(program)) {
+    command.exitOverride().showHelpAfterError("(--help shows what there is)").showSuggestionAfterError();
+    // Also after the command, where people write it.
+    if (command !== program) command.option("--verbose", "where in the program an error happened");
+  }
+  return program;
+}
+
+function withChildren(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withChildren)];
+}
+
+function versionOfPackage(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

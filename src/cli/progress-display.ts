@@ -1,0 +1,117 @@
+import { statusColour } from "./colour.ts";
+import type { Output } from "./output.ts";
+import type { NodeRow } from "./progress.ts";
+import { oneLine, widthOf } from "./table.ts";
+import { durationText, timeText } from "./time-text.ts";
+
+/** Shows how an instance gets on. */
+export interface ProgressDisplay {
+  changed(row: NodeRow): void;
+  /** How things stand, again and again while time passes. */
+  show(rows: readonly NodeRow[]): void;
+  close(rows: readonly NodeRow[]): void;
+}
+
+export function displayFor(output: Output): ProgressDisplay {
+  if (output.isJson) return silent;
+  return output.isTerminal ? new TerminalDisplay(output) : new LineDisplay();
+}
+
+const ignore = (): void => undefined;
+const silent: ProgressDisplay = { changed: ignore, show: ignore, close: ignore };
+
+/** One line for each change: for files, and for programs that keep what they read. */
+class LineDisplay implements ProgressDisplay {
+  changed(row: NodeRow): void {
+    if (row.status === "Pending" && row.retryAt === undefined) return;
+    process.stdout.write(`${timeText(Date.now())} ${oneLine(row.name)} ${statusText(row)}\n`);
+  }
+
+  show(): void {}
+
+  close(): void {}
+}
+
+const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const marks: Readonly<Record<string, string>> = {
+  Success: "✔",
+  Failed: "✖",
+  TimeoutFailed: "✖",
+  Stopped: "■",
+  Canceled: "–",
+  Skipped: "–",
+  Pending: "·",
+};
+
+/** Redrawn in place. */
+class TerminalDisplay implements ProgressDisplay {
+  readonly #output: Output;
+  #drawnLines = 0;
+  #frame = 0;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  changed(): void {}
+
+  show(rows: readonly NodeRow[]): void {
+    this.#frame++;
+    this.#draw(fitting(rows, Math.max(3, (process.stdout.rows ?? 24) - 3)), rows.length);
+  }
+
+  close(rows: readonly NodeRow[]): void {
+    this.#draw(rows, rows.length);
+  }
+
+  #draw(rows: readonly NodeRow[], total: number): void {
+    const lines = rows.map((row) => this.#line(row));
+    if (rows.length < total) lines.push(this.#output.colour("grey", `  … and ${total - rows.length} more`));
+    // To the top of what was drawn last, and from there everything anew.
+    const up = this.#drawnLines === 0 ? "" : `\u001B[${this.#drawnLines}A`;
+    process.stdout.write(`${up}\r\u001B[J${lines.map((line) => `${line}\n`).join("")}`);
+    this.#drawnLines = lines.length;
+  }
+
+  #line(row: NodeRow): string {
+    const { colour } = this.#output;
+    const running = spinner[this.#frame % spinner.length] ?? "";
+    const mark = row.status === "Running" ? running : (marks[row.status] ?? "?");
+    const width = (process.stdout.columns ?? 80) - 4;
+    const text = cut(`${oneLine(row.name).padEnd(24)} ${oneLine(statusText(row))}`, width);
+    const isQuiet = row.status === "Pending" || row.status === "Canceled" || row.status === "Skipped";
+    return `${colour(statusColour(row.status), mark)} ${isQuiet ? colour("grey", text) : text}`;
+  }
+}
+
+function statusText(row: NodeRow): string {
+  const { status, attempt, startedAt, endedAt, retryAt, error } = row;
+  const took = startedAt === undefined ? undefined : (endedAt ?? Date.now()) - startedAt;
+  const parts = [status];
+  if (took !== undefined && status !== "Pending") parts.push(durationText(Math.max(0, took)));
+  if (attempt > 1) parts.push(`attempt ${attempt}`);
+  if (status === "Pending" && retryAt !== undefined) parts.push("waits for its next attempt");
+  if (error !== undefined && status !== "Success") parts.push(error);
+  return parts.join(", ");
+}
+
+/** What happens now first, then what failed, then the rest; in the order of the workflow. */
+function fitting(rows: readonly NodeRow[], most: number): readonly NodeRow[] {
+  if (rows.length <= most) return rows;
+  const chosen = new Set(rows.toSorted((a, b) => rank(a) - rank(b)).slice(0, most));
+  return rows.filter((row) => chosen.has(row));
+}
+
+function rank({ status }: NodeRow): number {
+  return status === "Running" ? 0 : status.endsWith("Failed") ? 1 : status === "Pending" ? 2 : 3;
+}
+
+function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let kept = "";
+  for (const character of text) {
+    if (widthOf(kept + character) >= width) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}

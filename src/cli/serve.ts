@@ -1,0 +1,21 @@
+import type { Logger } from "../base/logger.ts";
+import { type AppParts, loadApp } from "../server/config/app-modules.ts";
+import type { ServerConfig } from "../server/config/server-config.ts";
+import { Server } from "../server/server.ts";
+import { tokenOfEnvironment } from "./client-command.ts";
+import type { Doors } from "./doors.ts";
+
+/** A server as the configuration says, with what the program itself brings along. */
+export async function startServer(
+  config: ServerConfig,
+  { doors, parts, logger }: { doors: Doors; parts?: AppParts; logger: Logger },
+): Promise<Server> {
+  const { jobs, workflows } = parts ?? (await loadApp(config.app));
+  return await Server.start(config, {
+    store: await doors.storage(config.storage),
+    jobs,
+    workflows,
+    adminToken: tokenOfEnvironment(),
+    logger,
+  });
+}

@@ -1,0 +1,160 @@
+import type { RouteName } from "../api/paths.ts";
+import type { DataOf } from "../api/routes.ts";
+import type { AnyCall, Call, CallArgument, CallOptions } from "./call.ts";
+import { Caller } from "./caller.ts";
+import { HeddleClientError } from "./client-error.ts";
+import { pause } from "./pause.ts";
+import { Watch, type WatchOptions, type WatchedChange, type WatchTarget } from "./watch.ts";
+
+export interface HeddleClientOptions {
+  /** Default `http://127.0.0.1:7411`. */
+  readonly url?: string;
+  readonly token?: string;
+  readonly fetch?: typeof fetch;
+  /** How often a call is repeated that nobody answered or that came too soon. Default 5. */
+  readonly retriesMax?: number;
+}
+
+/** The operations that give one page of many. */
+type PagedName = {
+  [N in RouteName]: DataOf<N> extends { items: readonly unknown[]; next: string | null } ? N : never;
+}[RouteName];
+
+type ItemOf<N extends PagedName> = DataOf<N> extends { items: readonly (infer Item)[] } ? Item : never;
+
+export type InstanceResult = DataOf<"getResult">;
+export type LogLine = DataOf<"getLogs">["items"][number];
+
+export interface LogsOptions {
+  /** Goes on with what comes, until the instance has ended. */
+  readonly follow?: boolean;
+  /** Of this task alone. */
+  readonly task?: string;
+  /** The lines after this number. */
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The server lets go of a question that has waited this long, and it is asked again. */
+const waitMs = 30_000;
+const followMs = 500;
+const pageSize = 200;
+
+/**
+ * A server's HTTP interface, typed.
+ *
+ * ```ts
+ * import { HeddleClient } from "heddle/client";
+ *
+ * const client = new HeddleClient({ url: "http://127.0.0.1:7411" });
+ * const instanceId = await client.start("nightly", { day: "2026-03-01" });
+ * for await (const change of client.watch({ instanceId })) console.log(change.status);
+ * console.log(await client.result(instanceId));
+ * ```
+ */
+export class HeddleClient {
+  readonly url: string;
+  readonly #token: string | undefined;
+  readonly #caller: Caller;
+
+  constructor(options: HeddleClientOptions = {}) {
+    const { url = "http://127.0.0.1:7411", token, retriesMax = 5 } = options;
+    this.url = baseOf(url);
+    if (token !== undefined && !/^[!-~]+$/.test(token))
+      throw invalid("a token has no blanks, and nothing beyond ASCII");
+    this.#token = token;
+    this.#caller = new Caller({ url: this.url, token, fetch: options.fetch ?? fetch, retriesMax });
+  }
+
+  /** Any operation of the interface, by its name. Throws `HeddleClientError`. */
+  async call<N extends RouteName>(name: N, ...[call]: CallArgument<N>): Promise<DataOf<N>> {
+    return (await this.#caller.call(name, call ?? {})) as DataOf<N>;
+  }
+
+  /** Everything of a list, page after page. */
+  async *items<N extends PagedName>(name: N, ...[call]: CallArgument<N>): AsyncGenerator<ItemOf<N>, void> {
+    const first = (call ?? {}) as AnyCall;
+    let cursor: string | null = null;
+    do {
+      const query: Record<string, unknown> = { ...(first.query as object | undefined) };
+      if (cursor !== null) query["cursor"] = cursor;
+      const page = (await this.#caller.call(name, { ...first, query })) as { items: ItemOf<N>[]; next: string | null };
+      yield* page.items;
+      cursor = page.next;
+    } while (cursor !== null);
+  }
+
+  /** Starts an instance and gives back its id. Again with the same id or idempotency key, and the same input, it is the same one. */
+  async start(
+    workflow: string,
+    input?: unknown,
+    options: CallOptions & { readonly instanceId?: string } = {},
+  ): Promise<string> {
+    const { instanceId, ...call } = options;
+    // An id of our own is nicer to read than one that the server makes of the key.
+    const isNamed = instanceId !== undefined || call.idempotencyKey === undefined;
+    const query = isNamed ? { instanceId: instanceId ?? crypto.randomUUID() } : {};
+    const started = await this.call("triggerWorkflow", { params: { id: workflow }, query, body: input, ...call });
+    return started.instanceId;
+  }
+
+  /** Waits for an instance's end, however long that takes, and says how it ended. */
+  async end(instanceId: string, options: { signal?: AbortSignal } = {}): Promise<InstanceResult> {
+    for (;;) {
+      const result = await this.call("getResult", { params: { id: instanceId }, query: { waitMs }, ...options });
+      if (result.hasEnded) return result;
+      // A server may answer sooner than it was asked to.
+      await pause(50, options.signal);
+    }
+  }
+
+  /** Waits for an instance's end and gives back its output. Throws `WORKFLOW_FAILED` or `WORKFLOW_TERMINATED`. */
+  async result(instanceId: string, options: { signal?: AbortSignal } = {}): Promise<unknown> {
+    const { status, reason, output } = await this.end(instanceId, options);
+    if (status === "Success") return output;
+    const code = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
+    throw new HeddleClientError(`instance "${instanceId}" ended in ${status}: ${reason ?? "no reason given"}`, {
+      code,
+    });
+  }
+
+  /** Every change of what is watched, from now on or from a cursor, each once; through restarts of the server. */
+  watch(target: WatchTarget, options: WatchOptions = {}): AsyncGenerator<WatchedChange, void> {
+    const ask = (signal: AbortSignal): Promise<unknown> => this.call("countOwnTasks", { signal });
+    return new Watch({ url: this.url, token: this.#token, target, options, ask }).changes();
+  }
+
+  /** What an instance's tasks logged. */
+  async *logs(instanceId: string, options: LogsOptions = {}): AsyncGenerator<LogLine, void> {
+    const { follow = false, task, signal } = options;
+    let after = options.after;
+    for (;;) {
+      const isLast = !follow || (await this.#hasEnded(instanceId, signal));
+      for (;;) {
+        const query = { limit: pageSize, ...(after !== undefined && { after }), ...(task !== undefined && { task }) };
+        const call = { params: { id: instanceId }, query, ...(signal && { signal }) } as Call<"getLogs">;
+        const { items, next } = await this.call("getLogs", call);
+        yield* items;
+        after = items.at(-1)?.number ?? after;
+        if (next === null || items.length === 0) break;
+      }
+      if (isLast) return;
+      await pause(followMs, signal);
+    }
+  }
+
+  async #hasEnded(instanceId: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const result = await this.call("getResult", { params: { id: instanceId }, ...(signal && { signal }) });
+    return result.hasEnded;
+  }
+}
+
+function baseOf(url: string): string {
+  const isAddress = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (isAddress) return url.replace(/\/+$/, "");
+  throw invalid(`the server's address must begin with http:// or https://, got ${JSON.stringify(url)}`);
+}
+
+function invalid(message: string): HeddleClientError {
+  return new HeddleClientError(message, { code: "OPTION_INVALID" });
+}

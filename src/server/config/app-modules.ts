@@ -1,0 +1,72 @@
+import { pathToFileURL } from "node:url";
+import { type CodeWorkflow, isCodeWorkflow } from "../../authoring/code-workflow.ts";
+import type { Job } from "../../authoring/job.ts";
+import { Workflow } from "../../authoring/workflow.ts";
+import { EngineError, messageOf } from "../../base/error.ts";
+
+/** What the user's modules bring along. */
+export interface AppParts {
+  readonly jobs: readonly Job[];
+  readonly workflows: readonly (Workflow | CodeWorkflow)[];
+}
+
+/**
+ * Imports modules and collects every job and workflow that they export, by itself or in a list. The same thing exported
+ * twice is there once. `OPTION_INVALID` names the file and what was wrong with it.
+ */
+export async function loadApp(files: readonly string[]): Promise<AppParts> {
+  const jobs = new Set<Job>();
+  const workflows = new Set<Workflow | CodeWorkflow>();
+  for (const file of files) {
+    const before = jobs.size + workflows.size;
+    for (const value of Object.values(await importModule(file))) {
+      for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
+        if (each instanceof Workflow || isCodeWorkflow(each)) workflows.add(each);
+        else if (isJob(each)) jobs.add(each);
+        else if (isForeignWorkflow(each)) throw twoCopies(file);
+      }
+    }
+    if (jobs.size + workflows.size === before) {
+      throw invalid(
+        file,
+        "exports no job and no workflow: export what defineJob, defineWorkflow or WorkflowBuilder.build() gave",
+      );
+    }
+  }
+  return { jobs: [...jobs], workflows: [...workflows] };
+}
+
+async function importModule(file: string): Promise<object> {
+  try {
+    return (await import(pathToFileURL(file).href)) as object;
+  } catch (error) {
+    throw invalid(file, `cannot be loaded: ${messageOf(error)}`, error);
+  }
+}
+
+function isJob(value: unknown): value is Job {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "name" in value &&
+    "isolation" in value &&
+    "fn" in value &&
+    typeof value.fn === "function"
+  );
+}
+
+/** A DAG that another copy of the library built: its class has the name, and is not ours. */
+function isForeignWorkflow(value: unknown): boolean {
+  return typeof value === "object" && value !== null && value.constructor?.name === "Workflow" && "toJSON" in value;
+}
+
+function twoCopies(file: string): EngineError {
+  return invalid(
+    file,
+    'was built with another copy of "heddle" than the one that runs: start the one of its own project, with npx heddle',
+  );
+}
+
+function invalid(file: string, problem: string, cause?: unknown): EngineError {
+  return new EngineError("OPTION_INVALID", `the module ${file} ${problem}`, { cause });
+}

@@ -1,0 +1,54 @@
+/** How a value is read from a variable or a flag, which are text. */
+export type KeyKind = "text" | "path" | "number" | "switch" | "list" | "paths" | "json";
+
+/** Every key that holds a value, as a configuration file writes it. */
+export const configKeys = {
+  host: "text",
+  port: "number",
+  data: "path",
+  storage: "text",
+  app: "paths",
+  workflows: "path",
+  git: "switch",
+  "tls.key": "path",
+  "tls.cert": "path",
+  tokens: "json",
+  corsOrigins: "list",
+  rateLimitPerSecond: "number",
+  bodyLimitBytes: "number",
+  logLevel: "text",
+  otlpUrl: "text",
+  alerts: "json",
+  poolSize: "number",
+  domains: "json",
+  "retentionDays.Success": "number",
+  "retentionDays.Failed": "number",
+  "retentionDays.Terminated": "number",
+  "cluster.enabled": "switch",
+  "cluster.name": "text",
+  "cluster.shards": "number",
+  "cluster.remoteWorkers": "switch",
+  roles: "list",
+  drainSeconds: "number",
+} as const satisfies Record<string, KeyKind>;
+
+export type ConfigKey = keyof typeof configKeys;
+
+export const keyNames = Object.keys(configKeys) as ConfigKey[];
+
+/** `cluster.remoteWorkers` → `HEDDLE_CLUSTER_REMOTE_WORKERS`. */
+export function variableOf(key: ConfigKey): string {
+  return `HEDDLE_${inWords(key, "_").toUpperCase()}`;
+}
+
+/** `cluster.remoteWorkers` → `--cluster-remote-workers`. */
+export function flagOf(key: ConfigKey): string {
+  return `--${inWords(key, "-")}`;
+}
+
+function inWords(key: ConfigKey, between: string): string {
+  return key
+    .replaceAll(/[a-z][A-Z]/g, ([before, after]) => `${before ?? ""}.${after ?? ""}`)
+    .replaceAll(".", between)
+    .toLowerCase();
+}

@@ -1,0 +1,211 @@
+import { readFileSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { didYouMean } from "../../authoring/closest-name.ts";
+import { messageOf } from "../../base/error.ts";
+import { shown } from "../../base/shown.ts";
+import { type ConfigKey, configKeys, flagOf, type KeyKind, keyNames, variableOf } from "./config-key.ts";
+import { at, sentences, unusable, type Where } from "./config-problem.ts";
+import { type GivenConfig, type ServerConfig, serverConfigSchema } from "./server-config.ts";
+
+export interface ConfigSources {
+  /** From the command line, as text. They win. */
+  readonly flags?: Partial<Readonly<Record<ConfigKey, string>>>;
+  /** Then the environment. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Then a file: the one named, or `heddle.config.json` in the folder if it is there. */
+  readonly file?: string | undefined;
+  /** What holds where nobody says otherwise, instead of the usual. */
+  readonly defaults?: Partial<Readonly<Record<ConfigKey, string>>>;
+  /** The working folder: what paths of flags and variables begin from. Those of a file begin from the file's own. */
+  readonly folder?: string;
+}
+
+/** Variables that are not settings of the server, and may be there. */
+const otherVariables = ["HEDDLE_CONFIG", "HEDDLE_TOKEN", "HEDDLE_URL"];
+
+const defaultFile = "heddle.config.json";
+
+/** A value, and where it was said. */
+interface Setting {
+  readonly key: ConfigKey;
+  readonly value: unknown;
+  readonly from: string;
+}
+
+/** `OPTION_INVALID` that names every key which is wrong, where it was said, and what is allowed. */
+export function loadConfig(sources: ConfigSources = {}): ServerConfig {
+  const { flags = {}, environment = {}, defaults = {}, folder = process.cwd() } = sources;
+  const problems: string[] = [];
+  const file = readConfigFile(sources.file ?? environment["HEDDLE_CONFIG"], folder);
+  const inFile = file === undefined ? { settings: [], rest: {} } : settingsOfFile(file);
+  const settings = [
+    ...settingsOfFlags(defaults, folder, problems),
+    ...inFile.settings,
+    ...settingsOfEnvironment(environment, folder, problems),
+    ...settingsOfFlags(flags, folder, problems),
+  ];
+  const given = structuredClone(inFile.rest);
+  const origins = new Map<string, string>();
+  for (const setting of settings) {
+    put(given, setting.key.split("."), setting.value);
+    origins.set(setting.key, setting.from);
+  }
+  return checkedConfig(given, { where: { origins, whole: file?.name ?? "the configuration" }, folder, problems });
+}
+
+/** What a program says itself, with the defaults. `OPTION_INVALID`. */
+export function serverConfig(given: GivenConfig = {}, folder: string = process.cwd()): ServerConfig {
+  return checkedConfig(given, { where: { origins: new Map(), whole: "serverConfig" }, folder, problems: [] });
+}
+
+function checkedConfig(
+  given: object,
+  { where, folder, problems }: { where: Where; folder: string; problems: string[] },
+): ServerConfig {
+  const checked = serverConfigSchema.safeParse(given);
+  if (!checked.success) problems.push(...checked.error.issues.flatMap((issue) => sentences(issue, given, where)));
+  if (problems.length > 0 || !checked.success) throw unusable(problems);
+  const data = resolve(folder, checked.data.data);
+  return { ...checked.data, data, storage: checked.data.storage ?? `sqlite:${join(data, "heddle.db")}` };
+}
+
+// The file
+
+interface ConfigFile {
+  readonly name: string;
+  readonly folder: string;
+  readonly content: Record<string, unknown>;
+}
+
+function readConfigFile(named: string | undefined, folder: string): ConfigFile | undefined {
+  const path = resolve(folder, named ?? defaultFile);
+  const short = relative(folder, path);
+  const name = short.startsWith("..") ? path : short;
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (named === undefined && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw unusable([`${name} cannot be read: ${messageOf(error)}`]);
+  }
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    throw unusable([`${name} is not JSON: ${messageOf(error)}`]);
+  }
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    throw unusable([`${name} must hold one object, such as { "port": 7411 }, and holds ${shown(content)}`]);
+  }
+  const { $schema: _schema, ...rest } = content as Record<string, unknown>;
+  return { name, folder: dirname(path), content: rest };
+}
+
+/** What no key leads to is left to the schema, which knows what is allowed there. */
+function settingsOfFile({ name, folder, content }: ConfigFile): { settings: Setting[]; rest: Record<string, unknown> } {
+  const rest = structuredClone(content);
+  const settings = keyNames.flatMap((key): Setting[] => {
+    const value = at(content, key.split("."));
+    return value === undefined ? [] : [{ key, value: fromFolder(key, value, folder), from: `${name}: ${key}` }];
+  });
+  return { settings, rest };
+}
+
+// Variables and flags
+
+function settingsOfEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+  problems: string[],
+): Setting[] {
+  const known = keyNames.map(variableOf);
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith("HEDDLE_") || known.includes(name) || otherVariables.includes(name)) continue;
+    // Others may use the prefix too: orchestrators name variables after services. What is nearly ours is misspelt.
+    const meant = didYouMean(name, known);
+    if (meant !== "") problems.push(`the variable ${name} is not a setting${meant}`);
+  }
+  return keyNames.flatMap((key) => {
+    const name = variableOf(key);
+    const text = environment[name] ?? "";
+    return text === "" ? [] : readText({ key, text, from: `the variable ${name}` }, folder, problems);
+  });
+}
+
+function settingsOfFlags(
+  flags: Partial<Readonly<Record<ConfigKey, string>>>,
+  folder: string,
+  problems: string[],
+): Setting[] {
+  return keyNames.flatMap((key) => {
+    const text = flags[key];
+    return text === undefined ? [] : readText({ key, text, from: `the flag ${flagOf(key)}` }, folder, problems);
+  });
+}
+
+function readText(
+  { key, text, from }: { key: ConfigKey; text: string; from: string },
+  folder: string,
+  problems: string[],
+): Setting[] {
+  try {
+    return [{ key, value: fromFolder(key, valueOf(text, configKeys[key]), folder), from }];
+  } catch (error) {
+    problems.push(`${key} (${from}) ${messageOf(error)}`);
+    return [];
+  }
+}
+
+function valueOf(text: string, kind: KeyKind): unknown {
+  switch (kind) {
+    case "number":
+      // An empty text would count as 0; what is no number is left to the schema.
+      return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
+    case "switch":
+      return { true: true, false: false, 1: true, 0: false }[text.toLowerCase()] ?? text;
+    case "list":
+    case "paths":
+      return text
+        .split(",")
+        .map((each) => each.trim())
+        .filter((each) => each !== "");
+    case "json":
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        throw new Error("must be JSON, and is not");
+      }
+    default:
+      return text;
+  }
+}
+
+/** Paths begin from where they were written. */
+function fromFolder(key: ConfigKey, value: unknown, folder: string): unknown {
+  const kind: KeyKind = configKeys[key];
+  if (kind === "path" && typeof value === "string" && value !== "") return resolve(folder, value);
+  if (kind === "paths" && Array.isArray(value)) {
+    return value.map((each: unknown) => (typeof each === "string" && each !== "" ? resolve(folder, each) : each));
+  }
+  if (key === "storage" && typeof value === "string") return storageFrom(value, folder);
+  return value;
+}
+
+function storageFrom(address: string, folder: string): string {
+  const file = /^sqlite:(.+)$/i.exec(address)?.[1];
+  if (file === undefined || file === ":memory:" || isAbsolute(file)) return address;
+  return `sqlite:${resolve(folder, file)}`;
+}
+
+function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [first = "", ...rest] = path;
+  if (rest.length === 0) {
+    target[first] = value;
+    return;
+  }
+  const inner = target[first];
+  const isObject = typeof inner === "object" && inner !== null && !Array.isArray(inner);
+  const object = isObject ? (inner as Record<string, unknown>) : {};
+  target[first] = object;
+  put(object, rest, value);
+}

@@ -1,0 +1,77 @@
+import { z } from "zod";
+
+const text = z.string().min(1);
+const url = z.url({ protocol: /^https?$/ });
+const days = z.number().min(0);
+
+const tls = z.strictObject({ key: text, cert: text });
+
+const token = z.strictObject({
+  name: text.max(200),
+  role: z.enum(["viewer", "operator", "admin"]),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits in lower case"),
+});
+
+const alert = z.strictObject({
+  url,
+  on: z.array(z.enum(["failure", "recovery", "long-run", "stuck"])).min(1),
+  workflows: z.array(text).optional(),
+  template: z.enum(["generic", "slack", "dingtalk", "feishu"]).optional(),
+  longRunSeconds: z.number().positive().optional(),
+  secret: text.optional(),
+});
+
+const domain = z.strictObject({ size: z.number().int().min(1), priority: z.number().optional() });
+
+/** What a server can be told; docs/configuration.md says it for people. */
+export const serverConfigSchema = z.strictObject({
+  host: text.default("127.0.0.1"),
+  /** 0 takes any that is free. */
+  port: z.number().int().min(0).max(65_535).default(7411),
+  data: text.default("./.heddle"),
+  /** As `heddle/storage` takes it. Default: a file in the data folder. */
+  storage: text.optional(),
+  /** Modules that export jobs and workflows. */
+  app: z.array(text).default([]),
+  /** The folder of definitions that live as files. */
+  workflows: text.optional(),
+  git: z.boolean().default(false),
+  /** Names of files. */
+  tls: tls.optional(),
+  tokens: z.array(token).default([]),
+  corsOrigins: z.array(text).default([]),
+  rateLimitPerSecond: z.number().positive().default(20_000),
+  bodyLimitBytes: z.number().int().min(1024).default(10_551_296),
+  logLevel: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
+  otlpUrl: url.optional(),
+  alerts: z.array(alert).default([]),
+  poolSize: z.number().int().min(1).max(10_000).default(10),
+  domains: z.record(text, domain).default({}),
+  /** 0 keeps them for ever. */
+  retentionDays: z
+    .strictObject({ Success: days.default(7), Failed: days.default(7), Terminated: days.default(7) })
+    .prefault({}),
+  cluster: z
+    .strictObject({
+      enabled: z.boolean().default(false),
+      name: text.optional(),
+      shards: z.number().int().min(1).max(8192).default(128),
+      remoteWorkers: z.boolean().default(true),
+    })
+    .prefault({}),
+  /** Without `worker` no task runs in this process. */
+  roles: z
+    .array(z.enum(["server", "worker"]))
+    .min(1)
+    .default(["server", "worker"]),
+  drainSeconds: z.number().min(0).default(10),
+});
+
+/** All that a server is told, with its defaults. */
+export type ServerConfig = Readonly<Omit<z.output<typeof serverConfigSchema>, "storage">> & {
+  /** As `heddle/storage` takes it. */
+  readonly storage: string;
+};
+
+/** Before defaults are filled in. */
+export type GivenConfig = z.input<typeof serverConfigSchema>;

@@ -1,0 +1,22 @@
+import type { EngineOptions } from "../engine/options.ts";
+import type { Store } from "../stores/store.ts";
+import type { ServerConfig } from "./config/server-config.ts";
+
+const dayMs = 86_400_000;
+
+/** As large as a pool can be told to be. */
+const poolSizeMax = 10_000;
+
+/** What the configuration says about the engine. */
+export function engineOptionsOf(config: ServerConfig, store: Store): Omit<EngineOptions, "storage"> {
+  const { Success, Failed, Terminated } = config.retentionDays;
+  const { enabled, name, shards, remoteWorkers } = config.cluster;
+  const isMember = enabled || store.clusters === "always";
+  return {
+    poolSize: config.poolSize,
+    poolSizeMax,
+    domains: config.domains as NonNullable<EngineOptions["domains"]>,
+    retentionMs: { Success: Success * dayMs, Failed: Failed * dayMs, Terminated: Terminated * dayMs },
+    ...(isMember && { cluster: { shards, remoteWorkers, ...(name !== undefined && { name }) } }),
+  };
+}

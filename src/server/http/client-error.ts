@@ -1,0 +1,22 @@
+import type { Socket } from "node:net";
+import type { Refusal } from "../../api/envelope.ts";
+
+const statusOf: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+};
+
+/** What is not HTTP at all is answered in the envelope too, and its connection is closed. */
+export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
+  // The other side is gone: nobody is left to answer.
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const refusal: Refusal = { code: "REQUEST_INVALID", message: `that is not a request of HTTP: ${error.message}` };
+  const body = JSON.stringify(refusal);
+  const head = [
+    `HTTP/1.1 ${statusOf[error.code ?? ""] ?? "400 Bad Request"}`,
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}

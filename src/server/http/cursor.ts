@@ -1,0 +1,28 @@
+import { HttpError } from "./http-error.ts";
+
+/** Where a page ended. Opaque to callers, so that what it is made of may change. */
+export function cursorOf(place: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
+}
+
+/** Undefined for the first page. `REQUEST_INVALID` for what no page ever gave. */
+export function placeOf<Place extends readonly (string | number)[]>(
+  cursor: string | undefined,
+  kinds: { readonly [I in keyof Place]: Place[I] extends string ? "string" : "number" },
+): Place | undefined {
+  if (cursor === undefined) return undefined;
+  try {
+    const place = JSON.parse(Buffer.from(cursor, "base64url").toString()) as unknown;
+    if (Array.isArray(place) && place.length === kinds.length && kinds.every((kind, at) => isOf(kind, place[at]))) {
+      return place as unknown as Place;
+    }
+  } catch {
+    // Not JSON: no cursor of ours, like one of the wrong shape.
+  }
+  const details = [{ path: "query.cursor", problem: "not a cursor of this server: give `next` of the page before" }];
+  throw new HttpError("REQUEST_INVALID", "the cursor is not one that this server gave", { details });
+}
+
+function isOf(kind: "string" | "number", value: unknown): boolean {
+  return kind === "string" ? typeof value === "string" : Number.isSafeInteger(value) && (value as number) >= 0;
+}

@@ -1,0 +1,79 @@
+import cors from "@fastify/cors";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Logger } from "../../base/logger.ts";
+import { type Caller, knowCallers } from "../security/caller.ts";
+import { checkOrigin, type OriginCheckParts } from "../security/origin-check.ts";
+import type { TlsFiles } from "../security/tls-files.ts";
+import { securityHeaders, tlsHeaders } from "../security/security-headers.ts";
+import { answerOf, sendAnswer } from "./answer-error.ts";
+import { answerClientError } from "./client-error.ts";
+import { takeJsonOnly } from "./json-body.ts";
+import { MethodTable } from "./method-table.ts";
+import { openApiOf } from "./openapi.ts";
+import { referencePage, referenceStyle } from "./reference-page.ts";
+
+export interface HttpAppParts {
+  readonly logger: Logger;
+  readonly bodyLimitBytes: number;
+  readonly tls: TlsFiles | undefined;
+  readonly origins: OriginCheckParts;
+  readonly version: string;
+  /** Each request is a line of the log. */
+  readonly logsRequests: boolean;
+}
+
+/** A name of 200 characters, each of them escaped. */
+const paramLengthMax = 2400;
+
+/** Fastify with what holds for every route: headers, origins, errors in the envelope, the document of the interface. */
+export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance> {
+  const { logger, origins, tls } = parts;
+  const headers = tls === undefined ? securityHeaders : { ...securityHeaders, ...tlsHeaders };
+  const app: FastifyInstance = fastify({
+    logger: false,
+    bodyLimit: parts.bodyLimitBytes,
+    routerOptions: { maxParamLength: paramLengthMax },
+    // What came over an open connection is still answered; the connection is closed with it.
+    return503OnClosing: false,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
+      void sendAnswer(reply.headers(headers), answerOf(error, logger));
+    },
+    ...(tls !== undefined && { https: tls }),
+  } as object);
+  takeJsonOnly(app);
+  const methods = new MethodTable(app);
+  knowCallers(app);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers(headers);
+    checkOrigin(request, origins);
+  });
+  if (origins.origins.length > 0) await app.register(cors, { origin: [...origins.origins] });
+  if (parts.logsRequests) logRequests(app, logger);
+  app.setErrorHandler((error, _request, reply) => sendAnswer(reply, answerOf(error, logger)));
+  app.setNotFoundHandler((request, reply) =>
+    sendAnswer(reply, answerOf(methods.refusalOf(request.method, request.url), logger)),
+  );
+  documentRoutes(app, parts.version);
+  return app;
+}
+
+function logRequests(app: FastifyInstance, logger: Logger): void {
+  app.addHook("onResponse", (request, reply, done) => {
+    const { method, url, ip } = request;
+    const { statusCode: status, elapsedTime: ms } = reply;
+    const caller = request.getDecorator<Caller | undefined>("caller")?.name;
+    logger.debug({ method, url, ip, status, ms, caller }, "request answered");
+    done();
+  });
+}
+
+/** Open to all: it is the same for everybody, and tells nothing of this server. */
+function documentRoutes(app: FastifyInstance, version: string): void {
+  const document = openApiOf(version);
+  const page = referencePage(document);
+  const text = JSON.stringify(document);
+  app.get("/api/openapi.json", (_request, reply) => reply.type("application/json; charset=utf-8").send(text));
+  app.get("/api/docs", (_request, reply) => reply.type("text/html; charset=utf-8").send(page));
+  app.get("/api/docs/style.css", (_request, reply) => reply.type("text/css; charset=utf-8").send(referenceStyle));
+}

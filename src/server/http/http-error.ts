@@ -1,0 +1,25 @@
+import type { InterfaceErrorCode, Refusal } from "../../api/envelope.ts";
+
+export interface HttpErrorOptions {
+  readonly details?: Refusal["details"];
+  /** When it is worth trying again. */
+  readonly retryAfterSeconds?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A refusal of the interface itself; what the engine refuses is an `EngineError`. */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly code: InterfaceErrorCode;
+  readonly details: Refusal["details"];
+  readonly retryAfterSeconds: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: InterfaceErrorCode, message: string, options: HttpErrorOptions = {}) {
+    super(message);
+    this.code = code;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = options.headers ?? {};
+  }
+}

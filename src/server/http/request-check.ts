@@ -1,0 +1,38 @@
+import type { z } from "zod";
+import { nothing } from "../../api/common-schemas.ts";
+import type { Route } from "../../api/route.ts";
+import { HttpError } from "./http-error.ts";
+
+export interface RawRequest {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+type Place = "path" | "query" | "body";
+
+/** With defaults filled in. `REQUEST_INVALID` with every place that does not fit. */
+export function checkRequest(route: Route, raw: RawRequest): RawRequest {
+  const details: { path: string; problem: string }[] = [];
+  const checked = {
+    params: check("path", route.params, raw.params, details),
+    query: check("query", route.query, raw.query, details),
+    body: check("body", route.body, raw.body, details),
+  };
+  if (details.length === 0) return checked;
+  const [{ path, problem }] = details as [{ path: string; problem: string }];
+  const more = details.length === 1 ? "" : `, and ${details.length - 1} more`;
+  throw new HttpError("REQUEST_INVALID", `the request does not fit: ${path}: ${problem}${more}`, { details });
+}
+
+const empty = Object.freeze({});
+
+function check(place: Place, schema: z.ZodType, value: unknown, details: { path: string; problem: string }[]): unknown {
+  if (schema === nothing) return empty;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const { path, message } of result.error.issues) {
+    details.push({ path: [place, ...path.map(String)].join("."), problem: message });
+  }
+  return undefined;
+}

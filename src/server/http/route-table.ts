@@ -1,0 +1,106 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { paths, type RouteName } from "../../api/paths.ts";
+import type { Route } from "../../api/route.ts";
+import { routes } from "../../api/routes.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Audit } from "../security/audit.ts";
+import { type Caller, callerOf, letIn } from "../security/caller.ts";
+import type { Guard } from "../security/guard.ts";
+import { answerOf, sendAnswer } from "./answer-error.ts";
+import type { Asked, Handlers } from "./handler.ts";
+import { HttpError } from "./http-error.ts";
+import { checkRequest, type RawRequest } from "./request-check.ts";
+import type { RequestKeys } from "./request-keys.ts";
+
+export interface RouteTableParts {
+  readonly handlers: Handlers;
+  readonly guard: Guard;
+  readonly audit: Audit;
+  readonly keys: RequestKeys;
+  readonly logger: Logger;
+}
+
+/** Recognised by the instance that it made, whose id is made of the key: the busiest of all leaves no record beside it. */
+const isKnownByItsWork: ReadonlySet<RouteName> = new Set(["triggerWorkflow"]);
+
+const hasSecretAnswer: ReadonlySet<RouteName> = new Set(["createToken"]);
+
+const keyLengthMax = 200;
+
+/** The contract as routes of Fastify. */
+export function mountRoutes(app: FastifyInstance, parts: RouteTableParts): void {
+  for (const name of Object.keys(paths) as RouteName[]) mountRoute(app, name, parts);
+}
+
+type AnyHandler = (asked: Asked<RouteName>) => unknown;
+
+function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTableParts): void {
+  const route: Route = routes[name];
+  const [method, path] = paths[name].split(" ") as [string, string];
+  const { guard, audit, keys, logger } = parts;
+  const handle: AnyHandler = parts.handlers[name];
+  // What asks a question by POST is for viewers; everything else that is not a GET changes something.
+  const isChange = method !== "GET" && route.role !== "viewer";
+
+  const carryOut = async (request: FastifyRequest, caller: Caller): Promise<unknown> => {
+    const raw: RawRequest = { params: request.params, query: request.query, body: request.body };
+    const checked = checkRequest(route, raw);
+    const key = route.isCreate === true ? keyOf(request) : undefined;
+    const traceparent = headerOf(request, "traceparent");
+    const asked = { ...checked, caller, key, isRepeat: false, traceparent } as Asked<RouteName>;
+    if (key === undefined || isKnownByItsWork.has(name)) return await handle(asked);
+    const { params, query, body } = raw;
+    return await keys.once(
+      {
+        operation: name,
+        // Each caller has keys of its own.
+        target: JSON.stringify([caller.name, params]),
+        key,
+        content: [query, body],
+        isSecret: hasSecretAnswer.has(name),
+      },
+      async (isRepeat) => await handle({ ...asked, isRepeat }),
+    );
+  };
+
+  app.route({
+    method,
+    url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    // Before a body is read: who may not ask does not send ten megabytes either.
+    onRequest: async (request) => {
+      letIn(request, guard.admit(request, route.role));
+    },
+    handler: async (request, reply): Promise<FastifyReply> => {
+      const caller = callerOf(request);
+      const status = route.status ?? 200;
+      if (!isChange) return reply.code(status).send({ code: 0, data: (await carryOut(request, caller)) ?? null });
+      const line = { who: caller.name, what: name, target: targetOf(request.params) };
+      try {
+        const data = (await carryOut(request, caller)) ?? null;
+        await audit.append({ ...line, status });
+        return await reply.code(status).send({ code: 0, data });
+      } catch (error) {
+        const answer = answerOf(error, logger);
+        await audit.append({ ...line, status: answer.status });
+        return sendAnswer(reply, answer);
+      }
+    },
+  });
+}
+
+/** What the path names: an instance, a workflow, a node of an instance. */
+function targetOf(params: unknown): string | null {
+  const parts = Object.values(params as Record<string, string>);
+  return parts.length === 0 ? null : parts.join("/");
+}
+
+function keyOf(request: FastifyRequest): string | undefined {
+  const key = headerOf(request, "idempotency-key");
+  if (key === undefined || (key.length > 0 && key.length <= keyLengthMax)) return key;
+  throw new HttpError("REQUEST_INVALID", `an Idempotency-Key has 1 to ${keyLengthMax} characters`);
+}
+
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,239 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import { messageOf } from "../../base/error.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { InstanceChange } from "../../engine/instance-change.ts";
+import { systemClock } from "../../engine/system-clock.ts";
+import { type HistoryEngine, type Missed, missedInstances, missedTurns } from "./catch-up.ts";
+import { ChangeRing, type RingLimits } from "./change-ring.ts";
+import { Channel, type ChannelLimits } from "./channel.ts";
+import type { Cursor } from "./cursor.ts";
+import { Elsewhere } from "./elsewhere.ts";
+import { FanOut } from "./fan-out.ts";
+import { type FeedEntry, LiveEntry } from "./feed-entry.ts";
+import { Follower } from "./follower.ts";
+import type { Outlet } from "./outlet.ts";
+import { StoreListing } from "./store-listing.ts";
+import { concerns, isWide, type Topic } from "./topic.ts";
+
+export type FeedLimits = RingLimits & ChannelLimits;
+
+export interface FeedParts {
+  readonly engine: HistoryEngine & Pick<Engine, "subscribe" | "listWorkflowInstances" | "members">;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly limits?: Partial<FeedLimits>;
+}
+
+/** Of a follower that is brought up. */
+interface Place {
+  readonly topic: Topic;
+  readonly channel: Channel;
+  readonly since: Cursor;
+}
+
+const megabyte = 1024 * 1024;
+
+const defaultLimits: FeedLimits = {
+  entriesMax: 50_000,
+  bytesMax: 64 * megabyte,
+  heldBytes: megabyte / 4,
+  behindBytesMax: 4 * megabyte,
+  lateMsMax: 10_000,
+};
+
+/** What is handed out at a time, to all followers together. */
+const roundBytes = 32 * megabyte;
+/** And to each of them. */
+const shareBytesMin = 8 * 1024;
+const shareBytesMax = megabyte;
+
+/** Every durable change of this engine, from one subscription to it, told to all who follow. */
+export class ChangeFeed {
+  /** Cursors of an earlier start are not of this one. */
+  readonly id = randomBytes(6).toString("hex");
+  readonly #engine: FeedParts["engine"];
+  readonly #clock: Clock;
+  readonly #limits: FeedLimits;
+  readonly #ring: ChangeRing;
+  readonly #fanOut: FanOut;
+  readonly #all: Channel;
+  readonly #byWorkflow = new Map<string, Channel>();
+  readonly #byInstance = new Map<string, Channel>();
+  /** Those that have something to send. */
+  readonly #due = new Set<Channel>();
+  readonly #listing: StoreListing;
+  readonly #elsewhere: Elsewhere;
+  readonly #unsubscribe: () => void;
+
+  /** It hears the engine from now on, so it is made before the engine is started. */
+  constructor({ engine, clock = systemClock, logger = silentLogger, limits = {} }: FeedParts) {
+    this.#engine = engine;
+    this.#clock = clock;
+    this.#limits = { ...defaultLimits, ...limits };
+    this.#ring = new ChangeRing(this.#limits);
+    this.#listing = new StoreListing(engine);
+    this.#elsewhere = new Elsewhere({ engine, clock, logger });
+    this.#all = this.#newChannel({ all: true });
+    this.#fanOut = new FanOut(clock, (isOver) => this.#flush(isOver));
+    this.#unsubscribe = engine.subscribe((change) => this.#hear(change));
+  }
+
+  /** How many subscriptions there are. */
+  get followers(): number {
+    let count = this.#all.size;
+    for (const channel of this.#byWorkflow.values()) count += channel.size;
+    for (const channel of this.#byInstance.values()) count += channel.size;
+    return count;
+  }
+
+  /** Where somebody stands who has heard everything so far. */
+  get cursor(): Cursor {
+    return { feed: this.id, seq: this.#ring.last, at: this.#clock.now() };
+  }
+
+  /**
+   * Tells the outlet of what comes from now on; or, from a cursor, of everything since. Gives back where it stands, and
+   * how to stop it. The outlet hears nothing before this has returned.
+   */
+  follow(topic: Topic, outlet: Outlet, since?: Cursor): { readonly cursor: Cursor; readonly stop: () => void } {
+    const follower = new Follower(outlet, since ?? this.cursor);
+    const channel = this.#channelOf(topic);
+    channel.join(follower);
+    if (since !== undefined) this.#bringUp(follower, { topic, channel, since });
+    if ("instanceId" in topic) {
+      const catchUp = (): Promise<void> => this.#readUp(follower, { topic, channel, since: follower.cursor });
+      this.#elsewhere.add(follower, { instanceId: topic.instanceId, catchUp });
+    }
+    return { cursor: follower.cursor, stop: () => this.#leave(follower, { topic, channel }) };
+  }
+
+  /** Everybody is told that it ends. */
+  stop(): void {
+    this.#unsubscribe();
+    this.#fanOut.stop();
+    this.#elsewhere.stop();
+    for (const channel of [this.#all, ...this.#byWorkflow.values(), ...this.#byInstance.values()]) {
+      for (const { outlet, cursor } of channel.followers) {
+        outlet.drop({ why: "stopping", message: "the server is stopping; reconnect with your cursor", cursor });
+      }
+    }
+  }
+
+  #hear(change: InstanceChange): void {
+    const place = { feed: this.id, seq: this.#ring.last + 1, at: this.#clock.now() };
+    const entry = new LiveEntry(change, place);
+    this.#ring.add(entry);
+    this.#append(this.#all, entry);
+    this.#append(this.#byWorkflow.get(entry.workflowName), entry);
+    this.#append(this.#byInstance.get(entry.instanceId), entry);
+  }
+
+  #append(channel: Channel | undefined, entry: FeedEntry): void {
+    if (channel === undefined || channel.size === 0) return;
+    channel.append(entry);
+    this.#isDue(channel);
+  }
+
+  #isDue(channel: Channel): void {
+    this.#due.add(channel);
+    this.#fanOut.wanted();
+  }
+
+  #flush(isOver: () => boolean): boolean {
+    const now = this.#clock.now();
+    let followers = 0;
+    for (const channel of this.#due) followers += channel.size;
+    const allowanceBytes = Math.min(Math.max(roundBytes / Math.max(followers, 1), shareBytesMin), shareBytesMax);
+    // A copy: those with something left are put at the end.
+    for (const channel of Array.from(this.#due)) {
+      if (isOver()) break;
+      this.#due.delete(channel);
+      if (channel.flush({ allowanceBytes, now, isOver })) this.#due.add(channel);
+    }
+    return this.#due.size > 0;
+  }
+
+  /** From the ring if it is there; else from the store. */
+  #bringUp(follower: Follower, { topic, channel, since }: Place): void {
+    const isMissed = (entry: FeedEntry): boolean => concerns(topic, entry) && !isHeard(entry, topic, since);
+    const isOfThis = since.feed === this.id;
+    const kept = isOfThis && !this.#mayBeElsewhere(topic) ? this.#ring.after(since.seq, isMissed) : undefined;
+    if (kept !== undefined) {
+      follower.setEarly(kept);
+      if (kept.length > 0) this.#isDue(channel);
+      else follower.cursor = { ...since, seq: this.#ring.last, at: this.#clock.now() };
+      return;
+    }
+    const why = isOfThis ? "the server does not remember all since that cursor" : "the server was restarted";
+    void this.#readUp(follower, { topic, channel, since }, why);
+  }
+
+  /** While the store is read, what comes gathers in the channel. Without a reason it is not worth a word. */
+  async #readUp(follower: Follower, place: Place, why?: string): Promise<void> {
+    const { topic, channel, since } = place;
+    follower.isCatchingUp = true;
+    try {
+      const until = this.cursor;
+      const { entries, isComplete } = await this.#missed(topic, { since, until });
+      follower.isCatchingUp = false;
+      const last = entries.at(-1);
+      if (last === undefined) follower.cursor = until;
+      else if (!isWide(topic)) channel.advanceWhile(follower, (entry) => isHeard(entry, topic, last.cursor));
+      if (why !== undefined) {
+        const reason = `${why}: what follows comes from the store`;
+        follower.outlet.resync({ cursor: follower.cursor, reason, isComplete });
+      }
+      follower.setEarly(entries);
+      this.#isDue(channel);
+    } catch (error) {
+      channel.leave(follower);
+      const message = `what happened since the cursor could not be read: ${messageOf(error)}`;
+      follower.outlet.drop({ why: "failed", message, cursor: since });
+    }
+  }
+
+  #missed(topic: Topic, place: { since: Cursor; until: Cursor }): Promise<Missed> {
+    if ("instanceId" in topic) return missedTurns(this.#engine, topic.instanceId, place);
+    return missedInstances(this.#listing, "workflow" in topic ? topic.workflow : undefined, place);
+  }
+
+  #mayBeElsewhere(topic: Topic): boolean {
+    return !isWide(topic) && this.#elsewhere.isPossible;
+  }
+
+  #channelOf(topic: Topic): Channel {
+    if ("all" in topic) return this.#all;
+    const [channels, name] =
+      "workflow" in topic ? [this.#byWorkflow, topic.workflow] : [this.#byInstance, topic.instanceId];
+    let channel = channels.get(name);
+    if (channel === undefined) channels.set(name, (channel = this.#newChannel(topic)));
+    return channel;
+  }
+
+  #newChannel(topic: Topic): Channel {
+    const channel: Channel = new Channel({
+      isWide: isWide(topic),
+      limits: this.#limits,
+      onGap: (follower) => void this.#readUp(follower, { topic, channel, since: follower.cursor }),
+    });
+    return channel;
+  }
+
+  #leave(follower: Follower, { topic, channel }: { topic: Topic; channel: Channel }): void {
+    channel.leave(follower);
+    this.#elsewhere.delete(follower);
+    if (channel.size > 0 || channel === this.#all) return;
+    this.#due.delete(channel);
+    if ("workflow" in topic && this.#byWorkflow.get(topic.workflow) === channel)
+      this.#byWorkflow.delete(topic.workflow);
+    if ("instanceId" in topic && this.#byInstance.get(topic.instanceId) === channel)
+      this.#byInstance.delete(topic.instanceId);
+  }
+}
+
+/** Whoever had turns from the history may have some that the feed has told since. */
+function isHeard({ turn, createdAt }: FeedEntry, topic: Topic, since: Cursor): boolean {
+  return !isWide(topic) && since.turn !== undefined && createdAt === since.createdAt && turn <= since.turn;
+}

@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { type Cursor, parseCursor } from "./cursor.ts";
+import type { Topic } from "./topic.ts";
+
+/** What clients say over a WebSocket. */
+export type ClientMessage =
+  | { readonly type: "subscribe"; readonly id: string; readonly topic: Topic; readonly since: Cursor | undefined }
+  | { readonly type: "unsubscribe"; readonly id: string }
+  | { readonly type: "ping" };
+
+const id = z.string().min(1).max(64);
+const name = z.string().min(1).max(200);
+
+const wireMessage = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("subscribe"),
+    id,
+    instanceId: name.optional(),
+    workflow: name.optional(),
+    all: z.literal(true).optional(),
+    cursor: z.string().max(200).optional(),
+  }),
+  z.strictObject({ type: z.literal("unsubscribe"), id }),
+  z.strictObject({ type: z.literal("ping") }),
+]);
+
+/** The message, or what is wrong with it. */
+export function readMessage(text: string): ClientMessage | { readonly problem: string; readonly id?: string } {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return { problem: 'a message is JSON, such as {"type":"subscribe","id":"1","all":true}' };
+  }
+  const read = wireMessage.safeParse(json);
+  if (!read.success) return { problem: problemOf(read.error), ...idOf(json) };
+  const message = read.data;
+  if (message.type !== "subscribe") return message;
+  const topic = topicOf(message);
+  if (typeof topic === "string") return { problem: topic, id: message.id };
+  const since = message.cursor === undefined ? undefined : parseCursor(message.cursor);
+  if (message.cursor !== undefined && since === undefined) return { problem: noCursor, id: message.id };
+  return { type: "subscribe", id: message.id, topic, since };
+}
+
+export const noCursor = "that is no cursor: give back the one of the last message, or none to begin with now";
+
+/** Exactly one of three; otherwise, what is wrong. */
+export function topicOf(given: {
+  readonly instanceId?: string | undefined;
+  readonly workflow?: string | undefined;
+  readonly all?: true | undefined;
+}): Topic | string {
+  const { instanceId, workflow, all } = given;
+  const topics: Topic[] = [];
+  if (instanceId !== undefined) topics.push({ instanceId });
+  if (workflow !== undefined) topics.push({ workflow });
+  if (all !== undefined) topics.push({ all });
+  const [topic] = topics;
+  return topic === undefined || topics.length > 1 ? "say what to watch: one of instanceId, workflow and all" : topic;
+}
+
+function problemOf(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const path = issue?.path.join(".") ?? "";
+  return `${path === "" ? "the message" : path}: ${issue?.message ?? "does not fit"}`;
+}
+
+/** For the answer to be found again by the one who asked. */
+function idOf(json: unknown): { id: string } | undefined {
+  const read = z.object({ id }).safeParse(json);
+  return read.success ? { id: read.data.id } : undefined;
+}

@@ -1,0 +1,76 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import { hasCode, messageOf } from "../../base/error.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Follower } from "./follower.ts";
+
+export interface ElsewhereParts {
+  readonly engine: Pick<Engine, "members" | "getWorkflowInstanceHistory">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface Watched {
+  readonly instanceId: string;
+  /** Tells it what the history has and it has not heard. */
+  readonly catchUp: () => Promise<void>;
+}
+
+const lookMs = 1000;
+
+/**
+ * A member hears only of the turns it writes itself. Whoever follows one instance may have asked another member than the
+ * one where it lives, or it may move: so in a cluster its history is looked at every second.
+ */
+export class Elsewhere {
+  readonly #parts: ElsewhereParts;
+  readonly #watched = new Map<Follower, Watched>();
+  #timer: Timer | undefined;
+
+  constructor(parts: ElsewhereParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether instances can be anywhere but here. */
+  get isPossible(): boolean {
+    return this.#parts.engine.members().length > 1;
+  }
+
+  add(follower: Follower, watched: Watched): void {
+    this.#watched.set(follower, watched);
+    this.#timer ??= this.#parts.clock.after(lookMs, () => void this.#look());
+  }
+
+  delete(follower: Follower): void {
+    this.#watched.delete(follower);
+    if (this.#watched.size === 0) this.stop();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  async #look(): Promise<void> {
+    const timer = this.#timer;
+    if (this.isPossible) for (const [follower, watched] of this.#watched) await this.#lookAt(follower, watched);
+    // Unless it was stopped meanwhile.
+    if (this.#timer === timer && timer !== undefined) {
+      this.#timer = this.#parts.clock.after(lookMs, () => void this.#look());
+    }
+  }
+
+  async #lookAt(follower: Follower, { instanceId, catchUp }: Watched): Promise<void> {
+    const { engine, logger } = this.#parts;
+    try {
+      const afterTurn = follower.cursor.turn ?? -1;
+      const [newer] = await engine.getWorkflowInstanceHistory(instanceId, { afterTurn, limit: 1 });
+      if (newer !== undefined && !follower.isCatchingUp && this.#watched.has(follower)) await catchUp();
+    } catch (error) {
+      // It may begin later, or is on its way to another member: the next look will tell.
+      if (!hasCode(error, "INSTANCE_UNKNOWN")) {
+        logger.debug({ instanceId, error: messageOf(error) }, "the history of a watched instance could not be read");
+      }
+    }
+  }
+}

@@ -1,0 +1,10 @@
+import type { Engine } from "../../engine/engine.ts";
+import type { TaskLogs } from "../../telemetry/task-logs.ts";
+import type { AdmissionParts } from "./admission.ts";
+import type { ChangeFeed } from "./change-feed.ts";
+
+export interface PushParts extends AdmissionParts {
+  readonly feed: ChangeFeed;
+  readonly engine: Pick<Engine, "members" | "getWorkflowInstanceStatus">;
+  readonly logs: Pick<TaskLogs, "follow">;
+}

@@ -1,0 +1,141 @@
+import type { WebSocket } from "@fastify/websocket";
+import type { Batch } from "./batch.ts";
+import type { ChangeFeed } from "./change-feed.ts";
+import { readMessage } from "./client-message.ts";
+import { type Cursor, cursorText } from "./cursor.ts";
+import type { DropReason, Outlet } from "./outlet.ts";
+import { isWide, type Topic } from "./topic.ts";
+
+/** Which members a wide subscription hears of, where there are several. */
+export interface Coverage {
+  readonly heard: readonly string[];
+  readonly unheard: readonly string[];
+}
+
+export interface SocketParts {
+  readonly feed: ChangeFeed;
+  readonly coverage: () => Coverage | undefined;
+}
+
+export const messageBytesMax = 64 * 1024;
+const subscriptionsMax = 100;
+
+/** What the protocol allows for a close's reason. */
+const reasonBytesMax = 123;
+
+export const closeCodes = { stopping: 1001, tooLarge: 1009, notLetIn: 4001, tooSlow: 4008, full: 4013 } as const;
+
+/** One WebSocket, and its subscriptions. */
+export class SocketClient {
+  readonly #socket: WebSocket;
+  readonly #parts: SocketParts;
+  /** By the client's id of it: how to end it. */
+  readonly #subscriptions = new Map<string, () => void>();
+  #isAlive = true;
+
+  constructor(socket: WebSocket, parts: SocketParts) {
+    this.#socket = socket;
+    this.#parts = parts;
+    socket.on("message", (data: Buffer) => this.#hear(data));
+    socket.on("pong", () => (this.#isAlive = true));
+    socket.on("close", () => this.#endAll());
+  }
+
+  /** Asks whether somebody is there, and ends it if nobody has answered since the last time. */
+  beat(): void {
+    if (!this.#isAlive) return this.#socket.terminate();
+    this.#isAlive = false;
+    this.#socket.ping();
+  }
+
+  close(code: number, reason: string): void {
+    this.#endAll();
+    this.#socket.close(code, Buffer.from(reason).subarray(0, reasonBytesMax).toString().replace(/�$/, ""));
+  }
+
+  /** Without a word. */
+  cut(): void {
+    this.#socket.terminate();
+  }
+
+  #hear(data: Buffer): void {
+    if (data.length > messageBytesMax) {
+      return this.close(closeCodes.tooLarge, `a message has ${messageBytesMax} bytes at most`);
+    }
+    const message = readMessage(data.toString());
+    if ("problem" in message) return this.#refuse(message.problem, message.id);
+    switch (message.type) {
+      case "ping":
+        return this.#say({ type: "pong" });
+      case "subscribe":
+        return this.#subscribe(message.id, message.topic, message.since);
+      case "unsubscribe":
+        return this.#unsubscribe(message.id);
+      default:
+    }
+  }
+
+  #subscribe(id: string, topic: Topic, since: Cursor | undefined): void {
+    if (this.#subscriptions.has(id)) return this.#refuse(`there is a subscription "${id}" already`, id);
+    if (this.#subscriptions.size >= subscriptionsMax) {
+      return this.#refuse(`a socket has ${subscriptionsMax} subscriptions at most: open another one`, id);
+    }
+    const { feed, coverage } = this.#parts;
+    const { cursor, stop } = feed.follow(topic, this.#outlet(id, topic), since);
+    this.#subscriptions.set(id, stop);
+    const members = isWide(topic) ? coverage() : undefined;
+    this.#say({ type: "subscribed", id, cursor: textOf(cursor, topic), members });
+  }
+
+  #unsubscribe(id: string): void {
+    const stop = this.#subscriptions.get(id);
+    if (stop === undefined) return this.#refuse(`there is no subscription "${id}"`, id);
+    this.#subscriptions.delete(id);
+    stop();
+    this.#say({ type: "unsubscribed", id });
+  }
+
+  #outlet(id: string, topic: Topic): Outlet {
+    const socket = this.#socket;
+    const write = ({ cursor, entries }: Batch): string =>
+      `{"type":"changes","id":${JSON.stringify(id)},"cursor":"${textOf(cursor, topic)}","changes":[${entries.map(({ text }) => text).join(",")}]}`;
+    return {
+      get bufferedBytes() {
+        return socket.bufferedAmount;
+      },
+      changes: (batch) => socket.send(batch.as(id, write), { binary: false }),
+      resync: ({ cursor, reason, isComplete }) =>
+        this.#say({ type: "resync", id, cursor: textOf(cursor, topic), reason, isComplete }),
+      skipped: ({ from, cursor, changes }) =>
+        this.#say({ type: "skipped", id, from: textOf(from, topic), cursor: textOf(cursor, topic), changes }),
+      drop: (reason) => this.#drop(id, reason),
+    };
+  }
+
+  #drop(id: string, { why, message }: DropReason): void {
+    if (why === "too-slow") return this.close(closeCodes.tooSlow, message);
+    if (why === "stopping") return this.close(closeCodes.stopping, message);
+    this.#subscriptions.get(id)?.();
+    this.#subscriptions.delete(id);
+    this.#say({ type: "error", id, code: "STORE_UNAVAILABLE", message });
+  }
+
+  #refuse(message: string, id: string | undefined): void {
+    this.#say({ type: "error", id, code: "REQUEST_INVALID", message });
+  }
+
+  #say(message: object): void {
+    this.#socket.send(JSON.stringify(message));
+  }
+
+  #endAll(): void {
+    for (const stop of this.#subscriptions.values()) stop();
+    this.#subscriptions.clear();
+  }
+}
+
+/** Whoever follows one instance goes on from its turn; for others that means nothing. */
+export function textOf({ feed, seq, at, turn, createdAt }: Cursor, topic: Topic): string {
+  if (isWide(topic) || turn === undefined || createdAt === undefined) return cursorText({ feed, seq, at });
+  return cursorText({ feed, seq, at, turn, createdAt });
+}

@@ -1,0 +1,91 @@
+import type { Engine } from "../../engine/engine.ts";
+import { hasEnded } from "../../kernel/status.ts";
+import type { InstanceSummary } from "../../stores/store.ts";
+
+/** How an instance stands, as lists show it. */
+export interface Listed {
+  readonly summary: InstanceSummary;
+  /** As it is pushed. */
+  readonly text: string;
+}
+
+export interface Listing {
+  /** The oldest first. */
+  readonly items: readonly Listed[];
+  /** False if there are more than were read. */
+  readonly isComplete: boolean;
+}
+
+const pageSize = 1000;
+const itemsMax = 20_000;
+
+/**
+ * What the store says of the youngest instances, read for clients that come back. After a restart they all come at once:
+ * whoever asks while a list is being read shares the next one.
+ */
+export class StoreListing {
+  readonly #engine: Pick<Engine, "listWorkflowInstances">;
+  /** By workflow; undefined for all. */
+  readonly #current = new Map<string | undefined, Promise<Listing>>();
+  readonly #next = new Map<string | undefined, Promise<Listing>>();
+
+  constructor(engine: Pick<Engine, "listWorkflowInstances">) {
+    this.#engine = engine;
+  }
+
+  /** As of a moment after the call. */
+  read(workflow: string | undefined): Promise<Listing> {
+    const current = this.#current.get(workflow);
+    if (current === undefined) return this.#begin(workflow);
+    const begun = this.#next.get(workflow);
+    if (begun !== undefined) return begun;
+    const begin = (): Promise<Listing> => this.#begin(workflow);
+    const next = current.then(begin, begin);
+    this.#next.set(workflow, next);
+    return next;
+  }
+
+  #begin(workflow: string | undefined): Promise<Listing> {
+    const listing = this.#readPages(workflow).finally(() => {
+      if (this.#current.get(workflow) === listing) this.#current.delete(workflow);
+    });
+    this.#current.set(workflow, listing);
+    this.#next.delete(workflow);
+    return listing;
+  }
+
+  async #readPages(workflow: string | undefined): Promise<Listing> {
+    const items: Listed[] = [];
+    let before: { createdAt: number; key: number } | undefined;
+    for (;;) {
+      const page = await this.#engine.listWorkflowInstances({
+        limit: pageSize,
+        ...(workflow !== undefined && { workflow }),
+        ...(before !== undefined && { before }),
+      });
+      for (const summary of page) items.push({ summary, text: textOf(summary) });
+      before = page.at(-1);
+      if (page.length < pageSize) return { items: items.reverse(), isComplete: true };
+      if (items.length >= itemsMax) return { items: items.reverse(), isComplete: false };
+    }
+  }
+}
+
+/** Unfinished, or ended after that time. */
+export function mayHaveChangedSince({ status, endedAt }: InstanceSummary, since: number): boolean {
+  return !hasEnded(status) || endedAt === null || endedAt >= since;
+}
+
+function textOf({ id, workflow, status, reason, createdAt, endedAt }: InstanceSummary): string {
+  return JSON.stringify({
+    instanceId: id,
+    workflowName: workflow,
+    at: endedAt ?? createdAt,
+    status,
+    reason: reason ?? undefined,
+    createdAt,
+    endedAt: endedAt ?? undefined,
+    nodes: [],
+    resync: true,
+  });
+}

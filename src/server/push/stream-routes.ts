@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { HttpError } from "../http/http-error.ts";
+import { admitWatcher, mayStay } from "./admission.ts";
+import type { Batch } from "./batch.ts";
+import { noCursor, topicOf } from "./client-message.ts";
+import { type Cursor, parseCursor } from "./cursor.ts";
+import { EventStream, eventText } from "./event-stream.ts";
+import type { Outlet } from "./outlet.ts";
+import type { PushParts } from "./push-parts.ts";
+import { textOf } from "./socket-client.ts";
+import type { Topic } from "./topic.ts";
+
+const beatMs = 15_000;
+
+/** A reader of logs that is further behind is let go; it comes back with the number of its last line. */
+const logBytesMax = 4 * 1024 * 1024;
+
+const eventsQuery = z.object({
+  instanceId: z.string().min(1).max(200).optional(),
+  workflow: z.string().min(1).max(200).optional(),
+  /** Being there is enough. */
+  all: z
+    .string()
+    .transform((): true => true)
+    .optional(),
+  cursor: z.string().max(200).optional(),
+});
+
+const logsQuery = z.object({ after: z.coerce.number().int().min(0).optional() });
+
+/** Server-sent events: changes, and what tasks log. */
+export function streamRoutes(app: FastifyInstance, parts: PushParts): void {
+  const streams = new Set<EventStream>();
+
+  const open = (request: FastifyRequest, reply: FastifyReply): EventStream => {
+    const stream = new EventStream(reply);
+    const beat = setInterval(() => (mayStay(request, parts) ? stream.beat() : stream.end()), beatMs);
+    streams.add(stream);
+    stream.onClosed(() => {
+      clearInterval(beat);
+      streams.delete(stream);
+    });
+    return stream;
+  };
+
+  const onRequest = async (request: FastifyRequest): Promise<void> => admitWatcher(request, parts);
+
+  app.get("/api/events", { onRequest }, (request, reply) => {
+    const { topic, since } = readQuery(request);
+    const stream = open(request, reply);
+    const { stop } = parts.feed.follow(topic, outletOf(stream, topic), since);
+    stream.onClosed(stop);
+    return stream.open();
+  });
+
+  app.get<{ Params: { id: string } }>("/api/instance/:id/logs/stream", { onRequest }, async (request, reply) => {
+    const query = logsQuery.safeParse({ after: request.headers["last-event-id"], ...(request.query as object) });
+    if (!query.success) throw new HttpError("REQUEST_INVALID", "after: the number of the last line, as its id says it");
+    // One that does not exist is refused, instead of listened to in vain.
+    await parts.engine.getWorkflowInstanceStatus(request.params.id);
+    const stream = open(request, reply);
+    const stop = parts.logs.follow(
+      request.params.id,
+      (line) => {
+        stream.write(eventText({ name: "line", id: String(line.number), data: JSON.stringify(line) }));
+        if (stream.bufferedBytes > logBytesMax) stream.end();
+      },
+      query.data.after,
+    );
+    stream.onClosed(stop);
+    return stream.open();
+  });
+
+  app.addHook("preClose", async () => {
+    for (const stream of streams) stream.end();
+  });
+}
+
+function readQuery(request: FastifyRequest): { topic: Topic; since: Cursor | undefined } {
+  const query = eventsQuery.safeParse(request.query);
+  if (!query.success) {
+    const [issue] = query.error.issues;
+    throw new HttpError(
+      "REQUEST_INVALID",
+      `${issue?.path.join(".") ?? "the query"}: ${issue?.message ?? "does not fit"}`,
+    );
+  }
+  const topic = topicOf(query.data);
+  if (typeof topic === "string") throw new HttpError("REQUEST_INVALID", topic);
+  // A browser that comes back by itself says it in the header, and repeats the address it began with.
+  const given = request.headers["last-event-id"] ?? query.data.cursor;
+  const since = typeof given === "string" && given !== "" ? parseCursor(given) : undefined;
+  if (since === undefined && given !== undefined && given !== "") throw new HttpError("REQUEST_INVALID", noCursor);
+  return { topic, since };
+}
+
+function outletOf(stream: EventStream, topic: Topic): Outlet {
+  const write = ({ entries }: Batch): string =>
+    entries.map(({ cursor, text }) => eventText({ name: "change", id: textOf(cursor, topic), data: text })).join("");
+  return {
+    get bufferedBytes() {
+      return stream.bufferedBytes;
+    },
+    changes: (batch) => stream.write(batch.as("events", write)),
+    resync: ({ cursor, reason, isComplete }) => {
+      const data = JSON.stringify({ reason, isComplete });
+      stream.write(eventText({ name: "resync", id: textOf(cursor, topic), data }));
+    },
+    skipped: ({ from, cursor, changes }) => {
+      const data = JSON.stringify({ from: textOf(from, topic), changes });
+      stream.write(eventText({ name: "skipped", id: textOf(cursor, topic), data }));
+    },
+    drop: ({ why, message }) => {
+      stream.write(eventText({ name: "end", data: JSON.stringify({ why, message }) }));
+      stream.end();
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { Engine, Health } from "../engine/engine.ts";
+
+export interface ReadinessView {
+  readonly isReady: boolean;
+  /** Why not, in words. */
+  readonly reason: string | null;
+}
+
+const reasons: Readonly<Record<Exclude<Health["status"], "up">, string>> = {
+  new: "the engine does not run yet",
+  degraded: "the store does not take writes",
+  draining: "the server takes no new tasks: it finishes what runs",
+  stopped: "the engine was stopped",
+};
+
+/** Whether new work may be sent here. */
+export class Readiness {
+  readonly #engine: Pick<Engine, "health">;
+  #stage: "starting" | "up" | "stopping" = "starting";
+
+  constructor(engine: Pick<Engine, "health">) {
+    this.#engine = engine;
+  }
+
+  becomeUp(): void {
+    this.#stage = "up";
+  }
+
+  becomeStopping(): void {
+    this.#stage = "stopping";
+  }
+
+  view(): ReadinessView {
+    const reason = this.#reason();
+    return { isReady: reason === null, reason };
+  }
+
+  #reason(): string | null {
+    if (this.#stage === "starting") return "the server is starting";
+    if (this.#stage === "stopping") return "the server is stopping";
+    const { status, problem } = this.#engine.health;
+    return status === "up" ? null : (problem ?? reasons[status]);
+  }
+}

@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Role } from "../../api/route.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { Readiness } from "../readiness.ts";
+import type { Audit } from "../security/audit.ts";
+import { callerOf, letIn } from "../security/caller.ts";
+import type { Guard } from "../security/guard.ts";
+
+export interface ActuatorParts {
+  readonly engine: Engine;
+  readonly metrics: Metrics;
+  readonly guard: Guard;
+  readonly audit: Audit;
+  readonly readiness: Readiness;
+  readonly info: Readonly<Record<string, unknown>>;
+  /** Begins to stop the server in good order. */
+  readonly shutDown: () => void;
+}
+
+/** For those who watch over servers: orchestrators, Prometheus, people with curl. */
+export function actuatorRoutes(app: FastifyInstance, parts: ActuatorParts): void {
+  const { guard, metrics, info } = parts;
+  const onlyFor = (role: Role) => ({
+    onRequest: async (request: FastifyRequest): Promise<void> => {
+      letIn(request, guard.admit(request, role));
+    },
+  });
+  const sendMetrics = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    reply.type(metrics.registry.contentType).send(await metrics.text());
+
+  app.get("/metrics", onlyFor("viewer"), sendMetrics);
+  app.get("/actuator/prometheus", onlyFor("viewer"), sendMetrics);
+  app.get("/actuator/info", onlyFor("viewer"), async () => info);
+  app.get("/actuator/metrics", onlyFor("viewer"), async () => ({
+    names: (await metrics.registry.getMetricsAsJSON()).map(({ name }) => name),
+  }));
+  app.get<{ Params: { name: string } }>("/actuator/metrics/:name", onlyFor("viewer"), ({ params }) =>
+    readMetric(metrics, params.name),
+  );
+  healthRoutes(app, parts);
+  app.post("/actuator/shutdown", onlyFor("admin"), (request, reply) => shutDown(parts, request, reply));
+}
+
+/** Open to all: whoever can reach the server may know whether it is well, and nothing more. */
+function healthRoutes(app: FastifyInstance, { engine, readiness }: ActuatorParts): void {
+  const answer = (reply: FastifyReply): FastifyReply => {
+    const { isReady, reason } = readiness.view();
+    const status = isReady ? "UP" : "OUT_OF_SERVICE";
+    return reply.code(isReady ? 200 : 503).send({ status, reason, engine: engine.health.status });
+  };
+  app.get("/actuator/health", (_request, reply) => answer(reply));
+  app.get("/actuator/health/readiness", (_request, reply) => answer(reply));
+  app.get("/actuator/health/liveness", async () => ({ status: "UP" }));
+}
+
+async function readMetric({ registry }: Metrics, name: string): Promise<object> {
+  const metric = registry.getSingleMetric(name);
+  if (metric === undefined) throw new HttpError("NOT_FOUND", `no metric ${JSON.stringify(name)} is known`);
+  const { help, type, values } = await metric.get();
+  return { name, description: help, type, measurements: values };
+}
+
+async function shutDown(
+  { audit, shutDown: begin }: ActuatorParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  await audit.append({ who: callerOf(request).name, what: "shutdown", target: null, status: 200 });
+  await reply.send({ message: "stopping: what runs gets its time to finish" });
+  begin();
+  return reply;
+}

@@ -1,0 +1,111 @@
+import type { DataOf } from "../../api/routes.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { messageOf } from "../../base/error.ts";
+import type { Handlers } from "../http/handler.ts";
+import { done, type RouteParts } from "./route-parts.ts";
+
+type ClusterRoutes = Pick<
+  Handlers,
+  | "getCluster"
+  | "listWorkers"
+  | "getClusterTopology"
+  | "drain"
+  | "countOwnTasks"
+  | "listJobs"
+  | "listDomains"
+  | "resizeDomain"
+>;
+
+export function clusterRoutes(parts: RouteParts): ClusterRoutes {
+  const { engine } = parts;
+  return {
+    getCluster: () => clusterStatus(engine),
+    listWorkers: () => ({ items: workersOf(engine) }),
+    getClusterTopology: () => topologyOf(engine),
+    drain: async ({ body }) => {
+      await beginDraining(parts, body.worker);
+      return done;
+    },
+    countOwnTasks: () => ({ count: engine.health.runningTasks }),
+    listJobs: async () => ({ items: await engine.listJobs() }),
+    listDomains: () => ({ items: engine.listDomains() }),
+    resizeDomain: async ({ params, body }) => {
+      await engine.executor.setDomainPoolSize(params.name, body.size);
+      return done;
+    },
+  };
+}
+
+type Member = DataOf<"getCluster">["members"][number];
+
+interface Members {
+  readonly self: string;
+  readonly leader: string | null;
+  readonly members: readonly Member[];
+}
+
+/** An engine alone is the only member. */
+function membersOf(engine: Engine): Members {
+  const views = engine.members();
+  const [own] = engine.listWorkers();
+  const self = views.find(({ isSelf }) => isSelf)?.id ?? own?.address ?? "";
+  const roles = ["server", "worker"];
+  if (views.length === 0) {
+    const status = engine.health.status === "up" ? "up" : engine.health.status;
+    return { self, leader: self, members: [{ address: self, status, roles, isLeader: true }] };
+  }
+  const leader = views[0]?.id ?? null;
+  const members = views.map(({ id, isSuspected }) => {
+    return { address: id, status: isSuspected ? "unreachable" : "up", roles, isLeader: id === leader };
+  });
+  return { self, leader, members };
+}
+
+function clusterStatus(engine: Engine): DataOf<"getCluster"> {
+  const { self, leader, members } = membersOf(engine);
+  return {
+    selfAddress: self,
+    leader,
+    totalMembers: members.length,
+    upMembers: members.filter(({ status }) => status === "up").length,
+    workerCount: engine.listWorkers().length,
+    members,
+  };
+}
+
+function workersOf(engine: Engine): DataOf<"listWorkers">["items"] {
+  const { leader } = membersOf(engine);
+  return engine.listWorkers().map(({ address, isDraining, runningTasks }) => {
+    return { address, status: isDraining ? "draining" : "up", isLeader: address === leader, runningTasks };
+  });
+}
+
+/** Members hear each other; remote workers are connected to one of them. */
+function topologyOf(engine: Engine): DataOf<"getClusterTopology"> {
+  const { self, leader, members } = membersOf(engine);
+  const remote = engine.listWorkers().filter(({ isRemote }) => isRemote);
+  const own = engine.health.runningTasks - remote.reduce((sum, { runningTasks }) => sum + runningTasks, 0);
+  return {
+    leader,
+    nodes: [
+      ...members.map(({ address, status }) => {
+        return { id: address, status, kind: "server" as const, runningTasks: address === self ? own : 0 };
+      }),
+      ...remote.map(({ address, isDraining, runningTasks }) => {
+        return { id: address, status: isDraining ? "draining" : "up", kind: "worker" as const, runningTasks };
+      }),
+    ],
+    links: [
+      ...members.filter(({ address }) => address !== self).map(({ address }) => ({ from: self, to: address })),
+      ...remote.map(({ address }) => ({ from: self, to: address })),
+    ],
+  };
+}
+
+/** Answered when it has begun: what runs may take hours. `WORKER_UNKNOWN`. */
+async function beginDraining({ engine, logger }: RouteParts, worker: string | undefined): Promise<void> {
+  const drained = engine.drain(worker);
+  // A refusal comes at once; what comes later is nobody's answer any more.
+  drained.catch((error: unknown) => logger.debug({ worker, error: messageOf(error) }, "draining did not end well"));
+  await Promise.race([drained, new Promise((resolve) => setImmediate(resolve))]);
+}

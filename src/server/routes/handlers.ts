@@ -1,0 +1,22 @@
+import type { Handlers } from "../http/handler.ts";
+import { clusterRoutes } from "./cluster-routes.ts";
+import { instanceRoutes } from "./instance-routes.ts";
+import { monitorRoutes } from "./monitor-routes.ts";
+import { operationRoutes } from "./operation-routes.ts";
+import type { RouteParts } from "./route-parts.ts";
+import { scheduleRoutes } from "./schedule-routes.ts";
+import { securityRoutes } from "./security-routes.ts";
+import { workflowRoutes } from "./workflow-routes.ts";
+
+/** All operations of the contract; one that is missing does not compile. */
+export function handlersOf(parts: RouteParts): Handlers {
+  return {
+    ...workflowRoutes(parts),
+    ...monitorRoutes(parts),
+    ...instanceRoutes(parts),
+    ...operationRoutes(parts),
+    ...clusterRoutes(parts),
+    ...scheduleRoutes(parts),
+    ...securityRoutes(parts),
+  };
+}

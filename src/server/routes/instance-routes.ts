@@ -1,0 +1,79 @@
+import type { DataOf } from "../../api/routes.ts";
+import type { InstanceSummary } from "../../stores/store.ts";
+import { cursorOf, placeOf } from "../http/cursor.ts";
+import type { Asked, Handlers } from "../http/handler.ts";
+import { InstanceEnds } from "./instance-ends.ts";
+import { readLogs } from "./read-logs.ts";
+import { done, type RouteParts } from "./route-parts.ts";
+
+type InstanceRoutes = Pick<
+  Handlers,
+  | "listInstances"
+  | "getInstance"
+  | "deleteInstance"
+  | "getResult"
+  | "getHistory"
+  | "getBreakpoint"
+  | "getContext"
+  | "getLogs"
+>;
+
+/** What can be seen of instances. */
+export function instanceRoutes(parts: RouteParts): InstanceRoutes {
+  const { engine } = parts;
+  const ends = new InstanceEnds(parts);
+  return {
+    listInstances: ({ query }) => listInstances(parts, query),
+    getInstance: ({ params }) => engine.getWorkflowInstanceStatus(params.id),
+    deleteInstance: async ({ params }) => {
+      await engine.purgeWorkflowInstances({ instanceId: params.id, recursive: true });
+      return done;
+    },
+    getResult: ({ params, query }) => ends.result(params.id, query.waitMs),
+    getHistory: async ({ params, query }) => {
+      const { afterTurn, limit } = query;
+      const turns = await engine.getWorkflowInstanceHistory(params.id, { afterTurn, limit });
+      const last = turns.at(-1);
+      const next = turns.length === limit && last !== undefined ? String(last.turn) : null;
+      return { items: turns as unknown as DataOf<"getHistory">["items"], next };
+    },
+    getBreakpoint: async ({ params }) =>
+      (await engine.getWorkflowInstanceBreakpoint(params.id)) as unknown as DataOf<"getBreakpoint">,
+    getContext: async ({ params }) => (await engine.getWorkflowInstanceBreakpoint(params.id)).context,
+    getLogs: ({ params, query }) => readLogs(parts, params.id, query),
+  };
+}
+
+async function listInstances(
+  { engine }: RouteParts,
+  { cursor, limit, ...filter }: Asked<"listInstances">["query"],
+): Promise<DataOf<"listInstances">> {
+  const place = placeOf<[number, number]>(cursor, ["number", "number"]);
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+  const found = await engine.listWorkflowInstances({
+    ...given,
+    limit: limit + 1,
+    ...(place && { before: { createdAt: place[0], key: place[1] } }),
+  });
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    items: page.map(summaryOf),
+    next: found.length > limit && last !== undefined ? cursorOf([last.createdAt, last.key]) : null,
+  };
+}
+
+function summaryOf(row: InstanceSummary): DataOf<"listInstances">["items"][number] {
+  const { id, workflow, version, status, generation, createdAt, endedAt, reason, parked } = row;
+  return {
+    instanceId: id,
+    workflowName: workflow,
+    workflowVersion: version,
+    status,
+    generation,
+    createdAt,
+    endedAt,
+    reason,
+    parked,
+  };
+}

@@ -1,0 +1,129 @@
+import type { DataOf } from "../../api/routes.ts";
+import type { QueuedTask } from "../../engine/overview.ts";
+import type { InstanceView, TaskView } from "../../engine/instance-view.ts";
+import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
+import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
+import type { TaskStatus } from "../../kernel/status.ts";
+import { inTime } from "../http/deadline.ts";
+import type { Handlers } from "../http/handler.ts";
+import { nodeResults } from "./node-results.ts";
+import type { RouteParts } from "./route-parts.ts";
+
+type MonitorRoutes = Pick<Handlers, "monitorInstance" | "monitorTopology" | "listWaitingNodes" | "listRunningNodes">;
+
+const nodeTypes: Readonly<Record<TaskView["kind"], number>> = { job: 1, decision: 2, nested: 3 };
+
+/** Instances as points and lines, in the words of PowerJob. */
+export function monitorRoutes(parts: RouteParts): MonitorRoutes {
+  const { engine, clock } = parts;
+  const queued = (state: QueuedTask["state"]): { items: DataOf<"listWaitingNodes">["items"] } => ({
+    items: engine
+      .listQueuedTasks()
+      .filter((task) => task.state === state)
+      .map(queuedNode),
+  });
+  return {
+    monitorInstance: ({ params }) => inTime(clock, monitorInstance(parts, params.instanceId)),
+    monitorTopology: ({ params }) => inTime(clock, monitorTopology(parts, params.instanceId)),
+    listWaitingNodes: () => queued("waiting"),
+    listRunningNodes: () => queued("running"),
+  };
+}
+
+async function monitorInstance(parts: RouteParts, instanceId: string): Promise<DataOf<"monitorInstance">> {
+  const view = await parts.engine.getWorkflowInstanceStatus(instanceId);
+  const spec = await specOf(parts, view);
+  const results = await nodeResults(parts, view, spec);
+  const nodeOf = nodesById(spec);
+  const count = (...statuses: readonly TaskStatus[]): number =>
+    view.tasks.filter(({ status }) => statuses.includes(status)).length;
+  const startTime = view.startedAt ?? null;
+  const endTime = view.endedAt ?? null;
+  return {
+    instanceId,
+    workflowName: view.workflowName,
+    status: view.status,
+    startTime,
+    endTime,
+    duration: durationOf(view, parts.clock.now()),
+    totalNodes: view.tasks.length,
+    waitingNodes: count("Pending"),
+    runningNodes: count("Running"),
+    completedNodes: count("Success", "Skipped", "Canceled"),
+    failedNodes: count("Failed", "TimeoutFailed", "Stopped"),
+    nodes: view.tasks.map((task) => ({
+      nodeId: task.nodeId,
+      nodeName: task.name,
+      nodeType: nodeTypes[task.kind],
+      status: task.status,
+      result: results.get(task.nodeId) ?? null,
+      startTime: task.startedAt ?? null,
+      finishedTime: task.endedAt ?? null,
+      duration: durationOf(task, parts.clock.now()),
+      skipWhenFailed: nodeOf(task.nodeId)?.skipWhenFailed ?? false,
+      workerAddress: task.worker ?? null,
+    })),
+  };
+}
+
+/** Of what runs: until now. */
+function durationOf(
+  { startedAt, endedAt }: { readonly startedAt: number | undefined; readonly endedAt: number | undefined },
+  now: number,
+): number | null {
+  return startedAt === undefined ? null : Math.max(0, (endedAt ?? now) - startedAt);
+}
+
+async function monitorTopology(parts: RouteParts, instanceId: string): Promise<DataOf<"monitorTopology">> {
+  const view = await parts.engine.getWorkflowInstanceStatus(instanceId);
+  const spec = await specOf(parts, view);
+  const nodeOf = nodesById(spec);
+  const idOf = new Map(view.tasks.map(({ name, nodeId }) => [name, nodeId]));
+  const ofSubTasks = view.tasks.flatMap(({ nodeId, parentTask }) => {
+    const from = parentTask === undefined ? undefined : idOf.get(parentTask);
+    return from === undefined ? [] : [{ from, to: nodeId, property: null, enable: true }];
+  });
+  return {
+    nodes: view.tasks.map(({ nodeId, name, status, kind }) => ({
+      id: nodeId,
+      name,
+      status,
+      type: nodeTypes[kind],
+      skipWhenFailed: nodeOf(nodeId)?.skipWhenFailed ?? false,
+    })),
+    edges: [
+      ...(spec?.edges ?? []).map(({ from, to, property, enable }) => {
+        return { from, to, property: property ?? null, enable: enable ?? true };
+      }),
+      ...ofSubTasks,
+    ],
+  };
+}
+
+/** As it was when the instance was started. Undefined for code, which has none. */
+async function specOf({ store }: RouteParts, view: InstanceView): Promise<DagSpec | undefined> {
+  if (view.kind === "code") return undefined;
+  const row = await store.loadDefinition(view.workflowName, view.workflowVersion);
+  return row === undefined ? undefined : (JSON.parse(row.spec) as DagSpec);
+}
+
+function nodesById(spec: DagSpec | undefined): (nodeId: NodeId) => NodeSpec | undefined {
+  const nodes = new Map(spec?.nodes.map((node) => [node.nodeId, node]));
+  return (nodeId) => nodes.get(nodeId);
+}
+
+function queuedNode(task: QueuedTask): DataOf<"listWaitingNodes">["items"][number] {
+  const { instanceId, workflowName, nodeId, taskName, attempt, job, domain, since, worker, waitingFor } = task;
+  return {
+    instanceId,
+    workflowName,
+    nodeId,
+    nodeName: taskName,
+    attempt,
+    job,
+    domain,
+    since,
+    workerAddress: worker ?? null,
+    waitingFor: waitingFor ?? null,
+  };
+}

@@ -1,0 +1,95 @@
+import type { InstanceView } from "../../engine/instance-view.ts";
+import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
+import type { Event } from "../../kernel/event.ts";
+import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
+import type { Payload, PayloadRef } from "../../kernel/payload.ts";
+import type { RouteParts } from "./route-parts.ts";
+
+const pageSize = 1000;
+
+/** What the tasks of an instance have given so far, by the ids of their nodes. */
+export async function nodeResults(
+  parts: Pick<RouteParts, "engine" | "store">,
+  view: InstanceView,
+  spec: DagSpec | undefined,
+): Promise<ReadonlyMap<NodeId, unknown>> {
+  const results = new Results(spec?.nodes ?? []);
+  for (let afterTurn = -1; ;) {
+    const turns = await parts.engine.getWorkflowInstanceHistory(view.instanceId, { afterTurn, limit: pageSize });
+    for (const { events } of turns) for (const event of events) results.take(event);
+    const last = turns.at(-1);
+    if (last === undefined || turns.length < pageSize) break;
+    afterTurn = last.turn;
+  }
+  return await readValues(parts, view, results.byNode);
+}
+
+/** Tasks are numbered in history: those of the definition, and then those that came while it ran. */
+class Results {
+  readonly #definition: readonly NodeSpec[];
+  #nodes: NodeId[] = [];
+  #outputs = new Map<number, Payload>();
+
+  constructor(nodes: readonly NodeSpec[]) {
+    this.#definition = nodes;
+    this.#begin();
+  }
+
+  get byNode(): [NodeId, Payload][] {
+    return [...this.#outputs].map(([task, output]) => [this.#nodes[task] ?? task, output]);
+  }
+
+  take(event: Event): void {
+    switch (event.type) {
+      case "TaskSucceeded":
+        this.#set(event.task, event.output);
+        for (const { nodeId } of event.subTasks ?? []) this.#nodes.push(nodeId);
+        return;
+      case "DecisionMade":
+        return this.#set(event.task, event.result);
+      case "TaskAdded":
+        return void this.#nodes.push(event.node.nodeId);
+      case "InstanceReopened":
+        for (const task of [...event.reset, ...(event.removed ?? [])]) this.#outputs.delete(task);
+        for (const { task, output } of event.settled ?? []) this.#set(task, output);
+        return;
+      case "InstanceContinued":
+        return this.#begin();
+      default:
+    }
+  }
+
+  #begin(): void {
+    this.#nodes = this.#definition.map(({ nodeId }) => nodeId);
+    this.#outputs = new Map();
+  }
+
+  #set(task: number, output: Payload | undefined): void {
+    if (output === undefined) this.#outputs.delete(task);
+    else this.#outputs.set(task, output);
+  }
+}
+
+/** Large ones are in rows of their own, under the instance's key. */
+async function readValues(
+  { engine, store }: Pick<RouteParts, "engine" | "store">,
+  { instanceId, createdAt }: InstanceView,
+  outputs: readonly [NodeId, Payload][],
+): Promise<ReadonlyMap<NodeId, unknown>> {
+  const large = outputs.filter((pair): pair is [NodeId, PayloadRef] => typeof pair[1] === "object");
+  const texts = new Map(outputs.filter((pair): pair is [NodeId, string] => typeof pair[1] === "string"));
+  if (large.length > 0) {
+    const found = await engine.listWorkflowInstances({
+      idPrefix: instanceId,
+      createdFrom: createdAt,
+      createdTo: createdAt,
+      limit: pageSize,
+    });
+    const key = found.find(({ id }) => id === instanceId)?.key;
+    // It may have been purged meanwhile.
+    const refs = large.map(([, { ref }]) => ref);
+    const bodies = key === undefined ? [] : await store.readPayloads(key, refs);
+    for (const [at, [node]] of large.entries()) texts.set(node, bodies[at] ?? "null");
+  }
+  return new Map(Array.from(texts, ([node, text]) => [node, JSON.parse(text) as unknown]));
+}

@@ -1,0 +1,124 @@
+import { hasCode } from "../../base/error.ts";
+import type { Asked, Handlers } from "../http/handler.ts";
+import { done, type RouteParts } from "./route-parts.ts";
+import { checkGivenId, idOfKey } from "./start-instance.ts";
+
+type OperationRoutes = Pick<
+  Handlers,
+  | "patchContext"
+  | "pauseInstance"
+  | "resumeInstance"
+  | "terminateInstance"
+  | "cancelInstance"
+  | "retryInstance"
+  | "rerunInstance"
+  | "forkInstance"
+  | "raiseEvent"
+  | "queryInstance"
+  | "updateInstance"
+  | "retryNode"
+  | "skipNode"
+  | "succeedNode"
+  | "changeNodeParams"
+>;
+
+/** What can be done to instances and their nodes. */
+export function operationRoutes(parts: RouteParts): OperationRoutes {
+  const { engine } = parts;
+  return {
+    patchContext: async ({ params, body }) => {
+      await engine.updateContext(params.id, body);
+      return done;
+    },
+    pauseInstance: async ({ params }) => {
+      await engine.pauseWorkflowInstance(params.id);
+      return done;
+    },
+    resumeInstance: async ({ params }) => {
+      await engine.resumeWorkflowInstance(params.id);
+      return done;
+    },
+    terminateInstance: async ({ params, body, caller }) => {
+      await engine.terminateWorkflowInstance(params.id, body.reason ?? `terminated by ${caller.name}`);
+      return done;
+    },
+    cancelInstance: async ({ params, body, caller }) => {
+      await cancel(parts, params.id, body.reason ?? `canceled by ${caller.name}`);
+      return done;
+    },
+    retryInstance: async ({ params }) => {
+      await engine.retryWorkflowInstance(params.id);
+      return done;
+    },
+    rerunInstance: async ({ params, body }) => {
+      await engine.rerunWorkflowInstance(params.id, await nodeName(parts, params.id, body.task), {
+        ...(body.params !== undefined && { params: body.params }),
+      });
+      return done;
+    },
+    forkInstance: (asked) => fork(parts, asked),
+    raiseEvent: async ({ params, body }) => {
+      await engine.raiseEvent(params.id, params.name, body);
+      return done;
+    },
+    queryInstance: ({ params, body }) => engine.queryWorkflowInstance(params.id, params.name, body),
+    updateInstance: ({ params, body }) => engine.updateWorkflowInstance(params.id, params.name, body),
+    ...nodeRoutes(parts),
+  };
+}
+
+function nodeRoutes(parts: RouteParts): Pick<Handlers, "retryNode" | "skipNode" | "succeedNode" | "changeNodeParams"> {
+  const { engine } = parts;
+  return {
+    retryNode: async ({ params }) => {
+      await engine.rerunWorkflowInstance(params.id, await nodeName(parts, params.id, params.nodeId));
+      return done;
+    },
+    skipNode: async ({ params }) => {
+      await engine.skipTask(params.id, await nodeName(parts, params.id, params.nodeId));
+      return done;
+    },
+    succeedNode: async ({ params, body }) => {
+      await engine.succeedTask(params.id, await nodeName(parts, params.id, params.nodeId), body.output);
+      return done;
+    },
+    changeNodeParams: async ({ params, body }) => {
+      await engine.updateTaskParams(params.id, await nodeName(parts, params.id, params.nodeId), body.params);
+      return done;
+    },
+  };
+}
+
+/** Nodes are known by their number in the definition, and by their name, which goes first. */
+async function nodeName({ engine }: RouteParts, instanceId: string, idOrName: string): Promise<string> {
+  const { tasks } = await engine.getWorkflowInstanceStatus(instanceId);
+  const isName = tasks.some(({ name }) => name === idOrName);
+  return isName ? idOrName : (tasks.find(({ nodeId }) => String(nodeId) === idOrName)?.name ?? idOrName);
+}
+
+/** Code is asked to end in its own way; a DAG has none, and ends. */
+async function cancel({ engine }: RouteParts, instanceId: string, reason: string): Promise<void> {
+  const { kind } = await engine.getWorkflowInstanceStatus(instanceId);
+  if (kind === "code") await engine.cancelWorkflowInstance(instanceId, reason);
+  else await engine.terminateWorkflowInstance(instanceId, reason);
+}
+
+async function fork(
+  { engine }: RouteParts,
+  { params, body, key, caller }: Asked<"forkInstance">,
+): Promise<{ instanceId: string }> {
+  checkGivenId(body.instanceId);
+  const instanceId = body.instanceId ?? (key === undefined ? undefined : idOfKey(`fork ${params.id}`, { caller, key }));
+  try {
+    const handle = await engine.forkWorkflowInstance(params.id, {
+      fromTask: body.task ?? 0,
+      ...(instanceId !== undefined && { instanceId }),
+    });
+    return { instanceId: handle.instanceId };
+  } catch (error) {
+    // The server went down between the fork and its answer: an id made of the key is nobody else's.
+    const isDone = key !== undefined && body.instanceId === undefined && hasCode(error, "INSTANCE_EXISTS");
+    if (!isDone || instanceId === undefined) throw error;
+    return { instanceId };
+  }
+}

@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
+import { Workflow } from "../../authoring/workflow.ts";
+import { hasCode } from "../../base/error.ts";
+import { utf8Length } from "../../base/utf8.ts";
+import { startContext } from "../../engine/submission.ts";
+import type { InstanceCreated } from "../../kernel/event.ts";
+import type { Payload } from "../../kernel/payload.ts";
+import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
+import { traceIdOf } from "../../telemetry/traceparent.ts";
+import type { Asked } from "../http/handler.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { Caller } from "../security/caller.ts";
+import type { RouteParts } from "./route-parts.ts";
+
+const keyPrefix = "key:";
+
+/** Ids that begin so are made by the server: of keys, and of schedules. */
+const reservedPrefixes = [keyPrefix, "schedule:"];
+
+/** `REQUEST_INVALID` for an id that the server might need itself. */
+export function checkGivenId(instanceId: string | undefined): void {
+  const reserved = reservedPrefixes.find((prefix) => instanceId?.startsWith(prefix));
+  if (reserved !== undefined) {
+    throw new HttpError("REQUEST_INVALID", `instance ids that begin with "${reserved}" are the server's own`);
+  }
+}
+
+/** What a caller's key makes is known by its id, here, on other members and after a restart, without a record of the key. */
+export function idOfKey(what: string, { caller, key }: { readonly caller: Caller; readonly key: string }): string {
+  const text = JSON.stringify([what, caller.name, key]);
+  return `${keyPrefix}${createHash("sha256").update(text).digest("base64url")}`;
+}
+
+/** Gives back the instance's id. `CONFLICT` if the key was used with another body. */
+export async function startInstance(
+  parts: RouteParts,
+  workflow: Workflow | CodeWorkflow,
+  { query, body, key, caller, traceparent }: Asked<"triggerWorkflow">,
+): Promise<string> {
+  checkGivenId(query.instanceId);
+  const instanceId = query.instanceId ?? (key === undefined ? undefined : idOfKey(workflow.name, { caller, key }));
+  const options = {
+    ...(instanceId !== undefined && { instanceId }),
+    ...(traceIdOf(traceparent) !== undefined && { traceparent: traceparent as string }),
+  };
+  try {
+    if (workflow instanceof Workflow) {
+      const controller = await parts.engine.submitWorkflow(workflow, { ...options, params: body });
+      return controller.instanceId;
+    }
+    return (await parts.engine.startWorkflow(workflow, body, options)).instanceId;
+  } catch (error) {
+    if (key === undefined || instanceId === undefined || !hasCode(error, "INSTANCE_EXISTS")) throw error;
+    if (await beganWith(parts, instanceId, { workflow: workflow.name, body })) return instanceId;
+    throw new HttpError("CONFLICT", `that Idempotency-Key was used for instance "${instanceId}", with another body`);
+  }
+}
+
+/** Whether an instance was started from such a request. Of large values only the size is compared. */
+async function beganWith(
+  { engine, store }: RouteParts,
+  instanceId: string,
+  { workflow, body }: { workflow: string; body: unknown },
+): Promise<boolean> {
+  const [first] = await engine.getWorkflowInstanceHistory(instanceId, { limit: 1 });
+  const created = first?.events.find((event): event is InstanceCreated => event.type === "InstanceCreated");
+  // Code that has begun anew since does not have its beginning any more.
+  if (created === undefined) return true;
+  if (created.workflow !== workflow) return false;
+  const definition = await store.loadDefinition(created.workflow, created.version);
+  const spec = definition === undefined ? undefined : (JSON.parse(definition.spec) as Partial<DagSpec>);
+  if (spec?.nodes === undefined) return isText(created.input, JSON.stringify(body));
+  const expected = startContext(Workflow.fromJSON(spec, { name: workflow }), body);
+  const names = Object.keys(expected);
+  return (
+    names.length === Object.keys(created.context).length &&
+    names.every((name) => isText(created.context[name], expected[name]))
+  );
+}
+
+function isText(payload: Payload | undefined, text: string | undefined): boolean {
+  if (payload === undefined || text === undefined) return payload === text;
+  return typeof payload === "string" ? payload === text : payload.bytes === utf8Length(text);
+}

@@ -1,0 +1,212 @@
+import { isDeepStrictEqual } from "node:util";
+import { Workflow } from "../../authoring/workflow.ts";
+import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
+import { EngineError, hasCode } from "../../base/error.ts";
+import { shown } from "../../base/shown.ts";
+import type { CatalogueEntry } from "../../catalogue/catalogue.ts";
+import type { DataOf } from "../../api/routes.ts";
+import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
+import { cursorOf, placeOf } from "../http/cursor.ts";
+import type { Asked, Handlers } from "../http/handler.ts";
+import { done, type RouteParts } from "./route-parts.ts";
+import { startInstance } from "./start-instance.ts";
+
+type WorkflowRoutes = Pick<
+  Handlers,
+  | "listWorkflows"
+  | "createWorkflow"
+  | "getWorkflow"
+  | "updateWorkflow"
+  | "deleteWorkflow"
+  | "scheduleWorkflow"
+  | "triggerWorkflow"
+  | "listWorkflowVersions"
+  | "diffWorkflow"
+  | "rollBackWorkflow"
+>;
+
+type Summary = DataOf<"listWorkflows">["items"][number];
+
+/** Fire times that a workflow's page shows. */
+const timesShown = 5;
+
+export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
+  const { catalogue } = parts;
+  return {
+    listWorkflows: ({ query }) => listWorkflows(parts, query),
+    createWorkflow: (asked) => createWorkflow(parts, asked),
+    getWorkflow: ({ params }) => getWorkflow(parts, params.id),
+    updateWorkflow: async ({ params, body, caller }) => {
+      const { dagSpec, enableSchedule, cronExpr, timeZone, ifVersion } = body;
+      return await catalogue.update(params.id, {
+        ...(dagSpec !== undefined && { spec: dagSpec as unknown as DagSpec }),
+        ...(enableSchedule !== undefined && { isScheduled: enableSchedule }),
+        ...(cronExpr !== undefined && { cronExpr }),
+        ...(timeZone !== undefined && { timeZone }),
+        ...(ifVersion !== undefined && { ifVersion }),
+        by: caller.name,
+      });
+    },
+    deleteWorkflow: async ({ params, caller }) => {
+      await catalogue.delete(params.id, caller.name);
+      return done;
+    },
+    scheduleWorkflow: async ({ params, body, caller }) => {
+      const { enable, cronExpr, timeZone } = body;
+      const change = {
+        enable,
+        ...(cronExpr !== undefined && { cronExpr }),
+        ...(timeZone !== undefined && { timeZone }),
+      };
+      await catalogue.setSchedule(params.id, change, caller.name);
+      return done;
+    },
+    triggerWorkflow: async (asked) => {
+      return { instanceId: await startInstance(parts, await findWorkflow(parts, asked.params.id), asked) };
+    },
+    listWorkflowVersions: ({ params, query }) => listVersions(parts, params.id, query),
+    diffWorkflow: async ({ params, query }) => {
+      const { from, to } = query;
+      const changes = await catalogue.diff(params.id, from, to);
+      return { from, to: to ?? (await catalogue.get(params.id)).version, changes };
+    },
+    rollBackWorkflow: async ({ params, body, caller }) =>
+      await catalogue.rollBack(params.id, body.version, caller.name),
+  };
+}
+
+/** By its name, or the id that the catalogue gave it. `WORKFLOW_UNKNOWN`. */
+async function findWorkflow({ engine, catalogue }: RouteParts, idOrName: string): Promise<Workflow | CodeWorkflow> {
+  const known = engine.findWorkflow(idOrName);
+  if (known !== undefined) return known;
+  const { name } = await catalogue.get(idOrName);
+  const byName = engine.findWorkflow(name);
+  if (byName !== undefined) return byName;
+  throw new EngineError(
+    "WORKFLOW_UNKNOWN",
+    `workflow ${shown(name)} was saved, and this member does not know it yet: try again in a few seconds`,
+  );
+}
+
+/** Those of the catalogue and those of the program, by name. */
+async function listWorkflows(
+  { engine, catalogue, ofProgram }: RouteParts,
+  { cursor, limit, search }: Asked<"listWorkflows">["query"],
+): Promise<DataOf<"listWorkflows">> {
+  const [after] = placeOf<[string]>(cursor, ["string"]) ?? [];
+  const saved = await catalogue.list({
+    limit: limit + 1,
+    ...(after !== undefined && { after }),
+    ...(search !== undefined && { search }),
+  });
+  const names = new Set(saved.items.map(({ name }) => name));
+  const own = engine
+    .listWorkflows()
+    .filter(({ name }) => ofProgram.has(name) && !names.has(name))
+    .filter(({ name }) => (after === undefined || name > after) && name.includes(search ?? ""))
+    .map(({ name, kind, version }) =>
+      summaryOfProgram(engine.findWorkflow(name), { name, kind, version: version ?? "" }),
+    );
+  const all = [...saved.items.map(summaryOfEntry), ...own].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const items = all.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: all.length > limit && last !== undefined ? cursorOf([last.name]) : null };
+}
+
+async function createWorkflow(
+  { catalogue }: RouteParts,
+  { body, caller, isRepeat }: Asked<"createWorkflow">,
+): Promise<DataOf<"createWorkflow">> {
+  const { name, dagSpec, cronExpr, timeZone, enableSchedule } = body;
+  const spec = dagSpec as unknown as DagSpec;
+  try {
+    return await catalogue.create({
+      name,
+      spec,
+      isScheduled: enableSchedule,
+      by: caller.name,
+      ...(cronExpr !== undefined && { cronExpr }),
+      ...(timeZone !== undefined && { timeZone }),
+    });
+  } catch (error) {
+    if (!isRepeat || !hasCode(error, "WORKFLOW_DUPLICATE")) throw error;
+    // The server went down between the save and its answer: what is there is what was asked for.
+    const there = await catalogue.get(name);
+    if (!isDeepStrictEqual(there.version, Workflow.fromJSON(spec, { name }).version)) throw error;
+    return { id: there.id, name, version: there.version, warning: null };
+  }
+}
+
+async function getWorkflow(parts: RouteParts, idOrName: string): Promise<DataOf<"getWorkflow">> {
+  const { engine, catalogue, ofProgram } = parts;
+  try {
+    return detailOfEntry(parts, await catalogue.get(idOrName));
+  } catch (error) {
+    if (!hasCode(error, "WORKFLOW_UNKNOWN") || !ofProgram.has(idOrName)) throw error;
+  }
+  const workflow = engine.findWorkflow(idOrName);
+  const view = engine.listWorkflows().find(({ name }) => name === idOrName);
+  if (workflow === undefined || view === undefined) {
+    throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${shown(idOrName)} is known`);
+  }
+  const { name, kind, version = "" } = view;
+  return {
+    ...summaryOfProgram(workflow, { name, kind, version }),
+    dagSpec: workflow instanceof Workflow ? (workflow.toJSON() as unknown as Detail["dagSpec"]) : null,
+    timeZone: null,
+    createdAt: null,
+    nextFireTimes: [],
+    warning: null,
+  };
+}
+
+type Detail = DataOf<"getWorkflow">;
+
+function detailOfEntry({ engine }: RouteParts, entry: CatalogueEntry): Detail {
+  const { spec, timeZone, createdAt, cronExpr, isScheduled } = entry;
+  const every = { cron: cronExpr ?? "", ...(timeZone !== null && { timeZone }) };
+  return {
+    ...summaryOfEntry(entry),
+    dagSpec: spec as unknown as Detail["dagSpec"],
+    timeZone,
+    createdAt,
+    nextFireTimes: isScheduled && cronExpr !== null ? engine.schedules.preview({ every }, { count: timesShown }) : [],
+    warning: null,
+  };
+}
+
+function summaryOfEntry(entry: CatalogueEntry): Summary {
+  const { id, name, version, cronExpr, isScheduled, spec, updatedAt, updatedBy } = entry;
+  const enableSchedule = isScheduled;
+  const nodes = spec.nodes.length;
+  return { id, name, kind: "dag", version, origin: "catalogue", cronExpr, enableSchedule, nodes, updatedAt, updatedBy };
+}
+
+function summaryOfProgram(
+  workflow: Workflow | CodeWorkflow | undefined,
+  { name, kind, version }: Pick<Summary, "name" | "kind" | "version">,
+): Summary {
+  return {
+    id: name,
+    name,
+    kind,
+    version,
+    origin: "code",
+    cronExpr: null,
+    enableSchedule: false,
+    nodes: workflow instanceof Workflow ? workflow.tasks.size : null,
+    updatedAt: null,
+    updatedBy: null,
+  };
+}
+
+async function listVersions(
+  { catalogue }: RouteParts,
+  idOrName: string,
+  { cursor, limit }: Asked<"listWorkflowVersions">["query"],
+): Promise<DataOf<"listWorkflowVersions">> {
+  const [from = 0] = placeOf<[number]>(cursor, ["number"]) ?? [];
+  const saves = await catalogue.versions(idOrName);
+  const items = saves.slice(from, from + limit).map((save, at) => ({ ...save, isCurrent: from + at === 0 }));
+  return { items, next: from + limit < saves.length ? cursorOf([from + limit]) : null };
+}

@@ -1,0 +1,31 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Role } from "../../api/route.ts";
+
+/** Who asks, once let in. */
+export interface Caller {
+  readonly name: string;
+  readonly role: Role;
+}
+
+const decorator = "caller";
+
+/** Requests of it can have a caller. */
+export function knowCallers(app: FastifyInstance): void {
+  app.decorateRequest(decorator, undefined);
+}
+
+export function letIn(request: FastifyRequest, caller: Caller): void {
+  request.setDecorator(decorator, caller);
+}
+
+/** Of a request that was let in. */
+export function callerOf(request: FastifyRequest): Caller {
+  return request.getDecorator<Caller>(decorator);
+}
+
+const rank: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 };
+
+/** Each role may do what the ones before it may. */
+export function mayAct(as: Role, needed: Role): boolean {
+  return rank[as] >= rank[needed];
+}

@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { HttpError } from "../http/http-error.ts";
+
+const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]", "::1"]);
+
+export function isLoopbackHost(host: string): boolean {
+  return loopbackNames.has(host.toLowerCase()) || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+export interface OriginCheckParts {
+  /** The server listens on this machine only. */
+  readonly isLoopback: boolean;
+  /** Other sites whose pages may call the server. */
+  readonly origins: readonly string[];
+}
+
+/**
+ * Keeps other people's web pages out. A page may reach a server on its visitor's machine under a name of its own that
+ * points there, so only names of this machine are answered; and it may send requests without a body anywhere, so a change
+ * that a page asks for is made only for our own pages, and for origins that are allowed. `FORBIDDEN`.
+ */
+export function checkOrigin(
+  { method, headers }: { readonly method: string; readonly headers: IncomingHttpHeaders },
+  { isLoopback, origins }: OriginCheckParts,
+): void {
+  const { host = "", origin } = headers;
+  if (isLoopback && !isLoopbackHost(host.replace(/:\d+$/, ""))) {
+    throw new HttpError("FORBIDDEN", "this server answers under localhost, 127.0.0.1 and [::1] only");
+  }
+  if (origin === undefined || method === "GET" || method === "HEAD" || method === "OPTIONS") return;
+  if (isOwn(origin, host) || origins.includes(origin)) return;
+  throw new HttpError(
+    "FORBIDDEN",
+    `pages of ${origin} may not change anything here: see corsOrigins in the configuration`,
+  );
+}
+
+function isOwn(origin: string, host: string): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
+}

@@ -1,0 +1,28 @@
+import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+import { EngineError, messageOf } from "../../base/error.ts";
+
+export interface TlsFiles {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+}
+
+/** `OPTION_INVALID` names the setting: a file cannot be read, or the two are no key and its certificate. */
+export async function readTlsFiles(names: { readonly key: string; readonly cert: string }): Promise<TlsFiles> {
+  const files = { key: await read("tls.key", names.key), cert: await read("tls.cert", names.cert) };
+  try {
+    createSecureContext(files);
+    return files;
+  } catch (error) {
+    const problem = `tls.key (${names.key}) and tls.cert (${names.cert}) are no key and its certificate in PEM`;
+    throw new EngineError("OPTION_INVALID", `${problem}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function read(setting: string, file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new EngineError("OPTION_INVALID", `${setting} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}

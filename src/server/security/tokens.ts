@@ -1,0 +1,182 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Role } from "../../api/route.ts";
+import type { Clock, Timer } from "../../base/clock.ts";
+import { EngineError, messageOf } from "../../base/error.ts";
+import type { Logger } from "../../base/logger.ts";
+import { shown } from "../../base/shown.ts";
+import type { Store } from "../../stores/store.ts";
+import type { Caller } from "./caller.ts";
+import { hashOf, newSecret } from "./secret.ts";
+
+export interface GivenToken {
+  readonly name: string;
+  readonly role: Role;
+  readonly sha256: string;
+}
+
+export interface TokenView {
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+}
+
+interface StoredToken extends TokenView {
+  readonly sha256: string;
+  /** Hash of the request's key that made it: the same request again gives it another secret, and makes no other token. */
+  readonly madeBy: string | null;
+}
+
+interface KnownToken extends Caller {
+  readonly hash: Buffer;
+  readonly expiresAt: number | null;
+}
+
+const kind = "token";
+const pageSize = 1000;
+
+/** Another member may have made or deleted one. */
+const pollMs = 5000;
+
+export interface TokensParts {
+  readonly store: Pick<Store, "findDocument" | "listDocuments" | "saveDocument" | "deleteDocument">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of the configuration: they live as long as it says so. */
+  readonly given: readonly GivenToken[];
+  /** Of the environment. */
+  readonly adminSecret: string | undefined;
+}
+
+/** Who is let in: tokens of the store, of the configuration and of the environment. Only hashes are kept. */
+export class Tokens {
+  readonly #parts: TokensParts;
+  readonly #fixed: readonly (readonly [string, KnownToken])[];
+  #known = new Map<string, KnownToken>();
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(parts: TokensParts) {
+    this.#parts = parts;
+    const { given, adminSecret } = parts;
+    const ofEnvironment =
+      adminSecret === undefined || adminSecret === ""
+        ? []
+        : [{ name: "environment", role: "admin" as const, sha256: hashOf(adminSecret) }];
+    this.#fixed = [...given, ...ofEnvironment].map((token) => [token.sha256, known({ ...token, expiresAt: null })]);
+  }
+
+  /** The store is open. */
+  async start(): Promise<void> {
+    await this.#load();
+    this.#poll();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Nobody has a token: who reaches the server at all is let in, if that is only this machine. */
+  get isEmpty(): boolean {
+    return this.#known.size === 0;
+  }
+
+  /** Found by its hash, which nobody can choose, and then compared without telling where it differs. */
+  find(secret: string): Caller | undefined {
+    const hash = hashOf(secret);
+    const token = this.#known.get(hash);
+    if (token === undefined || !timingSafeEqual(token.hash, Buffer.from(hash, "hex"))) return undefined;
+    return token.expiresAt !== null && token.expiresAt <= this.#parts.clock.now() ? undefined : token;
+  }
+
+  async list(): Promise<TokenView[]> {
+    const stored = await this.#stored();
+    const fixed = this.#fixed.map(([, { name, role }]) => ({ name, role, createdAt: 0, expiresAt: null }));
+    return [...fixed, ...stored.map(({ name, role, createdAt, expiresAt }) => ({ name, role, createdAt, expiresAt }))];
+  }
+
+  /** Gives back the secret, which is told this once. `CONFLICT` if the name is taken. */
+  async create(
+    token: { readonly name: string; readonly role: Role; readonly expiresAt?: number | undefined },
+    key?: string,
+  ): Promise<string> {
+    const { store, clock } = this.#parts;
+    const { name, role, expiresAt = null } = token;
+    const madeBy = key === undefined ? null : hashOf(key);
+    const there = await store.findDocument(kind, name);
+    const isRepeat =
+      there !== undefined && madeBy !== null && (JSON.parse(there.body) as StoredToken).madeBy === madeBy;
+    if (this.#isFixed(name) || (there !== undefined && !isRepeat)) throw taken(name);
+    const secret = newSecret();
+    const now = clock.now();
+    const body: StoredToken = { name, role, createdAt: now, expiresAt, sha256: hashOf(secret), madeBy };
+    const revision = (there?.revision ?? 0) + 1;
+    const isSaved = await store.saveDocument({ kind, name, revision, at: now, body: JSON.stringify(body) });
+    if (!isSaved) throw taken(name);
+    await this.#load();
+    return secret;
+  }
+
+  /** False if there is none of that name. `CONFLICT` for one of the configuration. */
+  async delete(name: string): Promise<boolean> {
+    if (this.#isFixed(name)) {
+      throw new EngineError(
+        "CONFLICT",
+        `token ${shown(name)} is one of the configuration: take it out there and start the server again`,
+      );
+    }
+    const { store } = this.#parts;
+    const there = await store.findDocument(kind, name);
+    const isDeleted = there !== undefined && (await store.deleteDocument(kind, name, there.revision));
+    await this.#load();
+    return isDeleted;
+  }
+
+  #isFixed(name: string): boolean {
+    return this.#fixed.some(([, token]) => token.name === name);
+  }
+
+  async #load(): Promise<void> {
+    const stored = await this.#stored();
+    this.#known = new Map([...stored.map((token) => [token.sha256, known(token)] as const), ...this.#fixed]);
+  }
+
+  async #stored(): Promise<StoredToken[]> {
+    const found: StoredToken[] = [];
+    for (let after: string | undefined; ;) {
+      const page = await this.#parts.store.listDocuments(kind, {
+        limit: pageSize,
+        ...(after !== undefined && { after }),
+      });
+      for (const { body } of page) found.push(JSON.parse(body) as StoredToken);
+      after = page.at(-1)?.name;
+      if (page.length < pageSize) return found;
+    }
+  }
+
+  #poll(): void {
+    this.#timer = this.#parts.clock.after(pollMs, () => void this.#refresh());
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      await this.#load();
+    } catch (error) {
+      this.#parts.logger.warn(
+        { error: messageOf(error) },
+        "the tokens could not be read again; those known stay valid",
+      );
+    }
+    if (!this.#isStopped) this.#poll();
+  }
+}
+
+function known(token: GivenToken & { readonly expiresAt: number | null }): KnownToken {
+  const { name, role, sha256, expiresAt } = token;
+  return { name, role, hash: Buffer.from(sha256, "hex"), expiresAt };
+}
+
+function taken(name: string): EngineError {
+  return new EngineError("CONFLICT", `there is a token ${shown(name)} already: delete it first, or take another name`);
+}

@@ -1,0 +1,280 @@
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import type { Job } from "../authoring/job.ts";
+import type { Workflow } from "../authoring/workflow.ts";
+import { EngineError, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { Catalogue } from "../catalogue/catalogue.ts";
+import { DefinitionFolder } from "../catalogue/definition-folder.ts";
+import { Git } from "../catalogue/git.ts";
+import { Engine } from "../engine/engine.ts";
+import { stderrLogger } from "../engine/stderr-logger.ts";
+import { systemClock } from "../engine/system-clock.ts";
+import type { Store } from "../stores/store.ts";
+import { exportTraces } from "../telemetry/otlp.ts";
+import type { ServerConfig } from "./config/server-config.ts";
+import { engineOptionsOf } from "./engine-options.ts";
+import { HeldStore } from "./held-store.ts";
+import { makeHttpApp } from "./http/http-app.ts";
+import { RequestKeys } from "./http/request-keys.ts";
+import { mountRoutes } from "./http/route-table.ts";
+import { Observers } from "./observers.ts";
+import { pageRoutes } from "./page/page-routes.ts";
+import { ChangeFeed } from "./push/change-feed.ts";
+import { pushRoutes } from "./push/push-routes.ts";
+import { Readiness } from "./readiness.ts";
+import { actuatorRoutes } from "./routes/actuator-routes.ts";
+import { handlersOf } from "./routes/handlers.ts";
+import { Audit } from "./security/audit.ts";
+import { Guard } from "./security/guard.ts";
+import { isLoopbackHost } from "./security/origin-check.ts";
+import { readTlsFiles } from "./security/tls-files.ts";
+import { Tokens } from "./security/tokens.ts";
+import { workerRoutes } from "./worker-link.ts";
+
+export interface ServerParts {
+  /** What `heddle/storage` makes of the configuration's address. */
+  readonly store: Store;
+  readonly jobs?: readonly Job[];
+  readonly workflows?: readonly (Workflow | CodeWorkflow)[];
+  /** A token of the environment: an admin's. */
+  readonly adminToken?: string | undefined;
+  /** Default: warnings and errors, as JSON lines on standard error. */
+  readonly logger?: Logger;
+}
+
+const clock = systemClock;
+
+/** Of a secret that people choose; those that the server makes have 47 characters. */
+const secretLengthMin = 16;
+
+/** An engine with its store, its catalogue, and a door to the world. */
+export class Server {
+  readonly engine: Engine;
+  readonly catalogue: Catalogue;
+  readonly logger: Logger;
+  /** When it has stopped, whoever asked for it. */
+  readonly stopped: Promise<void>;
+  readonly #config: ServerConfig;
+  readonly #parts: ServerParts;
+  readonly #store: Store;
+  readonly #held: HeldStore;
+  readonly #observers: Observers;
+  readonly #readiness: Readiness;
+  readonly #tokens: Tokens;
+  readonly #keys: RequestKeys;
+  readonly #feed: ChangeFeed;
+  readonly #stopping = new AbortController();
+  readonly #whenStopped = Promise.withResolvers<void>();
+  /** What was started, in that order: it is stopped in the other. */
+  readonly #started = new AsyncDisposableStack();
+  #url = "";
+  #stop: Promise<void> | undefined;
+
+  /** Resolves when it answers. `OPTION_INVALID` names the setting, and the store's own errors. */
+  static async start(config: ServerConfig, parts: ServerParts): Promise<Server> {
+    const server = new Server(config, parts);
+    try {
+      await server.#start();
+      return server;
+    } catch (error) {
+      await server.#takeBack();
+      throw error;
+    }
+  }
+
+  private constructor(config: ServerConfig, parts: ServerParts) {
+    this.#config = config;
+    this.#parts = parts;
+    this.stopped = this.#whenStopped.promise;
+    const logger = parts.logger ?? stderrLogger;
+    this.logger = logger;
+    this.#observers = new Observers({ config, store: parts.store, clock, logger });
+    const { store } = this.#observers;
+    this.#store = store;
+    this.#held = new HeldStore(store);
+    this.engine = new Engine({
+      ...engineOptionsOf(config, store),
+      ...this.#observers.engineOptions,
+      storage: this.#held.storage,
+      jobs: parts.jobs ?? [],
+      // Without that role nothing runs here: tasks wait for those who have it.
+      runsJobs: config.roles.includes("worker"),
+      workflows: parts.workflows ?? [],
+      logger,
+    });
+    this.#observers.watch(this.engine);
+    this.#feed = new ChangeFeed({ engine: this.engine, clock, logger });
+    this.#readiness = new Readiness(this.engine);
+    const { engine } = this;
+    const folder = folderOf(config, logger);
+    this.catalogue = new Catalogue({ engine, store, clock, logger, ...(folder && { folder }) });
+    this.#tokens = new Tokens({ store, clock, logger, given: config.tokens, adminSecret: parts.adminToken });
+    this.#keys = new RequestKeys({ store, clock, logger });
+  }
+
+  /** Where it answers. */
+  get url(): string {
+    return this.#url;
+  }
+
+  async #start(): Promise<void> {
+    const { otlpUrl } = this.#config;
+    const started = this.#started;
+    if (otlpUrl !== undefined)
+      started.defer(await exportTraces({ url: otlpUrl, serviceName: "heddle", logger: this.logger }));
+    started.defer(() => this.#held.release());
+    await this.engine.start();
+    started.defer(() => this.#observers.stop());
+    started.defer(() => this.#stopEngine());
+    this.#observers.start();
+    await this.#tokens.start();
+    started.defer(() => this.#tokens.stop());
+    this.#refuseToBeOpen();
+    started.defer(() => this.catalogue.stop());
+    await this.catalogue.start();
+    this.#keys.start();
+    started.defer(() => this.#keys.stop());
+    started.defer(() => this.#feed.stop());
+    const app = await this.#makeApp();
+    started.defer(() => this.#closeApp(app));
+    this.#url = await this.#listen(app);
+    this.#readiness.becomeUp();
+  }
+
+  /** What failed is what is told; what goes wrong after it is for the log. */
+  async #takeBack(): Promise<void> {
+    try {
+      await this.#started.disposeAsync();
+    } catch (error) {
+      this.logger.error({ error: messageOf(error) }, "the server could not be taken back in good order");
+    }
+  }
+
+  /** Whoever reaches a server without tokens may do anything, so only this machine may. */
+  #refuseToBeOpen(): void {
+    const { host } = this.#config;
+    const { adminToken = "" } = this.#parts;
+    if (isLoopbackHost(host)) return;
+    if (adminToken !== "" && adminToken.length < secretLengthMin) {
+      throw new EngineError(
+        "OPTION_INVALID",
+        `HEDDLE_TOKEN can be guessed: on host ${host} it needs at least ${secretLengthMin} characters, chosen by chance`,
+      );
+    }
+    if (!this.#tokens.isEmpty) return;
+    throw new EngineError(
+      "OPTION_INVALID",
+      `host ${host} can be reached from other machines, and nobody has a token yet: start once with HEDDLE_TOKEN set to a secret of your own, or on 127.0.0.1 make one with "heddle token create"`,
+    );
+  }
+
+  async #makeApp(): Promise<FastifyInstance> {
+    const { engine, catalogue, logger } = this;
+    const { host, corsOrigins, bodyLimitBytes, rateLimitPerSecond, tls, logLevel } = this.#config;
+    const { taskLogs, metrics } = this.#observers;
+    const tokens = this.#tokens;
+    const store = this.#store;
+    const isLoopback = isLoopbackHost(host);
+    const version = ownVersion();
+    const origins = { isLoopback, origins: corsOrigins };
+    const app = await makeHttpApp({
+      logger,
+      bodyLimitBytes,
+      origins,
+      version,
+      logsRequests: logLevel === "debug",
+      tls: tls && (await readTlsFiles(tls)),
+    });
+    const guard = new Guard({ tokens, clock, isLoopback, ratePerSecond: rateLimitPerSecond });
+    const audit = new Audit({ store, clock, logger });
+    const ofProgram = new Set((this.#parts.workflows ?? []).map(({ name }) => name));
+    const stopping = this.#stopping.signal;
+    const handlers = handlersOf({
+      engine,
+      catalogue,
+      store,
+      taskLogs,
+      tokens,
+      audit,
+      clock,
+      logger,
+      ofProgram,
+      stopping,
+    });
+    await pushRoutes(app, { feed: this.#feed, engine, logs: taskLogs, guard, origins });
+    await workerRoutes(app, { engine, guard });
+    pageRoutes(app);
+    mountRoutes(app, { handlers, guard, audit, keys: this.#keys, logger });
+    actuatorRoutes(app, {
+      engine,
+      metrics,
+      guard,
+      audit,
+      readiness: this.#readiness,
+      info: { name: "heddle", version, node: process.version, startedAt: clock.now() },
+      shutDown: () => void this.stop(),
+    });
+    return app;
+  }
+
+  async #listen(app: FastifyInstance): Promise<string> {
+    const { host, port, tls } = this.#config;
+    try {
+      await app.listen({ host, port });
+    } catch (error) {
+      throw new EngineError("OPTION_INVALID", `cannot listen on ${host}, port ${port}: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    const { port: given } = app.server.address() as AddressInfo;
+    return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${given}`;
+  }
+
+  /** In good order: what was accepted is answered, what runs gets its time, the rest goes on with the next start. */
+  stop(): Promise<void> {
+    this.#stop ??= this.#stopAll();
+    return this.#stop;
+  }
+
+  async #stopAll(): Promise<void> {
+    this.#readiness.becomeStopping();
+    this.#stopping.abort();
+    try {
+      await this.#started.disposeAsync();
+    } finally {
+      this.#whenStopped.resolve();
+    }
+  }
+
+  /** Connections that are still busy when the time is over are cut. */
+  async #closeApp(app: FastifyInstance): Promise<void> {
+    const late = clock.after(this.#config.drainSeconds * 1000, () => app.server.closeAllConnections());
+    await app.close();
+    late.cancel();
+  }
+
+  async #stopEngine(): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = clock.after(this.#config.drainSeconds * 1000, late.resolve);
+    try {
+      await Promise.race([this.engine.drain(), late.promise]);
+    } catch (error) {
+      this.logger.warn({ error: messageOf(error) }, "what runs could not be waited for");
+    }
+    timer.cancel();
+    await this.engine.stop();
+  }
+}
+
+function folderOf({ workflows, git }: ServerConfig, logger: Logger): DefinitionFolder | undefined {
+  if (workflows === undefined) return undefined;
+  return new DefinitionFolder({ path: workflows, logger, ...(git && { git: new Git() }) });
+}
+
+function ownVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,50 @@
+import fastifyWebsocket from "@fastify/websocket";
+import type { FastifyInstance } from "fastify";
+import { EngineError } from "../base/error.ts";
+import type { Engine } from "../engine/engine.ts";
+import { webSocketOptions } from "./push/web-socket-options.ts";
+import type { Guard } from "./security/guard.ts";
+
+export interface WorkerRouteParts {
+  readonly engine: Pick<Engine, "acceptWorker">;
+  readonly guard: Pick<Guard, "admit">;
+}
+
+/** The engine takes no workers, and the client need not try again here soon. */
+const notServed = 4003;
+const beatMs = 30_000;
+/** What the protocol allows for a close's reason. */
+const reasonBytesMax = 123;
+
+/** `/ws/worker`: where `heddle worker` connects. Whoever runs jobs sees what they are given, so it needs an operator. */
+export async function workerRoutes(app: FastifyInstance, { engine, guard }: WorkerRouteParts): Promise<void> {
+  if (!app.hasDecorator("websocketServer")) await app.register(fastifyWebsocket, { options: webSocketOptions });
+  const onRequest = async (request: Parameters<Guard["admit"]>[0]): Promise<void> => {
+    guard.admit(request, "operator");
+  };
+  app.get("/ws/worker", { websocket: true, onRequest }, (socket) => {
+    let isAlive = true;
+    const send = (text: string): void => {
+      if (socket.readyState === socket.OPEN) socket.send(text);
+    };
+    let listener: ReturnType<typeof engine.acceptWorker>;
+    try {
+      listener = engine.acceptWorker({ send, close: () => socket.close() });
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      return socket.close(notServed, error.message.slice(0, reasonBytesMax));
+    }
+    // A cable that was pulled says nothing.
+    const beat = setInterval(() => {
+      if (!isAlive) return socket.terminate();
+      isAlive = false;
+      socket.ping();
+    }, beatMs);
+    socket.on("pong", () => (isAlive = true));
+    socket.on("message", (data: Buffer) => listener.receive(data.toString()));
+    socket.on("close", () => {
+      clearInterval(beat);
+      listener.closed();
+    });
+  });
+}

@@ -1,0 +1,254 @@
+/** Every command that talks to a server, in words and as JSON, against a real server. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { cliFile, heddle, Running } from "./program.ts";
+import { spawn } from "node:child_process";
+
+const folder = mkdtempSync(join(tmpdir(), "heddle-commands-"));
+const appFile = join(import.meta.dirname, "slow-app.ts");
+let server: Running;
+let url: string;
+
+const spec = {
+  nodes: [{ nodeId: 1, nodeName: "only", nodeType: 1, jobName: "take-time", nodeParams: '{"ms":1}' }],
+  edges: [],
+};
+
+async function words(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await heddle(args, { cwd: folder, env: { HEDDLE_URL: url } });
+  assert.equal(code, 0, `heddle ${args.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+/** One document and nothing else. */
+async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+  return JSON.parse(await words(...args, "--json")) as T;
+}
+
+async function refused(code: number, message: RegExp, ...args: string[]): Promise<void> {
+  const ended = await heddle(args, { cwd: folder, env: { HEDDLE_URL: url } });
+  assert.equal(ended.code, code, `heddle ${args.join(" ")}: ${ended.stdout}${ended.stderr}`);
+  assert.match(ended.stderr, message);
+  assert.doesNotMatch(ended.stderr, /^\s+at /m);
+}
+
+describe("heddle", () => {
+  before(async () => {
+    const child = spawn(process.execPath, [cliFile, "dev", "--json", "--port", "0", appFile], {
+      cwd: folder,
+      env: { PATH: process.env["PATH"] },
+    });
+    server = new Running(child);
+    const [text] = await server.says(/^\{[^]*?^\}/m);
+    ({ url } = JSON.parse(text) as { url: string });
+  });
+  after(async () => {
+    server.child.kill("SIGTERM");
+    const { code } = await server.ended;
+    rmSync(folder, { recursive: true, force: true });
+    assert.equal(code, 0);
+  });
+
+  test("run shows each step, and ends with the result", async () => {
+    const out = await words("run", "slow", "--id", "run-1");
+    assert.match(out, /^Instance run-1$/m);
+    assert.match(out, /first Success/);
+    assert.match(out, /second Running[^]*second Success/);
+    assert.match(out, /^Success$/m);
+    const end = await json("run", "slow", "--id", "run-2", "--input", '{"a":1}');
+    assert.deepEqual(end, {
+      instanceId: "run-2",
+      status: "Success",
+      reason: null,
+      output: { first: 300, second: 700 },
+    });
+  });
+
+  test("run of a workflow that fails says why, and exits with 1", async () => {
+    const { code, stdout } = await heddle(["run", "failing", "--id", "f-1"], { env: { HEDDLE_URL: url } });
+    assert.equal(code, 1);
+    assert.match(stdout, /fail Failed.*no luck today/);
+    assert.match(stdout, /^Failed: .*no luck today/m);
+  });
+
+  test("run and submit take a file", async () => {
+    const file = join(folder, "from-file.json");
+    writeFileSync(file, JSON.stringify(spec));
+    assert.match(await words("run", file), /only Success/);
+    const { instanceId } = await json<{ instanceId: string }>("submit", file, "--id", "file-2");
+    assert.equal(instanceId, "file-2");
+    assert.equal((await words("submit", "from-file")).trim().length, 36);
+  });
+
+  test("list and show", async () => {
+    await words("submit", "failing", "--id", "shown");
+    await json("run", "slow", "--id", "listed");
+    const rows = await json<{ instanceId: string }[]>("list", "--workflow", "slow", "--limit", "1");
+    assert.deepEqual(
+      rows.map(({ instanceId }) => instanceId),
+      ["listed"],
+    );
+    assert.match(
+      await words("list", "--status", "Success,Failed", "--prefix", "listed"),
+      /^INSTANCE[^]*listed +slow +Success/,
+    );
+    assert.match(await words("list", "--prefix", "nobody"), /No instances/);
+    assert.match(await words("show", "shown"), /status +Failed[^]*TASK[^]*fail +Failed/);
+    assert.equal((await json("show", "listed"))["status"], "Success");
+  });
+
+  test("logs, and logs -f until the end", async () => {
+    await words("submit", "slow", "--id", "logged");
+    const followed = await words("logs", "-f", "logged");
+    assert.equal(followed.trim().split("\n").length, 2);
+    assert.match(followed, /info +first: takes its time {"ms":300}/);
+    const lines = await json<{ taskName: string }[]>("logs", "logged");
+    assert.deepEqual(
+      lines.map(({ taskName }) => taskName),
+      ["first", "second"],
+    );
+    const [line = "", ...others] = (await words("logs", "-f", "--json", "--task", "first", "logged"))
+      .trim()
+      .split("\n");
+    assert.equal((JSON.parse(line) as { message: string }).message, "takes its time");
+    assert.deepEqual(others, []);
+  });
+
+  test("pause, resume, terminate, cancel and retry", async () => {
+    await words("submit", "endless", "--id", "e-1");
+    assert.match(await words("pause", "e-1"), /e-1 is/);
+    assert.equal((await json("resume", "e-1"))["instanceId"], "e-1");
+    assert.deepEqual(await json("terminate", "e-1", "--reason", "enough"), {
+      instanceId: "e-1",
+      status: "Terminated",
+      pausing: false,
+    });
+    assert.match(await words("show", "e-1"), /reason +enough/);
+    assert.match(await words("retry", "e-1"), /e-1 is Running/);
+    assert.match(await words("cancel", "e-1"), /e-1 is Terminated/);
+    await json("run", "slow", "--id", "again");
+    assert.equal((await json("retry", "again", "--from", "second"))["status"], "Running");
+    await refused(1, /Success/, "pause", "listed");
+  });
+
+  test("schedules", async () => {
+    assert.match(await words("schedule", "list"), /No schedules/);
+    await words(
+      "schedule",
+      "create",
+      "s-1",
+      "--workflow",
+      "slow",
+      "--cron",
+      "0 6 * * *",
+      "--time-zone",
+      "Europe/Berlin",
+    );
+    assert.deepEqual(await json("schedule", "create", "s-2", "-w", "slow", "--rate", "1h", "--when-busy", "queue"), {
+      scheduleId: "s-2",
+    });
+    assert.match(await words("schedule", "list"), /s-1 +slow +0 6 \* \* \* \(Europe\/Berlin\) +yes/);
+    assert.match(await words("schedule", "pause", "s-1"), /Schedule s-1 is paused/);
+    const rows = await json<{ scheduleId: string; isEnabled: boolean }[]>("schedule", "list");
+    assert.deepEqual(rows.map(({ scheduleId, isEnabled }) => `${scheduleId} ${isEnabled}`).toSorted(), [
+      "s-1 false",
+      "s-2 true",
+    ]);
+    assert.deepEqual(await json("schedule", "resume", "s-1"), { scheduleId: "s-1", done: true });
+    assert.match(await words("schedule", "trigger", "s-2"), /Started /);
+    const [from, to] = ["2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"];
+    assert.deepEqual(await json("schedule", "backfill", "s-1", "--from", from, "--to", to, "--parallelism", "2"), {
+      runs: 2,
+    });
+    assert.deepEqual(
+      await json("schedule", "preview", "--cron", "0 6 * * *", "--time-zone", "UTC", "--from", from, "-n", "2"),
+      [Date.parse("2026-01-01T06:00:00Z"), Date.parse("2026-01-02T06:00:00Z")],
+    );
+    assert.equal((await words("schedule", "preview", "--rate", "1m")).trim().split("\n").length, 10);
+    assert.match(await words("schedule", "delete", "s-1"), /deleted/);
+    assert.equal((await json("schedule", "delete", "s-2"))["done"], true);
+    await refused(2, /one of --cron, --rate and --delay/, "schedule", "preview");
+    await refused(1, /heddle schedule list/, "schedule", "pause", "nobody");
+  });
+
+  test("workflows: save, show, versions, diff, roll back, delete", async () => {
+    const file = join(folder, "kept.json");
+    writeFileSync(file, JSON.stringify(spec));
+    const first = await json<{ version: string }>("workflow", "save", file);
+    writeFileSync(file, JSON.stringify({ ...spec, nodes: [{ ...spec.nodes[0], nodeParams: '{"ms":2}' }] }));
+    assert.match(await words("workflow", "save", file, "--name", "kept"), /Saved kept, version/);
+    const rows = await json<{ name: string }[]>("workflow", "list");
+    assert.ok(rows.some(({ name }) => name === "kept"));
+    assert.match(await words("workflow", "list"), /slow +dag .* code/);
+    assert.match(await words("workflow", "show", "kept"), /kept \(dag[^]*take-time/);
+    assert.equal((await json("workflow", "show", "slow"))["name"], "slow");
+    const versions = await json<{ version: string; isCurrent: boolean }[]>("workflow", "versions", "kept");
+    assert.deepEqual([versions.length, versions[0]?.isCurrent], [2, true]);
+    assert.match(await words("workflow", "versions", "kept"), /current/);
+    assert.match(await words("workflow", "diff", "kept", first.version), /changed/);
+    const { changes } = await json<{ changes: unknown[] }>("workflow", "diff", "kept", first.version, first.version);
+    assert.deepEqual(changes, []);
+    const back = await json<{ version: string }>("workflow", "rollback", "kept", first.version);
+    assert.equal(back.version, first.version);
+    assert.match(await words("workflow", "delete", "kept"), /Deleted kept/);
+    await refused(1, /heddle workflow list/, "workflow", "show", "kept");
+  });
+
+  test("the cluster", async () => {
+    assert.match(await words("cluster"), /1 of 1 members up/);
+    assert.equal((await json("cluster", "status"))["totalMembers"], 1);
+    assert.match(await words("cluster", "workers"), /WORKER/);
+    assert.equal((await json<unknown[]>("cluster", "workers")).length, 1);
+  });
+
+  test("exit codes: usage 2, not reachable 3, refused 1", async () => {
+    await refused(2, /unknown command/, "frobnicate");
+    await refused(2, /missing required argument/, "show");
+    await refused(2, /--input must be JSON/, "run", "slow", "--input", "{");
+    await refused(2, /heddle dev app\.ts/, "run", "app.ts");
+    await refused(2, /--limit must be a whole number/, "list", "--limit", "few");
+    await refused(2, /cannot be read as a definition/, "workflow", "save", "nowhere.json");
+    await refused(3, /no server answers[^]*heddle dev/, "list", "--url", "http://127.0.0.1:1");
+    await refused(1, /nobody[^]*heddle list/, "show", "nobody");
+    await refused(1, /http:\/\//, "list", "--url", "ftp://example.org");
+    const { stderr, stdout } = await heddle(["show", "nobody", "--json"], { env: { HEDDLE_URL: url } });
+    assert.equal(stdout, "");
+    assert.equal((JSON.parse(stderr) as { error: { code: string } }).error.code, "INSTANCE_UNKNOWN");
+    assert.match((await heddle(["list", "--url", "http://127.0.0.1:1", "--verbose"])).stderr, /^\s+at /m);
+  });
+
+  test("help names every command", async () => {
+    const help = await words("--help");
+    for (const name of [
+      "dev",
+      "server",
+      "worker",
+      "run",
+      "submit",
+      "export",
+      "import",
+      "init",
+      "completion",
+      "token",
+    ]) {
+      assert.match(help, new RegExp(`^ {2}${name} `, "m"));
+    }
+    assert.match(help, /130 interrupted/);
+  });
+
+  test("completion of a shell that is here", async () => {
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const script = await words("completion", shell);
+      assert.match(script, /backfill/);
+      assert.match(script, /parallelism/);
+    }
+    const script = `${await words("completion", "bash")}
+COMP_WORDS=(heddle schedule back); COMP_CWORD=2; _heddle; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(heddle schedule list --js); COMP_CWORD=3; _heddle; echo "\${COMPREPLY[@]}"`;
+    const bash = new Running(spawn("bash", ["-c", script]));
+    assert.equal((await bash.ended).stdout, "backfill\n--json\n");
+  });
+});

@@ -1,0 +1,179 @@
+/** `heddle dev`: from nothing to a server with something to look at, and its ends. */
+import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { HeddleClient } from "../../src/client.ts";
+import { begin, devServer, heddle, newFolder } from "./program.ts";
+
+const appFile = join(import.meta.dirname, "slow-app.ts");
+
+describe("heddle dev", () => {
+  test("has examples of each kind, which have already run", async (t) => {
+    const folder = newFolder(t);
+    const { url, running } = await devServer(t, folder);
+    const client = new HeddleClient({ url });
+    const names = (await client.call("listWorkflows")).items.map(({ name }) => name).toSorted();
+    assert.deepEqual(names, ["example-approval", "example-import", "example-publish", "example-report"]);
+    for (const id of ["example-report-1", "example-import-1", "example-approval-1"]) {
+      assert.equal((await client.end(id)).status, "Success");
+    }
+    const { tasks } = await client.call("getInstance", { params: { id: "example-import-1" } });
+    assert.equal(tasks.find(({ name }) => name === "download")?.attempt, 3);
+    assert.ok(existsSync(join(folder, ".heddle/heddle.db")));
+    running.child.kill("SIGTERM");
+    assert.equal((await running.ended).code, 0);
+
+    // The next start finds them as they are, and starts none again.
+    const second = await devServer(t, folder);
+    const rows = await new HeddleClient({ url: second.url }).call("listInstances");
+    assert.deepEqual(rows.items.map(({ instanceId }) => instanceId).toSorted(), [
+      "example-approval-1",
+      "example-import-1",
+      "example-report-1",
+      "example-report-1/publish",
+    ]);
+  });
+
+  test("says three lines: where it is, where its data are, and what to do next", async (t) => {
+    const running = begin(t, ["dev", "--port", "0", appFile], { cwd: newFolder(t) });
+    await running.says(/Next/);
+    const [address, data, next, ...others] = running.stdout.trim().split("\n");
+    assert.match(address ?? "", /^Heddle is at {2}http:\/\/127\.0\.0\.1:\d+$/);
+    assert.match(data ?? "", /^Its data are {2}\.\/\.heddle$/);
+    assert.match(next ?? "", /^Next, try {5}npx node .*cli\.ts run endless --url http/);
+    assert.deepEqual([others, running.stderr], [[], ""]);
+  });
+
+  test("takes another port if its own is taken, and says so", async (t) => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    t.after(() => other.close());
+    const { port } = other.address() as AddressInfo;
+    const running = begin(t, ["dev", "--port", String(port)], { cwd: newFolder(t) });
+    const [, actual] = await running.says(/127\.0\.0\.1:(\d+) \(port \d+ is taken\)/);
+    assert.ok(Number(actual) > port);
+  });
+
+  test("lets what runs finish, and keeps what does not", async (t) => {
+    const folder = newFolder(t);
+    const { url, running } = await devServer(t, folder, { args: ["--drain-seconds", "5", appFile] });
+    const client = new HeddleClient({ url });
+    await client.start("slow", {}, { instanceId: "slow-1" });
+    for await (const { nodes = [] } of client.watch({ instanceId: "slow-1" })) {
+      if (nodes.some(({ name, status }) => name === "second" && status === "Running")) break;
+    }
+    running.child.kill("SIGINT");
+    const { code, stderr } = await running.ended;
+    assert.deepEqual([code, stderr], [0, ""]);
+    const again = await devServer(t, folder, { args: [appFile] });
+    const end = await new HeddleClient({ url: again.url }).call("getInstance", { params: { id: "slow-1" } });
+    assert.deepEqual(
+      end.tasks.map(({ name, attempt }) => [name, attempt]),
+      [
+        ["first", 1],
+        ["second", 1],
+      ],
+    );
+    assert.equal((await new HeddleClient({ url: again.url }).end("slow-1")).status, "Success");
+  });
+
+  test("a second signal ends it at once", async (t) => {
+    const running = begin(t, ["dev", "--port", "0", "--drain-seconds", "600", appFile], { cwd: newFolder(t) });
+    const [url] = await running.says(/http:\S+/);
+    const client = new HeddleClient({ url });
+    await client.start("endless", {}, { instanceId: "e" });
+    for await (const { nodes = [] } of client.watch({ instanceId: "e" })) {
+      if (nodes.some(({ status }) => status === "Running")) break;
+    }
+    running.child.kill("SIGINT");
+    await running.says(/Stopping/);
+    // What comes right after the first is taken for its echo.
+    running.child.kill("SIGINT");
+    const again = setInterval(() => running.child.kill("SIGINT"), 100);
+    const { code } = await running.ended;
+    clearInterval(again);
+    assert.equal(code, 130);
+  });
+
+  test("killed while something is followed, and started again: the follower sees it end", async (t) => {
+    const folder = newFolder(t);
+    const first = await devServer(t, folder, { args: [appFile] });
+    const { port } = new URL(first.url);
+    const follower = begin(t, ["run", "slow", "--id", "k-1", "--url", first.url]);
+    await follower.says(/second Running/);
+    first.running.child.kill("SIGKILL");
+    await first.running.ended;
+    const second = await devServer(t, folder, { args: [appFile], port: Number(port) });
+    assert.equal(second.url, first.url);
+    const { code, stdout } = await follower.ended;
+    assert.equal(code, 0);
+    assert.match(stdout, /second Success[^]*^Success$/m);
+  });
+
+  test("Ctrl-C leaves what is followed running, and says how to look at it", async (t) => {
+    const { url } = await devServer(t, newFolder(t), { args: [appFile] });
+    const follower = begin(t, ["run", "endless", "--id", "left", "--url", url]);
+    await follower.says(/dawdle Running/);
+    follower.child.kill("SIGINT");
+    const { code, stderr } = await follower.ended;
+    assert.equal(code, 130);
+    assert.match(stderr, /left goes on.*heddle show left/);
+    assert.match((await heddle(["show", "left", "--url", url])).stdout, /status +Running/);
+  });
+
+  test("events reach code, and it drains when it is told to", async (t) => {
+    const { url } = await devServer(t, newFolder(t));
+    const at = ["--url", url];
+    for (const id of ["one", "two"]) await heddle(["submit", "example-approval", "--id", id, ...at]);
+    const raised = await heddle(["event", "one", "approved", "--data", '{"by":"Ada"}', ...at]);
+    assert.match(raised.stdout, /^one is /);
+    const other = await heddle(["event", "two", "approved", "--data", "-", "--json", ...at], { input: '{"by":"Eve"}' });
+    assert.equal((JSON.parse(other.stdout) as { instanceId: string }).instanceId, "two");
+    const client = new HeddleClient({ url });
+    assert.equal(((await client.result("one")) as { approvedBy: string }).approvedBy, "Ada");
+    assert.equal(((await client.result("two")) as { approvedBy: string }).approvedBy, "Eve");
+
+    const drained = await heddle(["cluster", "drain", "--json", ...at]);
+    assert.deepEqual([drained.code, JSON.parse(drained.stdout)], [0, { done: true }]);
+    assert.match((await heddle(["cluster", "drain", ...at])).stdout, /is draining/);
+    assert.equal((await fetch(`${url}/actuator/health/readiness`)).status, 503);
+  });
+
+  test("a module that cannot be loaded, or brings nothing, is named", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "broken.ts"), "export const = 1;");
+    writeFileSync(join(folder, "empty.ts"), "export const answer = 42;");
+    writeFileSync(join(folder, "lonely.ts"), 'import "nowhere-to-be-found";');
+    for (const [file, problem] of [
+      ["broken.ts", /broken\.ts cannot be loaded/],
+      ["empty.ts", /empty\.ts exports no job and no workflow/],
+      ["lonely.ts", /lonely\.ts cannot be loaded: .*nowhere-to-be-found/],
+      ["missing.ts", /missing\.ts cannot be loaded/],
+    ] as const) {
+      const { code, stderr } = await heddle(["dev", file], { cwd: folder });
+      assert.equal(code, 1);
+      assert.match(stderr, problem);
+    }
+  });
+
+  test("ends if its examples cannot be run", async (t) => {
+    const { code, stderr } = await heddle(["dev", "--port", "0"], {
+      cwd: newFolder(t),
+      env: { HEDDLE_TOKEN: "two words" },
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /token/);
+  });
+
+  test("a second one on the same data is refused in words", async (t) => {
+    const folder = newFolder(t);
+    await devServer(t, folder);
+    const { code, stderr } = await heddle(["dev", "--port", "0"], { cwd: folder });
+    assert.equal(code, 1);
+    assert.match(stderr, /heddle\.db/);
+  });
+});

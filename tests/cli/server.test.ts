@@ -1,0 +1,144 @@
+/** `heddle server` and what surrounds it: settings, who is let in, moving data, workers elsewhere. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test, type TestContext } from "node:test";
+import { HeddleClient } from "../../src/client.ts";
+import { begin, devServer, heddle, newFolder, type Running } from "./program.ts";
+
+const appFile = join(import.meta.dirname, "slow-app.ts");
+
+async function server(
+  t: TestContext,
+  folder: string,
+  options: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
+): Promise<{ url: string; running: Running }> {
+  const running = begin(t, ["server", "--port", "0", ...(options.args ?? [])], {
+    cwd: folder,
+    ...(options.env && { env: options.env }),
+  });
+  const [, url = ""] = await running.says(/"url":"([^"]+)".*the server answers/);
+  return { url, running };
+}
+
+describe("heddle server", () => {
+  test("logs JSON lines, and stops in good order", async (t) => {
+    const { url, running } = await server(t, newFolder(t), { args: ["--app", appFile] });
+    assert.equal(
+      (await new HeddleClient({ url }).result(await new HeddleClient({ url }).start("slow"))) !== undefined,
+      true,
+    );
+    running.child.kill("SIGTERM");
+    const { code, stdout } = await running.ended;
+    assert.equal(code, 0);
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { msg: string });
+    assert.equal(lines.at(-1)?.msg, "the server has stopped");
+  });
+
+  test("settings that are wrong are all named, with where they were said", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "heddle.config.json"), JSON.stringify({ prt: 1, cluster: { shards: 0 } }));
+    const { code, stderr } = await heddle(["server", "--log-level", "loud"], {
+      cwd: folder,
+      env: { HEDDLE_POOL_SIZE: "many" },
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /prt \(heddle\.config\.json\) is not a setting; did you mean "port"\?/);
+    assert.match(stderr, /cluster\.shards \(heddle\.config\.json: cluster\.shards\) must be at least 1, got 0/);
+    assert.match(stderr, /logLevel \(the flag --log-level\) must be one of debug, info/);
+    assert.match(stderr, /poolSize \(the variable HEDDLE_POOL_SIZE\) must be a number, got "many"/);
+  });
+
+  test("a taken port is an error in words", async (t) => {
+    const first = await server(t, newFolder(t));
+    const { port } = new URL(first.url);
+    const { code, stderr } = await heddle(["server", "--port", port], { cwd: newFolder(t) });
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(port));
+    assert.doesNotMatch(stderr, /^\s+at /m);
+  });
+
+  test("whoever has no token, or too small a one, is told so with exit code 4", async (t) => {
+    const folder = newFolder(t);
+    const { url } = await server(t, folder, { env: { HEDDLE_TOKEN: "an/admin==secret" } });
+    const as = (token: string, ...args: string[]) => heddle([...args, "--url", url], { env: { HEDDLE_TOKEN: token } });
+    const nobody = await heddle(["list", "--url", url]);
+    assert.equal(nobody.code, 4);
+    assert.match(nobody.stderr, /HEDDLE_TOKEN/);
+    const made = await as("an/admin==secret", "token", "create", "eyes", "--role", "viewer");
+    assert.equal(made.code, 0);
+    assert.match(made.stdout, /^hdl_\S+\n$/);
+    const viewer = made.stdout.trim();
+    assert.equal((await as(viewer, "list")).code, 0);
+    const refused = await as(viewer, "submit", "anything");
+    assert.equal(refused.code, 4);
+    assert.match(refused.stderr, /operator/);
+    const document = await as(
+      "an/admin==secret",
+      "token",
+      "create",
+      "hands",
+      "--role",
+      "operator",
+      "--expires",
+      "2100-01-01",
+      "--json",
+    );
+    assert.equal((JSON.parse(document.stdout) as { role: string }).role, "operator");
+    assert.match((await as("an/admin==secret", "token", "list")).stdout, /eyes +viewer/);
+    const listed = JSON.parse((await as("an/admin==secret", "token", "list", "--json")).stdout) as { name: string }[];
+    assert.deepEqual(listed.map(({ name }) => name).toSorted(), ["environment", "eyes", "hands"]);
+    assert.equal((await as("an/admin==secret", "token", "delete", "hands", "--json")).code, 0);
+    assert.equal((await as("an/admin==secret", "token", "delete", "eyes")).code, 0);
+    assert.equal((await as(viewer, "list")).code, 4);
+    // A secret of one's own may have letters that no protocol may be named with.
+    for (const token of ["hdl_wrong", "wrong/=="]) {
+      await assert.rejects(new HeddleClient({ url, token, retriesMax: 0 }).watch("all").next(), { status: 401 });
+    }
+  });
+
+  test("a token of the configuration is let in by its hash", async (t) => {
+    const folder = newFolder(t);
+    const sha256 = createHash("sha256").update("hdl_from-the-file").digest("hex");
+    writeFileSync(join(folder, "other.json"), JSON.stringify({ tokens: [{ name: "ci", role: "viewer", sha256 }] }));
+    const { url } = await server(t, folder, { args: ["--config", "other.json"] });
+    assert.equal((await heddle(["list", "--url", url, "--token", "hdl_from-the-file"])).code, 0);
+    assert.equal((await heddle(["list", "--url", url])).code, 4);
+  });
+});
+
+describe("heddle export and import", () => {
+  test("move all that a store holds", async (t) => {
+    const folder = newFolder(t);
+    const { url, running } = await devServer(t, folder, { args: [appFile] });
+    const client = new HeddleClient({ url });
+    await client.result(await client.start("slow", {}, { instanceId: "moved" }));
+    const early = await heddle(["export", "sqlite:.heddle/heddle.db", "early.jsonl"], { cwd: folder });
+    assert.equal(early.code, 1);
+    running.child.kill("SIGTERM");
+    await running.ended;
+
+    const exported = await heddle(["export", "sqlite:.heddle/heddle.db", "all.jsonl", "--json"], { cwd: folder });
+    assert.equal(exported.code, 0, exported.stderr);
+    const { lines } = JSON.parse(exported.stdout) as { lines: number };
+    assert.equal(readFileSync(join(folder, "all.jsonl"), "utf8").trim().split("\n").length, lines);
+    const piped = await heddle(["export", "sqlite:.heddle/heddle.db"], { cwd: folder });
+    assert.equal(piped.stdout.trim().split("\n").length, lines);
+
+    const imported = await heddle(["import", "sqlite:moved/heddle.db"], { cwd: folder, input: piped.stdout });
+    assert.equal(imported.code, 0, imported.stderr);
+    assert.match(imported.stdout, /0 instances go on.*1 can be looked at/);
+    const fromFile = await heddle(["import", "sqlite:third.db", "all.jsonl", "--json"], { cwd: folder });
+    assert.equal((JSON.parse(fromFile.stdout) as { finished: number }).finished, 1);
+    const missing = await heddle(["import", "sqlite:fourth.db", "nowhere.jsonl"], { cwd: folder });
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /nowhere\.jsonl/);
+
+    const moved = await devServer(t, folder, { args: ["--data", "moved", appFile] });
+    assert.match((await heddle(["show", "moved", "--url", moved.url])).stdout, /status +Success/);
+  });
+});

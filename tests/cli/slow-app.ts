@@ -1,0 +1,36 @@
+/** An application for the tests of the program: it takes its time, or fails. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineJob, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
+
+const takeTime = defineJob("take-time", async (params: { ms: number }, ctx) => {
+  ctx.log.info({ ms: params.ms }, "takes its time");
+  await sleep(params.ms, undefined, { signal: ctx.signal });
+  return params.ms;
+});
+
+/** Until it is told to stop. */
+const dawdle = defineJob("dawdle", async (_params: undefined, ctx) => {
+  await sleep(600_000, undefined, { signal: ctx.signal });
+});
+
+const fail = defineJob("fail", () => {
+  throw new Error("no luck today");
+});
+
+export const jobs = [takeTime, dawdle, fail];
+
+export const slow = new WorkflowBuilder()
+  .withName("slow")
+  .withTask(new TaskBuilder("first").withJobFunction(takeTime, { ms: 300 }))
+  .withTask(new TaskBuilder("second").withJobFunction(takeTime, { ms: 700 }).withDependency("first"))
+  .build();
+
+export const endless = new WorkflowBuilder()
+  .withName("endless")
+  .withTask(new TaskBuilder("dawdle").withJobFunction(dawdle, undefined).withTimeout(600))
+  .build();
+
+export const failing = new WorkflowBuilder()
+  .withName("failing")
+  .withTask(new TaskBuilder("fail").withJobFunction(fail, undefined))
+  .build();

@@ -1,0 +1,146 @@
+/** `heddle worker`: jobs run in a process of their own, for a server elsewhere. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, test, type TestContext } from "node:test";
+import { fastify, type FastifyInstance } from "fastify";
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
+import { silentLogger } from "../../src/base/logger.ts";
+import { HttpError } from "../../src/server/http/http-error.ts";
+import { workerRoutes, type WorkerRouteParts } from "../../src/server/worker-link.ts";
+import { memoryStore } from "../../src/testing.ts";
+import { newDatabase } from "../servers/databases.ts";
+import { begin, heddle, newFolder, root } from "./program.ts";
+
+const workflow = new WorkflowBuilder()
+  .withName("elsewhere")
+  .withTask(new TaskBuilder("where").withJobFunction("where-am-i"))
+  .build();
+
+/** The same on the server and on the worker; long enough that the server's one slot cannot have them all. */
+const whereAmI = defineJob("where-am-i", async () => {
+  await sleep(200);
+  return process.pid;
+});
+
+const moduleText = `import { setTimeout as sleep } from "node:timers/promises";
+import { defineJob } from ${JSON.stringify(join(root, "src/index.ts"))};
+export const whereAmI = defineJob("where-am-i", async () => {
+  await sleep(200);
+  return process.pid;
+});
+`;
+
+/** The processes in which a few of them ran. */
+async function ranIn(engine: Engine): Promise<Set<unknown>> {
+  const runs = await Promise.all([1, 2, 3, 4].map(() => engine.submitWorkflow(workflow)));
+  return new Set((await Promise.all(runs.map((run) => run.result()))).map(({ where }) => where));
+}
+
+const guard: WorkerRouteParts["guard"] = {
+  admit: ({ headers }) => {
+    if (headers.authorization === "Bearer hdl_w") return { name: "w", role: "operator" };
+    throw new HttpError("UNAUTHORIZED", "a token is needed");
+  },
+};
+
+/** The memory store allows several members, which SQLite does not, so workers can connect. */
+async function member(t: TestContext): Promise<Engine> {
+  const engine = new Engine({
+    storage: memoryStore(),
+    jobs: [whereAmI],
+    poolSize: 1,
+    cluster: { remoteWorkers: true, shards: 2, timings: { workerBeatMs: 1000, workerLostMs: 10_000 } },
+    logger: silentLogger,
+  });
+  await engine.start();
+  t.after(() => engine.stop());
+  return engine;
+}
+
+async function listen(
+  t: TestContext,
+  engine: WorkerRouteParts["engine"],
+  port = 0,
+): Promise<{ app: FastifyInstance; port: number }> {
+  const app = fastify();
+  await workerRoutes(app, { engine, guard });
+  app.get("/api/cluster/self/tasks", (request, reply) => {
+    const isLetIn = request.headers.authorization === "Bearer hdl_w";
+    if (isLetIn) return reply.send({ code: 0, data: { count: 0 } });
+    return reply.code(401).send({ code: "UNAUTHORIZED", message: "a token is needed" });
+  });
+  await app.listen({ host: "127.0.0.1", port });
+  t.after(() => app.close());
+  return { app, port: (app.server.address() as AddressInfo).port };
+}
+
+/** A worker from elsewhere has been welcomed. */
+async function untilThere(engine: Engine): Promise<void> {
+  while (!engine.listWorkers().some(({ isRemote }) => isRemote)) await sleep(20);
+}
+
+describe("heddle worker", () => {
+  test("connects, runs jobs, comes back after the link broke, and leaves", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "jobs.ts"), moduleText);
+    const engine = await member(t);
+    const first = await listen(t, engine);
+    const url = `http://127.0.0.1:${first.port}`;
+    const worker = begin(t, ["worker", "jobs.ts", "--url", url, "--token", "hdl_w", "--slots", "2"], { cwd: folder });
+    await worker.says(/the worker has started/);
+    await untilThere(engine);
+    assert.ok((await ranIn(engine)).has(worker.child.pid));
+
+    await first.app.close();
+    await listen(t, engine, first.port);
+    await untilThere(engine);
+    assert.ok((await ranIn(engine)).has(worker.child.pid));
+
+    worker.child.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+  });
+
+  test("is told at once if it is not let in, or has nothing to run", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "jobs.ts"), moduleText);
+    const { port } = await listen(t, await member(t));
+    const url = `http://127.0.0.1:${port}`;
+    const stranger = await heddle(["worker", "jobs.ts", "--url", url], { cwd: folder });
+    assert.equal(stranger.code, 4);
+    assert.match(stranger.stderr, /HEDDLE_TOKEN/);
+    writeFileSync(
+      join(folder, "flows.ts"),
+      `import { defineWorkflow } from ${JSON.stringify(join(root, "src/index.ts"))}; export const w = defineWorkflow("w", async () => 1);`,
+    );
+    const idle = await heddle(["worker", "flows.ts", "--url", url, "--token", "hdl_w"], { cwd: folder });
+    assert.equal(idle.code, 2);
+    assert.match(idle.stderr, /no jobs/);
+  });
+
+  test("shares the work of a server on PostgreSQL", async (t) => {
+    const storage = await newDatabase("postgres", t);
+    const folder = newFolder(t);
+    const app = `${moduleText}
+import { TaskBuilder, WorkflowBuilder } from ${JSON.stringify(join(root, "src/index.ts"))};
+const tasks = ["a", "b", "c", "d"].map((name) => new TaskBuilder(name).withJobFunction(whereAmI, undefined));
+export const everywhere = tasks.reduce((flow, task) => flow.withTask(task), new WorkflowBuilder().withName("everywhere")).build();
+`;
+    writeFileSync(join(folder, "app.ts"), app);
+    const flags = ["--storage", storage, "--pool-size", "1", "--cluster-shards", "2", "--app", "app.ts"];
+    const server = begin(t, ["server", "--port", "0", ...flags], { cwd: folder });
+    const [, url = ""] = await server.says(/"url":"([^"]+)".*the server answers/);
+    const worker = begin(t, ["worker", "app.ts", "--url", url], { cwd: folder });
+    await server.says(/a worker has connected/);
+    const ran = await heddle(["run", "everywhere", "--url", url, "--json"]);
+    const { output } = JSON.parse(ran.stdout) as { output: Record<string, number> };
+    assert.ok(Object.values(output).includes(worker.child.pid ?? 0), ran.stdout);
+    assert.equal((JSON.parse((await heddle(["cluster", "workers", "--url", url, "--json"])).stdout) as []).length, 2);
+    for (const each of [worker, server]) {
+      each.child.kill("SIGTERM");
+      assert.equal((await each.ended).code, 0);
+    }
+  });
+});

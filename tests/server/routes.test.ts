@@ -1,0 +1,258 @@
+/** Spec §12.1: every operation once, answered exactly as the contract says. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { paths } from "../../src/api/paths.ts";
+import { ServerRig } from "./rig.ts";
+import { twoNodes } from "./sample-app.ts";
+
+describe("the operations of the contract", () => {
+  test("12.1 are all there, and answer what the contract says", async (t) => {
+    const rig = await ServerRig.start(t);
+    await workflows(rig);
+    await instances(rig);
+    await nodes(rig);
+    await code(rig);
+    await schedules(rig);
+    await cluster(rig);
+    await security(rig);
+    const left = Object.keys(paths).filter((name) => !rig.done.has(name as keyof typeof paths));
+    assert.deepEqual(left, []);
+    assert.deepEqual(rig.problems, []);
+  });
+});
+
+async function workflows(rig: ServerRig): Promise<void> {
+  const made = await rig.ok("createWorkflow", { body: { name: "two", dagSpec: twoNodes } });
+  const list = await rig.ok("listWorkflows");
+  assert.deepEqual(
+    list.items.map(({ name, origin }) => [name, origin]),
+    [
+      ["fails", "code"],
+      ["hello", "code"],
+      ["holds", "code"],
+      ["pauses", "code"],
+      ["talk", "code"],
+      ["two", "catalogue"],
+    ],
+  );
+  const searched = await rig.ok("listWorkflows", { query: { search: "two" } });
+  assert.deepEqual(
+    searched.items.map(({ name }) => name),
+    ["two"],
+  );
+  for (const id of ["two", made.id]) {
+    const { dagSpec, nodes: count, version } = await rig.ok("getWorkflow", { params: { id } });
+    assert.deepEqual([dagSpec?.nodes.length, count, version], [2, 2, made.version]);
+  }
+  const ofProgram = await rig.ok("getWorkflow", { params: { id: "talk" } });
+  assert.deepEqual([ofProgram.kind, ofProgram.dagSpec], ["code", null]);
+  const changed = { ...twoNodes, edges: [] };
+  const saved = await rig.ok("updateWorkflow", {
+    params: { id: "two" },
+    body: { dagSpec: changed, ifVersion: made.version },
+  });
+  assert.notEqual(saved.version, made.version);
+  await rig.refused(
+    "updateWorkflow",
+    { params: { id: "two" }, body: { dagSpec: twoNodes, ifVersion: made.version } },
+    { status: 409, code: "CONFLICT" },
+  );
+  const versions = await rig.ok("listWorkflowVersions", { params: { id: "two" } });
+  assert.deepEqual(
+    versions.items.map(({ version, isCurrent, by }) => [version, isCurrent, by]),
+    [
+      [saved.version, true, "local"],
+      [made.version, false, "local"],
+    ],
+  );
+  const diff = await rig.ok("diffWorkflow", { params: { id: "two" }, query: { from: made.version } });
+  assert.deepEqual([diff.to, diff.changes.map(({ op }) => op)], [saved.version, ["removed"]]);
+  const back = await rig.ok("rollBackWorkflow", { params: { id: "two" }, body: { version: made.version } });
+  assert.equal(back.version, made.version);
+  await rig.ok("scheduleWorkflow", {
+    params: { id: "two" },
+    body: { cronExpr: "0 3 * * *", timeZone: "UTC", enable: true },
+  });
+  const scheduled = await rig.ok("getWorkflow", { params: { id: "two" } });
+  assert.deepEqual([scheduled.enableSchedule, scheduled.nextFireTimes.length], [true, 5]);
+  const { instanceId } = await rig.ok("triggerWorkflow", { params: { id: made.id }, body: { colour: "red" } });
+  assert.deepEqual((await rig.end(instanceId)).output, { a: "hello", b: "world" });
+  await rig.ok("deleteWorkflow", { params: { id: "two" } });
+  await rig.refused("triggerWorkflow", { params: { id: "two" } }, { status: 404, code: "WORKFLOW_UNKNOWN" });
+  await rig.refused("getWorkflow", { params: { id: "two" } }, { status: 404, code: "WORKFLOW_UNKNOWN" });
+}
+
+async function instances(rig: ServerRig): Promise<void> {
+  const { instanceId: id } = await rig.ok("triggerWorkflow", {
+    params: { id: "hello" },
+    query: { instanceId: "first" },
+    body: { colour: "red" },
+  });
+  assert.equal(id, "first");
+  assert.deepEqual((await rig.end(id)).output, { greet: "hi" });
+  const view = await rig.ok("getInstance", { params: { id } });
+  assert.deepEqual([view.status, view.tasks[0]?.status], ["Success", "Success"]);
+  const listed = await rig.ok("listInstances", { query: { workflow: "hello", status: "Success,Failed" } });
+  assert.deepEqual(
+    listed.items.map(({ instanceId }) => instanceId),
+    ["first"],
+  );
+  const history = await rig.ok("getHistory", { params: { id } });
+  assert.equal(history.items[0]?.events[0]?.type, "InstanceCreated");
+  const { completedTasks } = await rig.ok("getBreakpoint", { params: { id } });
+  assert.deepEqual(completedTasks, ["greet"]);
+  assert.deepEqual(await rig.ok("getContext", { params: { id } }), { colour: "red" });
+  const logs = await rig.ok("getLogs", { params: { id } });
+  assert.deepEqual(
+    logs.items.map(({ message, taskName, level }) => [message, taskName, level]),
+    [["said", "greet", "info"]],
+  );
+  assert.equal((await rig.ok("getLogs", { params: { id }, query: { task: "greet", last: true } })).items.length, 1);
+  assert.deepEqual((await rig.ok("getLogs", { params: { id }, query: { task: "other" } })).items, []);
+  const monitored = await rig.ok("monitorInstance", { params: { instanceId: id } });
+  const [node] = monitored.nodes;
+  assert.deepEqual([monitored.completedNodes, node?.result, node?.nodeType], [1, "hi", 1]);
+  await rig.ok("deleteInstance", { params: { id } });
+  await rig.refused("getInstance", { params: { id } }, { status: 404, code: "INSTANCE_UNKNOWN" });
+  await rig.refused("getLogs", { params: { id: "never" } }, { status: 404, code: "INSTANCE_UNKNOWN" });
+}
+
+async function nodes(rig: ServerRig): Promise<void> {
+  const start = async (workflow: string): Promise<string> =>
+    (await rig.ok("triggerWorkflow", { params: { id: workflow } })).instanceId;
+  const held = await start("holds");
+  const running = async (): Promise<number> => (await rig.ok("listRunningNodes")).items.length;
+  while ((await running()) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual((await rig.ok("listWaitingNodes")).items, []);
+  assert.equal((await rig.ok("countOwnTasks")).count, 1);
+  const topology = await rig.ok("monitorTopology", { params: { instanceId: held } });
+  assert.deepEqual(topology.edges, [{ from: 1, to: 2, property: null, enable: true }]);
+  await rig.ok("patchContext", { params: { id: held }, body: { size: 3 } });
+  await rig.ok("changeNodeParams", { params: { id: held, nodeId: 2 }, body: { params: "otherwise" } });
+  await rig.ok("pauseInstance", { params: { id: held } });
+  await rig.ok("resumeInstance", { params: { id: held } });
+  await rig.refused("deleteInstance", { params: { id: held } }, { status: 409, code: "INSTANCE_STATE" });
+  await rig.ok("terminateInstance", { params: { id: held }, body: { reason: "enough" } });
+  assert.deepEqual(await rig.end(held), { hasEnded: true, status: "Terminated", reason: "enough", output: null });
+
+  const failed = await start("fails");
+  assert.equal((await rig.end(failed)).status, "Failed");
+  const monitored = await rig.ok("monitorInstance", { params: { instanceId: failed } });
+  assert.deepEqual(
+    monitored.nodes.map(({ nodeName, result }) => [nodeName, result]),
+    [
+      ["greet", "hi"],
+      ["stumble", null],
+    ],
+  );
+  await rig.ok("retryInstance", { params: { id: failed } });
+  await rig.end(failed);
+  await rig.ok("rerunInstance", { params: { id: failed }, body: { task: "greet", params: "again" } });
+  await rig.end(failed);
+  await rig.ok("retryNode", { params: { id: failed, nodeId: "stumble" } });
+  await rig.end(failed);
+  await rig.ok("succeedNode", { params: { id: failed, nodeId: 2 }, body: { output: "so be it" } });
+  assert.deepEqual((await rig.end(failed)).output, { greet: "again", stumble: "so be it" });
+  const skipped = await start("fails");
+  await rig.end(skipped);
+  await rig.ok("skipNode", { params: { id: skipped, nodeId: "stumble" } });
+  assert.equal((await rig.end(skipped)).status, "Success");
+  await rig.refused("skipNode", { params: { id: skipped, nodeId: "nobody" } }, { status: 404, code: "TASK_UNKNOWN" });
+}
+
+async function code(rig: ServerRig): Promise<void> {
+  const { instanceId: id } = await rig.ok("triggerWorkflow", { params: { id: "talk" }, body: { topic: "tea" } });
+  assert.equal(await rig.ok("updateInstance", { params: { id, name: "add" }, body: 2 }), 2);
+  await rig.refused(
+    "updateInstance",
+    { params: { id, name: "add" }, body: -1 },
+    { status: 422, code: "HANDLER_FAILED" },
+  );
+  assert.equal(await rig.ok("queryInstance", { params: { id, name: "words" } }), 2);
+  await rig.refused("queryInstance", { params: { id, name: "none" } }, { status: 404, code: "HANDLER_UNKNOWN" });
+  await rig.ok("raiseEvent", { params: { id, name: "go" }, body: { by: "test" } });
+  assert.deepEqual((await rig.end(id)).output, { said: "first", heard: { by: "test" }, words: 2 });
+  assert.deepEqual((await rig.ok("getInstance", { params: { id } })).customStatus, { topic: "tea" });
+  const fork = await rig.ok("forkInstance", { params: { id }, body: { task: 0 } });
+  assert.notEqual(fork.instanceId, id);
+  await rig.ok("cancelInstance", { params: { id: fork.instanceId }, body: {} });
+  assert.equal((await rig.end(fork.instanceId)).status, "Terminated");
+}
+
+async function schedules(rig: ServerRig): Promise<void> {
+  const every = { cron: "0 0 * * *", timeZone: "UTC" };
+  const { times } = await rig.ok("previewSchedule", { body: { every, from: 0, count: 2 } });
+  assert.deepEqual(times, [86_400_000, 172_800_000]);
+  await rig.ok("createSchedule", { body: { scheduleId: "nightly", workflow: "hello", every } });
+  await rig.refused(
+    "createSchedule",
+    { body: { scheduleId: "nightly", workflow: "hello", every } },
+    { status: 409, code: "INSTANCE_EXISTS" },
+  );
+  assert.equal((await rig.ok("listSchedules")).items.length, 1);
+  const view = await rig.ok("getSchedule", { params: { id: "nightly" } });
+  assert.equal((view["nextFireTimes"] as number[]).length, 5);
+  await rig.ok("changeSchedule", {
+    params: { id: "nightly" },
+    body: { workflow: "hello", every: { cron: "0 * * * *" } },
+  });
+  await rig.ok("pauseSchedule", { params: { id: "nightly" } });
+  await rig.ok("resumeSchedule", { params: { id: "nightly" } });
+  const { instanceId } = await rig.ok("triggerSchedule", { params: { id: "nightly" } });
+  await rig.end(instanceId);
+  const from = Date.now() - 7_200_000;
+  const { runs } = await rig.ok("backfillSchedule", {
+    params: { id: "nightly" },
+    body: { from, to: from + 3_600_000 },
+  });
+  assert.ok(runs >= 1);
+  const everything = { params: { id: "nightly" }, body: { from: 0, to: Date.now() } };
+  await rig.refused("backfillSchedule", everything, { status: 422, code: "SCHEDULE_INVALID" });
+  await rig.ok("deleteSchedule", { params: { id: "nightly" } });
+  await rig.refused("getSchedule", { params: { id: "nightly" } }, { status: 404, code: "SCHEDULE_UNKNOWN" });
+  await rig.refused(
+    "previewSchedule",
+    { body: { every: { cron: "61 * * * *" } } },
+    { status: 422, code: "SCHEDULE_INVALID" },
+  );
+}
+
+async function cluster(rig: ServerRig): Promise<void> {
+  const status = await rig.ok("getCluster");
+  assert.deepEqual([status.totalMembers, status.upMembers, status.members[0]?.isLeader], [1, 1, true]);
+  assert.equal((await rig.ok("listWorkers")).items[0]?.status, "up");
+  assert.equal((await rig.ok("getClusterTopology")).nodes.length, 1);
+  assert.deepEqual((await rig.ok("listJobs")).items.map(({ name }) => name).toSorted(), [
+    "hold",
+    "pause",
+    "refuse",
+    "say",
+  ]);
+  assert.equal((await rig.ok("listDomains")).items[0]?.domain, "default");
+  await rig.refused(
+    "resizeDomain",
+    { params: { name: "none" }, body: { size: 2 } },
+    { status: 404, code: "DOMAIN_UNKNOWN" },
+  );
+  await rig.refused("drain", { body: { worker: "nobody" } }, { status: 404, code: "WORKER_UNKNOWN" });
+  await rig.restart({ domains: { small: { size: 2 } } });
+  await rig.ok("resizeDomain", { params: { name: "small" }, body: { size: 3 } });
+  assert.equal((await rig.ok("listDomains")).items.find(({ domain }) => domain === "small")?.size, 3);
+  await rig.ok("drain");
+  const { status: ready, text } = await rig.fetch("/actuator/health/readiness");
+  assert.deepEqual([ready, (JSON.parse(text) as { status: string }).status], [503, "OUT_OF_SERVICE"]);
+  await rig.restart();
+}
+
+async function security(rig: ServerRig): Promise<void> {
+  const { token } = await rig.ok("createToken", { body: { name: "root", role: "admin" } });
+  assert.match(token, /^hdl_[\w-]{43}$/);
+  const { items } = await rig.ok("listTokens", { token });
+  assert.deepEqual(
+    items.map(({ name, role, expiresAt }) => [name, role, expiresAt]),
+    [["root", "admin", null]],
+  );
+  const audit = await rig.ok("listAudit", { token });
+  assert.deepEqual([audit.items[0]?.what, audit.items[0]?.who, audit.items[0]?.status], ["createToken", "local", 201]);
+  await rig.ok("deleteToken", { params: { name: "root" }, token });
+}
