@@ -14,6 +14,8 @@ import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-acto
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Message, Told } from "./message.ts";
 
+const nextBreath = Promise.resolve();
+
 const noInputs: TaskInputs = { context: {}, outputs: {} };
 
 /**
@@ -134,7 +136,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     const { clock, random } = this.host;
     try {
       // What is told in the same breath comes along.
-      await Promise.resolve();
+      await nextBreath;
       if (this.#isAbandoned) return;
       const open = this.beginTurn(clock.now(), random.next());
       // What comes later has a later time, and so waits for the next turn.

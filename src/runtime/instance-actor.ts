@@ -21,6 +21,9 @@ import type { LaneShard } from "./lane.ts";
 import type { Message, Told } from "./message.ts";
 import type { Payloads } from "./task-inputs.ts";
 
+/** Most actors have none; a list is made with its first item, and this one stays empty. */
+const noStarts: never[] = [];
+
 /** What an actor needs of the shard it lives in. */
 export interface ActorHost extends LaneShard {
   readonly limits: MachineLimits;
@@ -54,6 +57,8 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   readonly host: ActorHost;
   /** In the shard's list of actors with something to do. */
   isDirty = false;
+  /** Among those whose news can wait for company. */
+  awaitsCompany = false;
   /** A turn of it is being written. */
   isBusy = false;
   lastTurnAt = 0;
@@ -62,8 +67,9 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   /** Definitions that its first turn brings along, in case the store has them not yet. */
   starting: readonly Definition[] = [];
   inbox: Message[] = [];
-  /** Attempts that have started since the last turn and not ended. */
-  #starts: Map<InstanceTaskRun, Required<Execution>> | undefined;
+  /** Attempts that have started since the last turn; of those that have ended as well, only so many are left. */
+  #starts: InstanceTaskRun[] = noStarts;
+  #startsLeft = 0;
   #lostWithProcess: Set<number> | undefined;
   #turns = 0;
   #events = 0;
@@ -82,7 +88,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** Something happened that is not in its state yet. */
   get hasNews(): boolean {
-    return !this.isInboxEmpty || this.#starts !== undefined;
+    return !this.isInboxEmpty || this.#startsLeft > 0;
   }
 
   /** Nothing is under way that would need it in memory. */
@@ -162,7 +168,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   takeBackStopped(isElsewhere: (attemptId: string) => boolean): void {
     const { state } = this.machine;
     if (state.failing) return;
-    const starting = new Set(Array.from(this.#starts?.keys() ?? [], ({ task }) => task));
+    const starting = new Set(this.#starts.filter(({ started }) => started !== undefined).map(({ task }) => task));
     for (const task of this.machine.jobsInFlight()) {
       const run = new InstanceTaskRun(this, task, false);
       const hasStarted = state.phase(task) === Phase.running || starting.has(task);
@@ -185,7 +191,10 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** Nobody waits to hear of it, and the attempt's end says it too: most starts are never told by themselves. */
   started(run: InstanceTaskRun, execution: Required<Execution>): void {
-    (this.#starts ??= new Map()).set(run, execution);
+    if (this.#starts === noStarts) this.#starts = [run];
+    else this.#starts.push(run);
+    run.started = execution;
+    this.#startsLeft++;
     this.host.arrived(this, run.isCautious ? "now" : "later");
   }
 
@@ -198,7 +207,9 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** A remote worker keeps the result until it is acknowledged: when it is durable. */
   ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
-    if (this.#starts?.delete(run) && this.#starts.size === 0) this.#starts = undefined;
+    if (run.started !== undefined) this.#startsLeft--;
+    run.started = undefined;
+    if (this.#startsLeft === 0) this.#starts = noStarts;
     const { task, attempt, generation } = run;
     const input: Input = { type: "NodeCompleted", task, attempt, generation, outcome, ...execution };
     if (acknowledge === undefined) this.tell({ input });
@@ -228,15 +239,19 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   beginTurn(now: number, chance: number): InstanceTurn {
     const turn = new Turn(Math.max(now, this.lastTurnAt), chance);
     const open = new InstanceTurn(this, turn, this.#turns);
-    if (this.#starts !== undefined) this.#tellStarts(turn);
+    if (this.#startsLeft > 0) this.#tellStarts(turn);
     return open;
   }
 
   #tellStarts(turn: Turn): void {
-    for (const [{ task, attempt, generation }, execution] of this.#starts ?? []) {
-      this.machine.handle({ type: "NodeStarted", task, attempt, generation, ...execution }, turn);
+    for (const run of this.#starts) {
+      const { task, attempt, generation, started } = run;
+      if (started === undefined) continue;
+      run.started = undefined;
+      this.machine.handle({ type: "NodeStarted", task, attempt, generation, ...started }, turn);
     }
-    this.#starts = undefined;
+    this.#starts = noStarts;
+    this.#startsLeft = 0;
   }
 
   closeTurn(open: InstanceTurn): InstanceTurn {

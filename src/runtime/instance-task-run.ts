@@ -1,5 +1,6 @@
 import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
+import type { Execution } from "../kernel/event.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 
 /** An attempt of an instance's task on its way to a worker. */
@@ -22,6 +23,8 @@ export class InstanceTaskRun implements TaskRun {
   readonly owner: TaskOwner;
   readonly task: number;
   readonly actor: InstanceActor;
+  /** It has started, and its instance's state does not say so yet. */
+  started: Required<Execution> | undefined;
   /** Of code, which never changes them. They are forgotten with the task's end, and an attempt may start before that is durable. */
   readonly #fixedParams: string | undefined;
 

@@ -107,8 +107,7 @@ export class PayloadRows {
   }
 
   #patch(patch: ContextPatch): ContextPatch {
-    const values = Object.values(patch);
-    if (values.every((value) => typeof value !== "string" || value.length * 3 <= payloadInlineBytesMax)) return patch;
+    if (!hasLarge(patch)) return patch;
     return Object.fromEntries(
       Object.entries(patch).map(([key, value]) => [key, value === null ? null : this.#payload(value)]),
     );
@@ -122,6 +121,14 @@ export class PayloadRows {
     (this.#rows ??= []).push({ instance: this.#instance, ref, body: payload });
     return { ref, bytes };
   }
+}
+
+function hasLarge(patch: ContextPatch): boolean {
+  for (const key in patch) {
+    const value = patch[key];
+    if (typeof value === "string" && value.length * 3 > payloadInlineBytesMax) return true;
+  }
+  return false;
 }
 
 /** Of most steps nothing is taken out. */

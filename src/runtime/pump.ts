@@ -20,8 +20,8 @@ export class Pump {
   #dirty: InstanceActor[] = [];
   /** Those whose turn is being prepared; it resolves when it is. */
   readonly #preparing = new Map<InstanceActor, Promise<void>>();
-  /** Those with nothing but what can wait. */
-  #later = new Set<InstanceActor>();
+  /** Those with nothing but what can wait; and some that have had their turn since. */
+  #later: InstanceActor[] = [];
   #isLaterArmed = false;
   #underWay: Promise<void> | undefined;
   #isQueued = false;
@@ -41,7 +41,9 @@ export class Pump {
   arrived(actor: InstanceActor, urgency: "now" | "later"): void {
     if (actor.isDirty) return;
     if (urgency === "later") {
-      this.#later.add(actor);
+      if (actor.awaitsCompany) return;
+      actor.awaitsCompany = true;
+      this.#later.push(actor);
       this.#armLater();
       return;
     }
@@ -74,7 +76,7 @@ export class Pump {
       if (taken === turnsPerCommitMax || bytes >= bytesPerCommitMax) break;
       taken++;
       actor.isDirty = false;
-      this.#later.delete(actor);
+      actor.awaitsCompany = false;
       bytes += open(actor);
     }
     this.#dirty.splice(0, taken);
@@ -106,7 +108,7 @@ export class Pump {
   forget(which: (actor: InstanceActor) => boolean): void {
     this.#dirty = this.#dirty.filter((actor) => !which(actor));
     for (const actor of this.#preparing.keys()) if (which(actor)) this.#preparing.delete(actor);
-    for (const actor of this.#later) if (which(actor)) this.#later.delete(actor);
+    this.#later = this.#later.filter((actor) => !which(actor));
   }
 
   #armLater(): void {
@@ -120,8 +122,12 @@ export class Pump {
 
   #flushLater(): void {
     const later = this.#later;
-    this.#later = new Set();
-    for (const actor of later) if (actor.hasNews) this.arrived(actor, "now");
+    this.#later = [];
+    for (const actor of later) {
+      const isNews = actor.awaitsCompany && actor.hasNews;
+      actor.awaitsCompany = false;
+      if (isNews) this.arrived(actor, "now");
+    }
   }
 
   #queue(): void {

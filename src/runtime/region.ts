@@ -264,10 +264,14 @@ export class Region {
   }
 
   /** The answer to the question, once the instance has ended. */
-  async awaitEnd(id: string, question: unknown): Promise<unknown> {
-    if (this.#parts.cluster === undefined) {
-      return this.#parts.answer(question, await this.#mustHave(this.shardOf(id)).awaitEnd(id));
-    }
+  awaitEnd(id: string, question: unknown): Promise<unknown> {
+    if (this.#parts.cluster !== undefined) return this.#awaitEndAnywhere(id, question);
+    return this.#mustHave(this.shardOf(id))
+      .awaitEnd(id)
+      .then((actor) => this.#parts.answer(question, actor));
+  }
+
+  async #awaitEndAnywhere(id: string, question: unknown): Promise<unknown> {
     for (;;) {
       const call: Call = { type: "AwaitEnd", id, question };
       const answer = await this.#call(id, call, { timeoutMs: Infinity });

@@ -10,13 +10,18 @@ const nodeTypes = { job: 1, decision: 2, nested: 3 } as const;
 /** The attempts that a turn's events touched, as they stand after it; each once. */
 export function taskRows(machine: Machine, events: readonly Event[]): TaskRow[] {
   if (events.length === 1 && events[0]?.type === "TasksScheduled") return [];
-  const touched: number[] = [];
+  let only: number | undefined;
+  let several: Set<number> | undefined;
+  const touch = (task: number): void => {
+    if (only === undefined) only = task;
+    else if (only !== task) (several ??= new Set([only])).add(task);
+  };
   for (const event of events) {
-    if (event.type === "TasksStopped") touched.push(...event.tasks);
-    else if ("attempt" in event || event.type === "DecisionMade") touched.push(event.task);
+    if (event.type === "TasksStopped") event.tasks.forEach(touch);
+    else if ("attempt" in event || event.type === "DecisionMade") touch(event.task);
   }
-  const once = touched.length > 1 ? [...new Set(touched)] : touched;
-  return once.map((task) => taskRow(machine, task));
+  if (several !== undefined) return Array.from(several, (task) => taskRow(machine, task));
+  return only === undefined ? [] : [taskRow(machine, only)];
 }
 
 function taskRow(machine: Machine, task: number): TaskRow {
