@@ -35,10 +35,9 @@ describe("a server that stops", () => {
       }
     };
     const callers = Array.from({ length: 20 }, () => caller());
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    while (accepted.length < 50) await new Promise((resolve) => setTimeout(resolve, 20));
     await rig.stop();
     await Promise.all(callers);
-    assert.ok(accepted.length > 20, `${accepted.length} were accepted`);
     await rig.begin();
     for (const id of accepted) assert.equal((await rig.end(id)).status, "Success");
     const listed = await rig.ok("listInstances", { query: { limit: 1000 } });

@@ -25,7 +25,8 @@ type Options = Omit<ConstructorParameters<typeof PostgresStore>[0], "url">;
 
 async function opened(t: TestContext, url: string, options: Options = {}): Promise<PostgresStore> {
   const store = new PostgresStore({ url, ...options });
-  await store.open();
+  // With short limits, a busy machine may need more than one try.
+  await again(() => store.open());
   t.after(() => store.close());
   return store;
 }
