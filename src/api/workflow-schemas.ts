@@ -67,7 +67,7 @@ export const workflowDetail = workflowSummary.extend({
   warning: z
     .string()
     .nullable()
-    .meta({ description: "What went wrong beside the save, which stands: a git commit that failed." }),
+    .meta({ description: "What is wrong with it by now: it is not in force as it was saved, or its file is broken." }),
 });
 
 export const savedWorkflow = z.object({

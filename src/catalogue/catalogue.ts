@@ -6,6 +6,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { shown } from "../base/shown.ts";
+import { mayStillCome } from "../engine/submission.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
 import { type CatalogueEntry, named, type Save, type Saved, savesMax, type StoredEntry } from "./catalogue-entry.ts";
@@ -80,6 +81,7 @@ export class Catalogue {
   readonly #engine: CatalogueEngine;
   readonly #entries: Entries;
   readonly #follower: Follower;
+  readonly #folder: DefinitionFolder | undefined;
   readonly #folderSync: FolderSync | undefined;
   #timer: Timer | undefined;
   #polling: Promise<void> = Promise.resolve();
@@ -90,6 +92,7 @@ export class Catalogue {
     this.#clock = clock;
     this.#logger = logger;
     this.#engine = engine;
+    this.#folder = folder;
     const entries = new Entries({ store, clock });
     this.#entries = entries;
     this.#follower = new Follower({ engine, entries, clock, logger });
@@ -157,9 +160,19 @@ export class Catalogue {
     await this.#change(idOrName, { cronExpr, timeZone, isScheduled: enable, by }, "Schedule");
   }
 
+  /** Whether the schedule of that id is as a workflow says, and is changed through it alone. */
+  async hasSchedule(scheduleId: string): Promise<boolean> {
+    return ((await this.#entries.find(scheduleId))?.entry.cronExpr ?? null) !== null;
+  }
+
   /** `WORKFLOW_UNKNOWN`. */
   async get(idOrName: string): Promise<CatalogueEntry> {
     return (await this.#entries.get(idOrName)).entry;
+  }
+
+  /** What this process knows to be wrong with it by now: it is not in force as it was saved, or its file is broken. */
+  warningOf(name: string): string | null {
+    return joined([this.#follower.problemOf(name), this.#folder?.problemOf(name) ?? null]);
   }
 
   /** By name. `search`: those whose name has it somewhere in it. */
@@ -241,11 +254,21 @@ export class Catalogue {
         this.#clock,
       );
       if (before !== undefined && isSame(before.entry, entry)) return before;
+      if (before?.entry.version !== entry.version) await this.#refuseFaults(workflow);
       await this.#entries.saveDefinition(workflow);
       const stored = { entry, revision: (before?.revision ?? 0) + 1 };
       const isLast = await this.#saveEntry(stored, before?.entry);
       if (isLast) return stored;
       if (isSecond) throw conflict(name);
+    }
+  }
+
+  /** What is only missing here is no reason: the save stands, with a warning. */
+  async #refuseFaults(workflow: Workflow): Promise<void> {
+    try {
+      await this.#engine.checkWorkflow(workflow);
+    } catch (error) {
+      if (!mayStillCome(error)) throw error;
     }
   }
 
@@ -269,8 +292,7 @@ export class Catalogue {
     const problem = await this.#follower.follow(name, { isOwnSave: true });
     const fileProblem = (await this.#folderSync?.sync(name)) ?? null;
     await this.#tellChange(name);
-    const warnings = [problem, fileProblem].filter((warning) => warning !== null);
-    return { id, name, version, warning: warnings.length === 0 ? null : warnings.join("; ") };
+    return { id, name, version, warning: joined([problem, fileProblem]) };
   }
 
   async #tellChange(name: string): Promise<void> {
@@ -351,6 +373,11 @@ function entryFrom(
     // When its schedule alone is changed, or how it is written down, that is no version.
     saves: before?.version !== version ? [...saves, { version, at, by, operation }].slice(-savesMax) : saves,
   };
+}
+
+function joined(problems: readonly (string | null)[]): string | null {
+  const found = problems.filter((problem) => problem !== null);
+  return found.length === 0 ? null : found.join("; ");
 }
 
 /** But for when and by whom. */

@@ -77,6 +77,12 @@ export class DefinitionFolder {
     return [...this.#problems.values()].sort((a, b) => (a.file < b.file ? -1 : 1));
   }
 
+  /** `<file>:<line>:<column>  <problem>` */
+  problemOf(name: string): string | null {
+    const found = this.#problems.get(this.#fileOf(name));
+    return found === undefined ? null : `${found.file}:${found.line}:${found.column}  ${found.problem}`;
+  }
+
   /** The workflows that have a file here, good or not. */
   async names(): Promise<string[]> {
     const names: string[] = [];

@@ -10,7 +10,10 @@ import type { CatalogueEntry, StoredEntry } from "./catalogue-entry.ts";
 import type { Entries } from "./entries.ts";
 import { Serial } from "./serial.ts";
 
-export type CatalogueEngine = Pick<Engine, "registerWorkflow" | "forgetWorkflow" | "findWorkflow" | "schedules">;
+export type CatalogueEngine = Pick<
+  Engine,
+  "checkWorkflow" | "registerWorkflow" | "forgetWorkflow" | "findWorkflow" | "schedules"
+>;
 
 /** What the engine was last made to do, as far as the next change needs it. */
 type Followed = Pick<CatalogueEntry, "id" | "cronExpr" | "timeZone" | "isScheduled"> & {
@@ -67,6 +70,11 @@ export class Follower {
         throw error;
       }
     });
+  }
+
+  /** Why it is not in force as it was saved; null if it is. */
+  problemOf(name: string): string | null {
+    return this.#unsettled.get(name) ?? null;
   }
 
   /** Everything that is not as the documents say. */

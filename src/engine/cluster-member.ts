@@ -19,7 +19,7 @@ import { Holdings } from "../runtime/holdings.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region, RegionCluster } from "../runtime/region.ts";
 import type { Shard } from "../runtime/shard.ts";
-import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
+import type { ClusterView, DomainRow, MemberRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/transfer-mark.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "./owner-table.ts";
@@ -46,6 +46,8 @@ export interface MemberView {
   readonly shards: number;
   /** The one that was asked. */
   readonly isSelf: boolean;
+  /** It has been there longest. It has no special duties. */
+  readonly isOldest: boolean;
 }
 
 /** An engine among others on one store: joins the parts that make it one of them. */
@@ -88,7 +90,7 @@ export class ClusterMember implements RegionCluster {
       address: name,
       // Members on any other store are in one process.
       process: store.clusters === "always" ? thisMachine() : { stamp: undefined, hasDied: () => false },
-      newId: () => `${name}:${random.uuid(clock.now()).slice(-12)}`,
+      newId: () => `${name}:${joinStamp(random.uuid(clock.now()))}`,
       onView: (view) => this.#follow(view),
       onEvent: (event) => this.#onEvent(event),
       onLapsed: () => dispatcher.interruptAll(),
@@ -282,12 +284,14 @@ export class ClusterMember implements RegionCluster {
 
   members(): MemberView[] {
     const { members } = this.#membership.view;
+    const oldest = oldestOf(members);
     return members.map(({ id, address }) => ({
       id,
       address,
       isSuspected: this.#suspected.has(id),
       shards: id === this.id ? this.#keeper.owned.size : this.#owners.countOf(id),
       isSelf: id === this.id,
+      isOldest: id === oldest,
     }));
   }
 
@@ -433,4 +437,19 @@ export class ClusterMember implements RegionCluster {
     const timeoutMs = Math.max(10 * rebalanceMs, 4 * pollMs);
     return (await this.#courier.call(this.#domainShard(domain), call, { timeoutMs })) as SlotGrant;
   }
+}
+
+const stampLength = 22;
+
+/** The time, and a little chance: stamps compare as the times they were made at. */
+function joinStamp(uuid: string): string {
+  return `${uuid.slice(0, 13)}-${uuid.slice(-8)}`;
+}
+
+/**
+ * By when their ids were made, so that all members name the same one. Their beats do not tell: whoever waits for news
+ * beats more often.
+ */
+function oldestOf(members: readonly MemberRow[]): string | undefined {
+  return members.toSorted((a, b) => (a.id.slice(-stampLength) < b.id.slice(-stampLength) ? -1 : 1))[0]?.id;
 }

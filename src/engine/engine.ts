@@ -198,7 +198,7 @@ export class Engine {
     });
     this.schedules = new Schedules({
       engine: this,
-      now: () => clock.now(),
+      clock,
       versionOf: (workflow) => this.#submission.versionOf(workflow),
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
@@ -424,6 +424,15 @@ export class Engine {
     if (this.#stage !== "up") return;
     await this.#region.saveDefinitionsPatiently([this.#submission.defineCode(workflow)]);
     this.#region.workflowCame(workflow.name, workflow.version);
+  }
+
+  /**
+   * Refuses what submitting it would, and keeps nothing of it: the workflow is not known afterwards. What only may be
+   * missing for now (`JOB_MISSING`, `DOMAIN_UNKNOWN`, `WORKFLOW_UNKNOWN`) is told if nothing else is wrong.
+   */
+  async checkWorkflow(workflow: Workflow | CodeWorkflow): Promise<void> {
+    this.#refuseUnlessUp();
+    await this.#submission.check(workflow);
   }
 
   /** A DAG is not known by its name any more; what runs of it goes on. */
@@ -688,14 +697,20 @@ export class Engine {
     await this.#tell(instanceId, { type: "add-sub-task", parent: parentName, node });
   }
 
-  /** Removes ended instances and everything about them, all lives of an id; gives back how many. `INSTANCE_STATE` for one that has not ended. */
+  /**
+   * Removes ended instances and everything about them, all lives of an id; gives back how many. `onPurged` hears of each
+   * id that is gone, also of those it started. `INSTANCE_STATE` for one that has not ended.
+   */
   async purgeWorkflowInstances(
-    which: { instanceId: string; recursive?: boolean } | { status: EndStatus; endedBefore: number },
+    which:
+      | { instanceId: string; recursive?: boolean; onPurged?: (instanceId: string) => void }
+      | { status: EndStatus; endedBefore: number },
   ): Promise<number> {
     this.#refuseUnlessUp();
     checkPurge(which);
     if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
-    return await this.#purging.purge(which.instanceId, { recursive: which.recursive === true });
+    const { instanceId, recursive = false, onPurged } = which;
+    return await this.#purging.purge(instanceId, { recursive, onPurged });
   }
 
   /** Calls back after every durable change, of one instance or of all. Gives back how to stop it. */

@@ -18,12 +18,21 @@ export class Purging {
     this.#parts = parts;
   }
 
-  /** Gives back how many instances there were. `INSTANCE_UNKNOWN`, `INSTANCE_STATE`. */
-  async purge(instanceId: string, options: { recursive: boolean }): Promise<number> {
+  /**
+   * Gives back how many instances there were, and tells each id of which none is left. `INSTANCE_UNKNOWN`,
+   * `INSTANCE_STATE`.
+   */
+  async purge(
+    instanceId: string,
+    options: { recursive: boolean; onPurged?: ((instanceId: string) => void) | undefined },
+  ): Promise<number> {
     await this.#refuseUnended(instanceId);
     const family = options.recursive ? await this.#descendants(instanceId) : [];
     let purged = 0;
-    for (const id of [...family, instanceId]) purged += await this.#purgeLives(id);
+    for (const id of [...family, instanceId]) {
+      purged += await this.#purgeLives(id);
+      options.onPurged?.(id);
+    }
     return purged;
   }
 

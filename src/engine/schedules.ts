@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
@@ -15,13 +16,22 @@ import type { Engine } from "./engine.ts";
 /** Schedules are instances of a workflow of ours, and these their ids. */
 const prefix = "schedule:";
 
+/** What a date can hold, with room for time zones. */
+const momentMax = 8e15;
+
+/** Due times of one backfill. */
+const backfillMax = 10_000;
+
+/** Due times that are found at a stretch: a few milliseconds. */
+const foundAtOnce = 100;
+
 export interface ListedSchedule extends ScheduleView {
   readonly scheduleId: string;
 }
 
 export interface SchedulesParts {
   readonly engine: Engine;
-  readonly now: () => number;
+  readonly clock: Clock;
   /** Undefined for a workflow that nobody could start. */
   readonly versionOf: (workflow: string) => string | undefined;
 }
@@ -37,7 +47,7 @@ export class Schedules {
 
   /** Durable when it resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `INSTANCE_EXISTS`. */
   async create(scheduleId: string, spec: ScheduleSpec): Promise<void> {
-    const now = this.#parts.now();
+    const now = this.#parts.clock.now();
     const checked = this.#checked(spec);
     const state: ScheduleState = {
       scheduleId,
@@ -70,11 +80,11 @@ export class Schedules {
     return (await this.#update(scheduleId, "trigger")) as string;
   }
 
-  /** Runs what was due in a range of time, each due time once. Gives back how many there are. */
+  /** Runs what was due in a range of time, each due time once: at most 10,000. Gives back how many there are. */
   async backfill(scheduleId: string, range: BackfillRange): Promise<number> {
     const { from, to, parallelism = 1 } = range;
     if (
-      !Number.isFinite(from) ||
+      !(Math.abs(from) <= momentMax) ||
       !Number.isFinite(to) ||
       to < from ||
       !Number.isInteger(parallelism) ||
@@ -85,7 +95,26 @@ export class Schedules {
         `a backfill takes { from, to } in epoch ms and a parallelism of at least 1, got ${shown(range)}`,
       );
     }
+    await this.#refuseTooMany(scheduleId, { from, to });
     return (await this.#update(scheduleId, "backfill", { from, to, parallelism })) as number;
+  }
+
+  /** The schedule's code finds them all in one breath, and again in every replay. */
+  async #refuseTooMany(scheduleId: string, { from, to }: BackfillRange): Promise<void> {
+    const { clock, engine } = this.#parts;
+    const { spec } = await this.get(scheduleId);
+    // What counts from the end of a run was never due without one.
+    if ("delayMs" in spec.every) return;
+    // A rate counts from when the schedule was made, give or take what making it took.
+    const { createdAt } = await engine.getWorkflowInstanceStatus(prefix + scheduleId);
+    const timetable = timetableOf(spec, createdAt);
+    const last = Math.min(to, clock.now());
+    let count = 0;
+    for (let at = timetable.next(from - 1); at !== undefined && at <= last; at = timetable.next(at)) {
+      count += 1;
+      if (count > backfillMax) throw tooMany();
+      if (count % foundAtOnce === 0) await new Promise<void>((resolve) => clock.soon(resolve));
+    }
   }
 
   /** What runs goes on. */
@@ -123,7 +152,7 @@ export class Schedules {
 
   /** The next times at which something would be due, epoch ms. `SCHEDULE_INVALID`. */
   preview(spec: Omit<ScheduleSpec, "workflow">, options: { from?: number; count?: number } = {}): number[] {
-    const { from = this.#parts.now(), count = 10 } = options;
+    const { from = this.#parts.clock.now(), count = 10 } = options;
     const timetable = timetableOf({ workflow: "", ...spec }, from);
     const due: number[] = [];
     for (let at = timetable.next(from); at !== undefined && due.length < count; at = timetable.next(at)) due.push(at);
@@ -140,7 +169,7 @@ export class Schedules {
     const every = isLocal ? { timeZone: TimeZone.ofThisProcess(), ...spec.every } : spec.every;
     const checked = { ...spec, every };
     checkChoices(checked);
-    timetableOf(checked, this.#parts.now());
+    timetableOf(checked, this.#parts.clock.now());
     if (this.#parts.versionOf(spec.workflow) !== undefined) return checked;
     throw new EngineError(
       "WORKFLOW_UNKNOWN",
@@ -184,6 +213,13 @@ function checkChoices(spec: ScheduleSpec): void {
   if (!(jitterMs >= 0) || !Number.isFinite(startAt) || !Number.isFinite(endAt)) {
     throw new EngineError("SCHEDULE_INVALID", "jitterMs, startAt and endAt are numbers of milliseconds");
   }
+}
+
+function tooMany(): EngineError {
+  return new EngineError(
+    "SCHEDULE_INVALID",
+    `a backfill has at most ${backfillMax} due times, and there are more in that range: take a part of it at a time`,
+  );
 }
 
 function unknown(scheduleId: string, cause?: unknown): EngineError {

@@ -1,12 +1,14 @@
 import { toJsonText } from "../authoring/json-text.ts";
 import type { CodeRegistry } from "../authoring/code-registry.ts";
-import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { workflowVersion } from "../authoring/workflow-version.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import { Graph } from "../kernel/dag/graph.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition } from "../kernel/task-definition.ts";
 import type { DagDefinition, Definition, Definitions } from "../runtime/definitions.ts";
@@ -73,10 +75,7 @@ export class Submission {
     }
     const before = this.prepared(workflow);
     if (before !== undefined) return before;
-    if (above.includes(workflow.name)) {
-      const circle = [...above.slice(above.indexOf(workflow.name)), workflow.name].join(" → ");
-      throw new EngineError("NESTING_TOO_DEEP", `nested workflows contain themselves: ${circle}`);
-    }
+    refuseCircle(workflow.name, above);
     const { revision } = workflow;
     const spec = workflow.spec();
     const nested = await this.#fixNested(workflow, spec, [...above, workflow.name]);
@@ -89,6 +88,53 @@ export class Submission {
     if (!nested.byName) this.#prepared.set(workflow, prepared);
     this.#versions.set(workflow, definition.version);
     return prepared;
+  }
+
+  /**
+   * Refuses what `prepare` would, and keeps nothing of it. A fault of the workflow itself comes before what it lacks
+   * here, wherever they stand. `WORKFLOW_DUPLICATE` for other code under the name and version of a known one.
+   */
+  async check(workflow: Workflow | CodeWorkflow): Promise<void> {
+    if (!(workflow instanceof Workflow)) return this.#checkCode(workflow);
+    let lack: EngineError | undefined;
+    for await (const refusal of this.#refusals(workflow, [])) {
+      if (!mayStillCome(refusal)) throw refusal;
+      lack ??= refusal;
+    }
+    if (lack !== undefined) throw lack;
+  }
+
+  #checkCode(workflow: CodeWorkflow): void {
+    if (!isCodeWorkflow(workflow)) {
+      const message = `a workflow is made by WorkflowBuilder, Workflow.fromJSON() or defineWorkflow(), got ${shown(workflow)}`;
+      throw new EngineError("WORKFLOW_INVALID", message);
+    }
+    const { name, version } = workflow;
+    const known = this.#code.find(name, version);
+    if (known === undefined || known === workflow) return;
+    const message = `code workflow "${name}" is already registered in version "${version}"; give the other one its own version`;
+    throw new EngineError("WORKFLOW_DUPLICATE", message);
+  }
+
+  /** Its own, and those of what it nests. */
+  async *#refusals(workflow: Workflow, above: readonly string[]): AsyncGenerator<EngineError> {
+    if (this.prepared(workflow) !== undefined) return;
+    const spec = workflow.spec();
+    yield* this.#ownRefusals(workflow.name, new Graph(spec));
+    const tasks = [...workflow.tasks.values()];
+    const path = [...above, workflow.name];
+    for (const [place, node] of spec.nodes.entries()) {
+      if (node.nodeType !== 3) continue;
+      const given = tasks[place]?.nestedWorkflow;
+      try {
+        const nested = typeof given === "object" ? given : await this.#find(node, path, `task "${node.nodeName}"`);
+        if (!(nested instanceof Workflow)) continue;
+        refuseCircle(nested.name, path);
+        yield* this.#refusals(nested, path);
+      } catch (error) {
+        yield refusalOf(error);
+      }
+    }
   }
 
   /**
@@ -137,12 +183,18 @@ export class Submission {
   }
 
   async #byName(node: NodeSpec, above: readonly string[], where: string): Promise<Prepared> {
+    const found = await this.#find(node, above, where);
+    return found instanceof Workflow ? await this.prepare(found, above) : found;
+  }
+
+  /** What a node nests: a DAG that is still to be prepared, or what needs no more. */
+  async #find(node: NodeSpec, above: readonly string[], where: string): Promise<Workflow | Prepared> {
     const { workflowName: name = String(node.jobId), workflowVersion: version } = node;
     const code = version === undefined ? this.#code.latest(name) : this.#code.find(name, version);
     if (code !== undefined) return this.#prepareCode(code);
+    if (version === undefined) refuseCircle(name, above);
     const known = this.#known.get(name);
-    if (known !== undefined && (version === undefined || version === known.version))
-      return await this.prepare(known, above);
+    if (known !== undefined && (version === undefined || version === known.version)) return known;
     if (version !== undefined) return await this.#byVersion(name, version, where);
     const latest = await this.#definitions.latest(name);
     if (latest === undefined) {
@@ -152,7 +204,7 @@ export class Submission {
       );
     }
     if (latest.kind === "code") return { definition: latest, all: [latest] };
-    return await this.prepare(Workflow.fromJSON(latest.spec, { name }), above);
+    return Workflow.fromJSON(latest.spec, { name });
   }
 
   #prepareCode(workflow: CodeWorkflow): Prepared {
@@ -228,16 +280,16 @@ export class Submission {
     const definition = this.#definitions.add(name, version, spec);
     assert(definition.kind === "dag", "a name and version stand for one definition");
     if (!this.#checked.has(definition)) {
-      this.#check(definition);
+      for (const refusal of this.#ownRefusals(name, definition.graph)) throw refusal;
       this.#checked.add(definition);
     }
     return definition;
   }
 
-  #check({ name, graph }: DagDefinition): void {
-    this.#checkDomain(graph.domain, `workflow "${name}"`);
+  *#ownRefusals(name: string, graph: Graph): Generator<EngineError> {
+    yield* refusalsIn(() => this.#checkDomain(graph.domain, `workflow "${name}"`));
     for (const task of graph.tasks) {
-      this.#checkTask(task, `task "${task.name}" of workflow "${name}"`);
+      yield* refusalsIn(() => this.#checkTask(task, `task "${task.name}" of workflow "${name}"`));
     }
   }
 
@@ -260,6 +312,31 @@ export class Submission {
       `${where} belongs to domain "${domain}", which is not declared in the engine's "domains"`,
     );
   }
+}
+
+/** A worker, another member or another save may bring what is not here yet. */
+export function mayStillCome(error: unknown): boolean {
+  return hasCode(error, "JOB_MISSING") || hasCode(error, "DOMAIN_UNKNOWN") || hasCode(error, "WORKFLOW_UNKNOWN");
+}
+
+function refuseCircle(name: string, above: readonly string[]): void {
+  if (!above.includes(name)) return;
+  const circle = [...above.slice(above.indexOf(name)), name].join(" → ");
+  throw new EngineError("NESTING_TOO_DEEP", `nested workflows contain themselves: ${circle}`);
+}
+
+function* refusalsIn(check: () => void): Generator<EngineError> {
+  try {
+    check();
+  } catch (error) {
+    yield refusalOf(error);
+  }
+}
+
+/** Anything else is no fault of the workflow. */
+function refusalOf(error: unknown): EngineError {
+  if (error instanceof EngineError && !error.retryable) return error;
+  throw error;
 }
 
 /** Start parameters become the context; what is not an object becomes `{initParams}`. Texts by key. */

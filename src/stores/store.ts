@@ -134,6 +134,8 @@ export interface Store {
   readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]>;
   /** Of all topics that begin so: those from before that time. A little at a time, so it may stop half way. */
   deleteLines(topicPrefix: string, before: number): Promise<void>;
+  /** Of that topic alone, all of them. A little at a time, so it may stop half way. */
+  deleteTopic(topic: string): Promise<void>;
 }
 
 export interface ShardClaim {

@@ -146,6 +146,25 @@ describe("11.1 a cluster is configuration", () => {
     await rig.spread();
   });
 
+  test("11.1 all members name the same one as the oldest, and the next one when it is gone", async (t) => {
+    const [rig, a] = await ClusterRig.start(t, 1);
+    await rig.clock.advance(1);
+    const b = await rig.join("b");
+    await rig.clock.advance(1);
+    const c = await rig.join("c");
+    const named = (): unknown[] =>
+      [a, b, c]
+        .filter(({ isRunning }) => isRunning)
+        .map(({ view }) => view.filter(({ isOldest }) => isOldest).map(({ address }) => address));
+    for (let beats = 0; beats < 8; beats++) {
+      await rig.clock.advance(3000);
+      assert.deepEqual(named(), [["a"], ["a"], ["a"]]);
+    }
+    await rig.stop(a);
+    await rig.clock.advance(10_000);
+    assert.deepEqual(named(), [["b"], ["b"]]);
+  });
+
   test("11.1 who is there can be asked, and heard of; an engine without a cluster has nobody", async (t) => {
     const alone = await startEngine(t);
     assert.deepEqual(alone.members(), []);

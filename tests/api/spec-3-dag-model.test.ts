@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { valid } from "../../src/dag.ts";
 import {
   defineJob,
+  defineWorkflow,
   type Engine,
   type FailurePolicy,
   TaskBuilder,
@@ -282,6 +283,33 @@ describe("3.8 nested workflows", () => {
     const outer = workflow("outer", new TaskBuilder("n").withNestedWorkflow(workflow("inner", task("t", "fail"))));
     const run = await engine.submitWorkflow(outer);
     await assert.rejects(run.result(), says("WORKFLOW_FAILED", '"n"', '"t"', "no such table"));
+  });
+
+  test("3.8 a workflow can be checked, and is not known afterwards", async (t) => {
+    const own = defineWorkflow("own", () => Promise.resolve(1));
+    const engine = await startEngine(t, { jobs: [echo], workflows: [own] });
+    const checked = workflow("checked", task("a", "echo"));
+    await engine.checkWorkflow(checked);
+    await engine.checkWorkflow(own);
+    assert.equal(engine.findWorkflow("checked"), undefined);
+    const nests = (name: string, ...nested: string[]): Workflow =>
+      Workflow.fromJSON(
+        {
+          nodes: nested.map((workflowName, nodeId) => ({ nodeId, nodeName: `n${nodeId}`, nodeType: 3, workflowName })),
+        },
+        { name },
+      );
+    await assert.rejects(engine.checkWorkflow(nests("x", "checked")), says("WORKFLOW_UNKNOWN", '"checked"'));
+    const wrong: readonly [Workflow, Parameters<typeof says>][] = [
+      [workflow("x", task("a", "nobody")), ["JOB_MISSING", '"nobody"']],
+      [workflow("x", task("a", "echo").withDomain("far")), ["DOMAIN_UNKNOWN", '"far"']],
+      [workflow("x", task("a", "nobody"), new TaskBuilder("b").withDecision("1 +")), ["DECISION_INVALID", '"b"']],
+      [nests("x", "nobody", "x"), ["NESTING_TOO_DEEP", "x → x"]],
+    ];
+    for (const [given, error] of wrong) await assert.rejects(engine.checkWorkflow(given), says(...error));
+    const other = defineWorkflow("own", () => Promise.resolve(2));
+    await assert.rejects(engine.checkWorkflow(other), says("WORKFLOW_DUPLICATE", '"own"'));
+    await assert.rejects(engine.checkWorkflow({} as Workflow), says("WORKFLOW_INVALID"));
   });
 
   test("3.8 a workflow never nests itself", async (t) => {

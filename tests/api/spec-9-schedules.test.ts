@@ -193,6 +193,22 @@ describe("9.2 policies", () => {
     );
   });
 
+  test("a range of too many due times is refused", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("rate", { every: { rateMs: 1000 } });
+    await shop.create("cron", { every: { cron: "* * * * * *", timeZone: "Europe/Berlin" } });
+    const { schedules } = shop.engine;
+    const now = shop.clock.now();
+    const range = { from: now - 20_000_000, to: now };
+    const tooMany = says("SCHEDULE_INVALID", /at most 10000 due times/);
+    await assert.rejects(shop.until(schedules.backfill("cron", range)), tooMany);
+    const noDate = says("SCHEDULE_INVALID", /in epoch ms/);
+    await assert.rejects(shop.until(schedules.backfill("cron", { from: -1e300, to: now })), noDate);
+    // Before it was made, nothing was due.
+    assert.ok((await shop.until(schedules.backfill("rate", range))) <= 1);
+    await assert.rejects(shop.until(schedules.backfill("nobody", range)), says("SCHEDULE_UNKNOWN"));
+  });
+
   test("the next times can be listed beforehand", async (t) => {
     const shop = await Shop.open(t);
     const times = shop.engine.schedules.preview({ every: { cron: "0 9 * * MON", timeZone: "UTC" } }, { count: 2 });

@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
-import { defineWorkflow, EngineError, type Store, Workflow } from "../../src/index.ts";
+import { z } from "zod";
+import { type DagSpec, defineJob, defineWorkflow, EngineError, type Store, Workflow } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { says } from "../api/rig.ts";
-import { dag, House, type HouseOptions, standIn, temporaryFolder } from "./rig.ts";
+import { dag, eventually, House, type HouseOptions, standIn, temporaryFolder } from "./rig.ts";
 
 const stores: Readonly<Record<string, (t: TestContext) => Store>> = {
   "in memory": () => memoryStore(),
@@ -14,6 +15,10 @@ const stores: Readonly<Record<string, (t: TestContext) => Store>> = {
 };
 
 const hourly = "0 * * * *";
+
+function nesting(nodeId: number, workflowName: string): DagSpec["nodes"][number] {
+  return { nodeId, nodeName: `in ${nodeId}`, nodeType: 3, workflowName };
+}
 
 for (const [where, openStore] of Object.entries(stores)) {
   describe(`the catalogue ${where}`, () => {
@@ -52,6 +57,19 @@ for (const [where, openStore] of Object.entries(stores)) {
         [{ spec: { nodes: [{ nodeId: 1 }], edges: [{ from: 1, to: 1 }] } }, ["DEPENDENCY_SELF"]],
         [{ spec: 7 }, ["WORKFLOW_INVALID"]],
         [{ spec: null }, ["WORKFLOW_INVALID"]],
+        // What is only missing, and comes first, does not hide what is wrong.
+        [
+          {
+            spec: {
+              nodes: [
+                { nodeId: 1, jobName: "later" },
+                { nodeId: 2, nodeType: 2, nodeParams: "1 +" },
+              ],
+            },
+          },
+          ["DECISION_INVALID"],
+        ],
+        [{ spec: { nodes: [nesting(1, "nobody"), nesting(2, "etl")] } }, ["NESTING_TOO_DEEP", "etl → etl"]],
         [{ cronExpr: "61 * * * *" }, ["SCHEDULE_INVALID", "minute"]],
         [{ cronExpr: hourly, timeZone: "Mars/Base" }, ["SCHEDULE_INVALID", "Mars/Base"]],
         [{ isScheduled: true }, ["SCHEDULE_INVALID"]],
@@ -76,6 +94,7 @@ for (const [where, openStore] of Object.entries(stores)) {
         isScheduled: true,
       });
       assert.match(saved.warning ?? "", /job "later"/);
+      assert.equal(catalogue.warningOf("etl"), saved.warning);
       engine.registerJobFunction("later", () => 1);
       assert.equal((await catalogue.update("etl", { isScheduled: true })).warning, null);
       assert.equal((await engine.schedules.get("etl")).spec.workflow, "etl");
@@ -216,15 +235,43 @@ for (const [where, openStore] of Object.entries(stores)) {
     test("one nests another by name, whichever comes first", async (t) => {
       const store = openStore(t);
       const first = await House.open(t, { store });
-      const nesting = { nodes: [{ nodeId: 1, nodeName: "in", nodeType: 3 as const, workflowName: "z-inner" }] };
-      const outer = await first.catalogue.create({ name: "outer", spec: nesting });
+      const spec = { nodes: [nesting(1, "z-inner")] };
+      const outer = await first.catalogue.create({ name: "outer", spec, cronExpr: hourly, isScheduled: true });
       assert.match(outer.warning ?? "", /z-inner/);
       await first.catalogue.create({ name: "z-inner", spec: dag("one") });
       await first.stop();
       const second = await House.open(t, { store });
+      assert.equal((await second.engine.schedules.get("outer")).spec.workflow, "outer");
       const workflow = second.engine.findWorkflow("outer");
       assert.ok(workflow instanceof Workflow);
       await (await second.engine.submitWorkflow(workflow)).result();
+    });
+
+    test("whoever would close a circle of nested workflows is refused, and the others stay", async (t) => {
+      const { catalogue } = await House.open(t, { store: openStore(t) });
+      await catalogue.create({ name: "a", spec: { nodes: [nesting(1, "b")] } });
+      await catalogue.create({ name: "b", spec: { nodes: [nesting(1, "c")] } });
+      const closing = { nodes: [nesting(1, "a")] };
+      const circle = says("NESTING_TOO_DEEP", "c → a → b → c");
+      await assert.rejects(catalogue.create({ name: "c", spec: closing }), circle);
+      await catalogue.create({ name: "c", spec: dag("one") });
+      await assert.rejects(catalogue.update("c", { spec: closing }), circle);
+      assert.deepEqual((await catalogue.get("c")).spec, dag("one"));
+    });
+
+    test("a definition that is refused by now can still be switched off", async (t) => {
+      const store = openStore(t);
+      const first = await House.open(t, { store, engine: { jobs: [defineJob("work", () => 1)] } });
+      await first.catalogue.create({ name: "etl", spec: dag("one"), cronExpr: hourly, isScheduled: true });
+      await first.stop();
+      const jobs = [
+        defineJob("work", { input: z.object({ a: z.number() }) }, () => 1),
+        defineJob("work", { input: z.object({ b: z.number() }) }, () => 1),
+      ];
+      const second = await House.open(t, { store, engine: { jobs } });
+      await assert.rejects(second.catalogue.update("etl", { spec: dag("two") }), says("JOB_AMBIGUOUS"));
+      await second.catalogue.setSchedule("etl", { enable: false });
+      await eventually(async () => assert.equal((await second.engine.schedules.get("etl")).isEnabled, false));
     });
 
     test("many savers at once: each save is there, or its saver was told", async (t) => {

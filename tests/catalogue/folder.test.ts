@@ -143,6 +143,7 @@ describe("definitions as files", () => {
     });
     assert.ok(house.lines.find("error", /last good version/));
     assert.equal(await paramsOf(house, "etl"), "one");
+    assert.match(house.catalogue.warningOf("etl") ?? "", /etl\/dag-spec\.json:4:5 {2}.*expected ","/);
 
     const saved = await house.catalogue.update("etl", { spec: dag("two") });
     assert.match(saved.warning ?? "", /left as it is/);
@@ -153,7 +154,20 @@ describe("definitions as files", () => {
     desk.write("etl", dag("three"));
     await eventually(async () => assert.equal(await paramsOf(house, "etl"), "three"));
     assert.deepEqual(house.folder?.problems(), []);
+    assert.equal(house.catalogue.warningOf("etl"), null);
     assert.deepEqual(await operations(house, "etl"), ["Edit", "Update", "Create"]);
+  });
+
+  test("a definition that could never run is no version, and its file says why", async (t) => {
+    const desk = new Desk(t);
+    const house = await House.open(t, { store: memoryStore(), folder: desk.path });
+    await house.catalogue.create({ name: "etl", spec: dag("one") });
+    desk.write("etl", { nodes: [{ nodeId: 1, nodeName: "which", nodeType: 2, nodeParams: "1 +" }] });
+    await eventually(() => assert.match(house.catalogue.warningOf("etl") ?? "", /task "which".*"1 \+"/s));
+    assert.equal(await paramsOf(house, "etl"), "one");
+    desk.write("etl", dag("two"));
+    await eventually(async () => assert.equal(await paramsOf(house, "etl"), "two"));
+    assert.equal(house.catalogue.warningOf("etl"), null);
   });
 
   test("what cannot be read at all, and names that cannot be, are shown too", async (t) => {

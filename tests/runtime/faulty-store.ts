@@ -168,6 +168,7 @@ export class FaultyStore implements Store {
   readLines: Store["readLines"] = (topic, page) => this.#read("readLines", (store) => store.readLines(topic, page));
   deleteLines: Store["deleteLines"] = (prefix, before) =>
     this.#read("deleteLines", (store) => store.deleteLines(prefix, before));
+  deleteTopic: Store["deleteTopic"] = (topic) => this.#read("deleteTopic", (store) => store.deleteTopic(topic));
 
   async #read<T>(what: string, read: (store: Store) => Promise<T>): Promise<T> {
     await this.#alive();

@@ -75,11 +75,35 @@ async function workflows(rig: ServerRig): Promise<void> {
   });
   const scheduled = await rig.ok("getWorkflow", { params: { id: "two" } });
   assert.deepEqual([scheduled.enableSchedule, scheduled.nextFireTimes.length], [true, 5]);
+  await schedulesOfWorkflow(rig);
   const { instanceId } = await rig.ok("triggerWorkflow", { params: { id: made.id }, body: { colour: "red" } });
   assert.deepEqual((await rig.end(instanceId)).output, { a: "hello", b: "world" });
   await rig.ok("deleteWorkflow", { params: { id: "two" } });
   await rig.refused("triggerWorkflow", { params: { id: "two" } }, { status: 404, code: "WORKFLOW_UNKNOWN" });
   await rig.refused("getWorkflow", { params: { id: "two" } }, { status: 404, code: "WORKFLOW_UNKNOWN" });
+}
+
+/** What a workflow says of its schedule is changed through the workflow, whichever way it is asked for. */
+async function schedulesOfWorkflow(rig: ServerRig): Promise<void> {
+  const params = { id: "two" };
+  const isEnabled = async (): Promise<unknown[]> => [
+    (await rig.ok("getWorkflow", { params })).enableSchedule,
+    (await rig.ok("getSchedule", { params }))["isEnabled"],
+  ];
+  await rig.ok("pauseSchedule", { params });
+  while ((await isEnabled())[1] === true) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(await isEnabled(), [false, false]);
+  await rig.ok("resumeSchedule", { params });
+  while ((await isEnabled())[1] === false) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(await isEnabled(), [true, true]);
+  const body = { workflow: "two", every: { rateMs: 1000 } };
+  const conflict = { status: 409, code: "CONFLICT" };
+  const refusals = [
+    await rig.refused("changeSchedule", { params, body }, conflict),
+    await rig.refused("deleteSchedule", { params }, conflict),
+  ];
+  for (const { message } of refusals) assert.match(message ?? "", /PUT \/api\/workflow\/two\/schedule/);
+  await rig.refused("pauseSchedule", { params: { id: "nobody" } }, { status: 404, code: "SCHEDULE_UNKNOWN" });
 }
 
 async function instances(rig: ServerRig): Promise<void> {
@@ -112,8 +136,12 @@ async function instances(rig: ServerRig): Promise<void> {
   const monitored = await rig.ok("monitorInstance", { params: { instanceId: id } });
   const [node] = monitored.nodes;
   assert.deepEqual([monitored.completedNodes, node?.result, node?.nodeType], [1, "hi", 1]);
+  await rig.ok("triggerWorkflow", { params: { id: "hello" }, query: { instanceId: "first-like" } });
+  await rig.end("first-like");
   await rig.ok("deleteInstance", { params: { id } });
   await rig.refused("getInstance", { params: { id } }, { status: 404, code: "INSTANCE_UNKNOWN" });
+  await rig.refused("getLogs", { params: { id } }, { status: 404, code: "INSTANCE_UNKNOWN" });
+  assert.equal((await rig.ok("getLogs", { params: { id: "first-like" } })).items.length, 1);
   await rig.refused("getLogs", { params: { id: "never" } }, { status: 404, code: "INSTANCE_UNKNOWN" });
 }
 

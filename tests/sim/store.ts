@@ -199,6 +199,7 @@ export class SimStore implements Store {
   readLines: Store["readLines"] = (topic, page) => this.#call("readLines", () => this.#inner.readLines(topic, page));
   deleteLines: Store["deleteLines"] = (prefix, before) =>
     this.#call("deleteLines", () => this.#inner.deleteLines(prefix, before));
+  deleteTopic: Store["deleteTopic"] = (topic) => this.#call("deleteTopic", () => this.#inner.deleteTopic(topic));
 
   /** `seen` is told what the store did, at the moment it has. */
   #call<T>(name: string, act: () => Promise<T>, seen?: (value: T) => void): Promise<T> {

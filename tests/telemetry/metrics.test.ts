@@ -109,7 +109,7 @@ describe("gauges", () => {
     droppedReports: 0,
   } as const;
   const worker = { address: "here", isRemote: false, slots: 10, runningTasks: 2, isDraining: false };
-  const member = { id: "a", address: "a", isSuspected: false, shards: 1, isSelf: true };
+  const member = { id: "a", address: "a", isSuspected: false, shards: 1, isSelf: true, isOldest: true };
   const engine = (told: Partial<GaugedEngine> = {}): GaugedEngine & { subscribe(): () => void } => ({
     health,
     members: () => [],

@@ -26,7 +26,7 @@ export function instanceRoutes(parts: RouteParts): InstanceRoutes {
     listInstances: ({ query }) => listInstances(parts, query),
     getInstance: ({ params }) => engine.getWorkflowInstanceStatus(params.id),
     deleteInstance: async ({ params }) => {
-      await engine.purgeWorkflowInstances({ instanceId: params.id, recursive: true });
+      await deleteInstance(parts, params.id);
       return done;
     },
     getResult: ({ params, query }) => ends.result(params.id, query.waitMs),
@@ -42,6 +42,18 @@ export function instanceRoutes(parts: RouteParts): InstanceRoutes {
     getContext: async ({ params }) => (await engine.getWorkflowInstanceBreakpoint(params.id)).context,
     getLogs: ({ params, query }) => readLogs(parts, params.id, query),
   };
+}
+
+/** With its children, and what the tasks of all of them have logged. */
+async function deleteInstance({ engine, store, taskLogs }: RouteParts, instanceId: string): Promise<void> {
+  const purged: string[] = [];
+  try {
+    await engine.purgeWorkflowInstances({ instanceId, recursive: true, onPurged: (id) => purged.push(id) });
+  } finally {
+    // What is still to be written would come after.
+    await taskLogs.flush();
+    for (const id of purged) await store.deleteTopic(`log:${id}`);
+  }
 }
 
 async function listInstances(

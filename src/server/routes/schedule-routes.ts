@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DataOf } from "../../api/routes.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
+import { shown } from "../../base/shown.ts";
 import type { ScheduleSpec } from "../../schedules/schedule-spec.ts";
 import type { Asked, Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
@@ -21,8 +22,6 @@ type ScheduleRoutes = Pick<
 
 type View = DataOf<"getSchedule">;
 
-const backfillMax = 10_000;
-
 /** Of what `getSchedule` shows. */
 const timesShown = 5;
 
@@ -42,26 +41,19 @@ export function scheduleRoutes(parts: RouteParts): ScheduleRoutes {
       return { ...view, nextFireTimes };
     },
     changeSchedule: async ({ params, body }) => {
+      await refuseOfCatalogue(parts, params.id);
       await schedules.change(params.id, withoutUndefined(body) as unknown as ScheduleSpec);
       return done;
     },
     deleteSchedule: async ({ params }) => {
+      await refuseOfCatalogue(parts, params.id);
       await schedules.delete(params.id);
       return done;
     },
-    pauseSchedule: async ({ params }) => {
-      await schedules.pause(params.id);
-      return done;
-    },
-    resumeSchedule: async ({ params }) => {
-      await schedules.resume(params.id);
-      return done;
-    },
+    pauseSchedule: (asked) => switchSchedule(parts, asked, false),
+    resumeSchedule: (asked) => switchSchedule(parts, asked, true),
     triggerSchedule: async ({ params }) => ({ instanceId: await schedules.trigger(params.id) }),
-    backfillSchedule: async ({ params, body }) => {
-      await checkBackfill(parts, params.id, body);
-      return { runs: await schedules.backfill(params.id, body) };
-    },
+    backfillSchedule: async ({ params, body }) => ({ runs: await schedules.backfill(params.id, body) }),
   };
 }
 
@@ -84,21 +76,33 @@ async function createSchedule(
   return { scheduleId };
 }
 
-/** The schedule's code finds all due times of a backfill in one breath, and again in every replay. `SCHEDULE_INVALID`. */
-async function checkBackfill(
-  { engine, clock }: RouteParts,
-  scheduleId: string,
-  { from, to }: Asked<"backfillSchedule">["body"],
-): Promise<void> {
+/** It goes with the workflow of its name, whose cron expression says when it is due. `SCHEDULE_UNKNOWN`. */
+async function isOfCatalogue({ engine, catalogue }: RouteParts, scheduleId: string): Promise<boolean> {
   const { spec } = await engine.schedules.get(scheduleId);
-  const endAt = Math.min(to, clock.now(), spec.endAt ?? Infinity);
-  if (endAt < from) return;
-  const times = engine.schedules.preview({ ...spec, endAt }, { from: from - 1, count: backfillMax + 1 });
-  if (times.length <= backfillMax) return;
+  return spec.workflow === scheduleId && (await catalogue.hasSchedule(scheduleId));
+}
+
+/** A workflow that says when it is due would undo it. `CONFLICT`. */
+async function refuseOfCatalogue(parts: RouteParts, scheduleId: string): Promise<void> {
+  if (!(await isOfCatalogue(parts, scheduleId))) return;
+  const path = `/api/workflow/${encodeURIComponent(scheduleId)}`;
   throw new EngineError(
-    "SCHEDULE_INVALID",
-    `a backfill has at most ${backfillMax} due times, and there are more in that range: take a part of it at a time`,
+    "CONFLICT",
+    `schedule ${shown(scheduleId)} belongs to the workflow of that name: use PUT ${path}/schedule to change it or to switch it off, or PUT ${path} with a cronExpr of null to take it away`,
   );
+}
+
+/** A pause of a workflow's own schedule is kept with the workflow. */
+async function switchSchedule(
+  parts: RouteParts,
+  { params, caller }: Asked<"pauseSchedule" | "resumeSchedule">,
+  enable: boolean,
+): Promise<typeof done> {
+  const { catalogue, engine } = parts;
+  const { id } = params;
+  if (await isOfCatalogue(parts, id)) await catalogue.setSchedule(id, { enable }, caller.name);
+  else await (enable ? engine.schedules.resume(id) : engine.schedules.pause(id));
+  return done;
 }
 
 /** The checker writes down what was left out. */

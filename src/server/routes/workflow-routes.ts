@@ -142,7 +142,8 @@ async function getWorkflow(parts: RouteParts, idOrName: string): Promise<DataOf<
   try {
     return detailOfEntry(parts, await catalogue.get(idOrName));
   } catch (error) {
-    if (!hasCode(error, "WORKFLOW_UNKNOWN") || !ofProgram.has(idOrName)) throw error;
+    if (!hasCode(error, "WORKFLOW_UNKNOWN")) throw error;
+    if (!ofProgram.has(idOrName)) throw withFileProblem(error, catalogue.warningOf(idOrName));
   }
   const workflow = engine.findWorkflow(idOrName);
   const view = engine.listWorkflows().find(({ name }) => name === idOrName);
@@ -156,13 +157,18 @@ async function getWorkflow(parts: RouteParts, idOrName: string): Promise<DataOf<
     timeZone: null,
     createdAt: null,
     nextFireTimes: [],
-    warning: null,
+    warning: catalogue.warningOf(name),
   };
+}
+
+/** A file that was broken from the beginning has made no workflow yet, and says why. */
+function withFileProblem(error: EngineError, problem: string | null): EngineError {
+  return problem === null ? error : new EngineError(error.code, `${error.message}; ${problem}`, { cause: error });
 }
 
 type Detail = DataOf<"getWorkflow">;
 
-function detailOfEntry({ engine }: RouteParts, entry: CatalogueEntry): Detail {
+function detailOfEntry({ engine, catalogue }: RouteParts, entry: CatalogueEntry): Detail {
   const { spec, timeZone, createdAt, cronExpr, isScheduled } = entry;
   const every = { cron: cronExpr ?? "", ...(timeZone !== null && { timeZone }) };
   return {
@@ -171,7 +177,7 @@ function detailOfEntry({ engine }: RouteParts, entry: CatalogueEntry): Detail {
     timeZone,
     createdAt,
     nextFireTimes: isScheduled && cronExpr !== null ? engine.schedules.preview({ every }, { count: timesShown }) : [],
-    warning: null,
+    warning: catalogue.warningOf(entry.name),
   };
 }
 

@@ -309,6 +309,11 @@ export class MemoryStore implements Store {
     }
   }
 
+  async deleteTopic(topic: string): Promise<void> {
+    const { lines } = this.#read();
+    for (const line of lines.values()) if (line.topic === topic) lines.delete(line.number);
+  }
+
   #history(instance: number): HistoryRow[] {
     const rows = [...(this.#read().history.get(instance)?.values() ?? [])];
     return copies(rows.sort((a, b) => a.turn - b.turn));

@@ -426,6 +426,15 @@ export class MysqlStore implements Store {
     }
   }
 
+  async deleteTopic(topic: string): Promise<void> {
+    for (;;) {
+      const query = statements.findTopicLines.with(text(topic), whole(linesDeletedAtOnceMax));
+      const numbers = await this.#all(query, (line) => line.number("number"));
+      await this.#write(statements.deleteLines, numbers.map(whole));
+      if (numbers.length < linesDeletedAtOnceMax) return;
+    }
+  }
+
   async #first<Row>(query: Literal, toRow: (found: Columns) => Row): Promise<Row | undefined> {
     return (await this.#all(query, toRow))[0];
   }

@@ -58,6 +58,7 @@ export const statements = {
   insertLine: statement("insert-line"),
   findOldLines: statement("find-old-lines"),
   deleteLines: statement("delete-lines"),
+  findTopicLines: statement("find-topic-lines"),
 
   loadInstances: statement("load-instances"),
   loadHistory: statement("load-history"),

@@ -428,6 +428,13 @@ export class PostgresStore implements Store {
     }
   }
 
+  async deleteTopic(topic: string): Promise<void> {
+    for (let found = linesDeletedAtOnceMax; found === linesDeletedAtOnceMax;) {
+      const values = [toDisk(topic), linesDeletedAtOnceMax];
+      [found = 0] = await this.#all(this.#statements.deleteTopic, values, toCount);
+    }
+  }
+
   async #all<Result>(
     statement: Statement,
     values: readonly Value[],

@@ -60,6 +60,7 @@ function loadWrites() {
     deleteDocument: load("delete-document"),
     appendLines: load("append-lines"),
     deleteLines: load("delete-lines"),
+    deleteTopic: load("delete-topic"),
   };
 }
 

@@ -356,6 +356,13 @@ export class SqliteStore implements Store {
     }
   }
 
+  async deleteTopic(topic: string): Promise<void> {
+    for (; ; await setImmediate()) {
+      const { changes } = this.#write(({ deleteTopic }) => deleteTopic.run(toDisk(topic), oldLinesAtOnceMax));
+      if (Number(changes) < oldLinesAtOnceMax) return;
+    }
+  }
+
   #all<Row>(
     query: (statements: Statements) => StatementSync,
     values: readonly SQLInputValue[],

@@ -65,6 +65,7 @@ function prepareWrites(prepare: (name: string) => StatementSync) {
     deleteDocument: prepare("delete-document"),
     insertLine: prepare("insert-line"),
     deleteLine: prepare("delete-line"),
+    deleteTopic: prepare("delete-topic"),
   };
 }
 

@@ -173,6 +173,19 @@ function deletingSuite(name: string, makeStore: MakeStore): void {
       assert.deepEqual(await bodies(store, "a"), ["3", "2"]);
     });
 
+    test("of one topic, and of none that begins like it", async (t) => {
+      const store = await fresh(t, makeStore);
+      const others = ["", "a", "a:10", "a:1 ", "A:1", "a:%"];
+      const many = Array.from({ length: 11_000 }, (_, index) => line("a:1", `${index}`, index % 7));
+      await store.appendLines([...others.map((topic) => line(topic, topic)), ...many]);
+      await store.deleteTopic("a:1");
+      await store.deleteTopic("b");
+      assert.deepEqual(await store.readLines("a:1", { limit: 9 }), []);
+      for (const topic of others) assert.deepEqual(await bodies(store, topic), [topic]);
+      await store.appendLines([line("a:1", "later")]);
+      assert.deepEqual(await bodies(store, "a:1"), ["later"]);
+    });
+
     test("of all topics that begin so, taken literally", async (t) => {
       const topics = ["", "a_b", "a_", "a%b", "aXb", "A_b", "a", "a\\b", "é", "e\u0301", "业务", "a_\u{10ffff}z"];
       const left: [prefix: string, left: string[]][] = [

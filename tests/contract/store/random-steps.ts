@@ -19,6 +19,7 @@ export type Step =
   | { readonly kind: "delete-document"; readonly name: string; readonly revision: number }
   | { readonly kind: "append-lines"; readonly lines: readonly RandomLine[] }
   | { readonly kind: "delete-lines"; readonly prefix: string; readonly before: number }
+  | { readonly kind: "delete-topic"; readonly topic: string }
   | { readonly kind: "settle"; readonly count: number };
 
 export interface RandomLine {
@@ -80,6 +81,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ ...kind("delete-document"), name: text, revision }) },
   { weight: 3, arbitrary: fc.record({ ...kind("append-lines"), lines: fc.array(line, { maxLength: 5 }) }) },
   { weight: 1, arbitrary: fc.record({ ...kind("delete-lines"), prefix: text, before: time }) },
+  { weight: 1, arbitrary: fc.record({ ...kind("delete-topic"), topic: text }) },
   { weight: 1, arbitrary: fc.record({ ...kind("settle"), count: small }) },
 );
 

@@ -46,6 +46,8 @@ export class StepTaker {
         return await store.appendLines(step.lines);
       case "delete-lines":
         return await store.deleteLines(step.prefix, step.before);
+      case "delete-topic":
+        return await store.deleteTopic(step.topic);
       case "settle":
         return await store.settleShardCount(step.count);
       default:

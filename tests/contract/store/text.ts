@@ -92,6 +92,9 @@ export function textSuite(name: string, makeStore: MakeStore): void {
           lines.map(({ topic, body }) => [topic, body]),
           [[text, text]],
         );
+        await store.deleteTopic(text);
+        assert.deepEqual(await store.readLines(text, { limit: 9 }), []);
+        assert.equal((await store.readLines(`${text}, another one`, { limit: 9 })).length, 1);
         await store.deleteLines(text, 1);
         assert.deepEqual(await store.readLines(`${text}, another one`, { limit: 9 }), []);
         assert.equal((await store.readLines(`another ${text}`, { limit: 9 })).length, text === "" ? 0 : 1);

@@ -1,0 +1,31 @@
+/** Spec §12.3 over HTTP: what is wrong with a definition's file is seen where the workflow is. */
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ServerRig } from "./rig.ts";
+import { twoNodes } from "./sample-app.ts";
+
+test("12.3 a workflow shows what is wrong with its file, and so does the one it has not become", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "heddle-definitions-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const write = (name: string, text: string): void => {
+    mkdirSync(join(folder, name), { recursive: true });
+    writeFileSync(join(folder, name, "dag-spec.json"), text);
+  };
+  write("two", JSON.stringify(twoNodes));
+  write("broken", '{\n  "nodes": [,]\n}');
+  const rig = await ServerRig.start(t, { workflows: folder });
+  const params = { id: "two" };
+  assert.equal((await rig.ok("getWorkflow", { params })).warning, null);
+  const unknown = { status: 404, code: "WORKFLOW_UNKNOWN" };
+  const { message } = await rig.refused("getWorkflow", { params: { id: "broken" } }, unknown);
+  assert.match(message ?? "", /broken\/dag-spec\.json:2:13 {2}/);
+  await rig.restart();
+  write("two", "{");
+  await rig.restart({ workflows: folder });
+  assert.match((await rig.ok("getWorkflow", { params })).warning ?? "", /two\/dag-spec\.json:1:2 {2}/);
+  assert.equal((await rig.ok("getWorkflow", { params })).nodes, 2);
+});
