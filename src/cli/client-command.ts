@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import { HeddleClient } from "../client/client.ts";
 import { Output } from "./output.ts";
+import { defaultUrl } from "./program-name.ts";
 
 /** What every command has that talks to a server. */
 export interface ClientOptions {
@@ -13,8 +14,6 @@ export interface Session {
   readonly client: HeddleClient;
   readonly output: Output;
 }
-
-export const defaultUrl = "http://127.0.0.1:7411";
 
 /** A variable that is set to nothing is not set. */
 export function tokenOfEnvironment(): string | undefined {

@@ -1,8 +1,10 @@
 import { CommanderError } from "commander";
-import { messageOf } from "../base/error.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import { HeddleClientError } from "../client/client-error.ts";
 import type { Doors } from "./doors.ts";
 import { exitCodeOf, exitCodes, UsageError } from "./exit-code.ts";
+import { loadPlace } from "./load-place.ts";
+import { programName } from "./program-name.ts";
 import { makeProgram } from "./program.ts";
 
 /** The program `heddle`. Says in words what went wrong, and in its exit code what kind of thing that was. */
@@ -41,20 +43,37 @@ function documentOf(error: unknown): object {
 function wordsOf(error: unknown): string {
   const lines = [`heddle: ${messageOf(error)}`];
   if (error instanceof HeddleClientError) {
-    for (const { path, problem } of error.details) lines.push(`  ${path}: ${problem}`);
-    const advice = adviceFor(error);
-    if (advice !== undefined) lines.push(advice);
+    // One alone stands in the sentence already.
+    if (error.details.length > 1) for (const { path, problem } of error.details) lines.push(`  ${path}: ${problem}`);
   }
-  return lines.join("\n");
+  const advice = error instanceof HeddleClientError ? adviceFor(error) : adviceAbout(error);
+  return [...lines, ...advice].join("\n");
 }
 
-function adviceFor({ status, code }: HeddleClientError): string | undefined {
-  if (code === "UNREACHABLE") return "Start one with: heddle dev. Or name another with --url or HEDDLE_URL.";
-  if (status === 401)
-    return "Say who you are with --token or HEDDLE_TOKEN; an admin makes one with: heddle token create.";
-  if (status === 403) return "This token's role does not allow it: ask an admin for another.";
-  if (code === "INSTANCE_UNKNOWN") return "heddle list shows the instances there are.";
-  if (code === "WORKFLOW_UNKNOWN") return "heddle workflow list shows the workflows there are.";
-  if (code === "SCHEDULE_UNKNOWN") return "heddle schedule list shows the schedules there are.";
-  return undefined;
+function adviceFor({ status, code }: HeddleClientError): string[] {
+  if (code === "UNREACHABLE")
+    return [`Start one with: ${programName()} dev. Or name another with --url or HEDDLE_URL.`];
+  if (status === 401) {
+    return [`Say who you are with --token or HEDDLE_TOKEN; an admin makes one with: ${programName()} token create.`];
+  }
+  if (status === 403) return ["This token's role does not allow it: ask an admin for another."];
+  const list = listsOf[code];
+  return list === undefined ? [] : [`To see what there is: ${programName()} ${list}`];
+}
+
+const listsOf: Readonly<Record<string, string>> = {
+  INSTANCE_UNKNOWN: "list",
+  WORKFLOW_UNKNOWN: "workflow list",
+  SCHEDULE_UNKNOWN: "schedule list",
+};
+
+/** What is wrong on this machine. */
+function adviceAbout(error: unknown): string[] {
+  if (!(error instanceof EngineError) || error.code !== "OPTION_INVALID" || !(error.cause instanceof Error)) return [];
+  const { cause } = error;
+  const code = "code" in cause ? cause.code : undefined;
+  if (code === "EADDRINUSE") return ["Another program listens there: stop it, or take another port with --port."];
+  if (code === "EACCES" && "port" in cause) return ["Take a port from 1024 on, with --port, or ask for the right to."];
+  const place = loadPlace(cause);
+  return place === undefined ? [] : [`See ${place}`];
 }

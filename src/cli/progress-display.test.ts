@@ -53,6 +53,13 @@ describe("the display of a run", () => {
     assert.match(lines.join("\n"), /task-0[^]*now[^]*badbad.*…[^]*and 9 more/);
   });
 
+  test("names the tasks on a terminal that does not know its size", (t) => {
+    const { written, output } = terminal(t, { columns: 0, rows: 0 });
+    displayFor(output).show(Array.from({ length: 5 }, (_, at) => row(`task-${at}`, "Pending")));
+    t.mock.restoreAll();
+    assert.match(written.join(""), /task-0[^]*task-4/);
+  });
+
   test("is silent for programs, and a line for each change elsewhere", (t) => {
     const { written, output: plain } = terminal(t, { isTTY: false });
     displayFor(new Output({ json: true })).changed(row("a", "Running"));
@@ -60,6 +67,6 @@ describe("the display of a run", () => {
     displayFor(plain).changed(row("b", "Pending", { retryAt: 1, error: "no luck" }));
     t.mock.restoreAll();
     assert.equal(written.length, 1);
-    assert.match(written[0] ?? "", / b Pending, waits for its next attempt, no luck\n$/);
+    assert.match(written[0] ?? "", / b Pending, waits for its next attempt, after: no luck\n$/);
   });
 });

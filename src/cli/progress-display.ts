@@ -57,7 +57,7 @@ class TerminalDisplay implements ProgressDisplay {
 
   show(rows: readonly NodeRow[]): void {
     this.#frame++;
-    this.#draw(fitting(rows, Math.max(3, (process.stdout.rows ?? 24) - 3)), rows.length);
+    this.#draw(fitting(rows, Math.max(3, sizeOr(24, process.stdout.rows) - 3)), rows.length);
   }
 
   close(rows: readonly NodeRow[]): void {
@@ -77,11 +77,16 @@ class TerminalDisplay implements ProgressDisplay {
     const { colour } = this.#output;
     const running = spinner[this.#frame % spinner.length] ?? "";
     const mark = row.status === "Running" ? running : (marks[row.status] ?? "?");
-    const width = (process.stdout.columns ?? 80) - 4;
+    const width = sizeOr(80, process.stdout.columns) - 4;
     const text = cut(`${oneLine(row.name).padEnd(24)} ${oneLine(statusText(row))}`, width);
     const isQuiet = row.status === "Pending" || row.status === "Canceled" || row.status === "Skipped";
     return `${colour(statusColour(row.status), mark)} ${isQuiet ? colour("grey", text) : text}`;
   }
+}
+
+/** A terminal that does not know its size says 0, or nothing. */
+function sizeOr(usual: number, said: number | undefined): number {
+  return said === undefined || said === 0 ? usual : said;
 }
 
 function statusText(row: NodeRow): string {
@@ -91,7 +96,7 @@ function statusText(row: NodeRow): string {
   if (took !== undefined && status !== "Pending") parts.push(durationText(Math.max(0, took)));
   if (attempt > 1) parts.push(`attempt ${attempt}`);
   if (status === "Pending" && retryAt !== undefined) parts.push("waits for its next attempt");
-  if (error !== undefined && status !== "Success") parts.push(error);
+  if (error !== undefined && status !== "Success") parts.push(status.endsWith("Failed") ? error : `after: ${error}`);
   return parts.join(", ");
 }
 

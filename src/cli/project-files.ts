@@ -86,5 +86,6 @@ export function projectFiles(name: string): Readonly<Record<string, string>> {
     "app.test.ts": test,
     "README.md": readme(name),
     ".gitignore": "node_modules/\n.heddle/\n",
+    ".dockerignore": "node_modules/\n.heddle/\n.git/\n",
   };
 }

@@ -195,8 +195,11 @@ export class MailRoom {
 
   #logStuck(letter: Letter): (error: unknown) => void {
     const { from, to } = letter;
-    return (error) =>
-      this.#shard.logger.error({ from, to, error: messageOf(error) }, "a letter could not be handed on");
+    // What passes, such as a stop or a move, is made good by whoever opens the shard next.
+    return (error) => {
+      const level = isPassing(error) ? "debug" : "error";
+      this.#shard.logger[level]({ from, to, error: messageOf(error) }, "a letter could not be handed on");
+    };
   }
 
   async #undeliverable(letter: Letter, origin: Origin, error: unknown): Promise<void> {

@@ -72,6 +72,7 @@ describe("heddle", () => {
     assert.equal(code, 1);
     assert.match(stdout, /fail Failed.*no luck today/);
     assert.match(stdout, /^Failed: .*no luck today/m);
+    assert.match(stdout, /cli\.ts logs f-1$[^]*cli\.ts retry f-1$/m);
   });
 
   test("run and submit take a file", async () => {
@@ -171,7 +172,7 @@ describe("heddle", () => {
     assert.match(await words("schedule", "delete", "s-1"), /deleted/);
     assert.equal((await json("schedule", "delete", "s-2"))["done"], true);
     await refused(2, /one of --cron, --rate and --delay/, "schedule", "preview");
-    await refused(1, /heddle schedule list/, "schedule", "pause", "nobody");
+    await refused(1, /cli\.ts schedule list/, "schedule", "pause", "nobody");
   });
 
   test("workflows: save, show, versions, diff, roll back, delete", async () => {
@@ -194,7 +195,7 @@ describe("heddle", () => {
     const back = await json<{ version: string }>("workflow", "rollback", "kept", first.version);
     assert.equal(back.version, first.version);
     assert.match(await words("workflow", "delete", "kept"), /Deleted kept/);
-    await refused(1, /heddle workflow list/, "workflow", "show", "kept");
+    await refused(1, /cli\.ts workflow list/, "workflow", "show", "kept");
   });
 
   test("the cluster", async () => {
@@ -208,11 +209,14 @@ describe("heddle", () => {
     await refused(2, /unknown command/, "frobnicate");
     await refused(2, /missing required argument/, "show");
     await refused(2, /--input must be JSON/, "run", "slow", "--input", "{");
-    await refused(2, /heddle dev app\.ts/, "run", "app.ts");
+    await refused(2, /cli\.ts dev app\.ts/, "run", "app.ts");
+    await refused(1, /"failling" is known here; did you mean "failing"\?[^]*workflow list/, "run", "failling");
+    await refused(1, /^heddle: the request does not fit: query\.status\.0[^\n]*\n$/, "list", "--status", "Bogus");
+    await refused(2, /there is no file .*nowhere\.ts/, "dev", "nowhere.ts");
     await refused(2, /--limit must be a whole number/, "list", "--limit", "few");
     await refused(2, /cannot be read as a definition/, "workflow", "save", "nowhere.json");
-    await refused(3, /no server answers[^]*heddle dev/, "list", "--url", "http://127.0.0.1:1");
-    await refused(1, /nobody[^]*heddle list/, "show", "nobody");
+    await refused(3, /no server answers[^]*cli\.ts dev/, "list", "--url", "http://127.0.0.1:1");
+    await refused(1, /nobody[^]*cli\.ts list/, "show", "nobody");
     await refused(1, /http:\/\//, "list", "--url", "ftp://example.org");
     const { stderr, stdout } = await heddle(["show", "nobody", "--json"], { env: { HEDDLE_URL: url } });
     assert.equal(stdout, "");

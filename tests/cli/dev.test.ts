@@ -121,7 +121,7 @@ describe("heddle dev", () => {
     follower.child.kill("SIGINT");
     const { code, stderr } = await follower.ended;
     assert.equal(code, 130);
-    assert.match(stderr, /left goes on.*heddle show left/);
+    assert.match(stderr, /left goes on.*cli\.ts show left --url/);
     assert.match((await heddle(["show", "left", "--url", url])).stdout, /status +Running/);
   });
 
@@ -145,14 +145,15 @@ describe("heddle dev", () => {
 
   test("a module that cannot be loaded, or brings nothing, is named", async (t) => {
     const folder = newFolder(t);
-    writeFileSync(join(folder, "broken.ts"), "export const = 1;");
+    writeFileSync(join(folder, "broken.ts"), "\nexport const = 1;");
+    writeFileSync(join(folder, "throwing.ts"), "\n\nnobody();");
     writeFileSync(join(folder, "empty.ts"), "export const answer = 42;");
     writeFileSync(join(folder, "lonely.ts"), 'import "nowhere-to-be-found";');
     for (const [file, problem] of [
-      ["broken.ts", /broken\.ts cannot be loaded/],
+      ["broken.ts", /broken\.ts cannot be loaded: [^]*\nSee .*broken\.ts:2\n/],
+      ["throwing.ts", /throwing\.ts cannot be loaded: nobody is not defined\nSee .*throwing\.ts:3\n/],
       ["empty.ts", /empty\.ts exports no job and no workflow/],
       ["lonely.ts", /lonely\.ts cannot be loaded: .*nowhere-to-be-found/],
-      ["missing.ts", /missing\.ts cannot be loaded/],
     ] as const) {
       const { code, stderr } = await heddle(["dev", file], { cwd: folder });
       assert.equal(code, 1);

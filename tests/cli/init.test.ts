@@ -27,7 +27,7 @@ describe("heddle init", () => {
     const folder = newFolder(t);
     const made = await heddle(["init", "My Flows"], { cwd: folder });
     assert.equal(made.code, 0, made.stderr);
-    assert.match(made.stdout, /Next: cd My Flows && npm install && npm start/);
+    assert.match(made.stdout, /Next: cd 'My Flows' && npm install "\$\(npm pack --silent \S+\)" && npm start/);
     const project = join(folder, "My Flows");
     const { name, scripts } = JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as {
       name: string;
@@ -62,6 +62,6 @@ describe("heddle init", () => {
     assert.match(stderr, /not empty.*precious\.txt/);
     const made = await heddle(["init", "new", "--json"], { cwd: folder });
     const { files } = JSON.parse(made.stdout) as { files: string[] };
-    assert.deepEqual(files, ["package.json", "app.ts", "app.test.ts", "README.md", ".gitignore"]);
+    assert.deepEqual(files, ["package.json", "app.ts", "app.test.ts", "README.md", ".gitignore", ".dockerignore"]);
   });
 });

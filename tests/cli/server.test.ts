@@ -58,7 +58,7 @@ describe("heddle server", () => {
     const { port } = new URL(first.url);
     const { code, stderr } = await heddle(["server", "--port", port], { cwd: newFolder(t) });
     assert.equal(code, 1);
-    assert.match(stderr, new RegExp(port));
+    assert.match(stderr, new RegExp(`${port}[^]*take another port with --port`));
     assert.doesNotMatch(stderr, /^\s+at /m);
   });
 

@@ -1,11 +1,13 @@
 import { Command } from "commander";
-import { relative, resolve } from "node:path";
+import { relative } from "node:path";
 import type { Server } from "../../server/server.ts";
 import type { ServerConfig } from "../../server/config/server-config.ts";
-import { defaultUrl, tokenOfEnvironment } from "../client-command.ts";
+import { tokenOfEnvironment } from "../client-command.ts";
 import { flagsGiven, withConfigFlags } from "../config-flags.ts";
 import type { Doors } from "../doors.ts";
+import { moduleFiles } from "../module-files.ts";
 import { Output } from "../output.ts";
+import { commandText } from "../program-name.ts";
 import { untilStopped } from "../until-stopped.ts";
 
 type DevOptions = Readonly<Record<string, unknown>> & { readonly config?: string; readonly json?: boolean };
@@ -32,7 +34,7 @@ async function configFor(modules: readonly string[], options: DevOptions): Promi
   const { loadConfig } = await import("../../server/config/load-config.ts");
   const flags = flagsGiven(options);
   return loadConfig({
-    flags: modules.length === 0 ? flags : { ...flags, app: modules.map((file) => resolve(file)).join(",") },
+    flags: modules.length === 0 ? flags : { ...flags, app: moduleFiles(modules).join(",") },
     environment: process.env,
     file: options.config,
     defaults: { logLevel: "warn" },
@@ -76,7 +78,7 @@ interface Greeting {
 
 function greet({ url, config, output, first, takenPort }: Greeting): void {
   const data = relative(process.cwd(), config.data);
-  const next = `${programName()} run ${first ?? "<workflow>"}${url === defaultUrl ? "" : ` --url ${url}`}`;
+  const next = commandText(`run ${first ?? "<workflow>"}`, url);
   output.give({ url, data: config.data, storage: shownStorage(config.storage), next }, () =>
     [
       `Heddle is at  ${output.colour("bold", url)}${takenPort === undefined ? "" : ` (port ${takenPort} is taken)`}`,
@@ -89,10 +91,4 @@ function greet({ url, config, output, first, takenPort }: Greeting): void {
 /** Without what may be a password. */
 function shownStorage(address: string): string {
   return address.replace(/\/\/[^@/]*@/, "//");
-}
-
-/** How it was started, so that what is printed can be typed. From a clone, with the Node that came with it. */
-function programName(): string {
-  const [, file = ""] = process.argv;
-  return file.endsWith(".ts") ? `npx node ${relative(process.cwd(), file)}` : "npx heddle";
 }

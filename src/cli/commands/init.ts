@@ -1,8 +1,10 @@
 import { Command } from "commander";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { EngineError } from "../../base/error.ts";
 import { Output } from "../output.ts";
+import { commandText } from "../program-name.ts";
 
 export function initCommand(): Command {
   return new Command("init")
@@ -15,14 +17,24 @@ export function initCommand(): Command {
       refuseFilled(target);
       const files = projectFiles(nameFor(target));
       for (const [name, text] of Object.entries(files)) writeFileSync(join(target, name), text, { flag: "wx" });
-      const short = relative(process.cwd(), target);
       new Output(options).give({ folder: target, files: Object.keys(files) }, () =>
-        [
-          `Made a project in ${target}: ${Object.keys(files).join(", ")}.`,
-          `Next: ${short === "" ? "" : `cd ${short} && `}npm install && npm start`,
-        ].join("\n"),
+        [`Made a project in ${target}: ${Object.keys(files).join(", ")}.`, `Next: ${nextCommands(target)}`].join("\n"),
       );
     });
+}
+
+/** Heddle is in no registry: the project gets a package of the copy that made it. */
+function nextCommands(project: string): string {
+  const short = relative(process.cwd(), project);
+  const enter = short === "" ? [] : [`cd ${quoted(short)}`];
+  const own = fileURLToPath(new URL("../../..", import.meta.url));
+  // A clone is built first; what was installed is built already.
+  const pack = `npm pack --silent ${import.meta.url.endsWith(".ts") ? "" : "--ignore-scripts "}`;
+  return [...enter, `npm install "$(${pack}${quoted(relative(project, own))})"`, "npm start"].join(" && ");
+}
+
+function quoted(path: string): string {
+  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function refuseFilled(folder: string): void {
@@ -32,7 +44,7 @@ function refuseFilled(folder: string): void {
   if (there.length === 0) return;
   throw new EngineError(
     "OPTION_INVALID",
-    `${folder} is not empty (it holds ${there.slice(0, 3).join(", ")}): name a new folder, such as heddle init my-workflows`,
+    `${folder} is not empty (it holds ${there.slice(0, 3).join(", ")}): name a new folder, such as ${commandText("init my-workflows")}`,
   );
 }
 

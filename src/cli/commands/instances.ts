@@ -4,6 +4,7 @@ import { type ClientOptions, clientCommand, sessionOf } from "../client-command.
 import { statusColour } from "../colour.ts";
 import { countGiven } from "../given-value.ts";
 import type { Output } from "../output.ts";
+import { commandText } from "../program-name.ts";
 import { type Column, oneLine, tableText } from "../table.ts";
 import { durationText, timeText } from "../time-text.ts";
 
@@ -37,7 +38,7 @@ export function listCommand(): Command {
         rows.push(row);
         if (rows.length >= limit) break;
       }
-      output.list(rows, columnsFor(output), "No instances. heddle run <workflow> starts one.");
+      output.list(rows, columnsFor(output), `No instances. ${commandText("run <workflow>", client.url)} starts one.`);
     });
 }
 

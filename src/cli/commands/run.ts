@@ -1,7 +1,9 @@
 import type { Command } from "commander";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { didYouMean } from "../../authoring/closest-name.ts";
 import type { HeddleClient, InstanceResult } from "../../client/client.ts";
+import { HeddleClientError } from "../../client/client-error.ts";
 import { type ClientOptions, clientCommand, type Session, sessionOf } from "../client-command.ts";
 import { statusColour } from "../colour.ts";
 import { readDefinition, saveDefinition } from "../definition-file.ts";
@@ -9,6 +11,7 @@ import { exitCodes, UsageError } from "../exit-code.ts";
 import { jsonGiven } from "../given-value.ts";
 import { Progress } from "../progress.ts";
 import { displayFor } from "../progress-display.ts";
+import { commandText, programName } from "../program-name.ts";
 
 interface StartOptions extends ClientOptions {
   readonly input?: string;
@@ -49,12 +52,28 @@ export function runCommand(): Command {
 async function start(client: HeddleClient, workflow: string, options: StartOptions): Promise<string> {
   const input = options.input === undefined ? undefined : jsonGiven("--input", options.input);
   const named = options.id === undefined ? {} : { instanceId: options.id };
-  return await client.start(await nameOf(client, workflow), input, named);
+  const name = await nameOf(client, workflow);
+  try {
+    return await client.start(name, input, named);
+  } catch (error) {
+    if (error instanceof HeddleClientError && error.code === "WORKFLOW_UNKNOWN")
+      throw await unknown(client, name, error);
+    throw error;
+  }
+}
+
+/** With the name that was probably meant. */
+async function unknown(client: HeddleClient, name: string, refusal: HeddleClientError): Promise<HeddleClientError> {
+  const known: string[] = [];
+  for await (const workflow of client.items("listWorkflows")) known.push(workflow.name);
+  const { code, status, details } = refusal;
+  const message = `no workflow "${name}" is known here${didYouMean(name, known)}`;
+  return new HeddleClientError(message, { code, status, details, cause: refusal });
 }
 
 async function nameOf(client: HeddleClient, workflow: string): Promise<string> {
   if (/\.[cm]?[jt]s$/.test(workflow)) {
-    throw new UsageError(`a server runs the workflows of a program: start it with heddle dev ${workflow}`);
+    throw new UsageError(`a server runs the workflows of a program: start it with ${programName()} dev ${workflow}`);
   }
   const isFile = workflow.endsWith(".json") || (workflow.includes("/") && existsSync(workflow));
   if (!isFile) return workflow;
@@ -80,10 +99,10 @@ async function follow({ client, output }: Session, instanceId: string): Promise<
     progress.take(tasks);
     clearInterval(redraw);
     display.close(progress.rows);
-    giveEnd(output, instanceId, end);
+    giveEnd({ client, output }, instanceId, end);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
-    output.warn(`\nInstance ${instanceId} goes on. Look at it with: heddle show ${instanceId}`);
+    output.warn(`\nInstance ${instanceId} goes on. Look at it with: ${commandText(`show ${instanceId}`, client.url)}`);
     process.exitCode = exitCodes.interrupted;
   } finally {
     clearInterval(redraw);
@@ -113,11 +132,14 @@ function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-function giveEnd(output: Session["output"], instanceId: string, end: InstanceResult): void {
+function giveEnd({ client, output }: Session, instanceId: string, end: InstanceResult): void {
   const { status, reason, output: result } = end;
   output.give({ instanceId, status, reason, output: result }, () => {
     const line = `${output.colour(statusColour(status), status)}${reason === null ? "" : `: ${reason}`}`;
     return status === "Success" ? `${line}\n${JSON.stringify(result ?? null, null, 2)}` : line;
   });
-  if (status !== "Success") process.exitCode = exitCodes.failed;
+  if (status === "Success") return;
+  process.exitCode = exitCodes.failed;
+  output.say(`What it logged   ${commandText(`logs ${instanceId}`, client.url)}`);
+  if (status === "Failed") output.say(`To run it again  ${commandText(`retry ${instanceId}`, client.url)}`);
 }

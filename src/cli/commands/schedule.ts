@@ -5,6 +5,7 @@ import type { ScheduleView } from "../../schedules/schedule-workflow.ts";
 import { type ClientOptions, clientCommand, type Session, sessionOf } from "../client-command.ts";
 import { UsageError } from "../exit-code.ts";
 import { countGiven, durationGiven, jsonGiven, timeGiven } from "../given-value.ts";
+import { commandText } from "../program-name.ts";
 import type { Column } from "../table.ts";
 import { durationText, timeText } from "../time-text.ts";
 
@@ -82,7 +83,11 @@ function listCommand(): Command {
   return clientCommand("list", "The schedules, with their next times.").action(async (options: ClientOptions) => {
     const { client, output } = sessionOf(options);
     const { items } = await client.call("listSchedules");
-    output.list(items as unknown as readonly ScheduleRow[], columns, "No schedules. heddle schedule create makes one.");
+    output.list(
+      items as unknown as readonly ScheduleRow[],
+      columns,
+      `No schedules. ${commandText("schedule create")} makes one.`,
+    );
   });
 }
 

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import { resolve } from "node:path";
 import { HeddleClientError } from "../../client/client-error.ts";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { countGiven } from "../given-value.ts";
+import { moduleFiles } from "../module-files.ts";
 
 interface WorkerOptions extends ClientOptions {
   readonly slots: string;
@@ -27,7 +27,7 @@ export function workerCommand(): Command {
       const { token, tags } = options;
       const { runWorker } = await import("../run-worker.ts");
       await runWorker({
-        modules: modules.map((file) => resolve(file)),
+        modules: moduleFiles(modules),
         url: sessionOf(options).client.url,
         token: token === "" ? undefined : token,
         slots: countGiven("--slots", options.slots, 10_000),

@@ -3,6 +3,7 @@ import type { DataOf } from "../../api/routes.ts";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { readDefinition, saveDefinition } from "../definition-file.ts";
 import type { Output } from "../output.ts";
+import { commandText } from "../program-name.ts";
 import { type Column, tableText } from "../table.ts";
 import { timeText } from "../time-text.ts";
 
@@ -38,7 +39,7 @@ function listCommand(): Command {
     const { client, output } = sessionOf(options);
     const rows: Summary[] = [];
     for await (const row of client.items("listWorkflows")) rows.push(row);
-    output.list(rows, columns, "No workflows. heddle workflow save <file> makes one.");
+    output.list(rows, columns, `No workflows. ${commandText("workflow save <file>")} makes one.`);
   });
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { type CodeWorkflow, isCodeWorkflow } from "../../authoring/code-workflow.ts";
 import type { Job } from "../../authoring/job.ts";
@@ -40,7 +41,8 @@ async function importModule(file: string): Promise<object> {
   try {
     return (await import(pathToFileURL(file).href)) as object;
   } catch (error) {
-    throw invalid(file, `cannot be loaded: ${messageOf(error)}`, error);
+    const isMissing = !existsSync(file);
+    throw invalid(file, isMissing ? "is not there" : `cannot be loaded: ${messageOf(error)}`, error);
   }
 }
 

@@ -4,6 +4,9 @@ const runningMax = 30;
 const endedMax = 15;
 const chipsMax = 24;
 const countedMax = 1000;
+const noticeMs = 8000;
+/** Longer than it takes to ask again: what is still wrong stays, what is mended goes. */
+const problemMs = 20_000;
 const hourMs = 3_600_000;
 const ends = ["Success", "Failed", "Terminated"];
 const tokenKey = "heddle-token";
@@ -41,12 +44,17 @@ function notice(text, isBad = false) {
   shown.className = isBad ? "notice bad" : "notice";
   shown.hidden = text === "";
   clearTimeout(noticeTimer);
-  if (!isBad) noticeTimer = setTimeout(() => (shown.hidden = true), 8000);
+  noticeTimer = setTimeout(() => (shown.hidden = true), isBad ? problemMs : noticeMs);
 }
 
 function pill(id, text, tone) {
   at(id).textContent = text;
   at(id).className = `pill ${tone}`;
+}
+
+/** Old news are shown as such. */
+function heard(isHeard) {
+  at("main").classList.toggle("stale", !isHeard);
 }
 
 function shortId(id) {
@@ -123,8 +131,10 @@ async function tried(work) {
     return await work();
   } catch (error) {
     if (error instanceof Refused) signIn();
-    else if (error instanceof TypeError) pill("health", "not reachable", "bad");
-    else notice(error.message, true);
+    else if (error instanceof TypeError) {
+      pill("health", "not reachable", "bad");
+      heard(false);
+    } else notice(error.message, true);
     return undefined;
   }
 }
@@ -147,10 +157,16 @@ function isOurs({ workflowName }) {
   return workflowName === "heddle.schedule";
 }
 
-function learn(change) {
+/** What was pushed after a question was asked is newer than the answer. */
+function isNews(known, askedAt) {
+  return known !== undefined && known.heardAt >= askedAt;
+}
+
+/** Takes a change that was pushed, or what was answered to a question of that time. */
+function learn(change, askedAt) {
   if (isOurs(change)) return;
   const before = instances.get(change.instanceId);
-  if (isOlder(before, change)) return;
+  if (isOlder(before, change) || (askedAt !== undefined && isNews(before, askedAt))) return;
   const isSameLife = before?.createdAt === change.createdAt;
   const known = isSameLife ? before : { nodes: new Map() };
   if (!isSameLife || isOver(known.status) !== isOver(change.status)) count(before, change);
@@ -164,6 +180,7 @@ function learn(change) {
     reason: change.reason ?? undefined,
     pausing: change.pausing ?? false,
     turn: change.turn ?? known.turn,
+    heardAt: askedAt ?? performance.now(),
   });
   for (const node of change.nodes ?? []) known.nodes.set(node.nodeId, { name: node.name, status: node.status });
   instances.set(known.id, known);
@@ -194,19 +211,22 @@ const byStart = (a, b) => b.createdAt - a.createdAt;
 /** As the store has it: at the beginning, and whenever changes were left out. */
 async function readInstances() {
   const since = Date.now() - hourMs;
+  const askedAt = performance.now();
   const [unfinished, over] = await Promise.all([
     ask(`/api/instance?status=Ready,Running,Paused&limit=${countedMax}`),
     ask(`/api/instance?status=${ends.join(",")}&limit=${countedMax}`),
   ]);
   const others = unfinished.items.filter((summary) => !isOurs(summary));
   const current = new Set(others.map(({ instanceId }) => instanceId));
-  for (const [id, { status }] of instances) if (!isOver(status) && !current.has(id)) instances.delete(id);
+  for (const [id, known] of instances) {
+    if (!isOver(known.status) && !current.has(id) && !isNews(known, askedAt)) instances.delete(id);
+  }
   for (const summary of over.items) {
-    learn(summary);
+    learn(summary, askedAt);
     if (summary.endedAt >= since) endings[summary.status].set(summary.instanceId, summary.endedAt);
   }
-  for (const summary of others) learn(summary);
-  unfinishedCount = others.length;
+  for (const summary of others) learn(summary, askedAt);
+  unfinishedCount = [...instances.values()].filter(({ status }) => !isOver(status)).length;
   await readNodes(others.slice(0, runningMax));
   forget();
   draw();
@@ -218,8 +238,9 @@ async function readNodes(summaries) {
   await Promise.all(
     unknown.map(async ({ instanceId }) => {
       try {
+        const askedAt = performance.now();
         const view = await ask(`/api/instance/${encodeURIComponent(instanceId)}`);
-        learn({ ...view, nodes: view.tasks });
+        learn({ ...view, nodes: view.tasks }, askedAt);
       } catch (error) {
         // It may be gone by now; what happened to it is pushed.
         if (error instanceof Refused) throw error;
@@ -258,6 +279,7 @@ function hear(message) {
     case "changes":
       for (const change of message.changes) learn(change);
       soon(draw);
+      soon(askServer, 700);
       break;
     case "skipped":
       pill("live", "busy: a sample", "wait");
@@ -273,14 +295,14 @@ const planned = new Map();
 
 /** Several times a second at most. */
 function soon(work, ms = 120) {
-  const name = work === draw ? "draw" : "read";
+  const name = work === draw ? "draw" : work === askServer ? "server" : "read";
   if (planned.has(name)) return;
   planned.set(
     name,
     setTimeout(() => {
       planned.delete(name);
       if (name === "draw") forget();
-      else pill("live", "live", "good");
+      else if (name === "read") pill("live", "live", "good");
       void work();
     }, ms),
   );
@@ -300,6 +322,8 @@ function draw() {
   at("running").replaceChildren(
     ...(cards.length > 0 ? cards : [empty("Nothing runs. Start a workflow to see it here.")]),
   );
+  const overCount = ends.reduce((sum, status) => sum + endings[status].size, 0);
+  at("ended-more").textContent = overCount > endedMax ? `the newest ${endedMax}` : "";
   const rows = over.slice(0, endedMax).map(endedRow);
   at("ended").replaceChildren(...(rows.length > 0 ? rows : [empty("Nothing has ended yet.")]));
 }
@@ -380,7 +404,11 @@ async function drawWorkflows() {
   const details = await Promise.all(scheduled.map(({ name }) => ask(`/api/workflow/${encodeURIComponent(name)}`)));
   const next = new Map(details.map(({ name, nextFireTimes }) => [name, nextFireTimes[0]]));
   const rows = items.map((workflow) => workflowRow(workflow, next.get(workflow.name)));
-  at("workflows").replaceChildren(...(rows.length > 0 ? rows : [empty("None yet: POST one to /api/workflow/create.")]));
+  at("workflows").replaceChildren(
+    ...(rows.length > 0
+      ? rows
+      : [empty("None yet. heddle workflow save <file> makes one; heddle dev app.ts brings those of a module.")]),
+  );
 }
 
 function workflowRow({ name, kind, nodes, cronExpr }, nextTime) {
@@ -423,6 +451,7 @@ async function drawServer() {
     ask("/api/dag/monitor/queue/waiting"),
     ask("/api/cluster/status"),
   ]);
+  heard(true);
   pill(
     "health",
     health.status === "UP" ? "up" : (health.reason ?? "not ready"),
@@ -440,6 +469,11 @@ async function drawServer() {
     return element("div", `item ${tone}`, element("span", "dot"), body);
   });
   at("members").replaceChildren(...(rows.length > 0 ? rows : [empty("This server, alone.")]));
+}
+
+/** How many tasks run is not pushed. */
+function askServer() {
+  return tried(drawServer);
 }
 
 /** Nobody looks at a tab in the background. */
@@ -463,13 +497,9 @@ async function begin() {
   at("metrics").hidden = Boolean(sessionStorage.getItem(tokenKey));
   at("version").textContent = info.version;
   connect();
-  void tried(drawServer);
+  void askServer();
   void tried(drawWorkflows);
-  timers = [
-    whileSeen(() => tried(drawServer), 3000),
-    whileSeen(() => tried(drawWorkflows), 15_000),
-    whileSeen(draw, 1000),
-  ];
+  timers = [whileSeen(askServer, 3000), whileSeen(() => tried(drawWorkflows), 15_000), whileSeen(draw, 1000)];
 }
 
 at("sign-in-button").addEventListener("click", useToken);

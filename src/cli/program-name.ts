@@ -1,0 +1,16 @@
+import { relative } from "node:path";
+
+export const defaultUrl = "http://127.0.0.1:7411";
+
+/** How it was started, so that what is printed can be typed. From a clone, with the Node that came with it. */
+export function programName(): string {
+  const [, file = ""] = process.argv;
+  return file.endsWith(".ts") ? `npx node ${relative(process.cwd(), file)}` : "npx heddle";
+}
+
+/** A command that can be typed next: to the same server, if that is not the one it would go to by itself. */
+export function commandText(words: string, url: string = defaultUrl): string {
+  const given = process.env["HEDDLE_URL"] ?? "";
+  const isDefault = url === (given === "" ? defaultUrl : given);
+  return `${programName()} ${words}${isDefault ? "" : ` --url ${url}`}`;
+}
