@@ -5,6 +5,7 @@ import { systemClock } from "../engine/system-clock.ts";
 import { SystemRandom } from "../engine/system-random.ts";
 import { loadApp } from "../server/config/app-modules.ts";
 import { RemoteWorker } from "../worker/remote-worker.ts";
+import { traceJob } from "../telemetry/job-run.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
 import { UsageError } from "./exit-code.ts";
 import { untilStopped } from "./until-stopped.ts";
@@ -32,6 +33,7 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
     jobs,
     connect: (listener) => connectWorker({ url, token }, listener),
     slots,
+    aroundJob: traceJob,
     threads: new ThreadWorker({ clock: systemClock, logger }),
     graceMs,
     ...(tags !== undefined && { tags }),

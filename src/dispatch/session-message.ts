@@ -180,9 +180,25 @@ function parse(text: string, types: ReadonlySet<unknown>): unknown {
   try {
     const message = JSON.parse(text) as unknown;
     const isOurs = typeof message === "object" && message !== null && "type" in message && types.has(message.type);
-    return isOurs ? message : undefined;
+    return isOurs && hasLists(message as Partial<WorkerMessage>) ? message : undefined;
   } catch {
     // Not JSON. The caller says so, with what it knows of the sender.
     return undefined;
+  }
+}
+
+/** Whoever sends another version of a message may leave out what is looked through here. */
+function hasLists(message: Partial<WorkerMessage>): boolean {
+  switch (message.type) {
+    case "Hello":
+      return [message.jobs, message.running, message.results].every(Array.isArray);
+    case "Heartbeat":
+      return [message.running, message.finished].every(Array.isArray);
+    case "Logged":
+      return Array.isArray(message.lines);
+    case "Result":
+      return typeof message.outcome === "object";
+    default:
+      return true;
   }
 }

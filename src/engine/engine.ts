@@ -237,7 +237,7 @@ export class Engine {
       ...(cluster !== undefined && { mayStart }),
       jobs: { get: (id) => this.#registry.find(id)?.job },
       logger,
-      threads: new ThreadWorker({ clock, logger, onTaskLog }),
+      threads: new ThreadWorker({ clock, logger }),
       address: () => this.#address(),
       maxSubTasks,
       admitSubTasks: (subTasks, parentName) => this.#admitSubTasks(subTasks, parentName),

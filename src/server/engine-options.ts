@@ -7,6 +7,9 @@ const dayMs = 86_400_000;
 /** As large as a pool can be told to be. */
 const poolSizeMax = 10_000;
 
+/** Servers have no bus: whoever asks one about an instance of another waits for two looks into letter boxes. */
+const timings = { pollWithoutBusMs: 100 };
+
 /** What the configuration says about the engine. */
 export function engineOptionsOf(config: ServerConfig, store: Store): Omit<EngineOptions, "storage"> {
   const { Success, Failed, Terminated } = config.retentionDays;
@@ -17,6 +20,6 @@ export function engineOptionsOf(config: ServerConfig, store: Store): Omit<Engine
     poolSizeMax,
     domains: config.domains as NonNullable<EngineOptions["domains"]>,
     retentionMs: { Success: Success * dayMs, Failed: Failed * dayMs, Terminated: Terminated * dayMs },
-    ...(isMember && { cluster: { shards, remoteWorkers, ...(name !== undefined && { name }) } }),
+    ...(isMember && { cluster: { shards, remoteWorkers, timings, ...(name !== undefined && { name }) } }),
   };
 }

@@ -1,4 +1,5 @@
 import type { Engine, Health } from "../engine/engine.ts";
+import type { StoreWatch } from "./store-watch.ts";
 
 export interface ReadinessView {
   readonly isReady: boolean;
@@ -16,10 +17,12 @@ const reasons: Readonly<Record<Exclude<Health["status"], "up">, string>> = {
 /** Whether new work may be sent here. */
 export class Readiness {
   readonly #engine: Pick<Engine, "health">;
+  readonly #store: Pick<StoreWatch, "problem">;
   #stage: "starting" | "up" | "stopping" = "starting";
 
-  constructor(engine: Pick<Engine, "health">) {
+  constructor(engine: Pick<Engine, "health">, store: Pick<StoreWatch, "problem">) {
     this.#engine = engine;
+    this.#store = store;
   }
 
   becomeUp(): void {
@@ -39,6 +42,7 @@ export class Readiness {
     if (this.#stage === "starting") return "the server is starting";
     if (this.#stage === "stopping") return "the server is stopping";
     const { status, problem } = this.#engine.health;
-    return status === "up" ? null : (problem ?? reasons[status]);
+    if (status !== "up") return problem ?? reasons[status];
+    return this.#store.problem ?? null;
   }
 }

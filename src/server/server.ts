@@ -32,6 +32,7 @@ import { Guard } from "./security/guard.ts";
 import { isLoopbackHost } from "./security/origin-check.ts";
 import { readTlsFiles } from "./security/tls-files.ts";
 import { Tokens } from "./security/tokens.ts";
+import { StoreWatch } from "./store-watch.ts";
 import { workerRoutes } from "./worker-link.ts";
 
 export interface ServerParts {
@@ -61,6 +62,7 @@ export class Server {
   readonly #parts: ServerParts;
   readonly #store: Store;
   readonly #held: HeldStore;
+  readonly #watch: StoreWatch;
   readonly #observers: Observers;
   readonly #readiness: Readiness;
   readonly #tokens: Tokens;
@@ -94,7 +96,8 @@ export class Server {
     this.#observers = new Observers({ config, store: parts.store, clock, logger });
     const { store } = this.#observers;
     this.#store = store;
-    this.#held = new HeldStore(store);
+    this.#watch = new StoreWatch(store, clock);
+    this.#held = new HeldStore(this.#watch.storage);
     this.engine = new Engine({
       ...engineOptionsOf(config, store),
       ...this.#observers.engineOptions,
@@ -107,7 +110,7 @@ export class Server {
     });
     this.#observers.watch(this.engine);
     this.#feed = new ChangeFeed({ engine: this.engine, clock, logger });
-    this.#readiness = new Readiness(this.engine);
+    this.#readiness = new Readiness(this.engine, this.#watch);
     const { engine } = this;
     const folder = folderOf(config, logger);
     this.catalogue = new Catalogue({ engine, store, clock, logger, ...(folder && { folder }) });
@@ -205,9 +208,9 @@ export class Server {
       stopping,
     });
     await pushRoutes(app, { feed: this.#feed, engine, logs: taskLogs, guard, origins });
-    await workerRoutes(app, { engine, guard });
+    await workerRoutes(app, { engine, guard, logger });
     pageRoutes(app);
-    mountRoutes(app, { handlers, guard, audit, keys: this.#keys, logger });
+    mountRoutes(app, { handlers, guard, audit, keys: this.#keys, watch: this.#watch, clock, logger });
     actuatorRoutes(app, {
       engine,
       metrics,

@@ -144,7 +144,9 @@ export class EmbeddedWorker implements Worker {
       return failureOutcome(new EngineError("JOB_INVALID", `job "${job.name}" is to run in a thread but ${lacks}`));
     }
     const order = { run: identityOf(run), source: job.source, params, inputs, subTasksMax };
-    return this.#threads.execute(order, abort).then((outcome) => admitted(outcome, run.taskName, this.#admit));
+    return this.#threads
+      .execute(order, abort, this.#onTaskLog)
+      .then((outcome) => admitted(outcome, run.taskName, this.#admit));
   }
 }
 

@@ -14,7 +14,6 @@ const isEvalFlagged = process.execArgv.some((argument) => argument.startsWith("-
 
 export interface JobThreadOptions {
   readonly logger: Logger;
-  readonly onTaskLog?: OnTaskLog | undefined;
   readonly resourceLimits?: ResourceLimits;
 }
 
@@ -22,14 +21,13 @@ export interface JobThreadOptions {
 export class JobThread {
   readonly #thread: Thread;
   readonly #logger: Logger;
-  readonly #onTaskLog: OnTaskLog | undefined;
   #order: ThreadOrder | undefined;
+  #onTaskLog: OnTaskLog | undefined;
   #settle: ((outcome: Outcome) => void) | undefined;
   #alive = true;
 
-  constructor({ logger, onTaskLog, resourceLimits }: JobThreadOptions) {
+  constructor({ logger, resourceLimits }: JobThreadOptions) {
     this.#logger = logger;
-    this.#onTaskLog = onTaskLog;
     this.#thread = new Thread(mainFile, {
       ...(resourceLimits === undefined ? {} : { resourceLimits }),
       ...(isEvalFlagged ? { execArgv: [] } : {}),
@@ -46,9 +44,10 @@ export class JobThread {
   }
 
   /** Never rejects. A thread that dies, or is killed, meanwhile has lost the attempt. */
-  run(order: ThreadOrder): Promise<Outcome> {
+  run(order: ThreadOrder, onTaskLog?: OnTaskLog): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#order = order;
+    this.#onTaskLog = onTaskLog;
     this.#settle = resolve;
     this.#thread.ref();
     try {

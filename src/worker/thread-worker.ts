@@ -11,7 +11,6 @@ import type { ThreadOrder } from "./thread-message.ts";
 export interface ThreadWorkerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly onTaskLog?: OnTaskLog | undefined;
   /** How many threads without work are kept for the next attempt. */
   readonly idleMax?: number;
   /** How long a job has between its signal and the end of its thread. */
@@ -47,7 +46,7 @@ export class ThreadWorker {
   }
 
   /** Never rejects. */
-  async execute(order: ThreadOrder, abort: Abort): Promise<Outcome> {
+  async execute(order: ThreadOrder, abort: Abort, onTaskLog?: OnTaskLog): Promise<Outcome> {
     if (this.#stopped || abort.aborted) return { kind: "lost" };
     let thread: JobThread;
     try {
@@ -61,7 +60,7 @@ export class ThreadWorker {
       grace = this.#clock.after(this.#graceMs, () => void thread.kill());
     };
     abort.signal.addEventListener("abort", stop, { once: true });
-    const outcome = await thread.run(order);
+    const outcome = await thread.run(order, onTaskLog);
     abort.signal.removeEventListener("abort", stop);
     grace?.cancel();
     this.#giveBack(thread);

@@ -66,7 +66,7 @@ async function listen(
   port = 0,
 ): Promise<{ app: FastifyInstance; port: number }> {
   const app = fastify();
-  await workerRoutes(app, { engine, guard });
+  await workerRoutes(app, { engine, guard, logger: silentLogger });
   app.get("/api/cluster/self/tasks", (request, reply) => {
     const isLetIn = request.headers.authorization === "Bearer hdl_w";
     if (isLetIn) return reply.send({ code: 0, data: { count: 0 } });
@@ -101,6 +101,22 @@ describe("heddle worker", () => {
 
     worker.child.kill("SIGTERM");
     assert.equal((await worker.ended).code, 0);
+  });
+
+  test("whoever says nonsense is cut off, and harms nobody", async (t) => {
+    const engine = await member(t);
+    const { port } = await listen(t, engine);
+    const nonsense = ["", "{}", "[]", '{"type":"Hello"}', '{"type":"Logged"}', '{"type":"Heartbeat","beat":1}'];
+    const odd = '{"type":"Hello","worker":7,"beat":1,"jobs":[1],"running":[null],"results":[{}]}';
+    for (const text of [...nonsense, odd, `${odd}x`]) {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/ws/worker`, { headers: { authorization: "Bearer hdl_w" } });
+      await new Promise((resolve) => socket.addEventListener("open", resolve));
+      socket.send(text);
+      socket.send('{"type":"Logged","lines":[null]}');
+      await sleep(20);
+      socket.close();
+    }
+    await (await engine.submitWorkflow(workflow)).result();
   });
 
   test("is told at once if it is not let in, or has nothing to run", async (t) => {

@@ -63,7 +63,14 @@ describe("a WebSocket", () => {
   });
 
   test("is told which members it hears of, where there are several", async (t) => {
-    const member = (id: string, isSelf: boolean) => ({ id, address: id, isSuspected: false, shards: 4, isSelf, isOldest: isSelf });
+    const member = (id: string, isSelf: boolean) => ({
+      id,
+      address: id,
+      isSuspected: false,
+      shards: 4,
+      isSelf,
+      isOldest: isSelf,
+    });
     const server = await startPush(t, { members: [member("a", true), member("b", false), member("c", false)] });
     const watcher = await Watcher.open(server);
     assert.deepEqual((await watcher.subscribe({ all: true }, "1")).members, { heard: ["a"], unheard: ["b", "c"] });

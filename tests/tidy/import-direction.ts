@@ -37,7 +37,19 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "telemetry",
   ],
   client: ["api", "base"],
-  cli: ["api", "base", "authoring", "engine", "worker", "dispatch", "server", "client", "transfer", "schedules"],
+  cli: [
+    "api",
+    "base",
+    "authoring",
+    "engine",
+    "worker",
+    "dispatch",
+    "server",
+    "client",
+    "telemetry",
+    "transfer",
+    "schedules",
+  ],
 };
 
 /** All that other folders see of the stores; only doors name a concrete one. */

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Clock, Timer } from "../../base/clock.ts";
-import { messageOf } from "../../base/error.ts";
+import { type ErrorCode, hasCode, messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { DocumentRow, Store } from "../../stores/store.ts";
 import { HttpError } from "./http-error.ts";
@@ -9,11 +9,26 @@ const kind = "request";
 const hourMs = 3_600_000;
 const keptMs = 24 * hourMs;
 const pageSize = 1000;
+/** Who has begun lately may still answer, and is asked again this often. Later it counts as gone. */
+const patienceMs = 2000;
+const lookMs = 100;
+
+/** After these nobody knows whether the work was done. */
+const unclear = ["STORE_UNAVAILABLE", "CALL_UNANSWERED", "MEMBER_LOST"] satisfies ErrorCode[];
 
 /** What is known of a request: what was asked, and once it is done, the answer. */
 interface Remembered {
   readonly digest: string;
+  /** Of whoever began it: a store takes the same document twice, and only one of two members is to be the first. */
+  readonly beginning: string;
   readonly answer?: { readonly data: unknown };
+}
+
+type Turn = Required<Pick<Remembered, "answer">> | { readonly own: DocumentRow; readonly isRepeat: boolean };
+
+interface Work<Data> {
+  readonly isSecret: boolean;
+  readonly run: (isRepeat: boolean) => Promise<Data>;
 }
 
 export interface KeyedRequest {
@@ -69,31 +84,46 @@ export class RequestKeys {
     }
   }
 
-  async #carryOut<Data>(
-    name: string,
-    digest: string,
-    { isSecret, run }: { isSecret: boolean; run: (isRepeat: boolean) => Promise<Data> },
-  ): Promise<Data> {
-    const { store, clock } = this.#parts;
-    const body = JSON.stringify({ digest } satisfies Remembered);
-    const begun: DocumentRow = { kind, name, revision: 1, at: clock.now(), body };
-    const there = await store.findDocument(kind, name);
-    const isRepeat = there !== undefined || !(await store.saveDocument(begun));
-    if (isRepeat) {
-      const known = there ?? (await store.findDocument(kind, name));
-      const remembered = known === undefined ? undefined : (JSON.parse(known.body) as Remembered);
-      if (remembered !== undefined && remembered.digest !== digest) throw conflict();
-      if (remembered?.answer !== undefined) return remembered.answer.data as Data;
-    }
+  async #carryOut<Data>(name: string, digest: string, work: Work<Data>): Promise<Data> {
+    const { store } = this.#parts;
+    const { isSecret, run } = work;
+    const turn = await this.#takeTurn(name, digest, isSecret);
+    if ("answer" in turn) return turn.answer.data as Data;
+    const { own, isRepeat } = turn;
+    const remembered = JSON.parse(own.body) as Remembered;
     try {
       const data = await run(isRepeat);
-      const answered: Remembered = { digest, answer: { data } };
-      if (!isSecret) await store.saveDocument({ ...begun, revision: 2, body: JSON.stringify(answered) });
+      const body = JSON.stringify({ ...remembered, answer: { data } } satisfies Remembered);
+      if (!isSecret) await store.saveDocument({ ...own, revision: own.revision + 1, body });
       return data;
     } catch (error) {
+      // The next try is a repetition: what came of this one, or of the one before it, is not known.
+      if (isRepeat || unclear.some((code) => hasCode(error, code))) throw error;
       // Nothing came of it, so the key is free again.
-      if (!isRepeat) await store.deleteDocument(kind, name, 1);
-      throw error;
+      if (await store.deleteDocument(kind, name, own.revision)) throw error;
+      // Another member took it for a repetition while it ran here, and was faster: what refuses this one may be its work.
+      return await this.#carryOut(name, digest, work);
+    }
+  }
+
+  /** The answer, if it is known; or else the right to carry it out, of which the record says that somebody has it. */
+  async #takeTurn(name: string, digest: string, isSecret: boolean): Promise<Turn> {
+    const { store, clock } = this.#parts;
+    const waitsUntil = clock.monotonic() + patienceMs;
+    for (;;) {
+      const there = await store.findDocument(kind, name);
+      const remembered = there === undefined ? undefined : (JSON.parse(there.body) as Remembered);
+      if (remembered !== undefined && remembered.digest !== digest) throw conflict();
+      if (remembered?.answer !== undefined) return { answer: remembered.answer };
+      const isUnderWay = there !== undefined && clock.now() - there.at < patienceMs;
+      // Secret answers are not there to be waited for.
+      if (isUnderWay && !isSecret && clock.monotonic() < waitsUntil) {
+        await new Promise<void>((resolve) => clock.after(lookMs, resolve));
+        continue;
+      }
+      const body = JSON.stringify({ digest, beginning: randomUUID() } satisfies Remembered);
+      const own: DocumentRow = { kind, name, revision: (there?.revision ?? 0) + 1, at: clock.now(), body };
+      if (await store.saveDocument(own)) return { own, isRepeat: there !== undefined };
     }
   }
 

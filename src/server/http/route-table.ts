@@ -2,11 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { paths, type RouteName } from "../../api/paths.ts";
 import type { Route } from "../../api/route.ts";
 import { routes } from "../../api/routes.ts";
+import type { Clock } from "../../base/clock.ts";
+import { EngineError } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { Audit } from "../security/audit.ts";
+import type { Audit, AuditEntry } from "../security/audit.ts";
 import { type Caller, callerOf, letIn } from "../security/caller.ts";
 import type { Guard } from "../security/guard.ts";
+import type { StoreWatch } from "../store-watch.ts";
 import { answerOf, sendAnswer } from "./answer-error.ts";
+import { inTime } from "./deadline.ts";
 import type { Asked, Handlers } from "./handler.ts";
 import { HttpError } from "./http-error.ts";
 import { checkRequest, type RawRequest } from "./request-check.ts";
@@ -17,6 +21,8 @@ export interface RouteTableParts {
   readonly guard: Guard;
   readonly audit: Audit;
   readonly keys: RequestKeys;
+  readonly watch: Pick<StoreWatch, "problem">;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -24,6 +30,9 @@ export interface RouteTableParts {
 const isKnownByItsWork: ReadonlySet<RouteName> = new Set(["triggerWorkflow"]);
 
 const hasSecretAnswer: ReadonlySet<RouteName> = new Set(["createToken"]);
+
+/** What can be changed without the store. */
+const needsNoStore: ReadonlySet<RouteName> = new Set(["drain"]);
 
 const keyLengthMax = 200;
 
@@ -37,7 +46,7 @@ type AnyHandler = (asked: Asked<RouteName>) => unknown;
 function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTableParts): void {
   const route: Route = routes[name];
   const [method, path] = paths[name].split(" ") as [string, string];
-  const { guard, audit, keys, logger } = parts;
+  const { guard, audit, keys, watch, clock, logger } = parts;
   const handle: AnyHandler = parts.handlers[name];
   // What asks a question by POST is for viewers; everything else that is not a GET changes something.
   const isChange = method !== "GET" && route.role !== "viewer";
@@ -63,6 +72,12 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
     );
   };
 
+  /** An answer waits for its line, unless that would take as long as the store is away. */
+  const note = async (entry: AuditEntry): Promise<void> => {
+    const noted = audit.append(entry);
+    if (watch.problem === undefined) await noted;
+  };
+
   app.route({
     method,
     url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
@@ -73,19 +88,30 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
     handler: async (request, reply): Promise<FastifyReply> => {
       const caller = callerOf(request);
       const status = route.status ?? 200;
-      if (!isChange) return reply.code(status).send({ code: 0, data: (await carryOut(request, caller)) ?? null });
+      const isAway = watch.problem !== undefined;
+      if (!isChange) {
+        const read = carryOut(request, caller);
+        // What is in memory is known; what is not would be waited for as long as the store tries.
+        const data = await (isAway ? inTime(clock, read) : read);
+        return reply.code(status).send({ code: 0, data: data ?? null });
+      }
+      if (isAway && !needsNoStore.has(name)) throw storeAway(watch);
       const line = { who: caller.name, what: name, target: targetOf(request.params) };
       try {
         const data = (await carryOut(request, caller)) ?? null;
-        await audit.append({ ...line, status });
+        await note({ ...line, status });
         return await reply.code(status).send({ code: 0, data });
       } catch (error) {
         const answer = answerOf(error, logger);
-        await audit.append({ ...line, status: answer.status });
+        await note({ ...line, status: answer.status });
         return sendAnswer(reply, answer);
       }
     },
   });
+}
+
+function storeAway({ problem }: Pick<StoreWatch, "problem">): EngineError {
+  return new EngineError("STORE_UNAVAILABLE", `nothing can be changed for now, try again: ${problem}`);
 }
 
 /** What the path names: an instance, a workflow, a node of an instance. */

@@ -54,7 +54,7 @@ function membersOf(engine: Engine): Members {
     const status = engine.health.status === "up" ? "up" : engine.health.status;
     return { self, leader: self, members: [{ address: self, status, roles, isLeader: true }] };
   }
-  const leader = views.find(({ isOldest }) => isOldest === true)?.id ?? null;
+  const leader = views.find(({ isOldest }) => isOldest)?.id ?? null;
   const members = views.map(({ id, isSuspected }) => {
     return { address: id, status: isSuspected ? "unreachable" : "up", roles, isLeader: id === leader };
   });

@@ -1,0 +1,45 @@
+import type { Clock } from "../base/clock.ts";
+import { messageOf } from "../base/error.ts";
+import type { Store } from "../stores/store.ts";
+
+/** A sign of life that has waited for so long says enough; stores themselves try much longer. */
+const patienceMs = 2000;
+
+/**
+ * Whether the store answers. Members send it a sign of life every few seconds, on a connection that no query holds up, so
+ * how that goes tells it without another question. An embedded store gets none: it is never away.
+ */
+export class StoreWatch {
+  /** For the engine. */
+  readonly storage: Store;
+  readonly #clock: Clock;
+  #askedAt: number | undefined;
+  #failure: string | undefined;
+
+  constructor(store: Store, clock: Clock) {
+    this.#clock = clock;
+    const beat: Store["beat"] = async (member) => {
+      this.#askedAt = clock.monotonic();
+      try {
+        const view = await store.beat(member);
+        this.#failure = undefined;
+        return view;
+      } catch (error) {
+        this.#failure = messageOf(error);
+        throw error;
+      } finally {
+        this.#askedAt = undefined;
+      }
+    };
+    this.storage = Object.create(store, { beat: { value: beat } }) as Store;
+  }
+
+  /** Why it is not to be counted on, in words; undefined while it answers. */
+  get problem(): string | undefined {
+    if (this.#failure !== undefined) return this.#failure;
+    if (this.#askedAt === undefined) return undefined;
+    const waitedMs = this.#clock.monotonic() - this.#askedAt;
+    if (waitedMs < patienceMs) return undefined;
+    return `the store has not answered for ${Math.floor(waitedMs / 1000)} seconds`;
+  }
+}
