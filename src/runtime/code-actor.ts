@@ -140,7 +140,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       if (this.#isAbandoned) return;
       const open = this.beginTurn(clock.now(), random.next());
       // What comes later has a later time, and so waits for the next turn.
-      const messages = this.inbox.splice(0);
+      const messages = this.inbox;
+      this.inbox = [];
       open.messages = messages;
       this.#open = open;
       this.#seen = 0;
@@ -171,7 +172,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
    */
   #answerLatecomers(open: InstanceTurn): void {
     const messages = open.messages as Message[];
-    for (let [first] = this.inbox; first !== undefined && "query" in first; [first] = this.inbox) {
+    for (let first = this.inbox[0]; first !== undefined && "query" in first; first = this.inbox[0]) {
       this.inbox.shift();
       messages.push(first);
       open.answer(first);

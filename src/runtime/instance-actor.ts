@@ -281,7 +281,9 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** What the machine wants done waits for the commit. */
   carryOut(open: InstanceTurn): void {
-    for (const command of open.turn.commands.splice(0)) open.after(command);
+    const { commands } = open.turn;
+    for (const command of commands) open.after(command);
+    commands.length = 0;
   }
 
   /** The turn is durable. */
