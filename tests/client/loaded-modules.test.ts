@@ -43,7 +43,7 @@ describe("loading", () => {
     assert.ok(loaded.includes("src/cli/commands/dev.ts"));
     assert.deepEqual(
       loaded.filter((name) => !/^(src\/(cli|client|base)\/|src\/api\/paths\.ts|node:|commander$)/.test(name)),
-      ["src/server/config/config-key.ts"],
+      ["src/server/config/config-key.ts", "src/authoring/closest-name.ts"],
     );
   });
 });
