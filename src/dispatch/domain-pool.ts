@@ -54,8 +54,13 @@ export class DomainPool {
     return order.reduce((sum, care) => sum + this.#queues[care].size, 0);
   }
 
+  /** A size that was lowered holds as soon as it is known here, even if nobody is there to lower the quota. */
+  get #limit(): number {
+    return Math.min(this.quota, this.size);
+  }
+
   get isFull(): boolean {
-    return this.slots.size >= this.quota;
+    return this.slots.size >= this.#limit;
   }
 
   /**
@@ -78,7 +83,7 @@ export class DomainPool {
 
   /** Somebody of that care waits, and has a slot to start in. */
   hasNext(care: Care): boolean {
-    return this.#queues[care].size > 0 && this.slots.size < this.quota;
+    return this.#queues[care].size > 0 && this.slots.size < this.#limit;
   }
 
   /** Next in order, if there is a slot for it and it may start. */

@@ -96,3 +96,14 @@ test("a domain needs a name and a priority that is a number", () => {
   refused(() => pools.declare("", { size: 1 }), "OPTION_INVALID", /name/);
   refused(() => pools.declare("x", { size: 1, priority: Number.NaN }), "OPTION_INVALID", /priority of domain "x"/);
 });
+
+test("a shared domain that was made smaller is so at once, whatever its quota", () => {
+  const pools = new DomainPools({ poolSize: 10, poolSizeMax: 10, domains: { blue: { size: 3 } }, isShared: true });
+  pools.setQuota("blue", 3);
+  assert.equal(pools.of("blue").isFull, false);
+  pools.of("blue").slots.add("a");
+  pools.resizeDomain("blue", 1);
+  assert.equal(pools.of("blue").isFull, true);
+  pools.resizeDomain("blue", 3);
+  assert.equal(pools.of("blue").isFull, false);
+});
