@@ -194,6 +194,19 @@ describe("a timeout", () => {
 });
 
 describe("taking back", () => {
+  test("withdraw takes back one whose start is being made durable: its job is not called", async () => {
+    const rig = new Rig({ poolSize: 1 });
+    const confirmed = Promise.withResolvers<void>();
+    await rig.enqueue(rig.run("a", { isCautious: true, confirmStart: () => confirmed.promise }));
+    assert.deepEqual(rig.running, ["a"]);
+    rig.dispatcher.withdraw(["a"]);
+    assert.deepEqual(rig.owner.ends, ["a withdrawn"]);
+    assert.deepEqual(rig.running, []);
+    confirmed.resolve();
+    await settle();
+    assert.deepEqual(rig.worker.started, []);
+  });
+
   test("withdraw tells of those that had not started and lets the others go on", async () => {
     const rig = new Rig({ poolSize: 1 });
     await rig.enqueue("a", "b", "c");

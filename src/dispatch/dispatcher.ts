@@ -111,10 +111,16 @@ export class Dispatcher {
   withdraw(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
-      if (attempt === undefined || attempt.state === "running") continue;
-      this.#leave(attempt);
+      if (attempt === undefined || this.#hasStarted(attempt)) continue;
+      if (attempt.state === "running") this.#release(attempt);
+      else this.#leave(attempt);
       this.#tellWithdrawn(attempt.run);
     }
+  }
+
+  /** Its job was called, or may have been: a remote worker may have the grant before this process knows. */
+  #hasStarted(attempt: Attempt): boolean {
+    return attempt.state === "running" && (attempt.jobStartedAt !== undefined || this.#remote.has(attempt));
   }
 
   /** Nothing more is heard of these; those that run are told to stop. */

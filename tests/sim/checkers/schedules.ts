@@ -111,15 +111,24 @@ class ScheduleCheck {
   }
 
   #mayBeLeftOut({ whenBusy = "skip", jitterMs = 0 }: Window["spec"], turn: number, at: number): boolean {
-    const { ended, times } = this.#story;
-    const endsMeanwhile = ended < Infinity && (times[ended] ?? 0) <= (times[turn] ?? 0) + jitterMs;
-    if (endsMeanwhile && jitterMs > 0) return true;
+    const { ended, windows } = this.#story;
+    if (jitterMs > 0 && this.#endsWhileItWaits(turn, jitterMs)) return true;
     if (whenBusy === "skip") return this.#isBusy(turn, jitterMs);
     if (whenBusy === "allow") return false;
     // It waits: until the schedule is deleted, or until something is due that takes its place.
     const isDeletedFirst = ended < Infinity && this.#isBusy(ended, jitterMs);
     const isReplaced = [...this.#due.keys()].some((other) => other > at) || isDeletedFirst;
-    return whenBusy === "queue" ? isDeletedFirst : isReplaced;
+    // What is in the queue is replaced too, if the schedule is changed to one that replaces.
+    const mayReplace = windows.some(({ spec, opened }) => opened > turn && spec.whenBusy === "cancel-previous");
+    return whenBusy === "queue" && !mayReplace ? isDeletedFirst : isReplaced;
+  }
+
+  /** It was put off by chance, and deleted before its time came; or with the first turns after that, which may be late. */
+  #endsWhileItWaits(turn: number, jitterMs: number): boolean {
+    const { ended, times } = this.#story;
+    const latest = (times[turn] ?? 0) + jitterMs;
+    const firstAfter = times.findIndex((at) => at > latest);
+    return ended < Infinity && (firstAfter === -1 || ended <= firstAfter + 1);
   }
 
   /** Something that was started has not ended, or waits out its jitter; also what had to wait for the end of another. */
@@ -147,7 +156,8 @@ class ScheduleCheck {
       const isStarted = ({ started }: ScheduledRun): boolean =>
         started === turn || (this.#mayBeHeldUp && started > turn);
       const run = counted.find((each) => each.kind === "due" && each.nominal === due && isStarted(each));
-      const isBusy = counted.some(({ started, ended }) => started < turn && ended >= turn);
+      const begun = run?.started ?? turn;
+      const isBusy = counted.some(({ started, ended }) => started < begun && ended >= begun);
       if (run !== undefined) this.#explained.add(run);
       if (run !== undefined && isBusy) this.#say(`${run.id} was started beside another run`);
       const isByHand = counted.some(({ kind, started }) => kind === "by-hand" && started === turn);
