@@ -125,12 +125,12 @@ export class Clocks {
     return lapsesAt;
   }
 
-  /** A wall clock that was set ahead may be set back before anybody has looked at it. */
-  #wallLapses(machine: string, { sentAt, forMs }: Permission, to: number): Lapse[] {
+  /** A wall clock that was set ahead may be set back before anybody has looked at it. Until it is known, the permission before counts. */
+  #wallLapses(machine: string, { sentAt, knownAt, forMs }: Permission, to: number): Lapse[] {
     const offset = this.offsetAt(machine, sentAt);
     const changes = (this.#settings.get(machine) ?? []).filter(({ at }) => at > sentAt).map(({ at }) => at);
     return [sentAt, ...changes].flatMap((at, place) => {
-      const from = Math.max(at, sentAt + forMs + offset - this.offsetAt(machine, at));
+      const from = Math.max(at, knownAt, sentAt + forMs + offset - this.offsetAt(machine, at));
       const until = Math.min(changes[place] ?? Infinity, to);
       return from < until ? [{ from, to: until, isTimed: false }] : [];
     });
