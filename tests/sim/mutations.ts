@@ -258,12 +258,14 @@ async function hasten(store: Store, batch: Batch): Promise<void> {
 function withoutQuota(): () => void {
   const asked = Object.getOwnPropertyDescriptor(DomainPool.prototype, "hasNext")?.value as (care: Care) => boolean;
   const value = function (this: DomainPool, care: Care): boolean {
-    const { quota } = this;
+    const { quota, size } = this;
     this.quota = Infinity;
+    this.size = Infinity;
     try {
       return asked.call(this, care);
     } finally {
       this.quota = quota;
+      this.size = size;
     }
   };
   return redefined(DomainPool.prototype, "hasNext", { value });
