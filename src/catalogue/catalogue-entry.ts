@@ -1,6 +1,6 @@
 import { canonicalJson, textHash } from "../authoring/content-hash.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
-import type { DocumentRow } from "../stores/store.ts";
+import { type DocumentRow, workflowDocument } from "../stores/store.ts";
 
 /** A workflow that was saved, as opposed to one that is part of a program. */
 export interface CatalogueEntry {
@@ -46,8 +46,6 @@ export interface StoredEntry {
   readonly revision: number;
 }
 
-export const entryKind = "workflow";
-
 /** More are not kept in the document; their definitions stay in the store. */
 export const savesMax = 100;
 
@@ -56,7 +54,7 @@ export function entryOf(row: DocumentRow): StoredEntry {
 }
 
 export function documentOf({ entry, revision }: StoredEntry): DocumentRow {
-  return { kind: entryKind, name: entry.name, revision, at: entry.updatedAt, body: JSON.stringify(entry) };
+  return { kind: workflowDocument, name: entry.name, revision, at: entry.updatedAt, body: JSON.stringify(entry) };
 }
 
 /** Where a definition says its name, that is the one it is saved under. */

@@ -3,8 +3,8 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
-import type { Store } from "../stores/store.ts";
-import { type CatalogueEntry, documentOf, entryKind, entryOf, type StoredEntry } from "./catalogue-entry.ts";
+import { type Store, workflowDocument } from "../stores/store.ts";
+import { type CatalogueEntry, documentOf, entryOf, type StoredEntry } from "./catalogue-entry.ts";
 
 export type CatalogueStore = Pick<
   Store,
@@ -45,7 +45,7 @@ export class Entries {
   }
 
   async find(name: string): Promise<StoredEntry | undefined> {
-    const row = await this.#store.findDocument(entryKind, name);
+    const row = await this.#store.findDocument(workflowDocument, name);
     return row && this.#noted(entryOf(row));
   }
 
@@ -71,7 +71,7 @@ export class Entries {
     let last = after;
     for (;;) {
       const page = { limit: pageSize, ...(last !== undefined && { after: last }) };
-      const rows = await this.#store.listDocuments(entryKind, page);
+      const rows = await this.#store.listDocuments(workflowDocument, page);
       for (const row of rows) yield this.#noted(entryOf(row));
       last = rows.at(-1)?.name;
       if (last === undefined || rows.length < pageSize) return;
@@ -88,7 +88,7 @@ export class Entries {
 
   /** False if it is not there in that revision. */
   async delete({ entry, revision }: StoredEntry): Promise<boolean> {
-    const isDeleted = await this.#store.deleteDocument(entryKind, entry.name, revision);
+    const isDeleted = await this.#store.deleteDocument(workflowDocument, entry.name, revision);
     if (isDeleted) this.#names.delete(entry.id);
     return isDeleted;
   }

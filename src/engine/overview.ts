@@ -72,9 +72,7 @@ export function queuedTasks(dispatcher: Dispatcher): QueuedTask[] {
 }
 
 /** One that belongs to no instance of this process is known by its number alone. */
-function identityOf(
-  run: TaskRun,
-): Pick<QueuedTask, "nodeId"> & Omit<QueuedTask, "state" | "since" | "worker" | "waitingFor"> {
+function identityOf(run: TaskRun): Omit<QueuedTask, "state" | "since" | "worker" | "waitingFor"> {
   const { instanceId, workflowName, taskName, task, attempt, job, domain } = run;
   const nodeId = run instanceof InstanceTaskRun ? run.actor.machine.state.definition(task).nodeId : task;
   return { instanceId, workflowName, taskName, nodeId, attempt, job, domain };

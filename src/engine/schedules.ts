@@ -1,13 +1,13 @@
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import { scheduleWorkflowName } from "../kernel/event.ts";
 import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
 import {
   type BackfillRange,
   type ScheduleState,
   type ScheduleView,
   scheduleWorkflow,
-  scheduleWorkflowName,
 } from "../schedules/schedule-workflow.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
 import { timetableOf } from "../schedules/timetable.ts";

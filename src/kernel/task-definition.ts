@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import type { NodeId, NodeSpec, WhenParentEnds } from "./node-spec.ts";
+import type { NodeId, NodeSpec, NodeType, WhenParentEnds } from "./node-spec.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 
 /** What a node of a definition, or a sub-task, says about running it. */
@@ -23,6 +23,9 @@ export interface TaskDefinition {
 }
 
 export type TaskKind = "job" | "decision" | "nested";
+
+/** As dag-specs and rows have it. */
+export const nodeTypes: Readonly<Record<TaskKind, NodeType>> = { job: 1, decision: 2, nested: 3 };
 
 const kinds: Record<number, TaskKind> = { 1: "job", 2: "decision", 3: "nested" };
 

@@ -1,11 +1,10 @@
 import type { Machine } from "../kernel/machine.ts";
+import { nodeTypes } from "../kernel/task-definition.ts";
 import { isFailed, statusOf } from "../kernel/task-state.ts";
 import type { Event } from "../kernel/event.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import type { FinishedRow, InstanceRow, TaskRow } from "../stores/store.ts";
-
-const nodeTypes = { job: 1, decision: 2, nested: 3 } as const;
 
 /** The attempts that a turn's events touched, as they stand after it; each once. */
 export function taskRows(machine: Machine, events: readonly Event[]): TaskRow[] {

@@ -1,6 +1,7 @@
 import { defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { messageOf } from "../base/error.ts";
+import { scheduleWorkflowName } from "../kernel/event.ts";
 import type { ScheduleSpec } from "./schedule-spec.ts";
 import { type Timetable, timetableOf } from "./timetable.ts";
 
@@ -39,8 +40,6 @@ export interface BackfillRange {
   /** How many run at a time. Default 1. */
   readonly parallelism?: number;
 }
-
-export const scheduleWorkflowName = "heddle.schedule";
 
 /** A due time that is decided about later than this was missed. */
 const missedAfterMs = 60_000;

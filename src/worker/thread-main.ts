@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import { type MessagePort, parentPort } from "node:worker_threads";
 import type { LogFields, Logger } from "../base/logger.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -8,6 +7,7 @@ import { callJob, failureOutcome } from "./call-job.ts";
 import { loadJob } from "./load-job.ts";
 import type { LogLevel } from "../dispatch/task-log.ts";
 import type { FromThread, ThreadOrder, ToThread } from "./thread-message.ts";
+import { printedFields } from "./writable-fields.ts";
 
 /** The inside of a thread: runs one order at a time and answers each with its outcome. */
 class ThreadMain {
@@ -53,8 +53,7 @@ class ThreadMain {
     try {
       this.#send({ type: "log", level, fields, message });
     } catch {
-      const printed = Object.entries(fields).map(([key, value]) => [key, inspect(value)] as const);
-      this.#send({ type: "log", level, fields: Object.fromEntries(printed), message });
+      this.#send({ type: "log", level, fields: printedFields(fields), message });
     }
   }
 

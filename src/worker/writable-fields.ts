@@ -7,6 +7,10 @@ export function writableFields(fields: LogFields): LogFields {
     JSON.stringify(fields);
     return fields;
   } catch {
-    return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, inspect(value)] as const));
+    return printedFields(fields);
   }
+}
+
+export function printedFields(fields: LogFields): LogFields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, inspect(value)] as const));
 }

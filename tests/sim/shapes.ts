@@ -2,7 +2,7 @@ import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
-import { scheduleWorkflowName } from "../../src/schedules/schedule-workflow.ts";
+import { scheduleWorkflowName } from "../../src/kernel/event.ts";
 import type { Chance } from "./chance.ts";
 import { codeNeedsErrand } from "./code-shapes.ts";
 import { bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";

@@ -1,17 +1,16 @@
 import type { DataOf } from "../../api/routes.ts";
 import type { QueuedTask } from "../../engine/overview.ts";
-import type { InstanceView, TaskView } from "../../engine/instance-view.ts";
+import type { InstanceView } from "../../engine/instance-view.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
 import type { TaskStatus } from "../../kernel/status.ts";
+import { nodeTypes } from "../../kernel/task-definition.ts";
 import { inTime } from "../http/deadline.ts";
 import type { Handlers } from "../http/handler.ts";
 import { nodeResults } from "./node-results.ts";
 import type { RouteParts } from "./route-parts.ts";
 
 type MonitorRoutes = Pick<Handlers, "monitorInstance" | "monitorTopology" | "listWaitingNodes" | "listRunningNodes">;
-
-const nodeTypes: Readonly<Record<TaskView["kind"], number>> = { job: 1, decision: 2, nested: 3 };
 
 /** Instances as points and lines, in the words of PowerJob. */
 export function monitorRoutes(parts: RouteParts): MonitorRoutes {

@@ -4,7 +4,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { EngineError, messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import { shown } from "../../base/shown.ts";
-import type { Store } from "../../stores/store.ts";
+import { type Store, tokenDocument } from "../../stores/store.ts";
 import type { Caller } from "./caller.ts";
 import { hashOf, newSecret } from "./secret.ts";
 
@@ -32,7 +32,7 @@ interface KnownToken extends Caller {
   readonly expiresAt: number | null;
 }
 
-const kind = "token";
+const kind = tokenDocument;
 const pageSize = 1000;
 
 /** Another member may have made or deleted one. */

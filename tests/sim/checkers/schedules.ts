@@ -1,4 +1,4 @@
-import { scheduleWorkflowName } from "../../../src/schedules/schedule-workflow.ts";
+import { scheduleWorkflowName } from "../../../src/kernel/event.ts";
 import type { Evidence } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 import { type Chronicle, chronicleOf } from "./chronicle.ts";
