@@ -298,14 +298,14 @@ describe("letGo", () => {
     assert.deepEqual(rig.running, ["embedded", "waiting"]);
   });
 
-  test("is disowning, if nobody knows who has it: its worker asks", async () => {
+  test("is disowning, if nobody knows who has it: its worker asks, and the rest stops", async () => {
     const rig = new Rig({ poolSize: 1 });
     const session = new HandSession("a", 1);
     rig.dispatcher.connect(session);
     await settle();
     await rig.enqueue("remote", "embedded", "waiting");
     rig.dispatcher.disown(["remote", "embedded", "waiting", "unknown"]);
-    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [["embedded"], ["waiting"], []]);
+    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], [], []]);
     assert.deepEqual(session.heard, ["remote disowned"]);
     assert.equal(session.call("remote").abort.aborted, false);
   });

@@ -291,13 +291,16 @@ export class Dispatcher {
   }
 
   /**
-   * Nobody here owns these any more: those that run on a remote worker leave without a word, and run on for whoever does.
-   * Their worker asks who that is.
+   * Who owns these is not known here: those that run on a remote worker leave without a word, and run on for whoever does.
+   * Their worker asks who that is. The others are told to stop.
    */
   disown(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
-      if (attempt?.jobStartedAt === undefined || !this.#remote.has(attempt)) continue;
+      if (attempt?.jobStartedAt === undefined || !this.#remote.has(attempt)) {
+        this.abort([id]);
+        continue;
+      }
       const { worker } = executionOf(attempt);
       this.#release(attempt);
       if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.disown(id);

@@ -27,6 +27,7 @@ class FakeDispatcher {
   readonly running = new Set<string>();
   readonly waiting = new Set<string>();
   readonly aborted: string[] = [];
+  readonly disowned: string[] = [];
 
   isInTouch(attemptId: string): boolean {
     return this.isRunning(attemptId);
@@ -48,6 +49,13 @@ class FakeDispatcher {
     for (const id of attemptIds) {
       this.running.delete(id);
       this.aborted.push(id);
+    }
+  }
+
+  disown(attemptIds: Iterable<string>): void {
+    for (const id of attemptIds) {
+      this.running.delete(id);
+      this.disowned.push(id);
     }
   }
 }
@@ -145,13 +153,13 @@ describe("attempts that are held for others", () => {
     assert.deepEqual(rig.questions(), ["3: me a c"]);
   });
 
-  test("are stopped when nobody has vouched for them for long enough, to the moment", async () => {
+  test("are disowned when nobody has vouched for them for long enough, to the moment", async () => {
     await clock.advance(3333);
     rig.keep(3, "a");
     await clock.advance(patienceMs - 1);
-    assert.deepEqual(rig.dispatcher.aborted, []);
+    assert.deepEqual(rig.dispatcher.disowned, []);
     await clock.advance(1);
-    assert.deepEqual(rig.dispatcher.aborted, ["a"]);
+    assert.deepEqual([rig.dispatcher.disowned, rig.dispatcher.aborted], [["a"], []]);
     rig.questions();
     await clock.advance(workerLostMs);
     assert.deepEqual(rig.questions(), []);
@@ -164,9 +172,9 @@ describe("attempts that are held for others", () => {
     await clock.advance(workerBeatMs - 1);
     question.answer([]);
     await clock.advance(patienceMs - workerBeatMs);
-    assert.deepEqual(rig.dispatcher.aborted, []);
+    assert.deepEqual(rig.dispatcher.disowned, []);
     await clock.advance(1);
-    assert.deepEqual(rig.dispatcher.aborted, ["a"]);
+    assert.deepEqual(rig.dispatcher.disowned, ["a"]);
   });
 
   test("a question that fails is no answer", async () => {
@@ -176,9 +184,9 @@ describe("attempts that are held for others", () => {
       fail(new EngineError("CALL_UNANSWERED", "nobody is there"));
     };
     await clock.advance(patienceMs - 1);
-    assert.deepEqual(rig.dispatcher.aborted, []);
+    assert.deepEqual(rig.dispatcher.disowned, []);
     await clock.advance(1);
-    assert.deepEqual(rig.dispatcher.aborted, ["a"]);
+    assert.deepEqual(rig.dispatcher.disowned, ["a"]);
   });
 
   test("that are not here any more are not said to be: their worker has taken them along", async () => {
@@ -382,7 +390,7 @@ describe("a holder and an owner who do not hear each other", () => {
       rig.keep(3, "a");
       heardAt = fast.monotonic();
       while (fast.monotonic() - heardAt < workerLostMs) await clock.advance(100);
-      assert.deepEqual(rig.dispatcher.aborted, ["a"], "an attempt that is taken for lost runs nowhere");
+      assert.deepEqual(rig.dispatcher.disowned, ["a"], "an attempt that is taken for lost runs nowhere");
       rig.holdings.stop();
     });
   }

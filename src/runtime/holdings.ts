@@ -12,7 +12,7 @@ export interface HoldingsParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly timings: ClusterTimings;
-  readonly dispatcher: Pick<Dispatcher, "abort" | "connectionOf" | "isInTouch" | "isRunning" | "waitingFor">;
+  readonly dispatcher: Pick<Dispatcher, "abort" | "connectionOf" | "disown" | "isInTouch" | "isRunning" | "waitingFor">;
   readonly member: () => string;
   readonly isLiving: (member: string) => boolean;
   readonly hasLeft: (member: string) => boolean;
@@ -26,8 +26,8 @@ export interface HoldingsParts {
  * Attempts that this member runs for shards that others own: they were granted here before their shard moved, or a
  * worker brought them along. Their owners hear of them regularly, and of their ends until somebody has written them down.
  *
- * - O1 An attempt is stopped when no owner has vouched for it for a while, a little before an owner that hears nothing of
- *   it takes it for lost. The while counts from before the question was sent.
+ * - O1 An attempt is let go when no owner has vouched for it for a while, a little before an owner that hears nothing of
+ *   it takes it for lost; what runs in this process stops. The while counts from before the question was sent.
  */
 export class Holdings implements Holders {
   readonly lostMs: number;
@@ -189,7 +189,9 @@ export class Holdings implements Holders {
       if (now - vouchedAt >= patienceMs) unvouched.push(id);
       else oldest = Math.min(oldest, vouchedAt);
     }
-    this.drop(unvouched);
+    // Whether somebody wants these is not known: a remote worker goes on asking, even if it has a result by now.
+    for (const id of unvouched) this.#held.delete(id);
+    this.#parts.dispatcher.disown(unvouched);
     this.#patienceEnds?.cancel();
     if (oldest === Infinity) return;
     this.#patienceEnds = clock.after(Math.ceil(oldest + patienceMs - now), () => this.#stopUnvouched());

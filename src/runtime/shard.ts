@@ -280,9 +280,7 @@ export class Shard implements ActorHost, MailShard {
     const { dispatcher } = this.#parts;
     dispatcher.drop((run) => this.#isMine(run));
     const running = dispatcher.listRunning().filter(({ run }) => this.#isMine(run));
-    const attemptIds = running.map(({ run }) => run.attemptId);
-    dispatcher.disown(attemptIds);
-    dispatcher.abort(attemptIds);
+    dispatcher.disown(running.map(({ run }) => run.attemptId));
   }
 
   #isMine({ owner }: TaskRun): boolean {

@@ -133,6 +133,7 @@ export class GrantedRuns {
 
   /** The member's answer to a sign of life that was sent at that moment. */
   judged({ unwanted, undecided, heldFor }: Verdict, sentAt: Moment): void {
+    const { clock } = this.#parts;
     for (const { attemptId, grant } of unwanted) {
       const run = this.#running.get(attemptId);
       if (run?.grant === grant) this.#stop(run, new DOMException("nobody wants the task any more", "AbortError"));
@@ -143,7 +144,8 @@ export class GrantedRuns {
       const { attemptId } = run.descriptor;
       if (open.has(attemptId)) continue;
       const vouchedAt = earlier(sentAt, ages.get(attemptId) ?? 0);
-      if (vouchedAt.monotonic > run.vouchedAt.monotonic) run.vouchedAt = vouchedAt;
+      // Of two moments with a sleep between them, the later one may be the earlier one by the monotonic clock.
+      if (elapsedMs(clock, vouchedAt) < elapsedMs(clock, run.vouchedAt)) run.vouchedAt = vouchedAt;
     }
   }
 

@@ -448,6 +448,24 @@ describe("a worker that nobody vouches for", () => {
     assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);
   });
 
+  test("takes the later of two words for it, though its monotonic clock stood still between them", async () => {
+    const rig = await welcomed();
+    await rig.grant("a", 1);
+    rig.vouches = false;
+    const { clock } = rig;
+    const grantedAt = clock.now();
+    const sleptMs = 5000;
+    const ageMs = workerBeatMs + 2000;
+    clock.monotonic = () => clock.now() - sleptMs;
+    clock.skip(sleptMs);
+    await clock.advance(workerBeatMs);
+    rig.vouch(rig.link.last("Heartbeat").beat, { heldFor: [{ attemptId: "a", grant: 1, ageMs }] });
+    await clock.advance(grantedAt + patienceMs - clock.now());
+    assert.equal(rig.running.get("a")?.ctx.signal.aborted, false, "the second word is of after the grant");
+    await clock.advance(sleptMs);
+    assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);
+  });
+
   test("notices it soon, though its timers stood still too", async () => {
     const rig = await welcomed();
     await rig.grant("a", 1);
