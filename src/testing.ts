@@ -115,7 +115,7 @@ async function nextWake(storage: Store, afterTime: number): Promise<number | und
 export async function replayWorkflow(workflow: CodeWorkflow, recorded: RecordedHistory): Promise<void> {
   const drain = new Drain(new TestClock());
   await replayRecorded(workflow, recorded, {
-    drained: () => drain.wait(),
+    whenDrained: (waiting) => drain.wait(waiting),
     failureFrom,
     // Steps are compared by name, so a child may be of any version.
     versionOf: () => workflow.version,

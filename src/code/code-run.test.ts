@@ -5,7 +5,8 @@ import { defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { hasCode } from "../base/error.ts";
 import { StepFailed, WorkflowCanceled } from "./step-failed.ts";
-import { drained, inWords, RunRig } from "./run-rig.test.ts";
+import { drained, inWords, RunRig, whenDrained } from "./run-rig.test.ts";
+import { seen } from "./seen.ts";
 
 const notDurable = (error: unknown): boolean => hasCode(error, "WORKFLOW_NOT_DURABLE");
 
@@ -57,7 +58,7 @@ describe("W1: one arrival at a time, and all of it before the next", () => {
   test("the code is called within what the host says", async () => {
     const calls: string[] = [];
     const host = {
-      drained,
+      whenDrained,
       failureFrom: () => ({ type: "E", message: "", retryable: false }),
       versionOf: () => undefined,
       within: <T>(call: () => T): T => {
@@ -99,13 +100,13 @@ describe("a pause", () => {
     const rig = await RunRig.started(async (ctx) => {
       for (;;) ctx.setCustomStatus(await ctx.waitForEvent("go"));
     });
-    const seen: string[][] = [];
-    await rig.run.see({ type: "paused" }, 1, () => assert.fail());
+    const taken: string[][] = [];
+    await seen(rig.run, { type: "paused" }, 1, () => assert.fail());
     for (const data of ["1", "2"]) {
-      await rig.run.see({ type: "event", event: { name: "go", data } }, 2, () => assert.fail());
+      await seen(rig.run, { type: "event", event: { name: "go", data } }, 2, () => assert.fail());
     }
-    await rig.run.see({ type: "resumed" }, 3, (steps) => seen.push(inWords(steps)));
-    assert.deepEqual(seen, [["custom-status 1"], ["custom-status 2"]]);
+    await seen(rig.run, { type: "resumed" }, 3, (steps) => taken.push(inWords(steps)));
+    assert.deepEqual(taken, [["custom-status 1"], ["custom-status 2"]]);
   });
 });
 

@@ -9,18 +9,19 @@ import type { Step } from "../kernel/code/step.ts";
 import type { KeptEvent } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Arrival } from "./arrival.ts";
+import type { Drained } from "./drain.ts";
 import { RaisedEvents } from "./raised-events.ts";
 import { SteadyChance } from "./steady-chance.ts";
 import { StepFailed, WorkflowCanceled } from "./step-failed.ts";
 import { UndoFailed, UndoScope } from "./undo-scope.ts";
 import { accepted, fitting, parsed, textOf } from "./values.ts";
-import { notDurable, type Wait, Waiting } from "./waiting.ts";
+import { notDurable, type TaskStep, type Wait, Waiting } from "./waiting.ts";
 import { RunContext } from "./run-context.ts";
 
 /** What running code needs of its process. */
 export interface RunHost {
-  /** Resolves when all that promises settled by now lead to has happened. */
-  drained(): Promise<void>;
+  /** Tells it when all has happened that promises settled by now lead to. */
+  whenDrained(waiting: Drained): void;
   /** Whatever the code threw, in words that history keeps. */
   failureFrom(error: unknown): Failure;
   /** Which version a new instance of that workflow gets. */
@@ -44,8 +45,15 @@ export interface RunParts {
 }
 
 const none: ReadonlySet<string> = new Set();
+const noSteps: readonly never[] = [];
 
-export type OnSteps = (steps: readonly Step[]) => void;
+/** Whoever lets the code see something. */
+export interface Onlooker {
+  /** What the code did about one arrival. */
+  onSteps(steps: readonly Step[]): void;
+  /** It has reacted to all of it, or cannot: `WORKFLOW_NOT_DURABLE`, or what `onSteps` threw. */
+  onSeen(error?: unknown): void;
+}
 
 interface Update {
   readonly input: StandardSchema | undefined;
@@ -72,7 +80,8 @@ export class CodeRun {
   markedPatches: ReadonlySet<string> = none;
   readonly #undoing = new UndoScope();
   readonly #context: RunContext;
-  readonly #tasks = new Map<number, { readonly wait: Wait; readonly name: string }>();
+  /** By number, those that are waited for. A list is smaller than a map, and most code has few of them. */
+  #tasks: (Wait | undefined)[] | undefined;
   /** Made when they are first used: of most instances there are many, and they use little. */
   #timers: Map<number, () => void> | undefined;
   #queries: Map<string, (input: unknown) => unknown> | undefined;
@@ -80,9 +89,10 @@ export class CodeRun {
   #patches: Map<string, boolean> | undefined;
   #cancelHandlers: (() => void | Promise<void>)[] | undefined;
   /** Arrivals that came while the instance was paused. */
-  readonly #held: Arrival[] = [];
+  #held: Arrival[] | undefined;
   #isPaused = false;
-  #steps: Step[] = [];
+  #steps: Step[] | undefined;
+  #onlooker: Onlooker | undefined;
   /** Its number. */
   nextTask = 0;
   #nextTimer = 0;
@@ -129,42 +139,56 @@ export class CodeRun {
   }
 
   /**
-   * Lets the code react, and hands on the steps that it took; resolves when it has. Undefined if there is nothing that it
-   * would react to. `WORKFLOW_NOT_DURABLE`.
+   * Lets the code react, and tells what it did; false if there is nothing that it would react to. This is done for every
+   * event of every instance: nothing is made for it that the code itself does not need.
    */
-  see(arrival: Arrival, at: number, onSteps: OnSteps): Promise<void> | undefined {
+  see(arrival: Arrival, at: number, onlooker: Onlooker): boolean {
     if (this.#isOver) {
       this.#keep(arrival);
-      return undefined;
+      return false;
     }
     if (arrival.type === "paused") {
       this.#isPaused = true;
-      return undefined;
+      return false;
     }
     if (arrival.type === "resumed") this.#isPaused = false;
-    else if (this.#isPaused || this.#held.length > 0) this.#held.push(arrival);
-    else return this.#react(arrival, at, onSteps);
-    return this.#reactToHeld(at, onSteps);
+    else if (this.#isPaused || (this.#held?.length ?? 0) > 0) (this.#held ??= []).push(arrival);
+    else {
+      this.#react(arrival, at, onlooker);
+      return true;
+    }
+    return this.#reactToHeld(at, onlooker);
   }
 
-  #reactToHeld(at: number, onSteps: OnSteps): Promise<void> | undefined {
-    const next = this.#isPaused || this.#isOver ? undefined : this.#held.shift();
-    return next && this.#react(next, at, onSteps);
+  #reactToHeld(at: number, onlooker: Onlooker): boolean {
+    const next = this.#isPaused || this.#isOver ? undefined : this.#held?.shift();
+    if (next === undefined) return false;
+    this.#react(next, at, onlooker);
+    return true;
   }
 
-  /** This is done for every event of every instance: a chain of promises is made, where a loop with `await` makes more. */
-  #react(arrival: Arrival, at: number, onSteps: OnSteps): Promise<void> {
+  #react(arrival: Arrival, at: number, onlooker: Onlooker): void {
     this.at = at;
     this.#isReacting = true;
+    this.#onlooker = onlooker;
     // What is called now takes its surroundings along, through all that it awaits.
     if (arrival.type === "start" || arrival.type === "update") this.parts.host.within(() => this.#settle(arrival));
     else this.#settle(arrival);
-    return this.parts.host.drained().then(() => {
-      this.#isReacting = false;
+    this.parts.host.whenDrained(this);
+  }
+
+  /** The code has done all that it does about the arrival. */
+  drained(): void {
+    const onlooker = this.#onlooker as Onlooker;
+    this.#isReacting = false;
+    try {
       this.#refuseIdle();
-      onSteps(this.#takeSteps());
-      return this.#reactToHeld(at, onSteps);
-    });
+      onlooker.onSteps(this.#takeSteps());
+      if (this.#reactToHeld(this.at, onlooker)) return;
+    } catch (error) {
+      return onlooker.onSeen(error);
+    }
+    onlooker.onSeen();
   }
 
   #refuseIdle(): void {
@@ -181,11 +205,11 @@ export class CodeRun {
         for (const event of arrival.events) this.events.raise(event);
         return void this.#main(arrival.input);
       case "task-succeeded":
-        return this.#taken(arrival.task)?.wait.resolve(parsed(arrival.output));
+        return this.#taken(arrival.task)?.resolve(parsed(arrival.output));
       case "task-failed": {
-        const task = this.#taken(arrival.task);
-        const { failure } = arrival;
-        return task?.wait.reject(new StepFailed(`${task.name} failed: ${failure.message}`, failure));
+        const { task, failure } = arrival;
+        const wait = this.#taken(task);
+        return wait?.reject(new StepFailed(`${describe(wait.task)} failed: ${failure.message}`, failure));
       }
       case "timer-fired":
         return this.#timers?.get(arrival.timer)?.();
@@ -195,7 +219,7 @@ export class CodeRun {
         return void this.#update(arrival);
       case "cancel":
         this.cancelReason = arrival.reason;
-        this.#tasks.clear();
+        this.#tasks = undefined;
         this.#timers = undefined;
         this.events.forgetTakers();
         return this.waiting.cancelAll(arrival.reason);
@@ -204,16 +228,22 @@ export class CodeRun {
     }
   }
 
-  #taken(task: number): { readonly wait: Wait; readonly name: string } | undefined {
-    const taken = this.#tasks.get(task);
-    this.#tasks.delete(task);
+  #taken(task: number): Wait | undefined {
+    const tasks = this.#tasks;
+    const taken = tasks?.[task];
+    if (tasks !== undefined && taken !== undefined) tasks[task] = undefined;
     return taken;
   }
 
-  #takeSteps(): Step[] {
-    const steps = this.#steps;
-    this.#steps = [];
+  #takeSteps(): readonly Step[] {
+    const steps = this.#steps ?? noSteps;
+    this.#steps = undefined;
     return steps;
+  }
+
+  #note(step: Step): void {
+    if (this.#steps === undefined) this.#steps = [step];
+    else this.#steps.push(step);
   }
 
   // What the code does
@@ -221,7 +251,7 @@ export class CodeRun {
   /** `WORKFLOW_NOT_DURABLE` at any time but in reaction to an arrival. */
   take(step: Step): void {
     this.refuseStray(`the code of instance "${this.parts.instanceId}" takes a step after waiting for something else`);
-    this.#steps.push(step);
+    this.#note(step);
   }
 
   refuseStray(what: string): void {
@@ -258,10 +288,12 @@ export class CodeRun {
     return this.#stray !== undefined;
   }
 
-  takeTask<Output>(step: Extract<Step, { type: "activity" | "child" }>, name: string): Promise<Output> {
+  takeTask<Output>(step: TaskStep): Promise<Output> {
     this.take(step);
-    const wait = this.waiting.add<Output>();
-    this.#tasks.set(this.nextTask++, { wait: wait as Wait, name });
+    const wait = this.waiting.add<Output>(step);
+    const number = this.nextTask++;
+    if (this.#tasks === undefined && number === 0) this.#tasks = [wait as Wait];
+    else (this.#tasks ??= [])[number] = wait as Wait;
     return wait.promise;
   }
 
@@ -287,7 +319,7 @@ export class CodeRun {
   /** The last step: what comes after it in the same breath is not carried out. */
   #finish(step: Step): void {
     if (this.#isOver || this.#hasStrayed()) return;
-    this.#steps.push(step);
+    this.#note(step);
     this.#isOver = true;
   }
 
@@ -299,7 +331,7 @@ export class CodeRun {
     if (!keepsEvents) return;
     this.#kept = events;
     for (const event of this.events.untaken()) this.#keep({ type: "event", event });
-    for (const arrival of this.#held) this.#keep(arrival);
+    for (const arrival of this.#held ?? []) this.#keep(arrival);
   }
 
   /** Events that the code can no longer wait for are the next generation's, if it wants them. */
@@ -437,8 +469,13 @@ export class CodeRun {
   }
 
   #answer(step: Extract<Step, { type: "answer" }>): void {
-    if (!this.#isOver && !this.#hasStrayed()) this.#steps.push(step);
+    if (!this.#isOver && !this.#hasStrayed()) this.#note(step);
   }
+}
+
+function describe(task: TaskStep | undefined): string {
+  if (task?.type === "child") return `child workflow "${task.node.workflowName}"`;
+  return `activity "${task?.node.nodeName ?? task?.node.jobName}"`;
 }
 
 /** `Promise.any` gives all that it waited for in one. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Drain } from "./drain.ts";
+import { Drain, type Drained } from "./drain.ts";
 
 /** What was asked to happen soon, to be called by hand. */
 function byHand(): { drain: Drain; calls: (() => void)[] } {
@@ -10,26 +10,27 @@ function byHand(): { drain: Drain; calls: (() => void)[] } {
   return { drain: new Drain(clock), calls };
 }
 
-test("those who ask at the same time share one turn of the event loop", async () => {
+test("those who ask at the same time share one turn of the event loop", () => {
   const { drain, calls } = byHand();
-  const seen: number[] = [];
-  const waits = [1, 2, 3].map((n) => drain.wait().then(() => seen.push(n)));
-  assert.equal(calls.length, 1);
-  await Promise.resolve();
-  assert.deepEqual(seen, []);
+  const told: number[] = [];
+  for (const n of [1, 2, 3]) drain.wait({ drained: () => void told.push(n) });
+  assert.deepEqual([calls.length, told], [1, []]);
   calls[0]?.();
-  await Promise.all(waits);
-  assert.deepEqual(seen, [1, 2, 3]);
+  assert.deepEqual(told, [1, 2, 3]);
 });
 
-test("who asks after that waits for the next", async () => {
+test("who asks after that, or because of that, waits for the next", () => {
   const { drain, calls } = byHand();
-  const first = drain.wait();
+  const told: string[] = [];
+  const again: Drained = { drained: () => void told.push("again") };
+  drain.wait({
+    drained: () => {
+      told.push("first");
+      drain.wait(again);
+    },
+  });
   calls[0]?.();
-  await first;
-  let isOver = false;
-  const second = drain.wait().then(() => (isOver = true));
-  assert.deepEqual([calls.length, isOver], [2, false]);
+  assert.deepEqual([calls.length, told], [2, ["first"]]);
   calls[1]?.();
-  assert.equal(await second, true);
+  assert.deepEqual(told, ["first", "again"]);
 });

@@ -12,6 +12,8 @@ let listening = 0;
  */
 export class LoneRejections {
   readonly #logger: Logger;
+  /** Entered once: every call that goes in by `run` would copy all that the process keeps in such storages. */
+  readonly #surroundings = current.run(this, () => AsyncLocalStorage.snapshot());
   #isListening = false;
 
   constructor(logger: Logger) {
@@ -31,7 +33,7 @@ export class LoneRejections {
 
   /** What is called here, and whatever follows from it, is a workflow's code. */
   within<T>(call: () => T): T {
-    return current.run(this, call);
+    return this.#surroundings(call);
   }
 
   heard(reason: unknown): void {

@@ -89,7 +89,7 @@ export class RunContext implements WorkflowContext {
       ...(input !== undefined && paramsOf(input, `the input of activity "${name}"`)),
       ...(options !== noOptions && optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"])),
     };
-    const output = this.#run.takeTask<never>({ type: "activity", node }, `activity "${name}"`);
+    const output = this.#run.takeTask<never>({ type: "activity", node });
     const { undo } = options;
     return undo === undefined ? output : handled(output.then((value) => this.#undoable(value, undo)));
   }
@@ -168,7 +168,7 @@ export class RunContext implements WorkflowContext {
 
   callChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): Promise<never> {
     const step = this.#childStep(workflow, input, options);
-    return this.#run.takeTask({ ...step, isDetached: false }, `child workflow "${step.node.workflowName}"`);
+    return this.#run.takeTask({ ...step, isDetached: false });
   }
 
   startChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): string {

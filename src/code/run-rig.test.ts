@@ -7,12 +7,18 @@ import { isLast, type Step } from "../kernel/code/step.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { Arrival } from "./arrival.ts";
 import { CodeRun, type RunParts } from "./code-run.ts";
+import type { Drained } from "./drain.ts";
+import { seen } from "./seen.ts";
 
 export type Body = (ctx: WorkflowContext, input: never) => Promise<unknown>;
 
 /** Everything that promises settled by now lead to has happened. */
 export function drained(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+export function whenDrained(waiting: Drained): void {
+  setImmediate(() => waiting.drained());
 }
 
 /** The code of one instance; what the kernel would do about its steps is the test's to say. */
@@ -36,7 +42,7 @@ export class RunRig {
       workflow: typeof code === "function" ? defineWorkflow("w", code) : code,
       logger: { debug: note, info: note, warn: note, error: note },
       host: {
-        drained,
+        whenDrained,
         failureFrom: (error) => ({ type: (error as Error).name, message: messageOf(error), retryable: true }),
         versionOf: (workflow) => (workflow === "unknown" ? undefined : "7"),
         within: (call) => call(),
@@ -60,7 +66,7 @@ export class RunRig {
   /** The steps that the code takes about it. */
   async see(arrival: Arrival): Promise<Step[]> {
     const taken: Step[] = [];
-    await this.run.see(arrival, this.at, (steps) => taken.push(...steps));
+    await seen(this.run, arrival, this.at, (steps) => taken.push(...steps));
     this.steps.push(...taken);
     return taken;
   }

@@ -1,17 +1,23 @@
 import { EngineError } from "../base/error.ts";
+import type { Step } from "../kernel/code/step.ts";
 import { WorkflowCanceled } from "./step-failed.ts";
+
+export type TaskStep = Extract<Step, { type: "activity" | "child" }>;
 
 const ignore = (): void => undefined;
 
 /** A promise that the code waits for. Those of one run are a chain: most have one, and a set would be larger than it. */
 export class Wait<T = unknown> {
   readonly promise: Promise<T>;
+  /** What it is that the code waits for, if it is a task. */
+  readonly task: TaskStep | undefined;
   before: Wait<never> | undefined;
   after: Wait<never> | undefined;
   readonly #waiting: Waiting;
   readonly #settle: PromiseWithResolvers<T>;
 
-  constructor(waiting: Waiting) {
+  constructor(waiting: Waiting, task: TaskStep | undefined) {
+    this.task = task;
     this.#waiting = waiting;
     this.#settle = Promise.withResolvers<T>();
     this.promise = this.#settle.promise;
@@ -42,8 +48,8 @@ export class Waiting {
     return this.#first === undefined;
   }
 
-  add<T>(): Wait<T> {
-    const wait = new Wait<T>(this);
+  add<T>(task?: TaskStep): Wait<T> {
+    const wait = new Wait<T>(this, task);
     const link = wait as unknown as Wait<never>;
     link.before = this.#last;
     if (this.#last === undefined) this.#first = link;

@@ -2,7 +2,7 @@ import type { CodeRegistry } from "../authoring/code-registry.ts";
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
-import { Drain } from "../code/drain.ts";
+import { Drain, type Drained } from "../code/drain.ts";
 import { LoneRejections } from "../code/lone-rejections.ts";
 import type { CodeWatch } from "../code/watch-code.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -40,8 +40,8 @@ export class ProcessCode implements CodeHost {
     return this.#versionOf(workflow);
   }
 
-  drained(): Promise<void> {
-    return this.#drain.wait();
+  whenDrained(waiting: Drained): void {
+    this.#drain.wait(waiting);
   }
 
   failureFrom(error: unknown): Failure {

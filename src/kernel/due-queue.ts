@@ -6,6 +6,10 @@ export class DueQueue {
   #waits: { readonly heap: Heap<Wait>; readonly dueAt: Map<number, number> } | undefined;
   #arrivals = 0;
 
+  get isEmpty(): boolean {
+    return this.#waits === undefined || this.#waits.dueAt.size === 0;
+  }
+
   get numbers(): Iterable<number> {
     return this.#waits?.dueAt.keys() ?? [];
   }

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { type CodeWorkflow, defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { hasCode } from "../base/error.ts";
+import { whenDrained } from "../code/run-rig.test.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Input } from "../kernel/input.ts";
 import { type HistoryRow, noChanges } from "../stores/store.ts";
@@ -32,7 +33,7 @@ class CodeShard extends RigShard {
   override readonly code: CodeHost = {
     find: (name, version) => this.workflows.get(`${name}@${version}`),
     versionOf: () => "1",
-    drained: () => new Promise((resolve) => setImmediate(resolve)),
+    whenDrained,
     failureFrom,
     within: (call) => call(),
   };
@@ -80,8 +81,12 @@ class CodeShard extends RigShard {
   /** One turn with these messages, written down. */
   async turn(...inputs: readonly Input[]): Promise<InstanceTurn> {
     for (const input of inputs) this.life.tell({ input });
-    await this.life.prepare();
+    await this.prepare();
     return this.write(this.life.openTurn());
+  }
+
+  prepare(): Promise<void> {
+    return new Promise((resolve) => this.life.prepare(() => resolve()));
   }
 
   write(turn: InstanceTurn): InstanceTurn {
@@ -233,7 +238,7 @@ describe("an instance of code", () => {
   test("gives what it had taken to whoever takes its inbox away", async () => {
     const shard = await CodeShard.having(two);
     shard.life.tell({ input: startInput });
-    const prepared = shard.life.prepare();
+    const prepared = shard.prepare();
     shard.life.tell({ input: raise("e") });
     assert.deepEqual(
       shard.life.abandonInbox().map((message) => "input" in message && message.input.type),
@@ -271,7 +276,7 @@ describe("code that is not there", () => {
   test("goes on with the next turn when it comes while one waits to be written", async () => {
     const shard = await CodeShard.having();
     shard.life.tell({ input: startInput });
-    await shard.life.prepare();
+    await shard.prepare();
     shard.deploy(async (ctx) => await ctx.run("a"));
     shard.life.codeCame();
     shard.write(shard.life.openTurn());
@@ -444,7 +449,7 @@ describe("what clients ask", () => {
     const shard = await CodeShard.having(counting);
     await shard.turn(startInput);
     shard.life.tell({ input: raise("other") });
-    await shard.life.prepare();
+    await shard.prepare();
     const reply = Promise.withResolvers<void>();
     shard.life.tell({ query: () => undefined, reply });
     shard.write(shard.life.openTurn());

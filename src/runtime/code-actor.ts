@@ -1,20 +1,18 @@
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Arrival } from "../code/arrival.ts";
-import { CodeRun } from "../code/code-run.ts";
+import { CodeRun, type Onlooker } from "../code/code-run.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
 import type { HistoryRow } from "../stores/store.ts";
-import { arrivalOf } from "./code-arrival.ts";
+import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
 import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
 import type { CodeDefinition } from "./definitions.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Message, Told } from "./message.ts";
-
-const nextBreath = Promise.resolve();
 
 const noInputs: TaskInputs = { context: {}, outputs: {} };
 
@@ -27,7 +25,7 @@ const noInputs: TaskInputs = { context: {}, outputs: {} };
  *   sees anything twice.
  * - A2 A turn is prepared while no other turn of the instance is being written: the code does not run ahead.
  */
-export class CodeActor extends InstanceActor<CodeMachine> {
+export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, PayloadReader {
   /** Why the code does not go on. */
   attention: string | undefined;
   /** A workflow that the code asked for and that this process does not have. */
@@ -36,8 +34,11 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   /** As read from the store, until the code has seen it. Undefined: not read. */
   #past: PastEvent[] | undefined = [];
   #open: InstanceTurn | undefined;
+  /** Of the open turn: how many of its messages were heard. */
+  #heard = 0;
   /** Of the open turn: how many of its events the code has seen. */
   #seen = 0;
+  #onPrepared: ((actor: InstanceActor) => void) | undefined;
   /** It needs another turn: it has begun anew, or its code has come after this one was prepared. */
   #isPutOff = false;
   /** It has no further turn. */
@@ -132,30 +133,63 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   // Turns
 
-  override async prepare(): Promise<void> {
-    const { clock, random } = this.host;
+  override prepare(onPrepared: (actor: InstanceActor) => void): void {
+    this.#onPrepared = onPrepared;
+    if (this.#isAbandoned) return onPrepared(this);
     try {
-      // What is told in the same breath comes along.
-      await nextBreath;
-      if (this.#isAbandoned) return;
-      const open = this.beginTurn(clock.now(), random.next());
-      // What comes later has a later time, and so waits for the next turn.
-      const messages = this.inbox;
-      this.inbox = [];
-      open.messages = messages;
-      this.#open = open;
-      this.#seen = 0;
-      this.#isPutOff = false;
-      if (this.#isDetached) await this.#attach(open);
-      for (const message of messages) {
-        // Most of it is not waited for, where there is nothing that the code has to see.
-        const reaction = "query" in message ? open.answer(message) : this.#hear(message, open);
-        if (reaction !== undefined) await reaction;
-        if (this.#open !== open) return;
-      }
+      const open = this.#begin();
+      if (this.#isDetached) this.#wait(this.#attach(open));
+      else this.#goOn();
     } catch (error) {
-      this.#problem = { error };
+      this.#fail(error);
     }
+  }
+
+  #begin(): InstanceTurn {
+    const { clock, random } = this.host;
+    const open = this.beginTurn(clock.now(), random.next());
+    // What comes later has a later time, and so waits for the next turn.
+    open.messages = this.inbox;
+    this.inbox = [];
+    this.#open = open;
+    this.#heard = 0;
+    this.#seen = 0;
+    this.#isPutOff = false;
+    return open;
+  }
+
+  /**
+   * Hears one message after the other, and lets the code see what comes of each before the next. Where something has to be
+   * waited for it leaves off, and is called again.
+   */
+  #goOn(): void {
+    try {
+      for (let open = this.#open; open !== undefined; open = this.#open) {
+        if (this.#isReacting(open)) return;
+        const message = open.messages[this.#heard++];
+        if (message === undefined) break;
+        if ("query" in message) open.answer(message);
+        else {
+          const wait = this.#hear(message, open);
+          if (wait !== undefined) return this.#wait(wait);
+        }
+      }
+      this.#onPrepared?.(this);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #wait(until: Promise<void>): void {
+    until.then(
+      () => this.#goOn(),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #fail(error: unknown): void {
+    this.#problem = { error };
+    this.#onPrepared?.(this);
   }
 
   openTurn(): InstanceTurn {
@@ -179,6 +213,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     }
   }
 
+  /** Resolves when the code is there to see what comes of it; undefined if it is already, or need not be. */
   #hear(message: Told, open: InstanceTurn): Promise<void> | undefined {
     const { input } = message;
     if (input.type === "ResumeWorkflow" && this.attention !== undefined) {
@@ -192,7 +227,13 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       open.done(message);
       return undefined;
     }
-    if (input.type === "RequestCancel" && this.machine.status === "Paused") return this.#resumeAndHear(message, open);
+    // What came in while it was paused is seen first: what the code does about that is then called off too.
+    if (input.type === "RequestCancel" && this.machine.status === "Paused") {
+      this.machine.handle({ type: "ResumeWorkflow" }, open.turn);
+      this.carryOut(open);
+      this.#heard--;
+      return undefined;
+    }
     try {
       if (input.type === "RequestUpdate" && !this.machine.state.hasUpdate(input.update)) this.#refuseUpdate(input);
     } catch (error) {
@@ -201,15 +242,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     }
     this.take(message, open);
     // What was taken over from another instance, the code has to be brought to first.
-    return input.type === "StartWorkflow" && input.fork !== undefined ? this.#attach(open) : this.#react(open);
-  }
-
-  /** What came in while it was paused is seen first: what the code does about that is then called off too. */
-  async #resumeAndHear(message: Told, open: InstanceTurn): Promise<void> {
-    this.machine.handle({ type: "ResumeWorkflow" }, open.turn);
-    this.carryOut(open);
-    await this.#react(open);
-    await this.#hear(message, open);
+    return input.type === "StartWorkflow" && input.fork !== undefined ? this.#attach(open) : undefined;
   }
 
   #refuseUpdate({ name, data }: { readonly name: string; readonly data?: Payload }): void {
@@ -217,23 +250,32 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     this.#run.refuseUpdate(name, data as string | undefined);
   }
 
-  /** Lets the code see what has happened in this turn, event by event. */
-  #react(open: InstanceTurn): Promise<void> | undefined {
-    const arrival = this.#nextArrival(open);
-    return arrival === undefined ? undefined : this.#letSee(arrival, open);
+  /** Lets the code see what has happened in this turn, event by event. False once it has seen all of it. */
+  #isReacting(open: InstanceTurn): boolean {
+    for (let arrival = this.#nextArrival(open); arrival !== undefined; arrival = this.#nextArrival(open)) {
+      if (arrival instanceof Promise) {
+        void arrival.then(
+          (read) => this.#run?.see(read, open.at, this) === true || this.#goOn(),
+          (error: unknown) => this.#fail(error),
+        );
+        return true;
+      }
+      if (this.#run?.see(arrival, open.at, this) === true) return true;
+    }
+    return false;
   }
 
-  #letSee(arrival: Arrival | Promise<Arrival>, open: InstanceTurn): Promise<void> | undefined {
-    if (arrival instanceof Promise) return arrival.then((read) => this.#letSee(read, open));
-    const seen = this.#run?.see(arrival, open.at, (steps) => this.#takeSteps(open, steps));
-    if (seen === undefined) return this.#react(open);
-    return seen.then(
-      () => this.#react(open),
-      (error: unknown) => {
-        this.#holdUp(error, this.#run);
-        return this.#react(open);
-      },
-    );
+  onSteps(steps: readonly Step[]): void {
+    if (this.#open !== undefined) this.#takeSteps(this.#open, steps);
+  }
+
+  onSeen(error?: unknown): void {
+    try {
+      if (error !== undefined) this.#holdUp(error, this.#run);
+    } catch (problem) {
+      return this.#fail(problem);
+    }
+    this.#goOn();
   }
 
   /** The next event of the turn that the code has to see, if it is there to do so. */
@@ -245,7 +287,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
       else if (event.type === "InstanceContinued") this.#beginAnew(open, event);
       if (this.hasEnded) this.#run?.end();
       if (this.#run === undefined || this.#run.isOver) continue;
-      const arrival = arrivalOf(event, this.machine.state.input, (payload) => this.#read(payload, open));
+      const arrival = arrivalOf(event, this.machine.state.input, this);
       if (arrival !== undefined) return arrival;
     }
     return undefined;
@@ -273,8 +315,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   }
 
   /** Large values of this turn are not in the store yet. */
-  async #read({ ref }: PayloadRef, open: InstanceTurn): Promise<string> {
-    const here = open.payloads.rows.find((row) => row.ref === ref);
+  async read({ ref }: PayloadRef): Promise<string> {
+    const here = this.#open?.payloads.rows.find((row) => row.ref === ref);
     return here?.body ?? ((await this.host.readPayloads(this.key, [ref]))[0] as string);
   }
 
@@ -293,14 +335,13 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     const all = [...past, ...events.map((event) => ({ event, turn: open.number, at }))];
     this.#seen = events.length;
     try {
-      const steps = await replay(run, all, this.machine.state, (payload) => this.#read(payload, open));
+      const steps = await replay(run, all, this.machine.state, this);
       this.#run = run;
       this.#past = undefined;
       this.#takeSteps(open, steps);
     } catch (error) {
-      return this.#holdUp(error, run);
+      this.#holdUp(error, run);
     }
-    await this.#react(open);
   }
 
   /** What is wrong with the code holds up the code, not the instance. */

@@ -5,9 +5,9 @@ import type { PayloadRef } from "../kernel/payload.ts";
 import { arrivalOf } from "./code-arrival.ts";
 
 const failure = { type: "E", message: "no", retryable: true };
-const unread = (): never => assert.fail("nothing has to be read");
+const unread = { read: (): never => assert.fail("nothing has to be read") };
 const large: PayloadRef = { ref: 5, bytes: 9999 };
-const read = ({ ref }: PayloadRef): Promise<string> => Promise.resolve(`"text ${ref}"`);
+const reader = { read: ({ ref }: PayloadRef): Promise<string> => Promise.resolve(`"text ${ref}"`) };
 
 describe("what an event is to the code", () => {
   test("each arrival, at once where its value is at hand", () => {
@@ -60,17 +60,17 @@ describe("what an event is to the code", () => {
 
   test("large values are read first", async () => {
     const text = '"text 5"';
-    assert.deepEqual(await arrivalOf({ type: "InstanceStarted" }, large, read), {
+    assert.deepEqual(await arrivalOf({ type: "InstanceStarted" }, large, reader), {
       type: "start",
       input: text,
       events: [],
     });
-    assert.deepEqual(await arrivalOf({ type: "TaskSucceeded", task: 1, attempt: 1, output: large }, undefined, read), {
+    assert.deepEqual(await arrivalOf({ type: "TaskSucceeded", task: 1, attempt: 1, output: large }, undefined, reader), {
       type: "task-succeeded",
       task: 1,
       output: text,
     });
-    assert.deepEqual(await arrivalOf({ type: "EventRaised", name: "go", data: large }, undefined, read), {
+    assert.deepEqual(await arrivalOf({ type: "EventRaised", name: "go", data: large }, undefined, reader), {
       type: "event",
       event: { name: "go", data: text },
     });
@@ -87,7 +87,7 @@ describe("what an event is to the code", () => {
       input: large,
       events: [{ name: "a" }, { name: "b", data: "1" }, { name: "c", data: { ref: 6, bytes: 9999 } }],
     };
-    assert.deepEqual(await arrivalOf(event, "of the generation before", read), {
+    assert.deepEqual(await arrivalOf(event, "of the generation before", reader), {
       type: "start",
       input: '"text 5"',
       events: [

@@ -2,8 +2,10 @@ import type { Arrival, RaisedEvent } from "../code/arrival.ts";
 import type { Event, InstanceContinued } from "../kernel/event.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
 
-/** Reads a value that travels by reference. */
-export type ReadPayload = (payload: PayloadRef) => Promise<string>;
+/** Reads values that travel by reference. */
+export interface PayloadReader {
+  read(payload: PayloadRef): Promise<string>;
+}
 
 /**
  * What an event is to the code; undefined for one that it does not see, a promise where a value has to be read. `input`
@@ -12,15 +14,15 @@ export type ReadPayload = (payload: PayloadRef) => Promise<string>;
 export function arrivalOf(
   event: Event,
   input: Payload | undefined,
-  read: ReadPayload,
+  reader: PayloadReader,
 ): Arrival | Promise<Arrival> | undefined {
   switch (event.type) {
     case "InstanceStarted":
-      return withText(input, read, (text) => ({ type: "start", input: text, events: [] }));
+      return withText(event, input, reader, started);
     case "InstanceContinued":
-      return newBeginning(event, read);
+      return newBeginning(event, reader);
     case "TaskSucceeded":
-      return withText(event.output, read, (output) => ({ type: "task-succeeded", task: event.task, output }));
+      return withText(event, event.output, reader, succeeded);
     case "TaskFailed":
       return event.retryAt === undefined
         ? { type: "task-failed", task: event.task, failure: event.failure }
@@ -28,11 +30,9 @@ export function arrivalOf(
     case "TimerFired":
       return { type: "timer-fired", timer: event.timer };
     case "EventRaised":
-      return withText(event.data, read, (data) => ({ type: "event", event: { name: event.name, data } }));
-    case "UpdateRequested": {
-      const { update, name } = event;
-      return withText(event.data, read, (data) => ({ type: "update", update, name, data }));
-    }
+      return withText(event, event.data, reader, raised);
+    case "UpdateRequested":
+      return withText(event, event.data, reader, requested);
     case "CancelRequested":
       return { type: "cancel", reason: event.reason };
     case "InstancePaused":
@@ -44,19 +44,34 @@ export function arrivalOf(
   }
 }
 
+type Text = string | undefined;
+
+const noEvents: readonly never[] = [];
+
+type Of<T extends Event["type"]> = Extract<Event, { type: T }>;
+
+const started = (_: Of<"InstanceStarted">, input: Text): Arrival => ({ type: "start", input, events: noEvents });
+const succeeded = ({ task }: Of<"TaskSucceeded">, output: Text): Arrival => ({ type: "task-succeeded", task, output });
+const raised = ({ name }: Of<"EventRaised">, data: Text): Arrival => ({ type: "event", event: { name, data } });
+const requested = ({ update, name }: Of<"UpdateRequested">, data: Text): Arrival => {
+  return { type: "update", update, name, data };
+};
+
 /** Most values are at hand, and nothing is waited for. */
-function withText(
+function withText<E extends Event>(
+  event: E,
   payload: Payload | undefined,
-  read: ReadPayload,
-  arrival: (text: string | undefined) => Arrival,
+  reader: PayloadReader,
+  arrival: (event: E, text: Text) => Arrival,
 ): Arrival | Promise<Arrival> {
-  return payload === undefined || typeof payload === "string" ? arrival(payload) : read(payload).then(arrival);
+  if (typeof payload !== "object") return arrival(event, payload);
+  return reader.read(payload).then((text) => arrival(event, text));
 }
 
-async function newBeginning({ input, events = [] }: InstanceContinued, read: ReadPayload): Promise<Arrival> {
-  const textOf = async (payload: Payload | undefined): Promise<string | undefined> =>
-    payload === undefined || typeof payload === "string" ? payload : await read(payload);
-  const raised: RaisedEvent[] = [];
-  for (const { name, data } of events) raised.push({ name, data: await textOf(data) });
-  return { type: "start", input: await textOf(input), events: raised };
+async function newBeginning({ input, events = [] }: InstanceContinued, reader: PayloadReader): Promise<Arrival> {
+  const textOf = async (payload: Payload | undefined): Promise<Text> =>
+    typeof payload === "object" ? await reader.read(payload) : payload;
+  const kept: RaisedEvent[] = [];
+  for (const { name, data } of events) kept.push({ name, data: await textOf(data) });
+  return { type: "start", input: await textOf(input), events: kept };
 }

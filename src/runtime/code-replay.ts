@@ -1,10 +1,11 @@
 import type { CodeRun, RunParts } from "../code/code-run.ts";
+import { seen } from "../code/seen.ts";
 import type { CodeState } from "../kernel/code/code-state.ts";
 import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
 import { calledOff, type Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
 import { hasEnded } from "../kernel/status.ts";
-import { arrivalOf, type ReadPayload } from "./code-arrival.ts";
+import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
 
 /** An event of an earlier turn, and the number and time of that turn. */
 export interface PastEvent {
@@ -34,7 +35,7 @@ export async function replay(
   run: CodeRun,
   past: readonly PastEvent[],
   { input, forkedFrom, status, cancelReason }: CodeState,
-  read: ReadPayload,
+  reader: PayloadReader,
 ): Promise<Step[]> {
   const recorded = new RecordedSteps();
   const copiedAt = forkedFrom === undefined ? undefined : past[0]?.turn;
@@ -47,9 +48,9 @@ export async function replay(
   };
   run.isReplaying = true;
   for (const [place, { event, at }] of past.entries()) {
-    const arrival = await arrivalOf(event, input, read);
+    const arrival = await arrivalOf(event, input, reader);
     // To the code, what was copied happened when it did in the other instance.
-    if (arrival !== undefined) await run.see(arrival, forkedFrom?.times?.[place] ?? at, onSteps);
+    if (arrival !== undefined) await seen(run, arrival, forkedFrom?.times?.[place] ?? at, onSteps);
   }
   recorded.refuseMissing();
   run.isReplaying = false;

@@ -228,9 +228,9 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   // Turns
 
-  /** What has to happen before its turn can be opened; undefined if nothing has. */
-  prepare(): Promise<void> | undefined {
-    return undefined;
+  /** Does what has to happen before its turn can be opened, if it is one of those, and says when it has. */
+  prepare(onPrepared: (actor: InstanceActor) => void): void {
+    onPrepared(this);
   }
 
   /** Handles what is in the inbox. Whatever throws here but a refusal is a bug: the caller parks the instance. */

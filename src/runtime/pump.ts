@@ -18,8 +18,11 @@ export class Pump {
   readonly #onLost: (error: unknown) => void;
   /** Actors with something in their inbox, in the order it came. */
   #dirty: InstanceActor[] = [];
-  /** Those whose turn is being prepared; it resolves when it is. */
-  readonly #preparing = new Map<InstanceActor, Promise<void>>();
+  /** Those whose turn is being prepared. */
+  readonly #preparing = new Set<InstanceActor>();
+  /** Those of them that wait for what may still be told in the same breath. */
+  #inBreath: InstanceActor[] = [];
+  #somePrepared: PromiseWithResolvers<void> | undefined;
   /** Those with nothing but what can wait; and some that have had their turn since. */
   #later: InstanceActor[] = [];
   #isLaterArmed = false;
@@ -50,18 +53,28 @@ export class Pump {
     // What has to be prepared waits for the turn before it; the shard says so again when that is durable.
     if (actor.isPrepared && actor.isBusy) return;
     actor.isDirty = true;
-    const preparation = actor.prepare();
-    if (preparation === undefined) this.#isReady(actor);
-    else
-      this.#preparing.set(
-        actor,
-        preparation.then(() => this.#isPrepared(actor)),
-      );
+    if (actor.isPrepared) this.#prepare(actor);
+    else this.#isReady(actor);
   }
 
-  #isPrepared(actor: InstanceActor): void {
-    if (this.#preparing.delete(actor)) this.#isReady(actor);
+  /** What is told in the same breath comes along. */
+  #prepare(actor: InstanceActor): void {
+    this.#preparing.add(actor);
+    if (this.#inBreath.push(actor) === 1) queueMicrotask(() => this.#breathe());
   }
+
+  #breathe(): void {
+    const actors = this.#inBreath;
+    this.#inBreath = [];
+    for (const actor of actors) if (this.#preparing.has(actor)) actor.prepare(this.#onPrepared);
+  }
+
+  readonly #onPrepared = (actor: InstanceActor): void => {
+    if (!this.#preparing.delete(actor)) return;
+    this.#isReady(actor);
+    this.#somePrepared?.resolve();
+    this.#somePrepared = undefined;
+  };
 
   #isReady(actor: InstanceActor): void {
     this.#dirty.push(actor);
@@ -97,17 +110,21 @@ export class Pump {
   async flush(concerns: (actor: InstanceActor) => boolean): Promise<void> {
     this.#flushLater();
     for (;;) {
-      const [, preparing] = [...this.#preparing].find(([actor]) => concerns(actor)) ?? [];
-      if (this.#underWay === undefined && preparing === undefined && !this.#dirty.some(concerns)) return;
-      await (this.#underWay ?? preparing ?? this.#run());
+      const isPreparing = [...this.#preparing].some(concerns);
+      if (this.#underWay === undefined && !isPreparing && !this.#dirty.some(concerns)) return;
+      await (this.#underWay ?? (isPreparing ? this.#onePrepared() : this.#run()));
       this.#flushLater();
     }
+  }
+
+  #onePrepared(): Promise<void> {
+    return (this.#somePrepared ??= Promise.withResolvers<void>()).promise;
   }
 
   /** These have no further turn. */
   forget(which: (actor: InstanceActor) => boolean): void {
     this.#dirty = this.#dirty.filter((actor) => !which(actor));
-    for (const actor of this.#preparing.keys()) if (which(actor)) this.#preparing.delete(actor);
+    for (const actor of this.#preparing) if (which(actor)) this.#preparing.delete(actor);
     this.#later = this.#later.filter((actor) => !which(actor));
   }
 

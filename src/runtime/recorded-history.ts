@@ -82,7 +82,8 @@ export async function replayRecorded(
     // It comes out of the replay as well.
     onStray: () => undefined,
   });
-  const beyond = await replay(run, past, state, (payload) => Promise.reject(byReference(instanceId, payload)));
+  const reader = { read: (payload: PayloadRef) => Promise.reject(byReference(instanceId, payload)) };
+  const beyond = await replay(run, past, state, reader);
   refuseOtherEnd(state, beyond);
 }
 

@@ -39,7 +39,7 @@ async function replayed(workflow: CodeWorkflow, file: HistoryFile, turns = file.
     workflow,
     logger: silentLogger,
     host: {
-      drained: () => new Promise((resolve) => setImmediate(resolve)),
+      whenDrained: (waiting) => void setImmediate(() => waiting.drained()),
       failureFrom,
       versionOf: (name) => versionOf(file, name),
       within: (call) => call(),
@@ -48,7 +48,8 @@ async function replayed(workflow: CodeWorkflow, file: HistoryFile, turns = file.
       throw error;
     },
   });
-  const steps = await replay(run, past, machine.state, () => Promise.reject(new Error("all values are small here")));
+  const reader = { read: () => Promise.reject(new Error("all values are small here")) };
+  const steps = await replay(run, past, machine.state, reader);
   return { machine, steps };
 }
 

@@ -5,6 +5,7 @@ import { messageOf } from "../../src/base/error.ts";
 import { silentLogger } from "../../src/base/logger.ts";
 import type { Arrival } from "../../src/code/arrival.ts";
 import { CodeRun } from "../../src/code/code-run.ts";
+import { seen } from "../../src/code/seen.ts";
 import { CodeMachine } from "../../src/kernel/code/code-machine.ts";
 import type { Step } from "../../src/kernel/code/step.ts";
 import type { Event } from "../../src/kernel/event.ts";
@@ -54,15 +55,15 @@ export class CodeLive {
     const turn = new Turn(this.at, 0);
     this.machine.handle(input, turn);
     const first = this.history.length;
-    for (let seen = 0; seen < turn.events.length; seen++) {
-      const arrival = await seenAs(turn.events[seen]!);
+    for (let place = 0; place < turn.events.length; place++) {
+      const arrival = await seenAs(turn.events[place]!);
       if (arrival === undefined || this.#run.isOver) continue;
       const steps: Step[] = [];
-      await this.#run.see(arrival, turn.at, (taken) => {
+      await seen(this.#run, arrival, turn.at, (taken) => {
         steps.push(...taken);
         if (taken.length > 0) this.machine.handle({ type: "StepsTaken", steps: taken }, turn);
       });
-      this.reactions.push({ event: first + seen, steps });
+      this.reactions.push({ event: first + place, steps });
     }
     this.history.push(...turn.events.map((event) => ({ event, turn: this.#turns, at: this.at })));
     this.#turns++;
@@ -89,7 +90,7 @@ export function newRun(code: WorkflowCode, machine: CodeMachine): CodeRun {
     workflow: defineWorkflow("w", code),
     logger: silentLogger,
     host: {
-      drained: () => new Promise((resolve) => setImmediate(resolve)),
+      whenDrained: (waiting) => void setImmediate(() => waiting.drained()),
       failureFrom: (error) => ({ type: "Error", message: messageOf(error), retryable: true }),
       versionOf: () => "1",
       within: (call) => call(),
@@ -101,5 +102,5 @@ export function newRun(code: WorkflowCode, machine: CodeMachine): CodeRun {
 }
 
 export function seenAs(event: Event): Arrival | Promise<Arrival> | undefined {
-  return arrivalOf(event, undefined, () => Promise.reject(new Error("all values are small here")));
+  return arrivalOf(event, undefined, { read: () => Promise.reject(new Error("all values are small here")) });
 }

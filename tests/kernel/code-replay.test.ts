@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { seen } from "../../src/code/seen.ts";
 import type { Step } from "../../src/kernel/code/step.ts";
 import { recordedIdentity } from "../../src/kernel/code/step.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
@@ -64,7 +65,7 @@ async function checkPrefix(fn: WorkflowCode, live: CodeLive, length: number): Pr
   const taken = live.reactions.filter(({ event }) => event < length).flatMap(({ steps }) => steps);
   const onRecord = past.filter(({ event }) => recordedIdentity(event) !== undefined).length;
   const run = newRun(fn, machine);
-  const steps = await replay(run, past, machine.state, () => assert.fail());
+  const steps = await replay(run, past, machine.state, { read: () => assert.fail() });
   assert.deepEqual(steps, taken.slice(onRecord), `the first ${length} events`);
 }
 
@@ -75,13 +76,13 @@ async function checkRevival(fn: WorkflowCode, live: CodeLive, turn: number): Pro
   const machine = restored(past);
   if (past.length === 0 || hasEnded(machine.status)) return;
   const run = newRun(fn, machine);
-  assert.deepEqual(await replay(run, past, machine.state, () => assert.fail()), []);
+  assert.deepEqual(await replay(run, past, machine.state, { read: () => assert.fail() }), []);
   for (const { event: place, steps: before } of live.reactions) {
     if (place < length) continue;
     const { event, at } = live.history[place]!;
     const steps: Step[] = [];
     const arrival = await seenAs(event);
-    await run.see(arrival!, at, (taken) => steps.push(...taken));
+    await seen(run, arrival!, at, (taken) => steps.push(...taken));
     assert.deepEqual(steps, before);
   }
 }

@@ -18,7 +18,7 @@ export function codeStateOf(machine: CodeMachine, updates: Iterable<string>): un
     nextWake: machine.nextWake(),
     inFlight: [state.jobsInFlight, state.childrenInFlight, state.decisionsInFlight],
     jobsInFlight: machine.jobsInFlight(),
-    ready: [...state.ready],
+    ready: state.readyTasks(),
     retryWaits: [...state.retryWaits.numbers],
     timersDue: [...state.timersDue.numbers],
     updates: Array.from(updates, (update) => [state.hasUpdate(update), state.answerTo(update)]),

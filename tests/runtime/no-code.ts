@@ -5,7 +5,7 @@ import { failureFrom } from "../../src/worker/failure-from.ts";
 export const noCode: CodeHost = {
   find: () => undefined,
   versionOf: () => undefined,
-  drained: () => Promise.resolve(),
+  whenDrained: (waiting) => waiting.drained(),
   failureFrom,
   within: (call) => call(),
 };

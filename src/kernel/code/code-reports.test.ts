@@ -119,7 +119,7 @@ describe("what the dispatcher took back", () => {
   test("waits while the instance is paused", () => {
     const rig = CodeRig.started([activity("a")]).tell({ type: "PauseWorkflow" });
     assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", attemptIds: ["i:1:0:1"] }]);
-    assert.deepEqual([rig.withdraw(0).eventTypes, rig.machine.state.ready.size], [["TasksWithdrawn"], 1]);
+    assert.deepEqual([rig.withdraw(0).eventTypes, rig.machine.state.readyCount], [["TasksWithdrawn"], 1]);
   });
 
   test("is dropped if it is not with it", () => {

@@ -62,8 +62,10 @@ export class CodeState extends TaskTable implements InstanceState {
   timers = 0;
   readonly timersDue = new DueQueue();
   readonly retryWaits = new DueQueue();
-  /** To be scheduled: added, taken back or due again. */
-  readonly ready = new Set<number>();
+  /** How many are to be scheduled: added, taken back or due again. */
+  readyCount = 0;
+  /** None before it is ready. */
+  #firstReady = 0;
   tasksFailed = 0;
   #definitions: TaskDefinition[] = [];
 
@@ -240,7 +242,8 @@ export class CodeState extends TaskTable implements InstanceState {
     this.timers = 0;
     this.timersDue.clear();
     this.retryWaits.clear();
-    this.ready.clear();
+    this.readyCount = 0;
+    this.#firstReady = 0;
     this.tasksFailed = 0;
     this.forgetTasks();
     this.#definitions = [];
@@ -254,7 +257,24 @@ export class CodeState extends TaskTable implements InstanceState {
     this.endedAt = at;
     this.timersDue.clear();
     this.retryWaits.clear();
-    this.ready.clear();
+  }
+
+  /** By number. */
+  readyTasks(): number[] {
+    const tasks: number[] = [];
+    for (let task = this.#firstReady; tasks.length < this.readyCount; task++) {
+      if (this.phase(task) === Phase.ready) tasks.push(task);
+    }
+    return tasks;
+  }
+
+  override setPhase(task: number, phase: Phase): void {
+    if (this.phase(task) === Phase.ready) this.readyCount--;
+    if (phase === Phase.ready) {
+      this.#firstReady = this.readyCount === 0 ? task : Math.min(this.#firstReady, task);
+      this.readyCount++;
+    }
+    super.setPhase(task, phase);
   }
 
   #add(node: NodeSpec): void {
@@ -262,12 +282,10 @@ export class CodeState extends TaskTable implements InstanceState {
     this.#definitions.push(defineTask(node, node.nodeName ?? node.jobName ?? node.workflowName ?? ""));
     this.addTask();
     this.setPhase(task, Phase.ready);
-    this.ready.add(task);
   }
 
   #schedule(task: number, at: number): void {
     assert(this.phase(task) === Phase.ready, "only a ready task is scheduled");
-    this.ready.delete(task);
     this.scheduleTask(task, at);
   }
 
@@ -276,7 +294,6 @@ export class CodeState extends TaskTable implements InstanceState {
     this.retryWaits.delete(task);
     this.recordOf(task).retryAt = undefined;
     this.setPhase(task, Phase.ready);
-    this.ready.add(task);
   }
 
   #fail(event: TaskFailed, at: number): void {
@@ -287,7 +304,6 @@ export class CodeState extends TaskTable implements InstanceState {
 
   #finish(task: number, phase: Phase, at: number): void {
     assert(!isFinished(this.phase(task)), "a task finishes once");
-    this.ready.delete(task);
     this.retryWaits.delete(task);
     this.setPhase(task, phase);
     if (isFailed(phase)) this.tasksFailed++;

@@ -34,10 +34,12 @@ export class CodeTurn extends MessageStep<CodeState> {
   /** What runs is stopped, and what waits for another attempt is not tried again; children are told. */
   stopTasks(reason: string, tell?: ChildOrder): void {
     const { state } = this;
-    const waiting = [...state.ready, ...state.retryWaits.numbers];
-    if (waiting.length > 0) this.emit({ type: "TasksCanceled", tasks: waiting, cause: "instance-ended" });
+    if (state.readyCount > 0 || !state.retryWaits.isEmpty) {
+      const waiting = [...state.readyTasks(), ...state.retryWaits.numbers];
+      this.emit({ type: "TasksCanceled", tasks: waiting, cause: "instance-ended" });
+    }
+    if (state.inFlight === 0) return;
     const stopped = state.tasksInFlight();
-    if (stopped.length === 0) return;
     const jobs = stopped.filter((task) => state.definition(task).kind === "job");
     if (jobs.length > 0) this.command({ type: "AbortTasks", attemptIds: attemptIds(this.address, jobs, state) });
     if (tell === undefined) this.#partWithChildren(reason);

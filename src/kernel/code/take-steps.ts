@@ -96,7 +96,7 @@ function newChildId({ identity, state }: CodeTurn, task: number): string {
 /** All that is ready, in an instance that took it over from another: children too are this one's own. */
 export function scheduleAnew(step: CodeTurn): void {
   const { state } = step;
-  for (const task of state.ready) {
+  for (const task of state.readyTasks()) {
     if (state.definition(task).kind === "nested")
       startChild(step, task, newChildId(step, task), inputOf(state.params(task)));
   }
@@ -106,11 +106,11 @@ export function scheduleAnew(step: CodeTurn): void {
 /** All that is ready; a child that failed before goes on where it stopped. */
 export function schedule(step: CodeTurn): void {
   const { state } = step;
-  if (state.status !== "Running" || state.ready.size === 0) return;
-  const jobs: number[] = [];
-  for (const task of state.ready) {
-    if (state.definition(task).kind === "job") jobs.push(task);
-    else startChild(step, task, state.record(task)?.childId as string);
+  if (state.status !== "Running" || state.readyCount === 0) return;
+  const ready = state.readyTasks();
+  const jobs = ready.filter((task) => state.definition(task).kind === "job");
+  for (const task of ready) {
+    if (state.definition(task).kind !== "job") startChild(step, task, state.record(task)?.childId as string);
   }
   if (jobs.length === 0) return;
   step.emit({ type: "TasksScheduled", tasks: jobs });

@@ -1,6 +1,8 @@
 import { silentLogger } from "../../../src/base/logger.ts";
 import { messageOf } from "../../../src/base/error.ts";
 import { CodeRun } from "../../../src/code/code-run.ts";
+import type { Drained } from "../../../src/code/drain.ts";
+import { seen } from "../../../src/code/seen.ts";
 import type { CodeState } from "../../../src/kernel/code/code-state.ts";
 import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
 import { isLast, type LastStep, type Step } from "../../../src/kernel/code/step.ts";
@@ -8,6 +10,7 @@ import type { Event } from "../../../src/kernel/event.ts";
 import { arrivalOf } from "../../../src/runtime/code-arrival.ts";
 import { identityOfRun } from "../../../src/runtime/code-replay.ts";
 import { scheduleWorkflow } from "../../../src/schedules/schedule-workflow.ts";
+import type { PayloadRef } from "../../../src/kernel/payload.ts";
 import { failureFrom } from "../../../src/worker/failure-from.ts";
 import { codeWorkflows } from "../code-workflows.ts";
 import type { Evidence } from "../evidence.ts";
@@ -89,12 +92,12 @@ class Rerun {
 
   async #see({ event, turnAt }: DurableEvent): Promise<void> {
     const { state } = this.#machine;
-    const read = async (payload: { ref: number; bytes: number }): Promise<string> => this.#text(payload);
-    const arrival = await arrivalOf(event, state.input, read);
+    const reader = { read: async (payload: PayloadRef): Promise<string> => this.#text(payload) };
+    const arrival = await arrivalOf(event, state.input, reader);
     if (arrival === undefined || this.#run === undefined) return;
     const at = this.#copied(state)?.[this.#place] ?? turnAt;
     try {
-      await this.#run.see(arrival, at, (steps) => this.#taken.push(...steps));
+      await seen(this.#run, arrival, at, (steps) => this.#taken.push(...steps));
     } catch (error) {
       this.#say(messageOf(error));
     }
@@ -142,7 +145,7 @@ class Rerun {
 }
 
 const host = {
-  drained: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)),
+  whenDrained: (waiting: Drained): void => void setImmediate(() => waiting.drained()),
   failureFrom,
   versionOf: (): string => "any",
   within: <T>(call: () => T): T => call(),
