@@ -22,6 +22,8 @@ export interface CodeStart {
   readonly event?: RaisedData;
 }
 
+const none = {};
+
 export interface CodeStartsParts {
   readonly code: CodeRegistry;
   readonly submission: Submission;
@@ -41,28 +43,28 @@ export class CodeStarts {
     this.#parts = parts;
   }
 
-  async start(workflow: CodeWorkflow, input: unknown, start: CodeStart): Promise<void> {
-    const { submission, region, refuseUnlessReady } = this.#parts;
-    const { event, traceparent, ...how } = start;
-    refuseUnlessReady();
-    if (how.isGivenId) checkGivenId("startWorkflow", how.id);
+  start(workflow: CodeWorkflow, input: unknown, start: CodeStart): Promise<void> {
+    this.#parts.refuseUnlessReady();
+    if (start.isGivenId) checkGivenId("startWorkflow", start.id);
     this.#refuseUnregistered(workflow);
-    const { name } = workflow;
-    if (workflow.input !== undefined) await fitting(workflow.input, input, `the input of workflow "${name}"`);
-    const text = textOf(input, `the input of workflow "${name}"`);
-    const data = event && textOf(event.data, `the data of event "${event.name}"`);
+    if (workflow.input === undefined) return this.#startWith(workflow, input, start);
+    const what = `the input of workflow "${workflow.name}"`;
+    return fitting(workflow.input, input, what).then(() => this.#startWith(workflow, input, start));
+  }
+
+  #startWith(workflow: CodeWorkflow, input: unknown, start: CodeStart): Promise<void> {
+    const { submission, region } = this.#parts;
+    const { id, isGivenId, reuse, traceparent, event } = start;
+    const text = textOf(input, `the input of workflow "${workflow.name}"`);
     const definition = submission.defineCode(workflow);
-    await region.start({
-      ...how,
+    return region.start({
+      id,
+      isGivenId,
+      reuse,
       definition,
       definitions: [definition],
-      input: {
-        context: {},
-        trigger: "api",
-        ...(text !== undefined && { input: text }),
-        ...(traceparent !== undefined && { traceparent }),
-      },
-      ...(event && { event: { name: event.name, ...(data !== undefined && { data }) } }),
+      input: { context: none, trigger: "api", input: text, traceparent },
+      event: event && raisedData(event),
     });
   }
 
@@ -130,4 +132,9 @@ export class CodeStarts {
       `code workflow "${name}" in version "${version}" is not registered: give it to the engine's "workflows", or to registerWorkflow()`,
     );
   }
+}
+
+function raisedData({ name, data }: RaisedData): { name: string; data?: string } {
+  const text = textOf(data, `the data of event "${name}"`);
+  return text === undefined ? { name } : { name, data: text };
 }

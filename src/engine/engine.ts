@@ -589,12 +589,17 @@ export class Engine {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
     const end = (await this.#region.awaitEnd(instanceId, "end" satisfies Question)) as Answers["end"];
-    const { key, status, reason, outputs, output } = end;
-    if (status === "Failed") throw new WorkflowFailed(instanceId, reason, end.failedTasks);
+    const { status, reason, failedTasks = [], outputs, output } = end;
+    if (status === "Failed") throw new WorkflowFailed(instanceId, reason, failedTasks);
     if (status === "Terminated") throw new WorkflowTerminated(instanceId, reason);
+    if (outputs === undefined && typeof output !== "object") return parsed(output) as Result;
+    const texts = outputs && textsAtHand(outputs);
+    return (texts === undefined ? await this.#readResult(end) : parseTexts(texts)) as Result;
+  }
+
+  async #readResult({ key, outputs, output }: Answers["end"]): Promise<unknown> {
     const read = (refs: readonly number[]): Promise<string[]> => this.#options.storage.readPayloads(key, refs);
-    if (outputs === undefined) return parsed(await readText(output, read)) as Result;
-    return parseTexts(textsAtHand(outputs) ?? (await readTexts(outputs, read))) as Result;
+    return outputs === undefined ? parsed(await readText(output, read)) : parseTexts(await readTexts(outputs, read));
   }
 
   /** `INSTANCE_UNKNOWN`. */

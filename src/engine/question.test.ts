@@ -64,10 +64,9 @@ describe("a question about an instance", () => {
 
   test("for its end is answered with its outputs, or why it failed", async () => {
     rig.complete({ kind: "success", output: '"done"' }, 3000);
-    assert.deepEqual(rig.ask("end"), {
+    assert.deepEqual(withoutUndefined(rig.ask("end")), {
       key: rig.actor.key,
       status: "Success",
-      failedTasks: [],
       outputs: { a: '"done"' },
     });
   });
@@ -75,7 +74,7 @@ describe("a question about an instance", () => {
   test("for the end of one that failed names the reason and the tasks", () => {
     const failure = { type: "Error", message: "no luck", retryable: true };
     rig.complete({ kind: "failure", failure }, 3000);
-    assert.deepEqual(rig.ask("end"), {
+    assert.deepEqual(withoutUndefined(rig.ask("end")), {
       key: rig.actor.key,
       status: "Failed",
       reason: 'task "a" failed: no luck',

@@ -1,5 +1,4 @@
 import { EngineError } from "../base/error.ts";
-import type { Failure } from "../kernel/failure.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import { parsed } from "../code/values.ts";
@@ -26,13 +25,13 @@ export interface Answers {
   readonly end: {
     readonly key: number;
     readonly status: InstanceStatus;
-    readonly reason?: string;
-    readonly failedTasks: readonly FailedTask[];
+    readonly reason?: string | undefined;
+    /** Of one that failed. */
+    readonly failedTasks?: readonly FailedTask[] | undefined;
     /** Of a DAG. */
-    readonly outputs?: Readonly<Record<string, Payload>>;
+    readonly outputs?: Readonly<Record<string, Payload>> | undefined;
     /** Of a code workflow. */
-    readonly output?: Payload;
-    readonly failure?: Failure;
+    readonly output?: Payload | undefined;
   };
 }
 
@@ -68,23 +67,18 @@ const answerers: Answerers = {
     return { key, status, workflow, version };
   },
   end: (actor) => {
-    const { status, reason } = actor.machine.state;
-    const outputs = actor.outputs();
+    const { key, machine } = actor;
+    const { status, reason } = machine.state;
     return {
-      key: actor.key,
+      key,
       status,
-      ...(reason !== undefined && { reason }),
-      failedTasks: failedTasks(actor.machine),
-      ...(outputs !== undefined && { outputs }),
-      ...(actor instanceof CodeActor && endOf(actor)),
+      reason,
+      failedTasks: status === "Failed" ? failedTasks(machine) : undefined,
+      outputs: actor.outputs(),
+      output: actor instanceof CodeActor ? actor.machine.state.output : undefined,
     };
   },
 };
-
-function endOf({ machine: { state } }: CodeActor): Pick<Answers["end"], "output" | "failure"> {
-  const { output, failure } = state;
-  return { ...(output !== undefined && { output }), ...(failure !== undefined && { failure }) };
-}
 
 export function answerOf(question: Question | CodeQuery, actor: InstanceActor, parts: AnswerParts): unknown {
   return typeof question === "string" ? answerers[question](actor, parts) : askCode(question, actor);

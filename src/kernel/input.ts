@@ -52,9 +52,9 @@ export interface StartWorkflow {
   readonly maxConcurrentTasks?: number;
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
   /** Of a code workflow. */
-  readonly input?: Payload;
+  readonly input?: Payload | undefined;
   readonly fork?: Fork;
   /** Above the workflow's maximum: wait, or end at once with this reason. */
   readonly admission: "run" | "queue" | Refusal;

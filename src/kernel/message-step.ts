@@ -33,7 +33,7 @@ export class MessageStep<State extends InstanceState & { apply(event: Event, at:
 
   /** It is to be done, once what was emitted is durable. */
   command(command: Command): void {
-    this.turn.commands.push(command);
+    this.turn.command(command);
   }
 
   /** A report that comes too late, or twice. */

@@ -29,7 +29,13 @@ export abstract class TaskTable {
     return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight;
   }
 
+  /** Most code has few tasks, so the first gets lists with no room for more. */
   addTask(): void {
+    if (this.size === 0) {
+      this.#phase = [Phase.waiting];
+      this.#records = [undefined];
+      return;
+    }
     this.#phase.push(Phase.waiting);
     this.#records.push(undefined);
   }

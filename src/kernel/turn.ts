@@ -1,6 +1,8 @@
 import type { Command } from "./command.ts";
 import type { Event } from "./event.ts";
 
+const none: readonly never[] = [];
+
 /**
  * One step of one instance: opened on the messages at hand, closed with what happened and what is to be done about it.
  * Its time and its share of chance are given: the kernel has neither of its own.
@@ -11,12 +13,27 @@ export class Turn {
   /** In [0, 1). */
   readonly chance: number;
   readonly events: Event[] = [];
-  readonly commands: Command[] = [];
+  /** Made with the first of them, with no room for more: most turns have one at most. */
+  #commands: Command[] | undefined;
   /** Reports of an older attempt, an ended instance or an unknown task: they change nothing. */
   dropped = 0;
 
   constructor(at: number, chance: number) {
     this.at = at;
     this.chance = chance;
+  }
+
+  get commands(): readonly Command[] {
+    return this.#commands ?? none;
+  }
+
+  command(command: Command): void {
+    if (this.#commands === undefined) this.#commands = [command];
+    else this.#commands.push(command);
+  }
+
+  /** The next that nobody has taken. */
+  takeCommand(): Command | undefined {
+    return this.#commands?.shift();
   }
 }

@@ -72,7 +72,7 @@ export class DagActor extends InstanceActor<DagMachine> {
   /** Decisions are settled inside the turn if what they look at is at hand; everything else waits for the commit. */
   override carryOut(open: InstanceTurn): void {
     const { turn } = open;
-    for (let command = turn.commands.shift(); command !== undefined; command = turn.commands.shift()) {
+    for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) {
       const answer = command.type === "EvaluateDecision" ? this.#decideNow(command.task, command.attempt) : undefined;
       if (answer === undefined) open.after(command);
       else this.machine.handle(answer, turn);

@@ -281,9 +281,8 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** What the machine wants done waits for the commit. */
   carryOut(open: InstanceTurn): void {
-    const { commands } = open.turn;
-    for (const command of commands) open.after(command);
-    commands.length = 0;
+    const { turn } = open;
+    for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) open.after(command);
   }
 
   /** The turn is durable. */

@@ -43,7 +43,8 @@ export class InstanceTurn implements Commitment {
   #origins: Origin[] | undefined;
   #outbox: OutboxRow[] | undefined;
   #keys: string[] | undefined;
-  #replies: (() => void)[] | undefined;
+  /** Messages that are answered with an error. */
+  #refusals: Map<Message, unknown> | undefined;
   #history: HistoryRow | undefined;
   #instance: InstanceRow | undefined;
   #finished: FinishedRow | undefined;
@@ -126,30 +127,28 @@ export class InstanceTurn implements Commitment {
     (this.#outbox ??= []).push(letter);
   }
 
-  done({ reply, origin, key }: Told): void {
-    if (reply !== undefined) this.#tell(() => reply.resolve());
+  done({ origin, key }: Told): void {
     if (key !== undefined) (this.#keys ??= []).push(key);
     if (origin !== undefined) (this.#origins ??= []).push(origin);
   }
 
   /** A child's start that is refused is not done with: its parent has yet to be told. */
-  refused({ input, reply, origin }: Told, error: EngineError): void {
-    if (reply !== undefined) this.#tell(() => reply.reject(error));
+  refused(message: Told, error: EngineError): void {
+    const { input, origin } = message;
+    this.#refuse(message, error);
     if (origin !== undefined && input.type !== "StartWorkflow") (this.#origins ??= []).push(origin);
   }
 
-  answer({ query, reply }: Asked): void {
+  answer(message: Asked): void {
     try {
-      query(this.actor.machine);
-      this.#tell(() => reply.resolve());
+      message.query(this.actor.machine);
     } catch (error) {
-      this.#tell(() => reply.reject(error));
+      this.#refuse(message, error);
     }
   }
 
-  #tell(reply: () => void): void {
-    if (this.#replies === undefined) this.#replies = [reply];
-    else this.#replies.push(reply);
+  #refuse(message: Message, error: unknown): void {
+    (this.#refusals ??= new Map()).set(message, error);
   }
 
   close(firstEvent: number): void {
@@ -203,7 +202,10 @@ export class InstanceTurn implements Commitment {
   }
 
   reply(): void {
-    for (const reply of this.#replies ?? none) reply();
+    for (const message of this.messages) {
+      if (this.#refusals?.has(message)) message.reply?.reject(this.#refusals.get(message));
+      else message.reply?.resolve();
+    }
   }
 
   /** It will never be durable. */

@@ -88,7 +88,7 @@ export class PayloadRows {
     }
   }
 
-  #with<K extends string, T extends { readonly [P in K]?: Payload }>(holder: T, key: K): T {
+  #with<K extends string, T extends { readonly [P in K]?: Payload | undefined }>(holder: T, key: K): T {
     const given: Payload | undefined = holder[key];
     if (given === undefined) return holder;
     const payload = this.#payload(given);

@@ -85,7 +85,7 @@ export interface StartRequest {
   readonly input: Omit<StartWorkflow, "type" | "workflow" | "version" | "generation" | "admission">;
   readonly origin?: Origin;
   /** Raised with its start: a code workflow has it from its beginning. */
-  readonly event?: { readonly name: string; readonly data?: string };
+  readonly event?: { readonly name: string; readonly data?: string } | undefined;
   /** The same request may come again. */
   readonly requestKey?: string;
 }

@@ -261,6 +261,7 @@ export class CodeState extends TaskTable implements InstanceState {
 
   /** By number. */
   readyTasks(): number[] {
+    if (this.readyCount === 1 && this.phase(this.#firstReady) === Phase.ready) return [this.#firstReady];
     const tasks: number[] = [];
     for (let task = this.#firstReady; tasks.length < this.readyCount; task++) {
       if (this.phase(task) === Phase.ready) tasks.push(task);
@@ -279,7 +280,9 @@ export class CodeState extends TaskTable implements InstanceState {
 
   #add(node: NodeSpec): void {
     const task = this.size;
-    this.#definitions.push(defineTask(node, node.nodeName ?? node.jobName ?? node.workflowName ?? ""));
+    const definition = defineTask(node, node.nodeName ?? node.jobName ?? node.workflowName ?? "");
+    if (task === 0) this.#definitions = [definition];
+    else this.#definitions.push(definition);
     this.addTask();
     this.setPhase(task, Phase.ready);
   }

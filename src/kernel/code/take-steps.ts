@@ -107,11 +107,10 @@ export function scheduleAnew(step: CodeTurn): void {
 export function schedule(step: CodeTurn): void {
   const { state } = step;
   if (state.status !== "Running" || state.readyCount === 0) return;
+  const isJob = (task: number): boolean => state.definition(task).kind === "job";
   const ready = state.readyTasks();
-  const jobs = ready.filter((task) => state.definition(task).kind === "job");
-  for (const task of ready) {
-    if (state.definition(task).kind !== "job") startChild(step, task, state.record(task)?.childId as string);
-  }
+  const jobs = ready.every(isJob) ? ready : ready.filter(isJob);
+  for (const task of ready) if (!isJob(task)) startChild(step, task, state.record(task)?.childId as string);
   if (jobs.length === 0) return;
   step.emit({ type: "TasksScheduled", tasks: jobs });
   step.command({ type: "RunTasks", tasks: jobs });
