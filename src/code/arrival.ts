@@ -8,7 +8,7 @@ export type Arrival =
   | { readonly type: "timer-fired"; readonly timer: number }
   | { readonly type: "event"; readonly event: RaisedEvent }
   | { readonly type: "update"; readonly update: string; readonly name: string; readonly data: string | undefined }
-  | { readonly type: "cancel"; readonly reason: string }
+  | { readonly type: "cancel"; readonly reason: string; readonly isHeld: boolean }
   | { readonly type: "paused" }
   | { readonly type: "resumed" };
 

@@ -101,6 +101,9 @@ export class CodeRun {
   #isLooking = false;
   /** It is on its way to its end, and takes back what it did. */
   isUndoing = false;
+  #sagasUndoing = 0;
+  /** Why it was asked to end while it undid a saga: it does so afterwards. */
+  #heldCancel: string | undefined;
   #isOver = false;
   /** Of its last step: events that go on to the next generation. */
   #kept: KeptEvent[] | undefined;
@@ -218,14 +221,31 @@ export class CodeRun {
       case "update":
         return void this.#update(arrival);
       case "cancel":
-        this.cancelReason = arrival.reason;
-        this.#tasks = undefined;
-        this.#timers = undefined;
-        this.events.forgetTakers();
-        return this.waiting.cancelAll(arrival.reason);
+        if (!arrival.isHeld) return this.#cancel(arrival.reason);
+        this.#heldCancel = arrival.reason;
+        return void this.#heedsCancel();
       default:
         return undefined;
     }
+  }
+
+  #cancel(reason: string): void {
+    this.cancelReason = reason;
+    this.#tasks = undefined;
+    this.#timers = undefined;
+    this.events.forgetTakers();
+    this.waiting.cancelAll(reason);
+  }
+
+  /** Not while there is a saga yet to be undone, nor if it is on its way to its end by now. */
+  #heedsCancel(): boolean {
+    const reason = this.#heldCancel;
+    if (reason === undefined || this.isUndoingSaga || this.isUndoing) return false;
+    if (this.#isOver || this.#hasStrayed()) return false;
+    this.#heldCancel = undefined;
+    this.#note({ type: "heed-cancel" });
+    this.#cancel(reason);
+    return true;
   }
 
   #taken(task: number): Wait | undefined {
@@ -402,6 +422,19 @@ export class CodeRun {
     if (reason !== undefined && problems.length === 0) return this.#finish({ type: "cancel", reason });
     const failure = problems.length === 0 ? error : new UndoFailed(error, problems);
     this.#finish({ type: "fail", failure: this.parts.host.failureFrom(failure) });
+  }
+
+  get isUndoingSaga(): boolean {
+    return this.#sagasUndoing > 0;
+  }
+
+  /** Gives back what the saga is to throw. A cancel that comes meanwhile is heeded afterwards: then it is that. */
+  async undoSaga(undoing: UndoScope, error: unknown): Promise<unknown> {
+    this.#sagasUndoing++;
+    const problems = await undoing.undo();
+    this.#sagasUndoing--;
+    const cause = this.#heedsCancel() ? new WorkflowCanceled(this.cancelReason ?? "") : error;
+    return problems.length === 0 ? cause : new UndoFailed(cause, problems);
   }
 
   // What clients ask

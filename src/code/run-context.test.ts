@@ -446,4 +446,71 @@ describe("a saga", () => {
     assert.deepEqual(inWords(await rig.cancel("enough")), ["cancel enough"]);
     assert.deepEqual(seen, ["saga", "onCancel"]);
   });
+
+  test("that is being undone is not cut short: a cancel is heeded afterwards", async () => {
+    const rig = await RunRig.started(async (ctx) => {
+      ctx.onCancel(() => ctx.run("on cancel").then(() => undefined));
+      const beside = ctx.sleep(5).catch((error: unknown) => String(error));
+      const saga = ctx.saga(async (own) => {
+        own.undo(() => own.run("back 1").then(() => undefined));
+        own.undo(() => own.run("back 2").then(() => undefined));
+        await own.run("a");
+      });
+      await saga.catch(async (error: unknown) => {
+        ctx.setCustomStatus([String(error), await beside]);
+        throw error;
+      });
+    });
+    assert.equal(rig.run.isUndoingSaga, false);
+    await rig.fail(0);
+    assert.equal(rig.run.isUndoingSaga, true);
+    assert.deepEqual(await rig.cancel("enough", { isHeld: true }), []);
+    assert.equal(rig.run.cancelReason, undefined);
+    assert.deepEqual(inWords(await rig.succeed(1)), ["activity back 1()"]);
+    const canceled = "WorkflowCanceled: the workflow was asked to end: enough";
+    assert.deepEqual(inWords(await rig.succeed(2)), [
+      "heed-cancel",
+      `custom-status ["${canceled}","${canceled}"]`,
+      "activity on cancel()",
+    ]);
+    assert.deepEqual(inWords(await rig.succeed(3)), ["cancel enough"]);
+  });
+
+  test("beside another that is being undone waits for that before a cancel is heeded", async () => {
+    const rig = await RunRig.started(async (ctx) => {
+      const one = (name: string): Promise<unknown> =>
+        ctx
+          .saga(async (own) => {
+            own.undo(() => own.run(`${name} back`).then(() => undefined));
+            await own.run(name);
+          })
+          .catch((error: unknown) => (error as Error).name);
+      return await ctx.all([one("a"), one("b")]);
+    });
+    await rig.fail(0);
+    await rig.fail(1);
+    await rig.cancel("enough", { isHeld: true });
+    assert.deepEqual(inWords(await rig.succeed(2)), []);
+    assert.deepEqual(inWords(await rig.succeed(3)), ["heed-cancel", 'complete ["StepFailed","WorkflowCanceled"]']);
+  });
+
+  test("leaves a cancel aside if the code is on its way to its end by then", async () => {
+    const rig = await RunRig.started((ctx) =>
+      ctx.all([
+        ctx.saga(async (own) => {
+          own.undo(() => own.run("back").then(() => undefined));
+          await own.run("a");
+        }),
+        ctx.run("b", undefined, {}).catch(() => {
+          ctx.undo(() => ctx.run("outer back").then(() => undefined));
+          throw new Error("broken");
+        }),
+      ]),
+    );
+    await rig.fail(0);
+    await rig.cancel("enough", { isHeld: true });
+    await rig.fail(1);
+    assert.deepEqual(inWords(await rig.succeed(2)), []);
+    assert.deepEqual(inWords(await rig.succeed(3)), ["fail broken"]);
+  });
 });

@@ -15,7 +15,7 @@ import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { CodeRun } from "./code-run.ts";
 import { checkActivity, checkChild, checkHandler, checkName } from "./step-check.ts";
 import { StepFailed } from "./step-failed.ts";
-import { UndoFailed, UndoScope } from "./undo-scope.ts";
+import { UndoScope } from "./undo-scope.ts";
 import type { Wait } from "./waiting.ts";
 import { fitting, parsed, textOf } from "./values.ts";
 
@@ -248,8 +248,7 @@ export class RunContext implements WorkflowContext {
       this.#undoing.add(() => undoAll(undoing));
       return result;
     } catch (error) {
-      const problems = await undoing.undo();
-      throw problems.length === 0 ? error : new UndoFailed(error, problems);
+      throw await this.#run.undoSaga(undoing, error);
     }
   }
 

@@ -95,8 +95,8 @@ export class RunRig {
     return this.see({ type: "update", update, name, data: data === undefined ? undefined : JSON.stringify(data) });
   }
 
-  cancel(reason = "please"): Promise<Step[]> {
-    return this.see({ type: "cancel", reason });
+  cancel(reason = "please", { isHeld = false } = {}): Promise<Step[]> {
+    return this.see({ type: "cancel", reason, isHeld });
   }
 
   /** How it ended, as the code said. */
@@ -119,6 +119,8 @@ export function inWords(steps: readonly Step[]): string[] {
         return `cancel-timer ${step.timer}`;
       case "event":
         return `event ${step.name} to ${step.to}`;
+      case "heed-cancel":
+        return step.type;
       case "custom-status":
         return `custom-status ${step.status}`;
       case "patch":

@@ -58,8 +58,12 @@ export type CodeEvent =
   /** A call into the code that is answered; the code's own check has let it pass. */
   | { readonly type: "UpdateRequested"; readonly update: string; readonly name: string; readonly data?: Payload }
   | UpdateAnswered
-  /** The code is asked to end: it undoes what it has done and says itself when it is through. */
-  | { readonly type: "CancelRequested"; readonly reason: string }
+  /**
+   * The code is asked to end: it undoes what it has done and says itself when it is through. One that is held came while a
+   * saga was being undone, which is not cut short: the code heeds it afterwards.
+   */
+  | { readonly type: "CancelRequested"; readonly reason: string; readonly isHeld?: true }
+  | { readonly type: "CancelHeeded" }
   | { readonly type: "CustomStatusSet"; readonly status: string | null }
   /** From here on the code takes its newer way. */
   | { readonly type: "PatchMarked"; readonly patch: string }

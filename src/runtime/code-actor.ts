@@ -234,6 +234,11 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, P
       this.#heard--;
       return undefined;
     }
+    if (input.type === "RequestCancel" && this.#run?.isUndoingSaga === true && !this.hasEnded) {
+      this.machine.handle({ ...input, isHeld: true }, open.turn);
+      open.done(message);
+      return undefined;
+    }
     try {
       if (input.type === "RequestUpdate" && !this.machine.state.hasUpdate(input.update)) this.#refuseUpdate(input);
     } catch (error) {

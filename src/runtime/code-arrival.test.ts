@@ -39,7 +39,11 @@ describe("what an event is to the code", () => {
       ],
       [
         { type: "CancelRequested", reason: "x" },
-        { type: "cancel", reason: "x" },
+        { type: "cancel", reason: "x", isHeld: false },
+      ],
+      [
+        { type: "CancelRequested", reason: "x", isHeld: true },
+        { type: "cancel", reason: "x", isHeld: true },
       ],
       [{ type: "InstancePaused" }, { type: "paused" }],
       [{ type: "InstanceResumed" }, { type: "resumed" }],

@@ -34,7 +34,7 @@ export function arrivalOf(
     case "UpdateRequested":
       return withText(event, event.data, reader, requested);
     case "CancelRequested":
-      return { type: "cancel", reason: event.reason };
+      return { type: "cancel", reason: event.reason, isHeld: event.isHeld === true };
     case "InstancePaused":
       return { type: "paused" };
     case "InstanceResumed":

@@ -34,7 +34,7 @@ export function identityOfRun(
 export async function replay(
   run: CodeRun,
   past: readonly PastEvent[],
-  { input, forkedFrom, status, cancelReason }: CodeState,
+  { input, forkedFrom, status, cancelReason, isCancelHeld }: CodeState,
   reader: PayloadReader,
 ): Promise<Step[]> {
   const recorded = new RecordedSteps();
@@ -43,7 +43,7 @@ export async function replay(
   run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
   const steps: Step[] = [];
   const onSteps = (taken: readonly Step[]): void => {
-    const isToEnd = cancelReason !== undefined && run.cancelReason === undefined;
+    const isToEnd = cancelReason !== undefined && !isCancelHeld && run.cancelReason === undefined;
     for (const step of taken) if (!recorded.match(step)) steps.push(isToEnd ? calledOff(step) : step);
   };
   run.isReplaying = true;

@@ -667,6 +667,55 @@ describe("8.1 cooperative cancel", () => {
     await assert.rejects(handle.result(), says("WORKFLOW_FAILED", /failed: activity "refuse" failed: no it here$/));
     assert.deepEqual(rig.calls, ["it", "undone"]);
   });
+
+  test("8.1 a cancel while a saga is being undone is kept, also over a restart, and heeded after that", async (t) => {
+    const gate = new Gate();
+    const slow = defineJob("slow", () => gate.opened);
+    const booking = defineWorkflow("booking", async (ctx) => {
+      await ctx.run("note", "outer", { undo: async () => void (await ctx.run("note", "undo outer")) });
+      ctx.onCancel(async () => void (await ctx.run("note", `canceled: ${ctx.cancelReason}`)));
+      await ctx
+        .saga(async (own) => {
+          own.undo(async () => void (await own.run("note", "undo inner")));
+          own.undo(() => own.run(slow));
+          await own.run("refuse", "it");
+        })
+        .catch(async (error: unknown) => {
+          await ctx.run("note", `went on after ${(error as Error).name}`);
+          throw error;
+        });
+    });
+    const rig = await CodeRig.start(t, { workflows: [booking], jobs: [slow] });
+    await rig.engine.startWorkflow(booking, undefined, { instanceId: "b" });
+    await rig.settle();
+    await rig.engine.cancelWorkflowInstance("b", "enough");
+    assert.deepEqual((await rig.eventTypes("b")).slice(-1), ["CancelRequested"], "it is durable, and stops nothing");
+    await rig.restart();
+    gate.open();
+    await assert.rejects(rig.engine.awaitWorkflowInstance("b"), says("WORKFLOW_TERMINATED", "enough"));
+    const ways = ["canceled: enough", "undo outer"];
+    assert.deepEqual(rig.calls, ["outer", "it", "undo inner", "went on after WorkflowCanceled", ...ways]);
+  });
+
+  test("8.1 a cancel that was not heeded goes on to the next generation", async (t) => {
+    const gate = new Gate();
+    const slow = defineJob("slow", () => gate.opened);
+    const anew = defineWorkflow("anew", async (ctx, first: boolean) => {
+      if (!first) return await ctx.waitForEvent("never");
+      const saga = ctx.saga(async (own) => {
+        own.undo(() => own.run(slow));
+        await own.run("refuse", "it");
+      });
+      return await ctx.race([saga, ctx.waitForEvent("on").then(() => ctx.continueAsNew(false))]);
+    });
+    const rig = await CodeRig.start(t, { workflows: [anew], jobs: [slow] });
+    const handle = await rig.engine.startWorkflow(anew, true, { instanceId: "a" });
+    await rig.settle();
+    await handle.cancel("enough");
+    await handle.raiseEvent("on");
+    await assert.rejects(handle.result(), says("WORKFLOW_TERMINATED", "enough"));
+    gate.open();
+  });
 });
 
 describe("5.2 terminate", () => {

@@ -39,6 +39,10 @@ export class CodeLive {
     return this.#run.isOver;
   }
 
+  get isUndoingSaga(): boolean {
+    return this.#run.isUndoingSaga;
+  }
+
   async start(): Promise<void> {
     await this.tell({
       type: "StartWorkflow",

@@ -206,7 +206,8 @@ export class CodeModelRun {
       assert.equal(told.filter((type) => type === order).length, hear, `${order} reaches the children`);
     }
     const ended = stopped.filter(({ kind }) => kind === "child").length;
-    const order = input.type === "RequestCancel" ? "RequestCancel" : "CancelWorkflow";
+    const isHeeded = input.type === "StepsTaken" && input.steps[0]?.type === "heed-cancel" && !this.model.hasEnded;
+    const order = input.type === "RequestCancel" || isHeeded ? "RequestCancel" : "CancelWorkflow";
     assert.equal(told.filter((type) => type === order).length, ended, "so does the end");
   }
 
@@ -219,6 +220,7 @@ export class CodeModelRun {
     assert.equal(state.size, model.tasks.length);
     assert.equal(state.timers, model.timers.length);
     assert.equal(state.cancelReason, model.cancelReason);
+    if (!model.hasEnded) assert.equal(state.isCancelHeld, model.isCancelHeld);
     assert.equal(state.customStatus, model.customStatus);
     for (const [number, task] of model.tasks.entries()) {
       const phase = state.phase(number);

@@ -24,6 +24,7 @@ export const steps = {
   resume,
   terminate,
   cancel,
+  heed,
   retry,
   retryByParent,
   raise,
@@ -115,8 +116,10 @@ function codeEnds(run: CodeModelRun, { how }: Choice): void {
   else if (dice === 1 || dice === 5) model.endInstance("Failed");
   else if (dice === 2) model.endInstance("Terminated");
   else {
+    const unheeded = model.isCancelHeld ? model.cancelReason : undefined;
     model.stopTasks();
     model.beginAnew({ keepsAnswers: true });
+    if (unheeded !== undefined) model.cancel(unheeded);
   }
   const last: readonly Step[] = [
     { type: "complete", output: "1" },
@@ -229,11 +232,25 @@ function terminate(run: CodeModelRun): void {
   run.tell(input);
 }
 
-function cancel(run: CodeModelRun, { how }: Choice): void {
-  const input: Input = { type: "RequestCancel", reason: `please ${how}` };
-  if (run.model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
-  if (run.model.cancelReason === undefined) run.model.cancel(input.reason);
+function cancel(run: CodeModelRun, { how, which }: Choice): void {
+  const { model } = run;
+  const isHeld = which % 2 === 0;
+  const input: Input = { type: "RequestCancel", reason: `please ${how}`, ...(isHeld && { isHeld }) };
+  if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
+  if (model.cancelReason === undefined) {
+    if (isHeld) model.holdCancel(input.reason);
+    else model.cancel(input.reason);
+  }
   run.tell(input);
+}
+
+/** The code was undoing a saga, and is through with that. */
+function heed(run: CodeModelRun): void {
+  const { model } = run;
+  if (!model.isCancelHeld || model.status !== "Running") return;
+  if (model.tasks.length + model.timers.length + 1 > limits.stepsMax) model.endInstance("Failed");
+  else model.cancel(model.cancelReason ?? "");
+  run.tell({ type: "StepsTaken", steps: [{ type: "heed-cancel" }] });
 }
 
 function retry(run: CodeModelRun): void {

@@ -25,6 +25,7 @@ const weights: Readonly<Record<StepName, number>> = {
   resume: 6,
   terminate: 1,
   cancel: 2,
+  heed: 2,
   retry: 4,
   retryByParent: 2,
   raise: 2,

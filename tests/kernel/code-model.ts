@@ -34,6 +34,7 @@ export class CodeModel {
   generation = 1;
   deadline: number | undefined;
   cancelReason: string | undefined;
+  isCancelHeld = false;
   customStatus: string | undefined;
   readonly #timeoutMs: number | undefined;
 
@@ -135,8 +136,14 @@ export class CodeModel {
     }
   }
 
+  holdCancel(reason: string): void {
+    this.cancelReason = reason;
+    this.isCancelHeld = true;
+  }
+
   cancel(reason: string): void {
     this.cancelReason = reason;
+    this.isCancelHeld = false;
     for (const timer of this.timersSet) timer.state = "canceled";
     this.stopTasks();
   }
@@ -154,6 +161,7 @@ export class CodeModel {
     const answered = [...this.updates].filter(([, standing]) => standing === "answered");
     this.updates = new Map(keepsAnswers ? answered.slice(-20) : []);
     this.cancelReason = undefined;
+    this.isCancelHeld = false;
     this.status = "Running";
     this.generation++;
   }

@@ -32,7 +32,8 @@ async function happen(live: CodeLive, { what, which, how }: Choice): Promise<voi
   if (what < 97) return status === "Running" ? await live.tell({ type: "PauseWorkflow" }) : undefined;
   // What came in while it was paused is seen first.
   if (status === "Paused") await live.tell({ type: "ResumeWorkflow" });
-  if (!live.isOver) await live.tell({ type: "RequestCancel", reason: "enough" });
+  if (live.isOver) return;
+  await live.tell({ type: "RequestCancel", reason: "enough", ...(live.isUndoingSaga && { isHeld: true }) });
 }
 
 async function endTask(live: CodeLive, which: number, how: number): Promise<void> {

@@ -19,7 +19,7 @@ import { bulkyLength } from "./jobs.ts";
 import type { Brush } from "./shapes.ts";
 
 /** What has to be done to an instance from outside, or it does not come to its end. */
-export type CodeErrand = "retry" | "correspond" | "serve" | "cancel";
+export type CodeErrand = "retry" | "correspond" | "serve" | "cancel" | "cancel-undoing";
 
 /** A workflow that is code or has code in it, and how an instance of it ends if nobody interferes. */
 export interface CodeShape {
@@ -70,10 +70,12 @@ const codeShapes = {
   "code-saga"(brush: Brush): CodeShape {
     const { chance } = brush;
     const activities = drawActivities(brush, { count: [1, 5] });
-    const ending = chance.pick(["well", "broken", "waits"] as const);
+    const ending = chance.pick(["well", "broken", "broken inside", "waits"] as const);
     const input: SagaInput = { activities, innerFrom: chance.whole(0, activities.length), ending };
-    const status = ({ well: "Success", broken: "Failed", waits: "Terminated" } as const)[ending];
+    const statuses = { well: "Success", broken: "Failed", "broken inside": "Failed", waits: "Terminated" } as const;
+    const status = statuses[ending];
     const shape = { workflow: code.saga, status, outputs: { sum: sumOf(activities) }, params: { ...input } };
+    if (ending === "broken inside" && chance.isLucky(0.5)) return { ...shape, errand: "cancel-undoing" };
     return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
   },
 

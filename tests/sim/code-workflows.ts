@@ -103,7 +103,7 @@ export interface SagaInput {
   readonly activities: readonly Activity[];
   /** Those from here on are in a saga of their own. */
   readonly innerFrom: number;
-  readonly ending: "well" | "broken" | "waits";
+  readonly ending: "well" | "broken" | "broken inside" | "waits";
 }
 
 /** Steps are called `do n`, and what undoes them `undo n`. */
@@ -116,11 +116,17 @@ const saga = defineWorkflow("code-saga", async (ctx, { activities, innerFrom, en
     return sum;
   };
   const outer = await doAll(ctx, 0, innerFrom);
-  const inner = await ctx.saga((scope) => doAll(scope, innerFrom, activities.length));
-  if (ending === "broken") await run(ctx, { job: "broken", params: { ms: 5, value: 0 }, options: {} });
+  const inner = await ctx.saga(async (scope) => {
+    const sum = await doAll(scope, innerFrom, activities.length);
+    if (ending === "broken inside") await run(scope, broken);
+    return sum;
+  });
+  if (ending === "broken") await run(ctx, broken);
   if (ending === "waits") await ctx.waitForEvent("never");
   return { sum: outer + inner };
 });
+
+const broken: Activity = { job: "broken", params: { ms: 5, value: 0 }, options: {} };
 
 const undoing: Activity = {
   job: "flaky",

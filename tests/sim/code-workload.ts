@@ -28,7 +28,8 @@ function drawScenario(
   const acts = drawActs(chance, isCodeWorkflow(workflow));
   const instanceId = chance.isLucky(0.7) ? `w${number}-${kind}` : undefined;
   const isSignaled = kind === "code-inbox" && instanceId !== undefined && chance.isLucky(0.5);
-  const isEnded = isSignaled || acts.some(({ what }) => what === "terminate" || what === "cancel");
+  const isCanceled = errand === "cancel-undoing" || acts.some(({ what }) => what === "cancel");
+  const isEnded = isSignaled || isCanceled || acts.some(({ what }) => what === "terminate");
   return {
     number,
     workflow,

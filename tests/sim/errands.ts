@@ -26,10 +26,14 @@ export const errands: Readonly<Record<Errand | CodeErrand, (driver: Driver, id: 
     await Promise.all([serve(driver, id), driver.untilEnded(id)]);
   },
 
-  /** Until it is on record, or too late. */
   async cancel(driver, id) {
     await driver.sleep(1500);
-    while ((await driver.cancel(id)).outcome === "unknown") await driver.sleep(300);
+    await cancel(driver, id);
+  },
+
+  async "cancel-undoing"(driver, id) {
+    for (let view = await driver.look(id); !isUndoing(view); view = await driver.look(id)) await driver.sleep(50);
+    await cancel(driver, id);
   },
 
   async add(driver, id) {
@@ -41,6 +45,17 @@ export const errands: Readonly<Record<Errand | CodeErrand, (driver: Driver, id: 
     await patchExternal(driver, id);
   },
 };
+
+/** Until it is on record, or too late. */
+async function cancel(driver: Driver, id: string): Promise<void> {
+  while ((await driver.cancel(id)).outcome === "unknown") await driver.sleep(300);
+}
+
+/** It undoes something, or has ended. */
+function isUndoing(view: InstanceView | undefined): boolean {
+  if (view === undefined) return false;
+  return hasEnded(view.status) || view.tasks.some(({ name }) => name.startsWith("undo"));
+}
 
 async function patchExternal(driver: Driver, id: string): Promise<void> {
   await driver.sleep(1000);

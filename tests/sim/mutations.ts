@@ -2,6 +2,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { hasCode } from "../../src/base/error.ts";
 import { Mulberry } from "../../src/base/mulberry.ts";
 import type { Bus } from "../../src/cluster/bus.ts";
+import { CodeRun } from "../../src/code/code-run.ts";
 import { RaisedEvents } from "../../src/code/raised-events.ts";
 import { RunContext } from "../../src/code/run-context.ts";
 import { SteadyChance } from "../../src/code/steady-chance.ts";
@@ -203,6 +204,11 @@ export const mutations: readonly Mutation[] = [
     name: "forgotten-undoing",
     about: "One step of three is not undone.",
     install: forgetUndoing,
+  },
+  {
+    name: "hasty-cancels",
+    about: "A cancel cuts short what a saga undoes.",
+    install: () => redefined(CodeRun.prototype, "isUndoingSaga", { get: () => false }),
   },
   {
     name: "early-timers",

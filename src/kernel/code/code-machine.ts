@@ -108,7 +108,7 @@ export class CodeMachine implements Machine {
         refuseIfEnded(step.state, step.identity.id, "update");
         return step.emit({ ...input, type: "UpdateRequested" });
       case "RequestCancel":
-        return this.#cancel(step, input.reason);
+        return this.#cancel(step, input);
       case "RerunWorkflow":
       case "SucceedNode":
       case "SkipNode":
@@ -186,10 +186,11 @@ export class CodeMachine implements Machine {
   }
 
   /** What the code waits for is called off; asked once is enough. */
-  #cancel(step: CodeTurn, reason: string): void {
+  #cancel(step: CodeTurn, { reason, isHeld }: Extract<Input, { type: "RequestCancel" }>): void {
     const { state } = step;
     refuseIfEnded(state, step.identity.id, "cancel");
     if (state.cancelReason !== undefined) return;
+    if (isHeld) return step.emit({ type: "CancelRequested", reason, isHeld });
     step.emit({ type: "CancelRequested", reason });
     step.stopTasks(reason, { type: "RequestCancel", reason });
   }

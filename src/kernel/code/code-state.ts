@@ -56,6 +56,8 @@ export class CodeState extends TaskTable implements InstanceState {
   customStatus: string | undefined;
   /** Why it was asked to end. */
   cancelReason: string | undefined;
+  /** The code has yet to heed that. */
+  isCancelHeld = false;
   /** By id, with their answers once they have one. Made with the first of them: most instances have none. */
   #updates: Map<string, UpdateAnswered | undefined> | undefined;
   /** Of the next timer. */
@@ -137,6 +139,11 @@ export class CodeState extends TaskTable implements InstanceState {
         return;
       case "CancelRequested":
         this.cancelReason = event.reason;
+        this.isCancelHeld = event.isHeld === true;
+        if (!this.isCancelHeld) this.timersDue.clear();
+        return;
+      case "CancelHeeded":
+        this.isCancelHeld = false;
         return this.timersDue.clear();
       case "CustomStatusSet":
         this.customStatus = event.status ?? undefined;
@@ -238,6 +245,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.output = undefined;
     this.failure = undefined;
     this.cancelReason = undefined;
+    this.isCancelHeld = false;
     this.#updates = undefined;
     this.timers = 0;
     this.timersDue.clear();

@@ -18,6 +18,8 @@ type OrdinaryStep =
   | { readonly type: "cancel-timer"; readonly timer: number }
   | { readonly type: "event"; readonly to: string; readonly name: string; readonly data?: string }
   | { readonly type: "cancel-instance"; readonly to: string; readonly reason: string }
+  /** It was asked to end while it undid a saga, and does so now. */
+  | { readonly type: "heed-cancel" }
   | { readonly type: "custom-status"; readonly status: string | null }
   | { readonly type: "patch"; readonly patch: string }
   | { readonly type: "answer"; readonly update: string; readonly output?: Payload; readonly failure?: Failure };
@@ -80,6 +82,7 @@ const recordedKinds = {
   TimerCanceled: "cancel-timer",
   EventSent: "event",
   CancelSent: "cancel-instance",
+  CancelHeeded: "heed-cancel",
   CustomStatusSet: "custom-status",
   PatchMarked: "patch",
   UpdateAnswered: "answer",

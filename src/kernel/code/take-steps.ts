@@ -41,6 +41,11 @@ function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
       step.emit({ type: "CancelSent", to, reason });
       return step.command({ type: "TellChild", childId: to, tell: { type: "RequestCancel", reason } });
     }
+    case "heed-cancel": {
+      const reason = step.state.cancelReason ?? "";
+      step.emit({ type: "CancelHeeded" });
+      return step.stopTasks(reason, { type: "RequestCancel", reason });
+    }
     case "custom-status":
       return step.emit({ type: "CustomStatusSet", status: taken.status });
     case "patch":
@@ -129,11 +134,12 @@ function takeLast(step: CodeTurn, last: LastStep): void {
   }
 }
 
-/** What the code left running belongs to a generation that is over. */
+/** What the code left running belongs to a generation that is over. A cancel that it has not heeded is for the next. */
 function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { type: "continue" }>): void {
   const { state } = step;
   step.stopTasks("the parent instance has begun anew");
   const { workflow, version, createdAt, parent, trigger, traceparent, deadline, customStatus } = state;
+  const reason = state.isCancelHeld ? state.cancelReason : undefined;
   const answers = answersToKeep(step);
   step.emit({
     type: "InstanceContinued",
@@ -150,6 +156,7 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
     ...(events.length > 0 && { events }),
     ...(answers.length > 0 && { answers }),
   });
+  if (reason !== undefined) step.emit({ type: "CancelRequested", reason });
 }
 
 /** So many answers outlive the generation that gave them. */

@@ -14,6 +14,7 @@ type StepRecord = Extract<
       | "TimerCanceled"
       | "EventSent"
       | "CancelSent"
+      | "CancelHeeded"
       | "CustomStatusSet"
       | "PatchMarked"
       | "UpdateAnswered";
@@ -26,6 +27,7 @@ const types: ReadonlySet<string> = new Set<StepRecord["type"]>([
   "TimerCanceled",
   "EventSent",
   "CancelSent",
+  "CancelHeeded",
   "CustomStatusSet",
   "PatchMarked",
   "UpdateAnswered",
@@ -71,6 +73,8 @@ function recordOf(event: StepRecord, text: TextOf): Likeness {
       return { type: "event", values: [event.to, event.name, textOf(event.data)] };
     case "CancelSent":
       return { type: "cancel-instance", values: [event.to, event.reason] };
+    case "CancelHeeded":
+      return { type: "heed-cancel", values: [] };
     case "CustomStatusSet":
       return { type: "custom-status", values: [event.status] };
     case "PatchMarked":

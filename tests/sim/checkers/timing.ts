@@ -126,7 +126,7 @@ function checkTimers(instance: InstanceChronicle): string[] {
       else if (earlyMs > 0) wrong.push(`${instance.id}: timer ${event.timer} fired ${earlyMs} ms early`);
     }
     if (event.type === "TimerFired" || event.type === "TimerCanceled") dueAt.delete(event.timer);
-    if (event.type === "CancelRequested") dueAt.clear();
+    if (event.type === "CancelHeeded" || (event.type === "CancelRequested" && !event.isHeld)) dueAt.clear();
   }
   return wrong;
 }
