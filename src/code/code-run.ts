@@ -24,8 +24,8 @@ export interface RunHost {
   whenDrained(waiting: Drained): void;
   /** Whatever the code threw, in words that history keeps. */
   failureFrom(error: unknown): Failure;
-  /** Which version a new instance of that workflow gets. */
-  versionOf(workflow: string): string | undefined;
+  /** Which version a new instance of that workflow gets: the one wanted, or the newest. Undefined if it is not known. */
+  versionOf(workflow: string, wanted?: string): string | undefined;
   /** Calls what belongs to a workflow's code, so that it can be told from other code. */
   within<T>(call: () => T): T;
 }

@@ -185,7 +185,8 @@ export class RunContext implements WorkflowContext {
   ): { type: "child"; node: NodeSpec; childId?: string } {
     const name = nameOf(workflow, "a workflow");
     checkChild(name, options);
-    const version = isCodeWorkflow(workflow) ? workflow.version : this.#run.parts.host.versionOf(name);
+    const wanted = isCodeWorkflow(workflow) ? workflow.version : undefined;
+    const version = this.#run.parts.host.versionOf(name, wanted);
     if (version === undefined) throw this.#run.lacksWorkflow(name);
     const node: NodeSpec = {
       nodeId: this.#run.nextTask,

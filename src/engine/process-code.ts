@@ -36,8 +36,8 @@ export class ProcessCode implements CodeHost {
     return this.#registry.find(workflow, version);
   }
 
-  versionOf(workflow: string): string | undefined {
-    return this.#versionOf(workflow);
+  versionOf(workflow: string, wanted?: string): string | undefined {
+    return wanted === undefined ? this.#versionOf(workflow) : this.find(workflow, wanted)?.version;
   }
 
   whenDrained(waiting: Drained): void {

@@ -21,6 +21,14 @@ export function attemptId(instance: InstanceAddress, task: number, attempt: numb
   return `${instance.id}:${instance.generation}:${task}:${attempt}`;
 }
 
+/**
+ * The id of a child for which nobody has chosen one. Within a generation a task's name, or number, is its own and it
+ * starts a child anew only if there is none, so no two children share an id.
+ */
+export function childIdOf({ id, generation }: InstanceAddress, task: string | number): string {
+  return generation === 1 ? `${id}/${task}` : `${id}/${task}~${generation}`;
+}
+
 /** Of these tasks, as they stand at this moment. */
 export function attemptIds(
   instance: InstanceAddress,

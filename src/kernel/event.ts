@@ -203,6 +203,8 @@ export interface TaskFailed extends Execution {
   readonly attempt: number;
   readonly failure: Failure;
   readonly timedOut?: true;
+  /** The child could not be started, or is gone: another attempt starts one, instead of telling it to go on. */
+  readonly isChildMissing?: true;
   /** When the next attempt is due; absent: this failure is final. */
   readonly retryAt?: number;
 }

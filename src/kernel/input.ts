@@ -121,6 +121,8 @@ export interface ChildEnded extends TaskAttempt {
   readonly type: "ChildEnded";
   readonly generation: number;
   readonly status: EndStatus;
+  /** It could not be started, or is gone. */
+  readonly isMissing?: true;
   readonly reason?: string;
   /** Of a DAG: outputs by task name, as one JSON object; of code: what it gave back. */
   readonly output?: Payload;

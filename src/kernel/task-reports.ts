@@ -50,6 +50,7 @@ export interface FailedAttempt {
   readonly failure: Failure;
   readonly execution?: Execution | undefined;
   readonly timedOut?: boolean | undefined;
+  readonly isChildMissing?: boolean | undefined;
   /** Where nothing new is to start, there is no other attempt. */
   readonly isFinal?: boolean;
 }
@@ -57,7 +58,7 @@ export interface FailedAttempt {
 /** With the time of the next attempt, if there is to be one. */
 export function failedEvent(
   state: InstanceState,
-  { task, failure, execution, timedOut, isFinal = false }: FailedAttempt,
+  { task, failure, execution, timedOut, isChildMissing, isFinal = false }: FailedAttempt,
   turn: Turn,
 ): TaskFailed {
   const { retryCount, retryPolicy } = state.definition(task);
@@ -70,6 +71,7 @@ export function failedEvent(
     ...execution,
     failure,
     ...(timedOut && { timedOut }),
+    ...(isChildMissing && { isChildMissing }),
     ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.chance) }),
   };
 }
@@ -83,10 +85,11 @@ export function lossOf(state: InstanceState, task: number, lossesMax: number): F
 }
 
 /** Of a child that did not end well. */
-export function childFailure(state: InstanceState, { task, status, reason }: ChildEnded): Failure {
+export function childFailure(state: InstanceState, { task, status, reason, isMissing }: ChildEnded): Failure {
   const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
   const because = reason === undefined ? "" : `: ${reason}`;
-  const message = `nested workflow instance "${awaitedRecord(state, task).childId}" ended in ${status}${because}`;
+  const how = isMissing ? "could not be started" : `ended in ${status}`;
+  const message = `nested workflow instance "${awaitedRecord(state, task).childId}" ${how}${because}`;
   return { type, message, retryable: true };
 }
 

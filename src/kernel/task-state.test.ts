@@ -43,7 +43,7 @@ test("a cause goes to its phase and back", () => {
 });
 
 test("a record begins before the first attempt", () => {
-  const { attempt, attemptOpen, retriesUsed, interruptions, ...rest } = newRecord();
-  assert.deepEqual([attempt, attemptOpen, retriesUsed, interruptions], [0, false, 0, 0]);
+  const { attempt, attemptOpen, retriesUsed, interruptions, isChildMissing, ...rest } = newRecord();
+  assert.deepEqual([attempt, attemptOpen, retriesUsed, interruptions, isChildMissing], [0, false, 0, 0, false]);
   assert.deepEqual(new Set(Object.values(rest)), new Set([undefined]));
 });

@@ -89,6 +89,8 @@ export interface TaskRecord {
   retryAt: number | undefined;
   /** Of a nested workflow: the instance that runs it. */
   childId: string | undefined;
+  /** That instance never was, or is gone. */
+  isChildMissing: boolean;
   /** Of a decision: the edges it switched off. */
   edgesOff: readonly number[] | undefined;
 }
@@ -107,6 +109,7 @@ export function newRecord(): TaskRecord {
     output: undefined,
     retryAt: undefined,
     childId: undefined,
+    isChildMissing: false,
     edgesOff: undefined,
   };
 }

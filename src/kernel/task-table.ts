@@ -99,6 +99,13 @@ export abstract class TaskTable {
     this.setPhase(task, Phase.scheduled);
   }
 
+  startChild(task: number, childId: string): void {
+    const record = this.recordOf(task);
+    record.childId = childId;
+    record.isChildMissing = false;
+    this.setPhase(task, Phase.running);
+  }
+
   startTask(event: TaskStarted): void {
     this.#noteExecution(event.task, event);
     this.setPhase(event.task, Phase.running);
@@ -119,6 +126,7 @@ export abstract class TaskTable {
     record.failure = event.failure;
     record.attemptOpen = false;
     record.retryAt = event.retryAt;
+    record.isChildMissing = event.isChildMissing === true;
     record.endedAt = at;
     if (event.retryAt === undefined) return;
     record.retriesUsed++;

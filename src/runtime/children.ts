@@ -1,4 +1,4 @@
-import type { ParentAddress } from "../kernel/address.ts";
+import { childIdOf, type ParentAddress } from "../kernel/address.ts";
 import type { StartChild, TellParent } from "../kernel/command.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
@@ -10,8 +10,12 @@ export function startsOfChildren({ kind, address, state }: Machine): StartChild[
     const record = state.record(task);
     if (record?.childId === undefined || state.definition(task).kind !== "nested") return [];
     const parent = { ...address, task, attempt: record.attempt, depth };
-    const input = kind === "code" ? state.params(task) : undefined;
-    return [{ type: "StartChild", task, childId: record.childId, parent, ...(input !== undefined && { input }) }];
+    const { childId } = record;
+    const start = { type: "StartChild", task, childId, parent } as const;
+    if (kind === "dag") return [start];
+    const input = state.params(task);
+    const isGivenId = childId !== childIdOf(address, task);
+    return [{ ...start, ...(input !== undefined && { input }), ...(isGivenId && { isGivenId }) }];
   });
 }
 

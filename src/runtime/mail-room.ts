@@ -226,6 +226,7 @@ export class MailRoom {
       attempt,
       generation,
       status: "Failed",
+      isMissing: true,
       reason,
     });
   }
@@ -247,7 +248,7 @@ async function childEnded(
   letter: TellParent,
   read: (refs: readonly number[]) => Promise<string[]>,
 ): Promise<ChildEnded> {
-  const { task, attempt, generation, status, reason, outputs, patch } = letter;
+  const { task, attempt, generation, status, isMissing, reason, outputs, patch } = letter;
   const report = { type: "ChildEnded", task, attempt, generation } as const;
   const output =
     outputs === undefined ? await readText(letter.output, read) : objectText(await readTexts(outputs, read));
@@ -258,6 +259,7 @@ async function childEnded(
   return {
     ...report,
     status,
+    ...(isMissing && { isMissing }),
     ...(output !== undefined && { output }),
     ...(reason !== undefined && { reason }),
     ...(patch !== undefined && { patch: await readPatch(patch, read) }),

@@ -48,6 +48,8 @@ export interface TellParent {
   readonly attempt: number;
   readonly generation: number;
   readonly status: EndStatus;
+  /** The child could not be started, or is gone. */
+  readonly isMissing?: true;
   readonly reason?: string;
   /** Of a DAG, by task name. */
   readonly outputs?: Readonly<Record<string, Payload>>;

@@ -94,8 +94,29 @@ describe("8.1 children that are code", () => {
     await rig.engine.raiseEvent("mine", "go");
     assert.deepEqual(await handle.result(), [
       "fulfilled",
-      'child workflow "waits" failed: nested workflow instance "mine" ended in Failed: an active instance with id "mine" already exists; it is Running',
+      'child workflow "waits" failed: nested workflow instance "mine" could not be started: an active instance with id "mine" already exists; it is Running',
     ]);
+  });
+
+  test("8.1 an id that somebody else has is left alone, and taken by a later attempt if it is free by then", async (t) => {
+    const retryPolicy = { initialMs: 60_000, factor: 1, jitter: 0 };
+    const parent = defineWorkflow("parent", (ctx) =>
+      ctx.callChild(waits, "b", { instanceId: "mine", retryCount: 2, retryPolicy }),
+    );
+    const rig = await CodeRig.start(t, { workflows: [waits, parent] });
+    const other = await rig.engine.startWorkflow(waits, "a", { instanceId: "mine" });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    await rig.clock.advance(60_000);
+    const ofOther = await rig.eventTypes("mine");
+    assert.deepEqual(ofOther, ["InstanceCreated", "InstanceStarted"], "neither attempt has told it anything");
+    await other.raiseEvent("go");
+    await other.result();
+    await rig.engine.purgeWorkflowInstances({ instanceId: "mine" });
+    await rig.clock.advance(60_000);
+    const { parentInstanceId } = await rig.engine.getWorkflowInstanceStatus("mine");
+    assert.equal(parentInstanceId, "p");
+    await rig.engine.raiseEvent("mine", "go", "gone");
+    assert.equal(await handle.result(), "gone");
   });
 
   test("8.1 a parent cannot be its own child", async (t) => {
@@ -179,6 +200,17 @@ describe("8.1 children that are code", () => {
     assert.equal(status, "Running");
     assert.match(attention ?? "", /child workflow "late" is not among the workflows of this process/);
     await engine.registerWorkflow(defineWorkflow("late", async (_, n: number) => n + 1));
+    assert.equal(await handle.result(), 21);
+  });
+
+  test("8.4 that is so if it is named by what defineWorkflow gave, too", async (t) => {
+    const late = defineWorkflow("late", async (_, n: number) => n + 1);
+    const early = defineWorkflow("early", (ctx) => ctx.callChild(late, 20));
+    const engine = await startEngine(t, { workflows: [early] });
+    const handle = await engine.startWorkflow(early);
+    const { attention } = await until(engine, handle.instanceId, (view) => view.attention !== undefined);
+    assert.match(attention ?? "", /child workflow "late" is not among the workflows of this process/);
+    await engine.registerWorkflow(late);
     assert.equal(await handle.result(), 21);
   });
 

@@ -11,7 +11,7 @@ type Body = (ctx: WorkflowContext, input: unknown) => Promise<unknown>;
 async function changed(rig: CodeRig, body: Body): Promise<string | undefined> {
   await rig.engine.startWorkflow(original, { n: 1 }, { instanceId: "w" });
   await rig.clock.advance(2000);
-  await rig.restart({ workflows: [defineWorkflow("w", body)] });
+  await rig.restart({ workflows: [defineWorkflow("w", body), child] });
   await rig.engine.raiseEvent("w", "go", "now");
   return (await rig.engine.getWorkflowInstanceStatus("w")).attention;
 }

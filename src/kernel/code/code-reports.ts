@@ -3,7 +3,7 @@ import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { ChildEnded, NodeCompleted, NodesWithdrawn, Outcome } from "../input.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
-import { childFailure, executionOf, failedEvent, isCurrent, lossOf, succeededEvent } from "../task-reports.ts";
+import { childFailure, executionOf, type FailedAttempt, failedEvent, isCurrent, lossOf, succeededEvent } from "../task-reports.ts";
 import type { CodeTurn } from "./code-turn.ts";
 import { schedule } from "./take-steps.ts";
 
@@ -32,7 +32,9 @@ export function withdrawn(step: CodeTurn, report: NodesWithdrawn): void {
 export function childEnded(step: CodeTurn, report: ChildEnded): void {
   if (!isCurrent(step.state, report)) return step.drop();
   const { task, status, output } = report;
-  if (status !== "Success") return fail(step, task, childFailure(step.state, report));
+  if (status !== "Success") {
+    return fail(step, task, childFailure(step.state, report), { isChildMissing: report.isMissing });
+  }
   succeed(step, task, output === undefined ? { kind: "success" } : { kind: "success", output }, {});
 }
 
@@ -59,11 +61,6 @@ function refuseDagWishes({ patch, subTasks }: Outcome & { kind: "success" }, nam
   );
 }
 
-function fail(
-  step: CodeTurn,
-  task: number,
-  failure: Failure,
-  how: { execution?: Execution; timedOut?: boolean } = {},
-): void {
-  step.emit(failedEvent(step.state, { task, failure, ...how }, step.turn));
+function fail(step: CodeTurn, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
+  step.emit(failedEvent(step.state, { ...how, task, failure }, step.turn));
 }

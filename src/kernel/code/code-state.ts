@@ -179,9 +179,8 @@ export class CodeState extends TaskTable implements InstanceState {
       case "TaskStarted":
         return this.startTask(event);
       case "ChildStarted":
-        this.recordOf(event.task).childId = event.childId;
         this.recordOf(event.task).startedAt = at;
-        return this.setPhase(event.task, Phase.running);
+        return this.startChild(event.task, event.childId);
       case "ChildDetached":
         this.recordOf(event.task).childId = event.childId;
         return this.#finish(event.task, Phase.success, at);

@@ -1,5 +1,5 @@
 import { unreachable } from "../../base/assert.ts";
-import type { ParentAddress } from "../address.ts";
+import { childIdOf, type ParentAddress } from "../address.ts";
 import type { StartChild } from "../command.ts";
 import type { UpdateAnswered } from "../event.ts";
 import type { LastStep, Step } from "./step.ts";
@@ -69,7 +69,7 @@ function addChild(step: CodeTurn, { node, childId: ownId, isDetached }: Extract<
   const { state } = step;
   const task = state.size;
   step.emit({ type: "TaskAdded", node });
-  const childId = ownId ?? newChildId(step, task);
+  const childId = ownId ?? childIdOf(step.address, task);
   const given = { ...inputOf(node.nodeParams), ...(ownId !== undefined && { isGivenId: true as const }) };
   if (!isDetached) return startChild(step, task, childId, given);
   step.emit({ type: "ChildDetached", task, childId });
@@ -93,29 +93,33 @@ function inputOf(params: string | undefined): { input?: string } {
   return params === undefined ? {} : { input: params };
 }
 
-function newChildId({ identity, state }: CodeTurn, task: number): string {
-  const id = `${identity.id}/${task}`;
-  return state.generation === 1 ? id : `${id}~${state.generation}`;
-}
-
 /** All that is ready, in an instance that took it over from another: children too are this one's own. */
 export function scheduleAnew(step: CodeTurn): void {
   const { state } = step;
   for (const task of state.readyTasks()) {
     if (state.definition(task).kind === "nested")
-      startChild(step, task, newChildId(step, task), inputOf(state.params(task)));
+      startChild(step, task, childIdOf(step.address, task), inputOf(state.params(task)));
   }
   schedule(step);
 }
 
-/** All that is ready; a child that failed before goes on where it stopped. */
+/** A child that failed before goes on where it stopped; one that is not there is begun after all. */
+function childAgain(step: CodeTurn, task: number): void {
+  const { state } = step;
+  const { childId = "", isChildMissing } = state.recordOf(task);
+  const isGivenId = childId !== childIdOf(step.address, task);
+  const given = { ...inputOf(state.params(task)), ...(isGivenId && { isGivenId }) };
+  startChild(step, task, childId, isChildMissing ? given : undefined);
+}
+
+/** All that is ready. */
 export function schedule(step: CodeTurn): void {
   const { state } = step;
   if (state.status !== "Running" || state.readyCount === 0) return;
   const isJob = (task: number): boolean => state.definition(task).kind === "job";
   const ready = state.readyTasks();
   const jobs = ready.every(isJob) ? ready : ready.filter(isJob);
-  for (const task of ready) if (!isJob(task)) startChild(step, task, state.record(task)?.childId as string);
+  for (const task of ready) if (!isJob(task)) childAgain(step, task);
   if (jobs.length === 0) return;
   step.emit({ type: "TasksScheduled", tasks: jobs });
   step.command({ type: "RunTasks", tasks: jobs });

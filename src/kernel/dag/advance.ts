@@ -1,4 +1,4 @@
-import { attemptIds, type ParentAddress } from "../address.ts";
+import { attemptIds, childIdOf, type ParentAddress } from "../address.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagStep } from "./dag-step.ts";
 import { end } from "./ending.ts";
@@ -78,23 +78,18 @@ function schedule(step: DagStep): void {
   for (const task of tasks) if (!isJob(task)) startChild(step, task);
 }
 
-/** A child that failed before goes on where it stopped; otherwise a new one begins. */
+/** A child that failed before goes on where it stopped; one that is not there is begun. */
 function startChild(step: DagStep, task: number): void {
   const { state, address } = step;
   const attempt = state.attempt(task);
   const depth = (state.parent?.depth ?? 0) + 1;
   const parent: ParentAddress = { ...address, task, attempt, depth };
-  const before = state.record(task)?.childId;
-  const childId = before ?? newChildId(step, task);
+  const before = state.record(task);
+  const isNew = before?.childId === undefined || before.isChildMissing;
+  const childId = before?.childId ?? childIdOf(address, state.definition(task).name);
   step.emit({ type: "ChildStarted", task, attempt, childId });
-  if (before === undefined) step.command({ type: "StartChild", task, childId, parent });
+  if (isNew) step.command({ type: "StartChild", task, childId, parent });
   else step.command({ type: "TellChild", childId, tell: { type: "RetryWorkflow", parent } });
-}
-
-/** Within a generation a task's name is its own and it starts a child anew at most once, so no two children share an id. */
-function newChildId({ identity, state }: DagStep, task: number): string {
-  const id = `${identity.id}/${state.definition(task).name}`;
-  return state.generation === 1 ? id : `${id}~${state.generation}`;
 }
 
 function firstHardFailure(state: DagState): number | undefined {

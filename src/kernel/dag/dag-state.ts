@@ -226,9 +226,8 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
       case "DecisionMade":
         return this.#decide(event, at);
       case "ChildStarted":
-        this.recordOf(event.task).childId = event.childId;
         this.recordOf(event.task).startedAt = at;
-        return this.setPhase(event.task, Phase.running);
+        return this.startChild(event.task, event.childId);
       case "TaskAdded":
         return this.#add(event.node, event.parent as number);
       case "TaskParamsUpdated":
@@ -309,7 +308,9 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
   #reset(task: number): void {
     this.setPhase(task, Phase.waiting);
     const record = this.record(task);
-    if (record !== undefined) Object.assign(record, newRecord(), { attempt: record.attempt, childId: record.childId });
+    if (record === undefined) return;
+    const { attempt, childId, isChildMissing } = record;
+    Object.assign(record, newRecord(), { attempt, childId, isChildMissing });
   }
 
   #patchContext(patch: ContextPatch): void {

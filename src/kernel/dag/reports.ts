@@ -6,6 +6,7 @@ import { refuseLargeContext, refuseLargeOutput } from "../size-limits.ts";
 import {
   childFailure,
   executionOf,
+  type FailedAttempt,
   failedEvent,
   isAwaited,
   isCurrent,
@@ -53,7 +54,7 @@ export function childEnded(step: DagStep, report: ChildEnded): void {
     const result = { ...(output !== undefined && { output }), ...(patch !== undefined && { patch }) };
     succeed(step, task, { kind: "success", ...result });
   } else {
-    fail(step, task, childFailure(step.state, report));
+    fail(step, task, childFailure(step.state, report), { isChildMissing: report.isMissing });
   }
   advance(step);
 }
@@ -101,11 +102,11 @@ function fail(
   step: DagStep,
   task: number,
   failure: Failure,
-  { execution, timedOut }: { execution?: Execution; timedOut?: boolean } = {},
+  how: Partial<FailedAttempt> = {},
 ): void {
   const { state, turn } = step;
   const wasFailing = state.failing;
-  step.emit(failedEvent(state, { task, failure, execution, timedOut, isFinal: wasFailing }, turn));
+  step.emit(failedEvent(state, { ...how, task, failure, isFinal: wasFailing }, turn));
   if (state.isHardFailure(task)) followFailure(step, task, wasFailing);
 }
 

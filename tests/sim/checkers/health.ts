@@ -23,7 +23,7 @@ export const checkHealth: Checker = (evidence) => [
 function checkAttention({ calls, setting }: Evidence): string[] {
   return calls.flatMap(({ operation, outcome, value, instanceId }) => {
     const attention = operation === "status" && outcome === "ok" ? (value as InstanceView).attention : undefined;
-    if (attention === undefined || (setting.lacksCode && attention.includes("is not registered"))) return [];
+    if (attention === undefined || (setting.lacksCode && /is not (registered|among)/.test(attention))) return [];
     return [`${instanceId} needs attention: ${attention}`];
   });
 }
