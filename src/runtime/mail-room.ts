@@ -27,6 +27,8 @@ export interface MailShard {
   ): Promise<{ committed: Promise<void> }>;
   /** `INSTANCE_UNKNOWN`, `INSTANCE_PARKED`. */
   tellInstance(id: string, message: Message): Promise<void>;
+  /** The same; `INSTANCE_UNKNOWN` also if it is not a child of the instance with that key. */
+  tellChild(id: string, parentKey: number, message: Message): Promise<void>;
   /** If the instance is the parent's own child, what it has to tell about its end, and whether it is that task's. */
   childOf(parent: ParentAddress, id: string): Promise<KnownChild | undefined>;
   /** A turn has left that key. */
@@ -114,7 +116,10 @@ export class MailRoom {
         const given = { context: await readTexts(context, read), input: await readText(input, read) };
         await this.#startChild(letter, given, origin);
       } else if (letter.kind === "tell-child") {
-        await this.#shard.tellInstance(letter.to, { input: letter.order, origin });
+        const { to, from, order } = letter;
+        // Any code may ask any instance to end.
+        if (order.type === "RequestCancel") await this.#shard.tellInstance(to, { input: order, origin });
+        else await this.#shard.tellChild(to, from, { input: order, origin });
       } else if (letter.kind === "raise-event") {
         await this.#raiseEvent(letter, origin);
       } else if (letter.kind === "void") {

@@ -411,6 +411,16 @@ export class Shard implements ActorHost, MailShard {
     await this.#patiently(() => this.#withActor(id, (actor) => actor.tell(message)));
   }
 
+  /** An id that code has chosen for a child may be another's. */
+  async tellChild(id: string, parentKey: number, message: Message): Promise<void> {
+    const tell = (actor: InstanceActor): void => {
+      // Of one whose start is in its inbox nothing is known yet.
+      if (!actor.isUnborn && actor.machine.state.parent?.key !== parentKey) throw unknownInstance(id);
+      actor.tell(message);
+    };
+    await this.#patiently(() => this.#withActor(id, tell));
+  }
+
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
   async tell(id: string, input: (machine: Machine) => Input, key?: string): Promise<void> {
     const reply = Promise.withResolvers<void>();

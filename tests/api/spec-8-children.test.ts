@@ -119,6 +119,18 @@ describe("8.1 children that are code", () => {
     assert.equal(await handle.result(), "gone");
   });
 
+  test("8.1 nobody else's child takes a parent's orders", async (t) => {
+    const parent = defineWorkflow("parent", (ctx) => ctx.callChild(waits, "b", { instanceId: "mine" }));
+    const rig = await CodeRig.start(t, { workflows: [waits, parent] });
+    await rig.engine.startWorkflow(waits, "a", { instanceId: "mine" });
+    for (const instanceId of ["pausing", "ending"]) {
+      const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId });
+      await (instanceId === "pausing" ? handle.pause() : handle.terminate("enough"));
+    }
+    await rig.settle();
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("mine")).status, "Running");
+  });
+
   test("8.1 a parent cannot be its own child", async (t) => {
     const self = defineWorkflow("self", (ctx) => ctx.callChild("self", undefined, { instanceId: ctx.instanceId }));
     const rig = await CodeRig.start(t, { workflows: [self] });
