@@ -69,11 +69,14 @@ describe("what an event is to the code", () => {
       input: text,
       events: [],
     });
-    assert.deepEqual(await arrivalOf({ type: "TaskSucceeded", task: 1, attempt: 1, output: large }, undefined, reader), {
-      type: "task-succeeded",
-      task: 1,
-      output: text,
-    });
+    assert.deepEqual(
+      await arrivalOf({ type: "TaskSucceeded", task: 1, attempt: 1, output: large }, undefined, reader),
+      {
+        type: "task-succeeded",
+        task: 1,
+        output: text,
+      },
+    );
     assert.deepEqual(await arrivalOf({ type: "EventRaised", name: "go", data: large }, undefined, reader), {
       type: "event",
       event: { name: "go", data: text },

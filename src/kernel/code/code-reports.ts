@@ -3,7 +3,15 @@ import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { ChildEnded, NodeCompleted, NodesWithdrawn, Outcome } from "../input.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
-import { childFailure, executionOf, type FailedAttempt, failedEvent, isCurrent, lossOf, succeededEvent } from "../task-reports.ts";
+import {
+  childFailure,
+  executionOf,
+  type FailedAttempt,
+  failedEvent,
+  isCurrent,
+  lossOf,
+  succeededEvent,
+} from "../task-reports.ts";
 import type { CodeTurn } from "./code-turn.ts";
 import { schedule } from "./take-steps.ts";
 

@@ -98,12 +98,7 @@ function lose(step: DagStep, task: number, execution: Execution): void {
   if (wasRunning) finishLost(step, task);
 }
 
-function fail(
-  step: DagStep,
-  task: number,
-  failure: Failure,
-  how: Partial<FailedAttempt> = {},
-): void {
+function fail(step: DagStep, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
   const { state, turn } = step;
   const wasFailing = state.failing;
   step.emit(failedEvent(state, { ...how, task, failure, isFinal: wasFailing }, turn));
