@@ -166,12 +166,13 @@ export class InstanceTurn implements Commitment {
     }
   }
 
-  /** What it begins anew with may be an input from before. */
+  /** What it begins anew with may be an input from before, and answers. */
   get #firstKeptRef(): number {
     const { firstRef } = this.payloads;
     const [first] = this.events;
-    const input = first?.type === "InstanceContinued" ? first.input : undefined;
-    return typeof input === "object" ? Math.min(input.ref, firstRef) : firstRef;
+    if (first?.type !== "InstanceContinued") return firstRef;
+    const values = [first.input, ...(first.answers ?? []).map(({ output }) => output)];
+    return Math.min(firstRef, ...values.flatMap((value) => (typeof value === "object" ? value.ref : [])));
   }
 
   addTo(changes: Changes): void {

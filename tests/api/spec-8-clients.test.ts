@@ -429,6 +429,23 @@ describe("8.1 updates", () => {
     assert.equal(await handle.result(), "end");
   });
 
+  test("8.1 a large answer is there for the whole of the next generation, and goes with it", async (t) => {
+    const renewing = defineWorkflow("renewing", async (ctx, round: number): Promise<string> => {
+      ctx.onUpdate("large", () => `${round}`.repeat(10_000));
+      await ctx.waitForEvent("renew");
+      return round === 3 ? "end" : await ctx.continueAsNew(round + 1);
+    });
+    const rig = await CodeRig.start(t, { workflows: [renewing] });
+    await rig.engine.startWorkflow(renewing, 1, { instanceId: "r" });
+    const ask = (): Promise<string> => rig.engine.updateWorkflowInstance("r", "large", undefined, { updateId: "u" });
+    assert.equal(await ask(), "1".repeat(10_000));
+    await rig.engine.raiseEvent("r", "renew");
+    await rig.restart();
+    assert.equal(await ask(), "1".repeat(10_000), "it is the same update");
+    await rig.engine.raiseEvent("r", "renew");
+    assert.equal(await ask(), "3".repeat(10_000), "nobody knows of the first any more");
+  });
+
   test("8.1 one that arrives while the instance is paused is answered when it is resumed", async (t) => {
     const rig = await CodeRig.start(t, { workflows: [account] });
     const handle = await rig.engine.startWorkflow(account, 10);

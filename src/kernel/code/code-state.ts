@@ -21,6 +21,8 @@ import { defineTask, type TaskDefinition } from "../task-definition.ts";
 import { isFailed, isFinished, isInFlight, Phase } from "../task-state.ts";
 import { TaskTable } from "../task-table.ts";
 
+const none: readonly never[] = [];
+
 /**
  * A code workflow's instance as the fold of its events. What its code has in its variables is not here: that follows
  * from the same events, by running the code over them.
@@ -60,6 +62,8 @@ export class CodeState extends TaskTable implements InstanceState {
   isCancelHeld = false;
   /** By id, with their answers once they have one. Made with the first of them: most instances have none. */
   #updates: Map<string, UpdateAnswered | undefined> | undefined;
+  /** Of them, those that the generation before has answered, or one before that. */
+  #inherited: readonly UpdateAnswered[] = none;
   /** Of the next timer. */
   timers = 0;
   readonly timersDue = new DueQueue();
@@ -100,9 +104,13 @@ export class CodeState extends TaskTable implements InstanceState {
     return this.#updates?.has(update) ?? false;
   }
 
-  /** In the order they were given. */
-  get answers(): UpdateAnswered[] {
-    return [...(this.#updates?.values() ?? [])].filter((answer) => answer !== undefined);
+  /**
+   * Those that the next generation is to know, in the order they were given. Large ones are kept for one generation: the
+   * rows of their values would keep all that came after them.
+   */
+  answersToKeep(max: number): UpdateAnswered[] {
+    const answers = [...(this.#updates?.values() ?? [])].filter((answer) => answer !== undefined);
+    return answers.filter((each) => typeof each.output !== "object" || !this.#inherited.includes(each)).slice(-max);
   }
 
   answerTo(update: string): UpdateAnswered | undefined {
@@ -234,7 +242,8 @@ export class CodeState extends TaskTable implements InstanceState {
     this.input = event.input;
     this.forkedFrom = undefined;
     this.customStatus = event.customStatus;
-    for (const answer of event.answers ?? []) (this.#updates ??= new Map()).set(answer.update, answer);
+    this.#inherited = event.answers ?? none;
+    for (const answer of this.#inherited) (this.#updates ??= new Map()).set(answer.update, answer);
     this.#start(event.deadline, at);
   }
 

@@ -1,7 +1,6 @@
 import { unreachable } from "../../base/assert.ts";
 import { childIdOf, type ParentAddress } from "../address.ts";
 import type { StartChild } from "../command.ts";
-import type { UpdateAnswered } from "../event.ts";
 import type { LastStep, Step } from "./step.ts";
 import { isLast } from "./step.ts";
 import type { CodeTurn } from "./code-turn.ts";
@@ -144,7 +143,7 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
   step.stopTasks("the parent instance has begun anew");
   const { workflow, version, createdAt, parent, trigger, traceparent, deadline, customStatus } = state;
   const reason = state.isCancelHeld ? state.cancelReason : undefined;
-  const answers = answersToKeep(step);
+  const answers = state.answersToKeep(answersKeptMax);
   step.emit({
     type: "InstanceContinued",
     workflow,
@@ -165,12 +164,6 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
 
 /** So many answers outlive the generation that gave them. */
 const answersKeptMax = 20;
-
-/** Large ones go with the turn that gave them, unless it is this one. */
-function answersToKeep({ state, turn }: CodeTurn): UpdateAnswered[] {
-  const isHere = (answer: UpdateAnswered): boolean => typeof answer.output !== "object" || turn.events.includes(answer);
-  return state.answers.filter(isHere).slice(-answersKeptMax);
-}
 
 function tooLong(step: CodeTurn): void {
   const message =
