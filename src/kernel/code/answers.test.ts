@@ -15,12 +15,14 @@ describe("an answer to an update", () => {
     assert.deepEqual(rig.tell(asked("a")).events, []);
   });
 
-  test("that is large goes with the turn that gave it, unless it is that of the new beginning", () => {
+  test("that is large goes with the generation after the one that gave it", () => {
     const large = { ref: 65_536, bytes: 5000 };
     const rig = CodeRig.started().tell(asked("a")).take({ type: "answer", update: "a", output: large });
-    rig.tell(asked("b")).take({ type: "answer", update: "b", output: large }, { type: "continue", events: [] });
-    assert.equal(rig.machine.state.answerTo("a"), undefined);
-    assert.deepEqual(rig.machine.state.answerTo("b")?.output, large);
+    rig.tell(asked("b")).take({ type: "answer", update: "b", output: "2" }, { type: "continue", events: [] });
+    const { state } = rig.machine;
+    assert.deepEqual(state.answerTo("a")?.output, large);
+    rig.take({ type: "continue", events: [] });
+    assert.deepEqual([state.answerTo("a"), state.answerTo("b")?.output], [undefined, "2"]);
   });
 
   test("is kept for the last twenty, and one that was not given is not", () => {
