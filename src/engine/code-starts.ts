@@ -5,7 +5,7 @@ import { shown } from "../base/shown.ts";
 import { fitting, textOf } from "../code/values.ts";
 import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
 import type { Region } from "../runtime/region.ts";
-import type { Reuse } from "../runtime/shard.ts";
+import type { Reuse } from "../runtime/entrance.ts";
 import { checkGivenId } from "./argument-check.ts";
 import type { Submission } from "./submission.ts";
 

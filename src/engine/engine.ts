@@ -30,7 +30,7 @@ import { Expressions } from "../runtime/expression.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
 import { Region } from "../runtime/region.ts";
-import type { Reuse } from "../runtime/shard.ts";
+import type { Reuse } from "../runtime/entrance.ts";
 import { parseTexts, readText, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import { refuseHalfImported } from "../stores/transfer-mark.ts";

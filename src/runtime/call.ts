@@ -2,7 +2,7 @@ import type { SlotReport } from "../cluster/slot-report.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { Input } from "../kernel/input.ts";
 import type { DomainRow, OutboxRow } from "../stores/store.ts";
-import type { StartRequest } from "./shard.ts";
+import type { StartRequest } from "./entrance.ts";
 
 /** What may be asked of a shard's owner, by whichever member. All of it can be written as JSON. */
 export type Call =

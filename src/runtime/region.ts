@@ -15,10 +15,11 @@ import { nobodyElse } from "./holdings.ts";
 import { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
+import type { StartRequest } from "./entrance.ts";
 import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
 import { patiently } from "./patiently.ts";
-import { Shard, type ShardParts, type StartRequest } from "./shard.ts";
+import { Shard, type ShardParts } from "./shard.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 
 type OwnParts =

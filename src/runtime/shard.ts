@@ -21,9 +21,10 @@ import { endFor } from "./children.ts";
 import type { CodeHost } from "./code-host.ts";
 import { DagActor } from "./dag-actor.ts";
 import type { Definition, Definitions } from "./definitions.ts";
+import { Entrance, requestOfChild, type StartRequest } from "./entrance.ts";
 import type { Expressions } from "./expression.ts";
 import { type ActorHost, InstanceActor } from "./instance-actor.ts";
-import { InstanceEntry } from "./instance-entry.ts";
+import type { InstanceEntry } from "./instance-entry.ts";
 import type { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
@@ -32,13 +33,11 @@ import { letterOf } from "./letter-of.ts";
 import { type GivenToChild, type KnownChild, MailRoom, type MailShard } from "./mail-room.ts";
 import type { CommittedTurn, Message, Origin, Told } from "./message.ts";
 import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type StartChild } from "./outbox.ts";
-import { newActor } from "./new-actor.ts";
 import { Parking } from "./parking.ts";
 import { patiently } from "./patiently.ts";
 import { Pen } from "./pen.ts";
 import { Residents, unknownInstance } from "./residents.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
-import { contextOfInput, objectText } from "./task-inputs.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
@@ -69,25 +68,6 @@ export interface ShardParts {
   publish(turn: CommittedTurn): void;
   /** Another owner has the shard now, or nothing can be written any more. */
   onLost(shard: Shard, error: unknown): void;
-}
-
-export type Reuse = boolean | "unless-succeeded";
-
-export interface StartRequest {
-  readonly id: string;
-  /** Chosen by the caller: it may exist already. */
-  readonly isGivenId: boolean;
-  /** A finished instance of that id may be followed by a new one; or only one that did not succeed. */
-  readonly reuse: Reuse;
-  readonly definition: Definition;
-  /** With the definitions of nested workflows. */
-  readonly definitions: readonly Definition[];
-  readonly input: Omit<StartWorkflow, "type" | "workflow" | "version" | "generation" | "admission">;
-  readonly origin?: Origin;
-  /** Raised with its start: a code workflow has it from its beginning. */
-  readonly event?: { readonly name: string; readonly data?: string } | undefined;
-  /** The same request may come again. */
-  readonly requestKey?: string;
 }
 
 /**
@@ -122,6 +102,7 @@ export class Shard implements ActorHost, MailShard {
   readonly #lane: Lane;
   readonly #claim: ShardClaim;
   readonly #residents: Residents;
+  readonly #entrance: Entrance;
   readonly #mailRoom: MailRoom;
   readonly #parking: Parking;
   readonly #sharedGates: SharedGates;
@@ -159,6 +140,14 @@ export class Shard implements ActorHost, MailShard {
       definitions: parts.definitions,
       host: this,
       onBroken: (entry, row, error) => void this.#parking.park(entry, row, error),
+    });
+    this.#entrance = new Entrance({
+      host: this,
+      residents: this.#residents,
+      store: parts.store,
+      admit: (definition, id) => this.#admission(definition, id),
+      refuseIfClosed: () => this.#refuseIfClosed(),
+      hasInstance: (id) => this.hasInstance(id),
     });
     this.#parking = new Parking({
       logger: parts.logger,
@@ -291,12 +280,7 @@ export class Shard implements ActorHost, MailShard {
 
   /** Durable when it resolves. */
   start(request: StartRequest): Promise<void> {
-    return request.isGivenId ? this.#startAs(request) : this.#enter(request, 1);
-  }
-
-  async #startAs(request: StartRequest): Promise<void> {
-    const { committed } = await this.#enterAs(request);
-    await committed;
+    return this.#entrance.start(request);
   }
 
   /** Durably there, whatever its state. */
@@ -310,90 +294,14 @@ export class Shard implements ActorHost, MailShard {
     }
   }
 
-  /** Of an id that somebody chose: it may be taken. */
-  async #enterAs(request: StartRequest): Promise<{ committed: Promise<void> }> {
-    for (;;) {
-      const generation = await this.#nextGeneration(request);
-      // Looked at again right here: another start of the same id may have come in while this one waited.
-      if (this.#residents.get(request.id) === undefined) return { committed: this.#enter(request, generation) };
-    }
-  }
-
-  #enter(request: StartRequest, generation: number): Promise<void> {
-    this.#refuseIfClosed();
-    const { id, definition, input, origin, requestKey } = request;
-    const { name: workflow, version } = definition;
-    const key = this.pen.newKey();
-    const isGateShared = this.#sharedLimit(definition) !== undefined;
-    const { maxInstances } = definition.spec;
-    const admission = isGateShared ? "queue" : this.#parts.gates.enter(workflow, id, maxInstances);
-    const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: this.#parts.clock.now() });
-    const actor = newActor(this, definition, id, key);
-    actor.starting = request.definitions;
-    entry.actor = actor;
-    this.#residents.add(entry);
-    const reply = Promise.withResolvers<void>();
-    const start: StartWorkflow = { type: "StartWorkflow", workflow, version, generation, admission, ...input };
-    if (origin !== undefined) actor.tell({ input: start, reply, origin });
-    else actor.tell(requestKey === undefined ? { input: start, reply } : { input: start, reply, key: requestKey });
-    if (request.event !== undefined) actor.tell({ input: { type: "RaiseEvent", ...request.event } });
-    return reply.promise;
-  }
-
-  async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
-    for (;;) {
-      await this.#refuseActive(id);
-      const search = await this.#residents.searchFor(id, () => this.#parts.store.findFinished(id));
-      if (search === "outdated") continue;
-      const { found } = search;
-      const mayFollow = reuse === "unless-succeeded" ? found?.status !== "Success" : reuse;
-      if (found !== undefined && !mayFollow) {
-        throw new EngineError(
-          "INSTANCE_EXISTS",
-          `an instance with id "${id}" exists and is ${found.status}; pass "reuse: true" to start a new one under the same id`,
-        );
-      }
-      return (found?.generation ?? 0) + 1;
-    }
-  }
-
-  /**
-   * Only what is durable is a reason to refuse: a start that is being written may yet come to nothing, and an instance
-   * that has ended may still be on its way out of memory.
-   */
-  async #refuseActive(id: string): Promise<void> {
-    for (let entry = this.#residents.get(id); entry !== undefined; entry = this.#residents.get(id)) {
-      const { actor, status } = entry;
-      const isDurable = actor === undefined || !(actor.hasNews || actor.isBusy);
-      if (isDurable && !actor?.hasEnded) {
-        throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${status}`);
-      }
-      await this.hasInstance(id);
-    }
-  }
-
   async startChild(
     letter: StartChild,
-    { context, input }: GivenToChild,
+    given: GivenToChild,
     options: { origin: Origin; reuse: boolean },
   ): Promise<{ committed: Promise<void> }> {
     const definition = await this.#patiently(() => this.#parts.definitions.load(letter.workflow, letter.version));
-    const request: StartRequest = {
-      id: letter.to,
-      isGivenId: true,
-      definition,
-      definitions: [definition],
-      input: {
-        ...(definition.kind === "code"
-          ? { context: {}, input: input ?? objectText(context) }
-          : { context: { ...context, ...(input !== undefined && contextOfInput(input)) } }),
-        ...(letter.parent !== undefined && { parent: letter.parent }),
-        trigger: letter.trigger ?? "nested",
-        ...(letter.traceparent !== undefined && { traceparent: letter.traceparent }),
-      },
-      ...options,
-    };
-    return await this.#patiently(() => this.#enterAs(request));
+    const request = requestOfChild(letter, definition, { ...given, ...options });
+    return await this.#patiently(() => this.#entrance.enterAs(request));
   }
 
   async childOf(parent: ParentAddress, id: string): Promise<KnownChild | undefined> {
@@ -650,6 +558,12 @@ export class Shard implements ActorHost, MailShard {
   /** Undefined unless the workflow has a maximum that its instances share with those of other members. */
   #sharedLimit({ spec: { maxInstances } }: Definition): MaxInstances | undefined {
     return this.#parts.sharesInstances && maxInstances !== undefined && maxInstances.max > 0 ? maxInstances : undefined;
+  }
+
+  /** Whether a new instance may run: where others share its workflow's maximum, that is asked once it is there. */
+  #admission(definition: Definition, id: string): StartWorkflow["admission"] {
+    if (this.#sharedLimit(definition) !== undefined) return "queue";
+    return this.#parts.gates.enter(definition.name, id, definition.spec.maxInstances);
   }
 
   /** What the turn has to say to its workflow's gate. */

@@ -1,0 +1,146 @@
+import { EngineError } from "../base/error.ts";
+import type { StartWorkflow } from "../kernel/input.ts";
+import type { Store } from "../stores/store.ts";
+import type { Definition } from "./definitions.ts";
+import type { ActorHost } from "./instance-actor.ts";
+import { InstanceEntry } from "./instance-entry.ts";
+import type { GivenToChild } from "./mail-room.ts";
+import type { Origin } from "./message.ts";
+import { newActor } from "./new-actor.ts";
+import type { StartChild } from "./outbox.ts";
+import type { Residents } from "./residents.ts";
+import { contextOfInput, objectText } from "./task-inputs.ts";
+
+export type Reuse = boolean | "unless-succeeded";
+
+export interface StartRequest {
+  readonly id: string;
+  /** Chosen by the caller: it may exist already. */
+  readonly isGivenId: boolean;
+  /** A finished instance of that id may be followed by a new one; or only one that did not succeed. */
+  readonly reuse: Reuse;
+  readonly definition: Definition;
+  /** With the definitions of nested workflows. */
+  readonly definitions: readonly Definition[];
+  readonly input: Omit<StartWorkflow, "type" | "workflow" | "version" | "generation" | "admission">;
+  readonly origin?: Origin;
+  /** Raised with its start: a code workflow has it from its beginning. */
+  readonly event?: { readonly name: string; readonly data?: string } | undefined;
+  /** The same request may come again. */
+  readonly requestKey?: string;
+}
+
+export interface EntranceParts {
+  readonly host: ActorHost;
+  readonly residents: Residents;
+  readonly store: Pick<Store, "findFinished">;
+  readonly admit: (definition: Definition, id: string) => StartWorkflow["admission"];
+  readonly refuseIfClosed: () => void;
+  /** Durably there, whatever its state. */
+  readonly hasInstance: (id: string) => Promise<boolean>;
+}
+
+/** Where new instances of a shard come in. */
+export class Entrance {
+  readonly #parts: EntranceParts;
+
+  constructor(parts: EntranceParts) {
+    this.#parts = parts;
+  }
+
+  /** Durable when it resolves. `INSTANCE_EXISTS`. */
+  start(request: StartRequest): Promise<void> {
+    return request.isGivenId ? this.#startAs(request) : this.#enter(request, 1);
+  }
+
+  async #startAs(request: StartRequest): Promise<void> {
+    const { committed } = await this.enterAs(request);
+    await committed;
+  }
+
+  /** Of an id that somebody chose: it may be taken. */
+  async enterAs(request: StartRequest): Promise<{ committed: Promise<void> }> {
+    for (;;) {
+      const generation = await this.#nextGeneration(request);
+      // Looked at again right here: another start of the same id may have come in while this one waited.
+      if (this.#parts.residents.get(request.id) === undefined) return { committed: this.#enter(request, generation) };
+    }
+  }
+
+  #enter(request: StartRequest, generation: number): Promise<void> {
+    const { host, residents, admit, refuseIfClosed } = this.#parts;
+    refuseIfClosed();
+    const { id, definition, input, origin, requestKey } = request;
+    const { name: workflow, version } = definition;
+    const key = host.pen.newKey();
+    const admission = admit(definition, id);
+    const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: host.clock.now() });
+    const actor = newActor(host, definition, id, key);
+    actor.starting = request.definitions;
+    entry.actor = actor;
+    residents.add(entry);
+    const reply = Promise.withResolvers<void>();
+    const start: StartWorkflow = { type: "StartWorkflow", workflow, version, generation, admission, ...input };
+    if (origin !== undefined) actor.tell({ input: start, reply, origin });
+    else actor.tell(requestKey === undefined ? { input: start, reply } : { input: start, reply, key: requestKey });
+    if (request.event !== undefined) actor.tell({ input: { type: "RaiseEvent", ...request.event } });
+    return reply.promise;
+  }
+
+  async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
+    for (;;) {
+      await this.#refuseActive(id);
+      const search = await this.#parts.residents.searchFor(id, () => this.#parts.store.findFinished(id));
+      if (search === "outdated") continue;
+      const { found } = search;
+      const mayFollow = reuse === "unless-succeeded" ? found?.status !== "Success" : reuse;
+      if (found !== undefined && !mayFollow) {
+        throw new EngineError(
+          "INSTANCE_EXISTS",
+          `an instance with id "${id}" exists and is ${found.status}; pass "reuse: true" to start a new one under the same id`,
+        );
+      }
+      return (found?.generation ?? 0) + 1;
+    }
+  }
+
+  /**
+   * Only what is durable is a reason to refuse: a start that is being written may yet come to nothing, and an instance
+   * that has ended may still be on its way out of memory.
+   */
+  async #refuseActive(id: string): Promise<void> {
+    for (let entry = this.#parts.residents.get(id); entry !== undefined; entry = this.#parts.residents.get(id)) {
+      const { actor, status } = entry;
+      const isDurable = actor === undefined || !(actor.hasNews || actor.isBusy);
+      if (isDurable && !actor?.hasEnded) {
+        throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${status}`);
+      }
+      await this.#parts.hasInstance(id);
+    }
+  }
+}
+
+/** What a parent's letter asks for. */
+export function requestOfChild(
+  { to: id, parent, trigger, traceparent }: StartChild,
+  definition: Definition,
+  given: GivenToChild & { readonly origin: Origin; readonly reuse: boolean },
+): StartRequest {
+  const { context, input, origin, reuse } = given;
+  return {
+    id,
+    isGivenId: true,
+    definition,
+    definitions: [definition],
+    input: {
+      ...(definition.kind === "code"
+        ? { context: {}, input: input ?? objectText(context) }
+        : { context: { ...context, ...(input !== undefined && contextOfInput(input)) } }),
+      ...(parent !== undefined && { parent }),
+      trigger: trigger ?? "nested",
+      traceparent,
+    },
+    origin,
+    reuse,
+  };
+}
