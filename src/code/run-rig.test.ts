@@ -44,7 +44,7 @@ export class RunRig {
       host: {
         whenDrained,
         failureFrom: (error) => ({ type: (error as Error).name, message: messageOf(error), retryable: true }),
-        versionOf: (workflow) => (workflow === "unknown" ? undefined : "7"),
+        versionOf: (workflow, wanted = "7") => (workflow === "unknown" ? undefined : wanted),
         within: (call) => call(),
       },
       onStray: (error) => void this.strays.push(error),
