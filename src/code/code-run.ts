@@ -270,13 +270,14 @@ export class CodeRun {
 
   /** `WORKFLOW_NOT_DURABLE` at any time but in reaction to an arrival. */
   take(step: Step): void {
-    this.refuseStray(`the code of instance "${this.parts.instanceId}" takes a step after waiting for something else`);
+    this.refuseStray("takes a step");
     this.#note(step);
   }
 
-  refuseStray(what: string): void {
+  refuseStray(does: string): void {
     if (this.#isReacting && !this.#isOver) return;
     this.#refuseWhileLooking();
+    const what = `the code of instance "${this.parts.instanceId}" ${does} after waiting for something else`;
     throw this.#isOver ? notDurable(what) : this.#strayed(what);
   }
 

@@ -105,7 +105,7 @@ export class RunContext implements WorkflowContext {
 
   sleep(time: number | Date): Promise<void> {
     const dueAt = dueTime(time, this.#run.at);
-    this.#run.refuseStray(`the code of instance "${this.instanceId}" sleeps after waiting for something else`);
+    this.#run.refuseStray("sleeps");
     const wait = this.#run.waiting.add<void>();
     this.#run.setTimer(dueAt, () => wait.resolve());
     return wait.promise;
@@ -127,9 +127,7 @@ export class RunContext implements WorkflowContext {
   #nextEvent(name: string, timeoutMs: number | undefined): Promise<string | undefined> {
     const { events, waiting } = this.#run;
     const timeout = timeoutMs === undefined ? undefined : { ms: timeoutMs, dueAt: dueTime(timeoutMs, this.#run.at) };
-    this.#run.refuseStray(
-      `the code of instance "${this.instanceId}" waits for an event after waiting for something else`,
-    );
+    this.#run.refuseStray("waits for an event");
     const wait = waiting.add<string | undefined>();
     const raised = events.take(name);
     if (raised !== undefined) wait.resolve(raised.data);
