@@ -35,13 +35,17 @@ export interface RunParts {
   readonly instanceId: string;
   readonly generation: number;
   readonly parentInstanceId: string | undefined;
-  /** Whose chance it has: its own, or that of the instance it goes on from. */
-  readonly chanceOf: { readonly id: string; readonly generation: number };
+  /** Whose chance it has, if not its own: that of the instance it goes on from. */
+  readonly chanceOf: { readonly id: string; readonly generation: number } | undefined;
   readonly workflow: CodeWorkflow;
   readonly logger: Logger;
   readonly host: RunHost;
+  readonly owner: RunOwner;
+}
+
+export interface RunOwner {
   /** The code did something while nothing had come in that it could react to. */
-  readonly onStray: (error: EngineError) => void;
+  onStray(run: CodeRun, error: EngineError): void;
 }
 
 const none: ReadonlySet<string> = new Set();
@@ -128,8 +132,8 @@ export class CodeRun {
 
   get chance(): SteadyChance {
     this.#refuseWhileLooking();
-    const { id, generation } = this.parts.chanceOf;
-    return (this.#chance ??= new SteadyChance(`${id}:${generation}`));
+    const { instanceId, generation, chanceOf = { id: instanceId, generation } } = this.parts;
+    return (this.#chance ??= new SteadyChance(`${chanceOf.id}:${chanceOf.generation}`));
   }
 
   /** It has taken its last step, or was ended from outside. */
@@ -285,7 +289,7 @@ export class CodeRun {
   #strayed(what: string): EngineError {
     if (this.#stray === undefined) {
       this.#stray = notDurable(what);
-      this.parts.onStray(this.#stray);
+      this.parts.owner.onStray(this, this.#stray);
     }
     return this.#stray;
   }

@@ -47,7 +47,7 @@ export class RunRig {
         versionOf: (workflow, wanted = "7") => (workflow === "unknown" ? undefined : wanted),
         within: (call) => call(),
       },
-      onStray: (error) => void this.strays.push(error),
+      owner: { onStray: (_, error) => void this.strays.push(error) },
       ...parts,
     });
   }

@@ -589,8 +589,8 @@ export class Engine {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
     const end = (await this.#region.awaitEnd(instanceId, "end" satisfies Question)) as Answers["end"];
-    const { status, reason, failedTasks = [], outputs, output } = end;
-    if (status === "Failed") throw new WorkflowFailed(instanceId, reason, failedTasks);
+    const { status, reason, outputs, output } = end;
+    if (status === "Failed") throw new WorkflowFailed(instanceId, reason, end.failedTasks ?? []);
     if (status === "Terminated") throw new WorkflowTerminated(instanceId, reason);
     if (outputs === undefined && typeof output !== "object") return parsed(output) as Result;
     const texts = outputs && textsAtHand(outputs);

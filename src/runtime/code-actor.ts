@@ -1,6 +1,6 @@
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Arrival } from "../code/arrival.ts";
-import { CodeRun, type Onlooker } from "../code/code-run.ts";
+import { CodeRun, type Onlooker, type RunOwner } from "../code/code-run.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { Step } from "../kernel/code/step.ts";
@@ -25,7 +25,7 @@ const noInputs: TaskInputs = { context: {}, outputs: {} };
  *   sees anything twice.
  * - A2 A turn is prepared while no other turn of the instance is being written: the code does not run ahead.
  */
-export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, PayloadReader {
+export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, RunOwner, PayloadReader {
   /** Why the code does not go on. */
   attention: string | undefined;
   /** A workflow that the code asked for and that this process does not have. */
@@ -376,16 +376,11 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, P
       this.#past = undefined;
       return undefined;
     }
-    const run: CodeRun = new CodeRun({
-      ...identityOfRun(this.id, this.machine.state),
-      workflow,
-      logger,
-      host: code,
-      onStray: (error) => {
-        if (this.#run === run) this.#holdUp(error, run);
-      },
-    });
-    return run;
+    return new CodeRun({ ...identityOfRun(this.id, this.machine.state), workflow, logger, host: code, owner: this });
+  }
+
+  onStray(run: CodeRun, error: EngineError): void {
+    if (this.#run === run) this.#holdUp(error, run);
   }
 }
 

@@ -23,7 +23,7 @@ export function identityOfRun(
     instanceId: id,
     generation,
     parentInstanceId: parent?.id,
-    chanceOf: forkedFrom?.chanceOf ?? forkedFrom ?? { id, generation },
+    chanceOf: forkedFrom?.chanceOf ?? forkedFrom,
   };
 }
 

@@ -62,7 +62,7 @@ export class PayloadRows {
       case "RequestUpdate":
         return this.#with(input, "data");
       case "StepsTaken":
-        return input.steps.some(hasPayload) ? { ...input, steps: input.steps.map((step) => this.#step(step)) } : input;
+        return input.steps.some(mayBeLarge) ? { ...input, steps: input.steps.map((step) => this.#step(step)) } : input;
       default:
         return input;
     }
@@ -132,6 +132,7 @@ function hasLarge(patch: ContextPatch): boolean {
 }
 
 /** Of most steps nothing is taken out. */
-function hasPayload({ type }: Step): boolean {
-  return type === "answer" || type === "complete" || type === "continue";
+function mayBeLarge(step: Step): boolean {
+  if (step.type !== "answer" && step.type !== "complete") return step.type === "continue";
+  return typeof step.output === "string" && step.output.length * 3 > payloadInlineBytesMax;
 }

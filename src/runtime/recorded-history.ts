@@ -80,7 +80,7 @@ export async function replayRecorded(
     logger: silentLogger,
     host,
     // It comes out of the replay as well.
-    onStray: () => undefined,
+    owner: { onStray: () => undefined },
   });
   const reader = { read: (payload: PayloadRef) => Promise.reject(byReference(instanceId, payload)) };
   const beyond = await replay(run, past, state, reader);

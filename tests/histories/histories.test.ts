@@ -44,8 +44,10 @@ async function replayed(workflow: CodeWorkflow, file: HistoryFile, turns = file.
       versionOf: (name) => versionOf(file, name),
       within: (call) => call(),
     },
-    onStray: (error) => {
-      throw error;
+    owner: {
+      onStray: (_, error) => {
+        throw error;
+      },
     },
   });
   const reader = { read: () => Promise.reject(new Error("all values are small here")) };

@@ -99,8 +99,10 @@ export function newRun(code: WorkflowCode, machine: CodeMachine): CodeRun {
       versionOf: () => "1",
       within: (call) => call(),
     },
-    onStray: (error) => {
-      throw error;
+    owner: {
+      onStray: (_, error) => {
+        throw error;
+      },
     },
   });
 }

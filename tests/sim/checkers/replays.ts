@@ -84,7 +84,7 @@ class Rerun {
       workflow,
       logger: silentLogger,
       host,
-      onStray: (error) => this.#say(messageOf(error)),
+      owner: { onStray: (_, error) => this.#say(messageOf(error)) },
     });
     this.#run.isReplaying = true;
     this.#run.markedPatches = new Set(marked.flatMap((each) => (each.type === "PatchMarked" ? each.patch : [])));
