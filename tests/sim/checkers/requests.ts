@@ -81,16 +81,29 @@ function checkCancels(evidence: Evidence): string[] {
   return evidence.calls.flatMap((call) => {
     const { operation, outcome, instanceId = "", marker, answered } = call;
     if (operation !== "cancel" || outcome !== "ok" || answered === undefined) return [];
-    const isDone = eventsOfAll(evidence, instanceId).some(({ event, landed }) =>
-      isBefore(landed, answered) ? isCancel(event) : event.type === "InstanceEnded" && event.status === "Failed",
-    );
-    return isDone ? [] : [`cancel ${marker} of ${instanceId} was answered with success, and it was not canceled`];
+    const events = eventsOfAll(evidence, instanceId);
+    const before = events.filter(({ landed }) => isBefore(landed, answered));
+    // The answer may come late.
+    const after = events.filter(({ landed }) => isBefore(call.invoked, landed));
+    const isFailing = after.some(({ event }) => event.type === "InstanceEnded" && event.status === "Failed");
+    // What it undid for a failure, somebody else may have cut short.
+    const isCutShort = before.some(({ event }) => isUndoing(event)) && after.some(({ event }) => isTerminated(event));
+    if (isFailing || isCutShort || before.some(({ event }) => isCancel(event))) return [];
+    return [`cancel ${marker} of ${instanceId} was answered with success, and it was not canceled`];
   });
+}
+
+function isUndoing(event: Event): boolean {
+  return event.type === "TaskAdded" && event.node.nodeName?.startsWith("undo") === true;
+}
+
+function isTerminated(event: Event): boolean {
+  return event.type === "InstanceEnded" && event.status === "Terminated";
 }
 
 /** A DAG that is canceled is terminated. */
 function isCancel(event: Event): boolean {
-  return event.type === "CancelRequested" || (event.type === "InstanceEnded" && event.status === "Terminated");
+  return event.type === "CancelRequested" || isTerminated(event);
 }
 
 /** Requests whose effects look alike: there are as many of them as were granted, and no more than might have been. */

@@ -112,7 +112,7 @@ class ScheduleCheck {
 
   #mayBeLeftOut({ whenBusy = "skip", jitterMs = 0 }: Window["spec"], turn: number, at: number): boolean {
     const { ended, windows } = this.#story;
-    if (jitterMs > 0 && this.#endsWhileItWaits(turn, jitterMs)) return true;
+    if (ended < Infinity && this.#isPutOff(turn, jitterMs, ended)) return true;
     if (whenBusy === "skip") return this.#isBusy(turn, jitterMs);
     if (whenBusy === "allow") return false;
     // It waits: until the schedule is deleted, or until something is due that takes its place.
@@ -123,12 +123,12 @@ class ScheduleCheck {
     return whenBusy === "queue" && !mayReplace ? isDeletedFirst : isReplaced;
   }
 
-  /** It was put off by chance, and deleted before its time came; or with the first turns after that, which may be late. */
-  #endsWhileItWaits(turn: number, jitterMs: number): boolean {
-    const { ended, times } = this.#story;
-    const latest = (times[turn] ?? 0) + jitterMs;
+  /** What could start in a turn is put off by chance, and may be so in a later one; the first turns after that may be late. */
+  #isPutOff(since: number, jitterMs: number, turn: number): boolean {
+    const { times } = this.#story;
+    const latest = (times[since] ?? Infinity) + jitterMs;
     const firstAfter = times.findIndex((at) => at > latest);
-    return ended < Infinity && (firstAfter === -1 || ended <= firstAfter + 1);
+    return jitterMs > 0 && (firstAfter === -1 || turn <= firstAfter + 1);
   }
 
   /** Something that was started has not ended, or waits out its jitter; also what had to wait for the end of another. */
@@ -137,8 +137,8 @@ class ScheduleCheck {
     const now = times[turn] ?? 0;
     const isDecided = ({ at, nominal }: ScheduledRun): boolean =>
       this.#mayBeHeldUp || at <= now || (jitterMs > 0 && nominal <= now);
-    const isWaiting = (ended: number): boolean => jitterMs > 0 && (times[ended] ?? Infinity) + jitterMs >= now;
-    return runs.some((run) => run.kind !== "backfill" && isDecided(run) && (run.ended >= turn || isWaiting(run.ended)));
+    const isGoingOn = ({ ended }: ScheduledRun): boolean => ended >= turn || this.#isPutOff(ended, jitterMs, turn);
+    return runs.some((run) => run.kind !== "backfill" && isDecided(run) && isGoingOn(run));
   }
 
   // Times that count from the end of a run
