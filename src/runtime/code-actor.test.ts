@@ -445,6 +445,19 @@ describe("what clients ask", () => {
     assert.deepEqual(shard.types.slice(2), ["UpdateRequested", "UpdateAnswered"]);
   });
 
+  test("a turn that a bug of ours breaks is told to those who wait for it", async () => {
+    const shard = await CodeShard.having(counting);
+    await shard.turn(startInput);
+    const replies = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    for (const reply of replies) shard.life.tell({ input: raise("other"), reply });
+    shard.life.machine.handle = () => {
+      throw new TypeError("a bug of ours");
+    };
+    await shard.prepare();
+    assert.throws(() => shard.life.openTurn(), /a bug of ours/);
+    for (const { promise } of replies) await assert.rejects(promise, /a bug of ours/);
+  });
+
   test("questions that come while a turn is prepared are answered with it", async () => {
     const shard = await CodeShard.having(counting);
     await shard.turn(startInput);

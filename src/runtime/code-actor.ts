@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Arrival } from "../code/arrival.ts";
 import { CodeRun, type Onlooker, type RunOwner } from "../code/code-run.ts";
@@ -195,9 +196,15 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   openTurn(): InstanceTurn {
     const open = this.#open;
     this.#open = undefined;
-    if (this.#problem !== undefined) throw this.#problem.error;
-    this.#answerLatecomers(open as InstanceTurn);
-    return this.closeTurn(open as InstanceTurn);
+    try {
+      if (this.#problem !== undefined) throw this.#problem.error;
+      assert(open !== undefined, "a turn of code is prepared before it is opened");
+      this.#answerLatecomers(open);
+      return this.closeTurn(open);
+    } catch (error) {
+      open?.fail(error);
+      throw error;
+    }
   }
 
   /**

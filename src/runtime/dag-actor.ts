@@ -54,14 +54,18 @@ export class DagActor extends InstanceActor<DagMachine> {
 
   openTurn(now: number, chance: number): InstanceTurn {
     const open = this.beginTurn(now, chance);
-    const inbox = this.inbox;
+    open.messages = this.inbox;
     this.inbox = [];
-    open.messages = inbox;
-    for (const message of inbox) {
-      if ("query" in message) open.answer(message);
-      else this.take(message, open);
+    try {
+      for (const message of open.messages) {
+        if ("query" in message) open.answer(message);
+        else this.take(message, open);
+      }
+      return this.closeTurn(open);
+    } catch (error) {
+      open.fail(error);
+      throw error;
     }
-    return this.closeTurn(open);
   }
 
   override take(message: Told, open: InstanceTurn): void {
