@@ -1,6 +1,6 @@
 import { EngineError, hasCode } from "../base/error.ts";
 import { firstKey } from "../stores/instance-key.ts";
-import type { HistoryRow, InstanceRow, Store } from "../stores/store.ts";
+import type { FinishedRow, HistoryRow, InstanceRow, Store } from "../stores/store.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import type { ActorHost, InstanceActor } from "./instance-actor.ts";
 import { InstanceEntry } from "./instance-entry.ts";
@@ -156,20 +156,23 @@ export class Residents {
 
   async #loadFinished(id: string): Promise<void> {
     const purges = this.#purges;
-    const search = await this.searchFor(id, () => this.#store.findFinished(id));
-    // It was here meanwhile, and may have been reopened: the caller looks again.
-    if (search === "outdated") return;
-    const finished = search.found;
-    if (finished === undefined) throw unknownInstance(id);
+    const search = await this.searchFor(id, () => this.#readFinished(id));
+    // It was here meanwhile, and may have been reopened; or it may have been purged: the caller looks again.
+    if (search === "outdated" || purges !== this.#purges) return;
+    if (search.found === undefined) throw unknownInstance(id);
+    const { finished, definition, history } = search.found;
     const { key, workflow, version, status, endedAt } = finished;
-    const definition = await this.#definitions.load(workflow, version);
-    const history = await this.#store.loadHistory([key]);
-    // It came into memory by another way, or may have been purged while it was read: the caller looks again.
-    if (this.#entries.has(id) || purges !== this.#purges) return;
     const entry = new InstanceEntry({ id, key, workflow, version, status, at: endedAt });
     const actor = this.#restore(entry, definition, history, undefined);
     if (actor === undefined) throw parkedError(entry);
     this.add(entry);
+  }
+
+  async #readFinished(id: string): Promise<ReadInstance | undefined> {
+    const finished = await this.#store.findFinished(id);
+    if (finished === undefined) return undefined;
+    const definition = await this.#definitions.load(finished.workflow, finished.version);
+    return { finished, definition, history: await this.#store.loadHistory([finished.key]) };
   }
 
   #restore(
@@ -202,6 +205,12 @@ export class Residents {
 
 interface Search {
   hasCome: boolean;
+}
+
+interface ReadInstance {
+  readonly finished: FinishedRow;
+  readonly definition: Definition;
+  readonly history: readonly HistoryRow[];
 }
 
 export function unknownInstance(id: string): EngineError {

@@ -31,6 +31,28 @@ function assertEmpty(world: World): void {
   );
 }
 
+test("a question about an ended instance, which is reopened and ends again before its reader is told", async (t) => {
+  const work = new HandJob();
+  const world = await World.start(t, { jobs: [work.job] });
+  const run = await world.engine.submitWorkflow(chain("one", "a"), { instanceId: "x" });
+  (await work.call("a")).fail(new Error("once"));
+  await world.clock.settle();
+  const late = Promise.withResolvers<void>();
+  let reads = 0;
+  world.store.afterRead = async (what) => {
+    if (what === "loadHistory" && reads++ === 0) await late.promise;
+  };
+  const status = watch(run.getStatus());
+  await world.clock.settle();
+  const retried = watch(world.engine.retryWorkflowInstance("x"));
+  (await work.call("a", { after: 1 })).finish(1);
+  await world.clock.settle();
+  late.resolve();
+  await world.clock.settle();
+  assert.deepEqual([retried.state, status.value?.status], ["done", "Success"]);
+  assertEmpty(world);
+});
+
 describe("an end that is being written", () => {
   test("and questions, orders and waits that come in just then", async (t) => {
     for (const lag of lags) {
