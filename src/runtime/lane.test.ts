@@ -211,6 +211,23 @@ describe("a lane", () => {
       assert.deepEqual(store.sent, []);
     });
 
+    test("waits for turns that are being prepared, until their shard is gone", async () => {
+      const [a] = await oneInEach();
+      Object.defineProperty(a, "isPrepared", { value: true });
+      let onPrepared: (() => void) | undefined;
+      a.prepare = (whenPrepared) => (onPrepared = () => whenPrepared(a));
+      const told = tell(a, note);
+      const flushed = lane.flush(one);
+      assert.deepEqual(await outcomes(clock, [told, flushed]), ["waiting", "waiting"]);
+      onPrepared?.();
+      assert.deepEqual(await outcomes(clock, [told, flushed]), ["done", "done"]);
+      void tell(a, note).catch(() => undefined);
+      const again = lane.flush(one);
+      assert.deepEqual(await outcomes(clock, [again]), ["waiting"]);
+      lane.leave(one);
+      assert.deepEqual(await outcomes(clock, [again]), ["done"]);
+    });
+
     test("waits for the commit that is under way", async () => {
       const [a] = await oneInEach();
       const letGo = store.hold();

@@ -72,9 +72,13 @@ export class Pump {
   readonly #onPrepared = (actor: InstanceActor): void => {
     if (!this.#preparing.delete(actor)) return;
     this.#isReady(actor);
+    this.#fewerPreparing();
+  };
+
+  #fewerPreparing(): void {
     this.#somePrepared?.resolve();
     this.#somePrepared = undefined;
-  };
+  }
 
   #isReady(actor: InstanceActor): void {
     this.#dirty.push(actor);
@@ -125,6 +129,7 @@ export class Pump {
   forget(which: (actor: InstanceActor) => boolean): void {
     this.#dirty = this.#dirty.filter((actor) => !which(actor));
     for (const actor of this.#preparing) if (which(actor)) this.#preparing.delete(actor);
+    this.#fewerPreparing();
     this.#later = this.#later.filter((actor) => !which(actor));
   }
 
