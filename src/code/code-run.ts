@@ -106,7 +106,7 @@ export class CodeRun {
   /** It is on its way to its end, and takes back what it did. */
   isUndoing = false;
   #sagasUndoing = 0;
-  /** Why it was asked to end while it undid a saga: it does so afterwards. */
+  /** Why it was asked to end while it undid a saga, or was not there: it does so as soon as it can. */
   #heldCancel: string | undefined;
   #isOver = false;
   /** Of its last step: events that go on to the next generation. */

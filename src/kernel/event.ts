@@ -59,8 +59,8 @@ export type CodeEvent =
   | { readonly type: "UpdateRequested"; readonly update: string; readonly name: string; readonly data?: Payload }
   | UpdateAnswered
   /**
-   * The code is asked to end: it undoes what it has done and says itself when it is through. One that is held came while a
-   * saga was being undone, which is not cut short: the code heeds it afterwards.
+   * The code is asked to end: it undoes what it has done and says itself when it is through. One that is held came while
+   * the code was not there, or undid a saga, which is not cut short: it heeds it when it can.
    */
   | { readonly type: "CancelRequested"; readonly reason: string; readonly isHeld?: true }
   | { readonly type: "CancelHeeded" }

@@ -34,7 +34,7 @@ export type Input =
 export type CodeInput =
   | { readonly type: "RaiseEvent"; readonly name: string; readonly data?: Payload }
   | { readonly type: "RequestUpdate"; readonly update: string; readonly name: string; readonly data?: Payload }
-  /** Held: the code is undoing a saga, and will heed it afterwards. */
+  /** Held: the code is not there, or undoes a saga, and will heed it when it can. */
   | { readonly type: "RequestCancel"; readonly reason: string; readonly isHeld?: true }
   /** What the code did with the last arrival that it has seen. */
   | { readonly type: "StepsTaken"; readonly steps: readonly Step[] };

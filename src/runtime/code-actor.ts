@@ -241,9 +241,9 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
       this.#heard--;
       return undefined;
     }
-    if (input.type === "RequestCancel" && this.#run?.isUndoingSaga === true && !this.hasEnded) {
-      this.machine.handle({ ...input, isHeld: true }, open.turn);
-      open.done(message);
+    // Code that is not here may be undoing something, too.
+    if (input.type === "RequestCancel" && (this.#run === undefined || this.#run.isUndoingSaga)) {
+      this.take(message, open, { ...input, isHeld: true });
       return undefined;
     }
     try {

@@ -2,7 +2,7 @@ import type { CodeRun, RunParts } from "../code/code-run.ts";
 import { seen } from "../code/seen.ts";
 import type { CodeState } from "../kernel/code/code-state.ts";
 import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
-import { calledOff, type Step } from "../kernel/code/step.ts";
+import type { Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
@@ -34,7 +34,7 @@ export function identityOfRun(
 export async function replay(
   run: CodeRun,
   past: readonly PastEvent[],
-  { input, forkedFrom, status, cancelReason, isCancelHeld }: CodeState,
+  { input, forkedFrom, status }: CodeState,
   reader: PayloadReader,
 ): Promise<Step[]> {
   const recorded = new RecordedSteps();
@@ -43,8 +43,7 @@ export async function replay(
   run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
   const steps: Step[] = [];
   const onSteps = (taken: readonly Step[]): void => {
-    const isToEnd = cancelReason !== undefined && !isCancelHeld && run.cancelReason === undefined;
-    for (const step of taken) if (!recorded.match(step)) steps.push(isToEnd ? calledOff(step) : step);
+    for (const step of taken) if (!recorded.match(step)) steps.push(step);
   };
   run.isReplaying = true;
   for (const [place, { event, at }] of past.entries()) {

@@ -263,12 +263,12 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   }
 
   /** A message that may change things: done, or refused. */
-  take(message: Told, open: InstanceTurn): void {
+  take(message: Told, open: InstanceTurn, input = message.input): void {
     const { turn, payloads } = open;
     const events = turn.events.length;
     const rows = payloads.rows.length;
     try {
-      this.machine.handle(payloads.extract(message.input), turn);
+      this.machine.handle(payloads.extract(input), turn);
       this.carryOut(open);
       open.done(message);
     } catch (error) {

@@ -119,7 +119,7 @@ function codeEnds(run: CodeModelRun, { how }: Choice): void {
     const unheeded = model.isCancelHeld ? model.cancelReason : undefined;
     model.stopTasks();
     model.beginAnew({ keepsAnswers: true });
-    if (unheeded !== undefined) model.cancel(unheeded);
+    if (unheeded !== undefined) model.holdCancel(unheeded);
   }
   const last: readonly Step[] = [
     { type: "complete", output: "1" },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event } from "../event.ts";
 import { activity, child, failureOf } from "./code-rig.test.ts";
-import { calledOff, describeStep, identityOf, isLast, recordedIdentity, type Step } from "./step.ts";
+import { describeStep, identityOf, isLast, recordedIdentity, type Step } from "./step.ts";
 
 /** Each step, what tells it from others, and the event that it leaves. */
 const ordinary: readonly [Step, ReturnType<typeof identityOf>, Event][] = [
@@ -98,14 +98,6 @@ test("arrivals, and what follows from steps by itself, are nobody's step", () =>
 
 test("a node without a name of either kind still has an identity", () => {
   assert.deepEqual(identityOf({ type: "activity", node: { nodeId: 0 } }), { kind: "activity", name: "", input: "" });
-});
-
-test("what is called off is what would have been waited for", () => {
-  assert.deepEqual(calledOff(activity("pay")), { ...activity("pay"), isCalledOff: true });
-  assert.deepEqual(calledOff(child("ship")), { ...child("ship"), isCalledOff: true });
-  for (const step of [child("ship", { isDetached: true }), { type: "timer", dueAt: 5 } as const, ...last]) {
-    assert.equal(calledOff(step), step);
-  }
 });
 
 test("in words: kind, name, and the beginning of a long input", () => {

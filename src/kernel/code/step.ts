@@ -7,27 +7,17 @@ import type { Payload } from "../payload.ts";
 export type Step = OrdinaryStep | LastStep;
 
 type OrdinaryStep =
-  | ({ readonly type: "activity"; readonly node: NodeSpec } & CalledOff)
-  | ({
-      readonly type: "child";
-      readonly node: NodeSpec;
-      readonly childId?: string;
-      readonly isDetached: boolean;
-    } & CalledOff)
+  | { readonly type: "activity"; readonly node: NodeSpec }
+  | { readonly type: "child"; readonly node: NodeSpec; readonly childId?: string; readonly isDetached: boolean }
   | { readonly type: "timer"; readonly dueAt: number }
   | { readonly type: "cancel-timer"; readonly timer: number }
   | { readonly type: "event"; readonly to: string; readonly name: string; readonly data?: string }
   | { readonly type: "cancel-instance"; readonly to: string; readonly reason: string }
-  /** It was asked to end while it undid a saga, and does so now. */
+  /** It was asked to end while it undid a saga, or was not there, and does so now. */
   | { readonly type: "heed-cancel" }
   | { readonly type: "custom-status"; readonly status: string | null }
   | { readonly type: "patch"; readonly patch: string }
   | { readonly type: "answer"; readonly update: string; readonly output?: Payload; readonly failure?: Failure };
-
-/** Asked for by code that was missing when it was asked to end: it is about to see that, and will not wait for it. */
-interface CalledOff {
-  readonly isCalledOff?: true;
-}
 
 /** After one of these the code does nothing more. Others may end an instance too, so its end alone tells nothing of the code. */
 export type LastStep =
@@ -106,12 +96,6 @@ function recordedOther(event: CodeEvent): StepIdentity {
 
 function nameOf(node: NodeSpec): string {
   return node.jobName ?? node.workflowName ?? "";
-}
-
-/** The step, of code that is about to see that it is to end. What it would not have waited for is done all the same. */
-export function calledOff(step: Step): Step {
-  const isWaitedFor = step.type === "activity" || (step.type === "child" && !step.isDetached);
-  return isWaitedFor ? { ...step, isCalledOff: true } : step;
 }
 
 export function isLast(step: Step): step is LastStep {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { activity, child, CodeRig, failureOf, timer } from "./code-rig.test.ts";
-import { calledOff } from "./step.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };
 
@@ -67,18 +66,26 @@ describe("a child", () => {
   });
 });
 
-test("what is called off before it was asked for is on record, and never goes out", () => {
-  const rig = CodeRig.started([calledOff(activity("a")), calledOff(child("c")), activity("b")]);
+test("a cancel that is heeded stops what was asked for before it, and nothing that comes after", () => {
+  const rig = CodeRig.started([activity("running"), timer(5000)]);
+  rig.tell({ type: "RequestCancel", reason: "enough", isHeld: true });
+  assert.deepEqual([rig.eventTypes, rig.commands], [["CancelRequested"], []]);
+  assert.equal(rig.machine.nextWake(), 5000);
+  rig.take(activity("a"), { type: "heed-cancel" }, activity("undo"));
   assert.deepEqual(rig.eventTypes, [
     "TaskAdded",
+    "CancelHeeded",
     "TasksCanceled",
-    "TaskAdded",
-    "TasksCanceled",
+    "TasksStopped",
     "TaskAdded",
     "TasksScheduled",
   ]);
-  assert.deepEqual(rig.commands, [{ type: "RunTasks", tasks: [2] }]);
-  assert.equal(rig.tasks, "a Canceled (instance-ended), c Canceled (instance-ended), b Pending");
+  assert.deepEqual(rig.commands, [
+    { type: "AbortTasks", attemptIds: ["i:1:0:1"] },
+    { type: "RunTasks", tasks: [2] },
+  ]);
+  assert.equal(rig.tasks, "running Stopped, a Canceled (instance-ended), undo Pending");
+  assert.equal(rig.machine.nextWake(), undefined);
 });
 
 describe("other steps", () => {

@@ -17,10 +17,6 @@ export function takeSteps(step: CodeTurn, steps: readonly Step[]): void {
 }
 
 function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
-  if ("isCalledOff" in taken) {
-    step.emit({ type: "TaskAdded", node: taken.node });
-    return step.emit({ type: "TasksCanceled", tasks: [step.state.size - 1], cause: "instance-ended" });
-  }
   switch (taken.type) {
     case "activity":
       return step.emit({ type: "TaskAdded", node: taken.node });
@@ -159,7 +155,7 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
     ...(events.length > 0 && { events }),
     ...(answers.length > 0 && { answers }),
   });
-  if (reason !== undefined) step.emit({ type: "CancelRequested", reason });
+  if (reason !== undefined) step.emit({ type: "CancelRequested", reason, isHeld: true });
 }
 
 /** So many answers outlive the generation that gave them. */
