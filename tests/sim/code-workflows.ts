@@ -24,6 +24,9 @@ export interface Note {
   readonly isLast?: boolean;
 }
 
+/** Whoever gets it has had them all. */
+export const lastNote = { sender: "last", number: 0, isLast: true } as const satisfies Note;
+
 export interface StepsInput {
   readonly activities: readonly Activity[];
 }

@@ -6,7 +6,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
 import type { Chance } from "./chance.ts";
 import type { About, Client, Act as ClientAct } from "./client.ts";
-import type { Note } from "./code-workflows.ts";
+import { lastNote, type Note } from "./code-workflows.ts";
 import type { ClientCall } from "./evidence.ts";
 import { errands } from "./errands.ts";
 import type { Act, AnyScenario, Resize } from "./workload.ts";
@@ -255,6 +255,8 @@ export class Driver {
         await this.#resume(id);
       // Its code was missing, and may be there by now.
       else if (view?.attention !== undefined) await this.#resume(id);
+      // A signal that landed late has started another one, to which nobody writes any more.
+      else if (view !== undefined && this.#scenario.isSignaled === true) await this.raise(id, "note", lastNote);
       await this.sleep(3000);
     }
   }

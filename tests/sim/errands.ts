@@ -1,6 +1,6 @@
 import type { InstanceView } from "../../src/engine/instance-view.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
-import type { Note } from "./code-workflows.ts";
+import { lastNote, type Note } from "./code-workflows.ts";
 import type { Driver } from "./drivers.ts";
 import type { CodeErrand } from "./code-shapes.ts";
 import type { Errand } from "./shapes.ts";
@@ -77,7 +77,7 @@ async function correspond(driver: Driver, id: string): Promise<void> {
   const senders = Array.from({ length: driver.chance.whole(1, 3) }, (_, place) => `sender ${place}`);
   await Promise.all(senders.map((sender) => write(driver, id, { sender, count: driver.chance.whole(0, 5) })));
   for (;;) {
-    const last = await note(driver, id, { sender: "last", number: 0, isLast: true });
+    const last = await note(driver, id, lastNote);
     if (last.outcome !== "unknown") return;
     const view = await driver.look(id);
     if (view !== undefined && hasEnded(view.status)) return;
