@@ -31,9 +31,9 @@ export const errands: Readonly<Record<Errand | CodeErrand, (driver: Driver, id: 
     await cancel(driver, id);
   },
 
+  /** While it is paused it undoes nothing: somebody looks now and then. */
   async "cancel-undoing"(driver, id) {
-    for (let view = await driver.look(id); !isUndoing(view); view = await driver.look(id)) await driver.sleep(50);
-    await cancel(driver, id);
+    await Promise.all([cancelUndoing(driver, id), driver.untilEnded(id)]);
   },
 
   async add(driver, id) {
@@ -49,6 +49,11 @@ export const errands: Readonly<Record<Errand | CodeErrand, (driver: Driver, id: 
 /** Until it is on record, or too late. */
 async function cancel(driver: Driver, id: string): Promise<void> {
   while ((await driver.cancel(id)).outcome === "unknown") await driver.sleep(300);
+}
+
+async function cancelUndoing(driver: Driver, id: string): Promise<void> {
+  for (let view = await driver.look(id); !isUndoing(view); view = await driver.look(id)) await driver.sleep(50);
+  await cancel(driver, id);
 }
 
 /** It undoes something, or has ended. */
