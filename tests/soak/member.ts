@@ -102,6 +102,7 @@ async function carryOut(method: string, args: readonly unknown[]): Promise<unkno
   }
 }
 
+/** Whoever drives it lets go when it has stopped, and wants no answer then to what was still under way. */
 function send(reply: Reply): void {
-  process.send?.(reply);
+  process.send?.(reply, undefined, undefined, () => undefined);
 }
