@@ -1,6 +1,8 @@
+import { messageOf } from "../../src/base/error.ts";
 import { Schedule } from "../../src/schedules/schedule-workflow.ts";
 import { Chance } from "./chance.ts";
 import { checkers, patientCheckers } from "./checkers/all.ts";
+import type { Checker, PatientChecker } from "./checkers/checker.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Mutation } from "./mutations.ts";
 import { redefined } from "./redefined.ts";
@@ -61,8 +63,17 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
 async function violationsIn(evidence: Evidence): Promise<string[]> {
   const found: string[] = [];
   for (const [name, check] of Object.entries({ ...checkers, ...patientCheckers }))
-    found.push(...(await check(evidence)).map((what) => `${name}: ${what}`));
+    found.push(...(await wrongBy(check, evidence)).map((what) => `${name}: ${what}`));
   return found;
+}
+
+/** A history that no engine could have written may break whoever follows it. */
+async function wrongBy(check: Checker | PatientChecker, evidence: Evidence): Promise<readonly string[]> {
+  try {
+    return await check(evidence);
+  } catch (error) {
+    return [`what happened cannot be followed: ${messageOf(error)}`];
+  }
 }
 
 /** A cluster of one is a cluster; most have three. */
