@@ -22,7 +22,8 @@ export interface CodeStart {
   readonly event?: RaisedData;
 }
 
-const none = {};
+/** Code has its input instead. */
+const noContext = {};
 
 export interface CodeStartsParts {
   readonly code: CodeRegistry;
@@ -63,7 +64,7 @@ export class CodeStarts {
       reuse,
       definition,
       definitions: [definition],
-      input: { context: none, trigger: "api", input: text, traceparent },
+      input: { context: noContext, trigger: "api", input: text, traceparent },
       event: event && raisedData(event),
     });
   }

@@ -266,10 +266,9 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #isReacting(open: InstanceTurn): boolean {
     for (let arrival = this.#nextArrival(open); arrival !== undefined; arrival = this.#nextArrival(open)) {
       if (arrival instanceof Promise) {
-        void arrival.then(
-          (read) => this.#run?.see(read, open.at, this) === true || this.#goOn(),
-          (error: unknown) => this.#fail(error),
-        );
+        arrival
+          .then((read) => this.#run?.see(read, open.at, this) === true || this.#goOn())
+          .catch((error: unknown) => this.#fail(error));
         return true;
       }
       if (this.#run?.see(arrival, open.at, this) === true) return true;

@@ -275,7 +275,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.retryWaits.clear();
   }
 
-  /** By number. */
+  /** By number. Most often it is one, which gets a list with no room for more. */
   readyTasks(): number[] {
     if (this.readyCount === 1 && this.phase(this.#firstReady) === Phase.ready) return [this.#firstReady];
     const tasks: number[] = [];
