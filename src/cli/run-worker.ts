@@ -18,12 +18,11 @@ export interface WorkerSettings {
   readonly slots: number;
   readonly graceMs: number;
   readonly logLevel: string;
-  readonly tags: readonly string[] | undefined;
 }
 
 /** Runs the jobs of the modules for a server, until a signal. */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
-  const { modules, url, token, slots, graceMs, logLevel, tags } = settings;
+  const { modules, url, token, slots, graceMs, logLevel } = settings;
   const jobs = await jobsOf(modules);
   const logger = pino({ level: logLevel });
   const worker = new RemoteWorker({
@@ -36,7 +35,6 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
     aroundJob: traceJob,
     threads: new ThreadWorker({ clock: systemClock, logger }),
     graceMs,
-    ...(tags !== undefined && { tags }),
   });
   worker.start();
   logger.info({ worker: worker.id, url, jobs: [...jobs.keys()] }, "the worker has started");

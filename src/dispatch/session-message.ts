@@ -37,7 +37,6 @@ export interface Hello {
   readonly mark: number;
   readonly jobs: readonly string[];
   readonly slots: number;
-  readonly tags?: readonly string[];
   /** Whose welcome it had last, if any: nobody else has had a say in what it runs since. */
   readonly lastWelcome?: string;
   readonly running: readonly RunningAttempt[];

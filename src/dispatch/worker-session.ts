@@ -88,7 +88,6 @@ export class WorkerSession implements ConnectedWorker {
   readonly #stopping = new Set<StoppingAttempt>();
   #jobs: ReadonlySet<string> = new Set();
   #slots = 0;
-  #tags: readonly string[] = [];
   #link: Link | undefined;
   /** No hello has come over the link yet. */
   #isNew = true;
@@ -115,10 +114,6 @@ export class WorkerSession implements ConnectedWorker {
 
   get slots(): number {
     return this.#slots;
-  }
-
-  get tags(): readonly string[] {
-    return this.#tags;
   }
 
   get isOver(): boolean {
@@ -253,7 +248,6 @@ export class WorkerSession implements ConnectedWorker {
     if (hello.beat <= this.#beat) return;
     this.#jobs = new Set(hello.jobs);
     this.#slots = Math.max(0, Math.trunc(hello.slots));
-    this.#tags = hello.tags ?? [];
     const running = hello.running.map(keyOf);
     const listed = [...running, ...hello.results.map(keyOf)];
     if (this.#isNew) this.#arrive(hello, listed);

@@ -164,7 +164,7 @@ const success = { kind: "success", output: '"done"' };
 
 describe("a remote worker", () => {
   test("says who it is and what it can do, until it is welcomed", async () => {
-    const rig = new WorkerRig({ tags: ["gpu"] });
+    const rig = new WorkerRig();
     rig.vouches = false;
     await rig.start();
     await rig.clock.advance(workerBeatMs / 2);
@@ -181,7 +181,6 @@ describe("a remote worker", () => {
       mark: 0,
       jobs: ["job", "quick"],
       slots: 2,
-      tags: ["gpu"],
       running: [],
       results: [],
     });

@@ -33,7 +33,6 @@ export interface RemoteWorkerOptions {
   readonly timings?: Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
   /** How many attempts run at a time. Default 10. */
   readonly slots?: number;
-  readonly tags?: readonly string[];
   readonly aroundJob?: AroundJob;
   readonly threads?: ThreadWorker;
   /** How many sub-tasks one attempt may generate. */
@@ -232,7 +231,7 @@ export class RemoteWorker {
   }
 
   #announce(): void {
-    const { jobs, tags } = this.#options;
+    const { jobs } = this.#options;
     const { running, results } = this.#runs;
     this.#send({
       type: "Hello",
@@ -241,7 +240,6 @@ export class RemoteWorker {
       mark: this.#runs.closeGrants(),
       jobs: [...jobs.keys()],
       slots: this.#isStopping ? 0 : this.#slots,
-      ...(tags === undefined ? {} : { tags }),
       ...(this.#lastWelcome === undefined ? {} : { lastWelcome: this.#lastWelcome }),
       running,
       results,

@@ -6,7 +6,6 @@ import { moduleFiles } from "../module-files.ts";
 
 interface WorkerOptions extends ClientOptions {
   readonly slots: string;
-  readonly tags?: string;
   readonly drainSeconds: string;
   readonly logLevel: string;
 }
@@ -15,7 +14,6 @@ export function workerCommand(): Command {
   return clientCommand("worker", "Runs the jobs of modules for a server elsewhere.")
     .argument("<modules...>", "files that export jobs")
     .option("--slots <count>", "tasks that run at once", "10")
-    .option("--tags <tags>", "what this worker has; several with commas")
     .option("--drain-seconds <count>", "how long running tasks may take to end on a stop", "10")
     .addOption(
       new Option("--log-level <level>", "the least that is logged")
@@ -24,7 +22,7 @@ export function workerCommand(): Command {
     )
     .action(async (modules: string[], options: WorkerOptions) => {
       await refuseStranger(options);
-      const { token, tags } = options;
+      const { token } = options;
       const { runWorker } = await import("../run-worker.ts");
       await runWorker({
         modules: moduleFiles(modules),
@@ -33,7 +31,6 @@ export function workerCommand(): Command {
         slots: countGiven("--slots", options.slots, 10_000),
         graceMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
         logLevel: options.logLevel,
-        tags: tags?.split(","),
       });
     });
 }
