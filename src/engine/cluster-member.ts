@@ -23,7 +23,8 @@ import type { ClusterView, DomainRow, MemberRow, Store } from "../stores/store.t
 import { isHalfImported } from "../stores/transfer-mark.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "./owner-table.ts";
-import { thisMachine } from "./process-stamp.ts";
+import { type ThisMachine, thisMachine } from "./process-stamp.ts";
+import { systemProcessTable } from "./process-table.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
 
 export interface ClusterMemberParts {
@@ -88,8 +89,7 @@ export class ClusterMember implements RegionCluster {
       logger,
       timings,
       address: name,
-      // Members on any other store are in one process.
-      process: store.clusters === "always" ? thisMachine() : { stamp: undefined, hasDied: () => false },
+      process: machineOf(parts),
       newId: () => `${name}:${joinStamp(random.uuid(clock.now()))}`,
       onView: (view) => this.#follow(view),
       onEvent: (event) => this.#onEvent(event),
@@ -437,6 +437,12 @@ export class ClusterMember implements RegionCluster {
     const timeoutMs = Math.max(10 * rebalanceMs, 4 * pollMs);
     return (await this.#courier.call(this.#domainShard(domain), call, { timeoutMs })) as SlotGrant;
   }
+}
+
+/** Members on a store that is no server are in one process: its number tells nothing about them. */
+function machineOf({ store, options }: ClusterMemberParts): ThisMachine {
+  const table = options.processTable ?? (store.clusters === "always" ? systemProcessTable : undefined);
+  return table === undefined ? { stamp: undefined, hasDied: () => false } : thisMachine(table);
 }
 
 const stampLength = 22;

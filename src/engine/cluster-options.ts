@@ -4,6 +4,7 @@ import type { Bus } from "../cluster/bus.ts";
 import { type ClusterTimings, defaultTimings } from "../cluster/timings.ts";
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import type { ProcessTable } from "./process-table.ts";
 
 /** What makes an engine one of several on the same store. */
 export interface ClusterOptions {
@@ -19,6 +20,8 @@ export interface ClusterOptions {
    * are then kept for a while. Default false.
    */
   readonly remoteWorkers?: boolean;
+  /** For tests: which processes of this machine there are. Default: the system's, where members can be processes. */
+  readonly processTable?: ProcessTable;
 }
 
 export interface ResolvedClusterOptions {
@@ -27,6 +30,7 @@ export interface ResolvedClusterOptions {
   readonly shards: number;
   readonly timings: ClusterTimings;
   readonly remoteWorkers: boolean;
+  readonly processTable: ProcessTable | undefined;
 }
 
 const shardsMax = 8192;
@@ -37,6 +41,7 @@ const names: Readonly<Record<keyof ClusterOptions, true>> = {
   shards: true,
   timings: true,
   remoteWorkers: true,
+  processTable: true,
 };
 
 /** `OPTION_INVALID` with the name of the setting. */
@@ -47,6 +52,7 @@ export function resolveClusterOptions(options: ClusterOptions): ResolvedClusterO
     name: `${hostname()}:${process.pid}`,
     shards: 128,
     remoteWorkers: false,
+    processTable: undefined,
     ...given,
     timings: { ...defaultTimings, ...givenOf("cluster.timings", timings ?? {}, defaultTimings) },
   };
@@ -67,7 +73,7 @@ function givenOf<Settings extends object>(where: string, settings: Settings, kno
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Settings;
 }
 
-function checkParts({ bus, name, shards, remoteWorkers }: ResolvedClusterOptions): void {
+function checkParts({ bus, name, shards, remoteWorkers, processTable }: ResolvedClusterOptions): void {
   if (bus !== undefined && typeof bus?.connect !== "function") {
     throw invalid("cluster.bus", `must be a bus, such as inProcessBus() makes, got ${shown(bus)}`);
   }
@@ -79,6 +85,9 @@ function checkParts({ bus, name, shards, remoteWorkers }: ResolvedClusterOptions
   }
   if (typeof remoteWorkers !== "boolean") {
     throw invalid("cluster.remoteWorkers", `must be true or false, got ${shown(remoteWorkers)}`);
+  }
+  if (processTable !== undefined && typeof processTable?.probe !== "function") {
+    throw invalid("cluster.processTable", `must be a process table, got ${shown(processTable)}`);
   }
 }
 
