@@ -367,7 +367,7 @@ export class Shard implements ActorHost, MailShard {
     for (;;) {
       const actor = this.#residents.get(id)?.actor;
       if (actor === undefined) {
-        await this.#residents.load(id);
+        await this.#loadResident(id);
         continue;
       }
       try {
@@ -376,6 +376,17 @@ export class Shard implements ActorHost, MailShard {
         this.#letGo(actor);
       }
     }
+  }
+
+  /** What was read from the store counts only while the shard is open: the next owner may have written since. */
+  async #loadResident(id: string): Promise<void> {
+    try {
+      await this.#residents.load(id);
+    } catch (error) {
+      this.#refuseIfClosed();
+      throw error;
+    }
+    this.#refuseIfClosed();
   }
 
   /** An ended instance, or one whose start was refused, stays only while it has messages. */

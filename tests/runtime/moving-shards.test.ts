@@ -6,6 +6,7 @@ import { defineJob } from "../../src/authoring/job.ts";
 import { defaultTimings } from "../../src/cluster/timings.ts";
 import type { Call } from "../../src/runtime/call.ts";
 import { ClusterRig, type RigMember, shardCount } from "./cluster-rig.ts";
+import { Gate } from "./faulty-store.ts";
 import { HandJob } from "./hand-job.ts";
 import { watch } from "./world.ts";
 import { builder, chain, nested, task, workflow } from "./workflows.ts";
@@ -155,6 +156,26 @@ describe("a shard that is handed over", () => {
     await rig.clock.advance(100);
     assert.equal(status.value, "Running");
     a.finish(1);
+    await rig.clock.advance(1000);
+    assert.equal(end.value, "Success");
+  });
+
+  test("says nothing about an ended instance that the next owner has reopened while its row was being read", async (t) => {
+    const work = new HandJob();
+    const [rig, m0, m1] = await start(t, work);
+    await m0.submit(one, "x");
+    (await work.call("a")).fail(new Error("broken"));
+    assert.equal(await rig.clock.until(m0.end("x")), "Failed");
+    const gate = new Gate();
+    m0.store.beforeRead = (what) => (what === "findFinished" ? gate.pass() : Promise.resolve());
+    const end = watch(m0.end("x"));
+    await gate.reached();
+    await rig.move(m0.region.shardOf("x"), m0, m1);
+    await rig.clock.until(m1.region.tell("x", { type: "RetryWorkflow" }));
+    gate.open();
+    await rig.clock.advance(1000);
+    assert.deepEqual([end.state, end.error], ["waiting", undefined]);
+    work.calls.at(-1)?.finish(1);
     await rig.clock.advance(1000);
     assert.equal(end.value, "Success");
   });
