@@ -73,7 +73,14 @@ export class Driver {
   async #follow(id: string): Promise<void> {
     const acts = this.#scenario.acts.map((act) => this.#act(id, act));
     await this.#run(id);
-    await Promise.all(acts);
+    await this.#untilHeard(id, Promise.all(acts));
+  }
+
+  /** A signal that lands late starts another instance under the same id, and whoever waits may wait for its end. */
+  async #untilHeard(id: string, heard: Promise<unknown>): Promise<void> {
+    if (this.#scenario.isSignaled !== true) return void (await heard);
+    const done = heard.then(() => "heard" as const);
+    while ((await Promise.race([done, this.sleep(3000)])) !== "heard") await this.untilEnded(id);
   }
 
   async #run(id: string): Promise<void> {
@@ -82,7 +89,7 @@ export class Driver {
     // One waits for the end, another looks now and then: it may be paused by a request whose answer was lost.
     const end = this.awaitEnd(id);
     await this.untilEnded(id);
-    await end;
+    await this.#untilHeard(id, end);
   }
 
   /** Gives back its id. */
