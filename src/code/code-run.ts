@@ -106,7 +106,7 @@ export class CodeRun {
   /** It is on its way to its end, and takes back what it did. */
   isUndoing = false;
   #sagasUndoing = 0;
-  /** Why it was asked to end while it undid a saga, or was not there: it does so as soon as it can. */
+  /** Why it was asked to end while it undid a saga, or was absent: it does so when the saga is through, or when told again. */
   #heldCancel: string | undefined;
   #isOver = false;
   /** Of its last step: events that go on to the next generation. */
@@ -227,13 +227,14 @@ export class CodeRun {
       case "cancel":
         if (!arrival.isHeld) return this.#cancel(arrival.reason);
         this.#heldCancel = arrival.reason;
-        return void this.#heedsCancel();
+        return undefined;
       default:
         return undefined;
     }
   }
 
   #cancel(reason: string): void {
+    this.#heldCancel = undefined;
     this.cancelReason = reason;
     this.#tasks = undefined;
     this.#timers = undefined;
@@ -241,12 +242,15 @@ export class CodeRun {
     this.waiting.cancelAll(reason);
   }
 
-  /** Not while there is a saga yet to be undone, nor if it is on its way to its end by now. */
+  /** No saga is being undone, and the code is not on its way to its end. */
+  get canCancel(): boolean {
+    return !this.isUndoingSaga && !this.isUndoing && !this.#isOver;
+  }
+
+  /** A cancel that came while a saga was being undone takes effect when the last saga is through. */
   #heedsCancel(): boolean {
     const reason = this.#heldCancel;
-    if (reason === undefined || this.isUndoingSaga || this.isUndoing) return false;
-    if (this.#isOver || this.#hasStrayed()) return false;
-    this.#heldCancel = undefined;
+    if (reason === undefined || !this.canCancel || this.#hasStrayed()) return false;
     this.#note({ type: "heed-cancel" });
     this.#cancel(reason);
     return true;

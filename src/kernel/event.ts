@@ -60,7 +60,8 @@ export type CodeEvent =
   | UpdateAnswered
   /**
    * The code is asked to end: it undoes what it has done and says itself when it is through. One that is held came while
-   * the code was not there, or undid a saga, which is not cut short: it heeds it when it can.
+   * the code was not there, or undid a saga, which is not cut short. It takes effect with `CancelHeeded`, a step of the
+   * code when its sagas are through, or when it is requested again, not held, after absent code has seen all before it.
    */
   | { readonly type: "CancelRequested"; readonly reason: string; readonly isHeld?: true }
   | { readonly type: "CancelHeeded" }

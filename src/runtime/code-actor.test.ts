@@ -493,9 +493,33 @@ describe("what clients ask", () => {
       await ctx.run("a");
     });
     const { effects } = await shard.turn({ type: "ResumeWorkflow" });
-    assert.deepEqual(effects, [{ type: "RunTasks", tasks: [1] }]);
+    assert.deepEqual(effects, [
+      { type: "RunTasks", tasks: [0] },
+      { type: "AbortTasks", attemptIds: ["i:1:0:1"] },
+      { type: "RunTasks", tasks: [1] },
+    ]);
     await shard.turn(shard.done(1));
     assert.equal(shard.life.machine.status, "Terminated");
+  });
+
+  test("to end, of code that is not there, compensates a step that succeeds before the code comes", async () => {
+    const code = async (ctx: WorkflowContext): Promise<unknown> => {
+      await ctx.run("a", undefined, { undo: () => ctx.run("undo a").then(() => undefined) });
+      return await ctx.run("b");
+    };
+    const shard = await CodeShard.having(code);
+    await shard.turn(startInput);
+    shard.workflows.clear();
+    shard.revive();
+    await shard.turn({ type: "RequestCancel", reason: "enough" });
+    await shard.turn(shard.done(0));
+    shard.deploy(code);
+    await shard.turn({ type: "ResumeWorkflow" });
+    const added = shard.events.flatMap((event) => (event.type === "TaskAdded" ? [event.node.jobName] : []));
+    assert.deepEqual(added, ["a", "b", "undo a"]);
+    shard.revive();
+    await shard.turn(shard.done(2));
+    assert.deepEqual([shard.life.machine.status, shard.life.attention], ["Terminated", undefined]);
   });
 
   test("to end is not heard twice by code that is taking back what it did", async () => {

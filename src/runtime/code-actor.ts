@@ -264,16 +264,31 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
 
   /** Lets the code see what has happened in this turn, event by event. False once it has seen all of it. */
   #isReacting(open: InstanceTurn): boolean {
-    for (let arrival = this.#nextArrival(open); arrival !== undefined; arrival = this.#nextArrival(open)) {
-      if (arrival instanceof Promise) {
-        arrival
-          .then((read) => this.#run?.see(read, open.at, this) === true || this.#goOn())
-          .catch((error: unknown) => this.#fail(error));
-        return true;
+    do {
+      for (let arrival = this.#nextArrival(open); arrival !== undefined; arrival = this.#nextArrival(open)) {
+        if (arrival instanceof Promise) {
+          arrival
+            .then((read) => this.#run?.see(read, open.at, this) === true || this.#goOn())
+            .catch((error: unknown) => this.#fail(error));
+          return true;
+        }
+        if (this.#run?.see(arrival, open.at, this) === true) return true;
       }
-      if (this.#run?.see(arrival, open.at, this) === true) return true;
-    }
+    } while (this.#deliverHeldCancel(open));
     return false;
+  }
+
+  /**
+   * A cancel that was recorded while the code was absent takes effect once the code has seen everything recorded after it:
+   * a step that succeeded in between is then known to the code, and compensated. False if there is none to deliver.
+   */
+  #deliverHeldCancel(open: InstanceTurn): boolean {
+    const { status, isCancelHeld, cancelReason } = this.machine.state;
+    if (!isCancelHeld || cancelReason === undefined || status !== "Running") return false;
+    if (this.#run === undefined || !this.#run.canCancel) return false;
+    this.machine.handle({ type: "RequestCancel", reason: cancelReason }, open.turn);
+    this.carryOut(open);
+    return true;
   }
 
   onSteps(steps: readonly Step[]): void {

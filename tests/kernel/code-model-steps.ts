@@ -240,7 +240,7 @@ function cancel(run: CodeModelRun, { how, which }: Choice): void {
   if (model.cancelReason === undefined) {
     if (isHeld) model.holdCancel(input.reason);
     else model.cancel(input.reason);
-  }
+  } else if (model.isCancelHeld && !isHeld) model.cancel(input.reason);
   run.tell(input);
 }
 

@@ -185,11 +185,11 @@ export class CodeMachine implements Machine {
     this.#wake(step);
   }
 
-  /** What the code waits for is called off; asked once is enough. */
+  /** What the code waits for is called off; asked once is enough. One that was held may take effect later. */
   #cancel(step: CodeTurn, { reason, isHeld }: Extract<Input, { type: "RequestCancel" }>): void {
     const { state } = step;
     refuseIfEnded(state, step.identity.id, "cancel");
-    if (state.cancelReason !== undefined) return;
+    if (state.cancelReason !== undefined && (isHeld || !state.isCancelHeld)) return;
     if (isHeld) return step.emit({ type: "CancelRequested", reason, isHeld });
     step.emit({ type: "CancelRequested", reason });
     step.stopTasks(reason, { type: "RequestCancel", reason });
