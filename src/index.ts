@@ -34,6 +34,7 @@ export type {
 export type { Clock, Timer } from "./base/clock.ts";
 export { EngineError, hasCode } from "./base/error.ts";
 export type { ErrorCode } from "./base/error.ts";
+export type { ContextLog, LogLevel, LogMethod } from "./base/context-log.ts";
 export type { Logger } from "./base/logger.ts";
 export type { Random } from "./base/random.ts";
 
@@ -59,7 +60,7 @@ export { StepFailed, WorkflowCanceled } from "./code/step-failed.ts";
 // Dispatch
 export type { DomainOverview } from "./dispatch/dispatcher.ts";
 export type { Link, LinkListener } from "./dispatch/link.ts";
-export type { LogLevel, OnTaskLog, TaskLogLine } from "./dispatch/task-log.ts";
+export type { OnTaskLog, TaskLogLine } from "./dispatch/task-log.ts";
 
 // Schedules
 export type {

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import type { Logger } from "../base/logger.ts";
+import type { ContextLog } from "../base/context-log.ts";
 import { shown } from "../base/shown.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { Task } from "./task.ts";
@@ -63,7 +63,8 @@ export interface JobContext {
   readonly context: Readonly<Record<string, unknown>>;
   /** Outputs of the tasks this one waited for, by task name; those of their sub-tasks too. */
   readonly outputs: Readonly<Record<string, unknown>>;
-  readonly log: Logger;
+  /** `ctx.log.info("text")`, or with fields: `ctx.log.info({ rows }, "text")`. Lines are kept with the task where a server runs it. */
+  readonly log: ContextLog;
   /** Adds a task that runs after this one; it joins the instance when this attempt succeeds. */
   generateSubTask(task: Task): void;
   /** Top-level keys overwrite, null removes; merged when this attempt succeeds. */

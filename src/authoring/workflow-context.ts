@@ -1,4 +1,4 @@
-import type { Logger } from "../base/logger.ts";
+import type { ContextLog } from "../base/context-log.ts";
 import type { WhenParentEnds } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import type { CodeWorkflow } from "./code-workflow.ts";
@@ -24,7 +24,7 @@ export interface WorkflowContext {
   /** Why it was asked to end, once it was. */
   readonly cancelReason: string | undefined;
   /** Silent while replaying. */
-  readonly log: Logger;
+  readonly log: ContextLog;
 
   /** Epoch ms, the same in every replay: when what the code reacts to came in. */
   now(): number;

@@ -8,8 +8,8 @@ export function programName(): string {
   return file.endsWith(".ts") ? `npx node ${relative(process.cwd(), file)}` : "npx heddle";
 }
 
-/** A command that can be typed next: to the same server, if that is not the one it would go to by itself. */
-export function commandText(words: string, url: string = defaultUrl): string {
+/** A command that can be typed next: to the same server, which is named unless the command would reach it anyway. */
+export function commandText(words: string, url: string): string {
   const given = process.env["HEDDLE_URL"] ?? "";
   const isDefault = url === (given === "" ? defaultUrl : given);
   return `${programName()} ${words}${isDefault ? "" : ` --url ${url}`}`;

@@ -5,9 +5,9 @@ import { Output } from "./output.ts";
 import { displayFor } from "./progress-display.ts";
 import type { NodeRow } from "./progress.ts";
 
-function row(name: string, status: string, more: Partial<NodeRow> = {}): NodeRow {
+function row(label: string, status: string, more: Partial<NodeRow> = {}): NodeRow {
   const nothing = { attempt: 1, startedAt: undefined, endedAt: undefined, retryAt: undefined, error: undefined };
-  return { ...nothing, name, status, ...more };
+  return { ...nothing, label, status, ...more };
 }
 
 /** What a terminal of that size is given. */

@@ -1,13 +1,15 @@
 import { statusColour } from "./colour.ts";
 import type { Output } from "./output.ts";
 import type { NodeRow } from "./progress.ts";
-import { oneLine, widthOf } from "./table.ts";
+import { cut, oneLine } from "./table.ts";
 import { durationText, timeText } from "./time-text.ts";
 
-/** Shows how an instance gets on. */
+/** Shows the progress of an instance. */
 export interface ProgressDisplay {
   changed(row: NodeRow): void;
-  /** How things stand, again and again while time passes. */
+  /** Called whenever the list of notices has changed; a notice says why nothing happens. */
+  notice(notices: readonly string[]): void;
+  /** Called again and again, because durations grow. */
   show(rows: readonly NodeRow[]): void;
   close(rows: readonly NodeRow[]): void;
 }
@@ -18,13 +20,17 @@ export function displayFor(output: Output): ProgressDisplay {
 }
 
 const ignore = (): void => undefined;
-const silent: ProgressDisplay = { changed: ignore, show: ignore, close: ignore };
+const silent: ProgressDisplay = { changed: ignore, notice: ignore, show: ignore, close: ignore };
 
 /** One line for each change: for files, and for programs that keep what they read. */
 class LineDisplay implements ProgressDisplay {
   changed(row: NodeRow): void {
     if (row.status === "Pending" && row.retryAt === undefined) return;
-    process.stdout.write(`${timeText(Date.now())} ${oneLine(row.name)} ${statusText(row)}\n`);
+    process.stdout.write(`${timeText(Date.now())} ${oneLine(row.label)} ${statusText(row)}\n`);
+  }
+
+  notice(notices: readonly string[]): void {
+    for (const text of notices) process.stdout.write(`${timeText(Date.now())} ${oneLine(text)}\n`);
   }
 
   show(): void {}
@@ -46,6 +52,7 @@ const marks: Readonly<Record<string, string>> = {
 /** Redrawn in place. */
 class TerminalDisplay implements ProgressDisplay {
   readonly #output: Output;
+  #notices: readonly string[] = [];
   #drawnLines = 0;
   #frame = 0;
 
@@ -55,18 +62,24 @@ class TerminalDisplay implements ProgressDisplay {
 
   changed(): void {}
 
+  notice(notices: readonly string[]): void {
+    this.#notices = notices;
+  }
+
   show(rows: readonly NodeRow[]): void {
     this.#frame++;
-    this.#draw(fitting(rows, Math.max(3, sizeOr(24, process.stdout.rows) - 3)), rows.length);
+    this.#draw(fitting(rows, Math.max(3, sizeOr(24, process.stdout.rows) - 3 - this.#notices.length)), rows.length);
   }
 
   close(rows: readonly NodeRow[]): void {
+    this.#notices = [];
     this.#draw(rows, rows.length);
   }
 
   #draw(rows: readonly NodeRow[], total: number): void {
     const lines = rows.map((row) => this.#line(row));
     if (rows.length < total) lines.push(this.#output.colour("grey", `  … and ${total - rows.length} more`));
+    for (const text of this.#notices) lines.push(this.#output.colour("yellow", cut(`! ${oneLine(text)}`, lineWidth())));
     // To the top of what was drawn last, and from there everything anew.
     const up = this.#drawnLines === 0 ? "" : `\u001B[${this.#drawnLines}A`;
     process.stdout.write(`${up}\r\u001B[J${lines.map((line) => `${line}\n`).join("")}`);
@@ -77,11 +90,17 @@ class TerminalDisplay implements ProgressDisplay {
     const { colour } = this.#output;
     const running = spinner[this.#frame % spinner.length] ?? "";
     const mark = row.status === "Running" ? running : (marks[row.status] ?? "?");
-    const width = sizeOr(80, process.stdout.columns) - 4;
-    const text = cut(`${oneLine(row.name).padEnd(24)} ${oneLine(statusText(row))}`, width);
+    const width = lineWidth() - 2;
+    // On a narrow terminal the status matters more than aligned columns.
+    const label = oneLine(row.label).padEnd(Math.min(24, Math.floor(width / 2)));
+    const text = cut(`${label} ${oneLine(statusText(row))}`, width);
     const isQuiet = row.status === "Pending" || row.status === "Canceled" || row.status === "Skipped";
     return `${colour(statusColour(row.status), mark)} ${isQuiet ? colour("grey", text) : text}`;
   }
+}
+
+function lineWidth(): number {
+  return sizeOr(80, process.stdout.columns) - 2;
 }
 
 /** A terminal that does not know its size says 0, or nothing. */
@@ -109,14 +128,4 @@ function fitting(rows: readonly NodeRow[], most: number): readonly NodeRow[] {
 
 function rank({ status }: NodeRow): number {
   return status === "Running" ? 0 : status.endsWith("Failed") ? 1 : status === "Pending" ? 2 : 3;
-}
-
-function cut(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
-  let kept = "";
-  for (const character of text) {
-    if (widthOf(kept + character) >= width) break;
-    kept += character;
-  }
-  return `${kept}…`;
 }

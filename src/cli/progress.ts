@@ -1,9 +1,10 @@
 import type { DataOf } from "../api/routes.ts";
 import type { WatchedNode } from "../client/watch.ts";
 
-/** How a node stands, as far as people want to see it. */
+/** The state of one node, as far as people want to see it. */
 export interface NodeRow {
-  readonly name: string;
+  /** The node's name; code may run a job several times, so the second node of that name is `name#2`. */
+  readonly label: string;
   readonly status: string;
   readonly attempt: number;
   readonly startedAt: number | undefined;
@@ -12,11 +13,16 @@ export interface NodeRow {
   readonly error: string | undefined;
 }
 
-type Task = DataOf<"getInstance">["tasks"][number];
+type View = DataOf<"getInstance">;
+type Task = View["tasks"][number];
 
-/** The nodes of one instance, as they were heard of last. */
+/** More reasons than these would only repeat what `heddle show` lists. */
+const reasonsShownMax = 3;
+
+/** The nodes of one instance, in the state that was heard of last. */
 export class Progress {
   readonly #rows = new Map<string, NodeRow>();
+  readonly #nodesByName = new Map<string, number>();
   readonly #onChange: (row: NodeRow) => void;
 
   constructor(onChange: (row: NodeRow) => void) {
@@ -29,21 +35,43 @@ export class Progress {
 
   take(nodes: readonly (WatchedNode | Task)[]): void {
     for (const node of nodes) {
-      const row = rowOf(node);
-      const before = this.#rows.get(row.name);
+      const key = `${node.nodeId} ${node.name}`;
+      const before = this.#rows.get(key);
+      const row = rowOf(node, before?.label ?? this.#labelFor(node.name));
       if (before !== undefined && isSame(before, row)) continue;
-      this.#rows.set(row.name, row);
+      this.#rows.set(key, row);
       this.#onChange(row);
     }
   }
+
+  #labelFor(name: string): string {
+    const count = (this.#nodesByName.get(name) ?? 0) + 1;
+    this.#nodesByName.set(name, count);
+    return count === 1 ? name : `${name}#${count}`;
+  }
 }
 
-function rowOf(node: WatchedNode | Task): NodeRow {
-  const { name, status, attempt, startedAt, endedAt, retryAt } = node;
+function rowOf(node: WatchedNode | Task, label: string): NodeRow {
+  const { status, attempt, startedAt, endedAt, retryAt } = node;
   const error = "error" in node ? node.error : "failure" in node ? node.failure?.message : undefined;
-  return { name, status, attempt, startedAt, endedAt, retryAt, error };
+  return { label, status, attempt, startedAt, endedAt, retryAt, error };
 }
 
 function isSame(a: NodeRow, b: NodeRow): boolean {
   return a.status === b.status && a.attempt === b.attempt && a.retryAt === b.retryAt && a.endedAt === b.endedAt;
+}
+
+/** Why nothing happens: stopped code, or tasks that nobody can run while none is running. */
+export function noticesOf({ attention, tasks }: Pick<View, "attention" | "tasks">): string[] {
+  if (attention !== undefined) return [attention];
+  if (tasks.some(({ status }) => status === "Running")) return [];
+  const reasons = new Map<string, string[]>();
+  for (const { name, status, retryAt, waitingFor } of tasks) {
+    if (status !== "Pending" || retryAt !== undefined || waitingFor === undefined) continue;
+    reasons.set(waitingFor, [...(reasons.get(waitingFor) ?? []), name]);
+  }
+  return [...reasons].slice(0, reasonsShownMax).map(([reason, [first = "", ...others]]) => {
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
+    return `${first}${more} waits: ${reason}`;
+  });
 }

@@ -1,4 +1,5 @@
 import type { Logger } from "../base/logger.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import { type AppParts, loadApp } from "../server/config/app-modules.ts";
 import type { ServerConfig } from "../server/config/server-config.ts";
 import { Server } from "../server/server.ts";
@@ -8,7 +9,7 @@ import type { Doors } from "./doors.ts";
 /** A server as the configuration says, with what the program itself brings along. */
 export async function startServer(
   config: ServerConfig,
-  { doors, parts, logger }: { doors: Doors; parts?: AppParts; logger: Logger },
+  { doors, parts, logger, onTaskLog }: { doors: Doors; parts?: AppParts; logger: Logger; onTaskLog?: OnTaskLog },
 ): Promise<Server> {
   const { jobs, workflows } = parts ?? (await loadApp(config.app));
   return await Server.start(config, {
@@ -17,5 +18,6 @@ export async function startServer(
     workflows,
     adminToken: tokenOfEnvironment(),
     logger,
+    onTaskLog,
   });
 }

@@ -49,3 +49,14 @@ export function widthOf(text: string): number {
   }
   return width;
 }
+
+/** The text, or its beginning with an ellipsis if it is wider than that many cells. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let kept = "";
+  for (const character of text) {
+    if (widthOf(kept + character) >= width) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}

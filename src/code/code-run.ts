@@ -4,7 +4,8 @@ import { toJsonText } from "../authoring/json-text.ts";
 import type { StandardSchema } from "../authoring/standard-schema.ts";
 import type { UpdateHandler, UpdateOptions } from "../authoring/workflow-context.ts";
 import { EngineError } from "../base/error.ts";
-import { type Logger, silentLogger, withFields } from "../base/logger.ts";
+import { type ContextLog, contextLogOf, silentContextLog } from "../base/context-log.ts";
+import { type Logger, withFields } from "../base/logger.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { KeptEvent } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -79,7 +80,7 @@ export class CodeRun {
   readonly waiting = new Waiting();
   readonly events = new RaisedEvents();
   #chance: SteadyChance | undefined;
-  #logger: Logger | undefined;
+  #log: ContextLog | undefined;
   /** Those on record. */
   markedPatches: ReadonlySet<string> = none;
   readonly #undoing = new UndoScope();
@@ -124,10 +125,10 @@ export class CodeRun {
     this.#context = new RunContext(this, this.#undoing);
   }
 
-  get logger(): Logger {
+  get log(): ContextLog {
     const { logger, instanceId, workflow } = this.parts;
-    if (this.isReplaying) return silentLogger;
-    return (this.#logger ??= withFields(logger, { instanceId, workflowName: workflow.name }));
+    if (this.isReplaying) return silentContextLog;
+    return (this.#log ??= contextLogOf(withFields(logger, { instanceId, workflowName: workflow.name })));
   }
 
   get chance(): SteadyChance {

@@ -9,7 +9,7 @@ import type {
   WorkflowContext,
 } from "../authoring/workflow-context.ts";
 import { EngineError } from "../base/error.ts";
-import type { Logger } from "../base/logger.ts";
+import type { ContextLog } from "../base/context-log.ts";
 import { shown } from "../base/shown.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { CodeRun } from "./code-run.ts";
@@ -62,8 +62,8 @@ export class RunContext implements WorkflowContext {
     return this.#run.cancelReason;
   }
 
-  get log(): Logger {
-    return this.#run.logger;
+  get log(): ContextLog {
+    return this.#run.log;
   }
 
   now(): number {

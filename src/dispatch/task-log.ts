@@ -1,3 +1,4 @@
+import type { LogLevel } from "../base/context-log.ts";
 import type { LogFields } from "../base/logger.ts";
 
 /** What a job said through its `log`. */
@@ -12,8 +13,6 @@ export interface TaskLogLine {
   readonly message: string;
   readonly fields: LogFields;
 }
-
-export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** Never throws, and never waits: a job must not feel that somebody listens. */
 export type OnTaskLog = (line: TaskLogLine) => void;

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Store } from "../stores/store.ts";
@@ -10,6 +11,7 @@ import { InstanceLog } from "../telemetry/instance-log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { observedStore } from "../telemetry/observed-store.ts";
 import { TaskLogs } from "../telemetry/task-logs.ts";
+import { TraceIds } from "../telemetry/trace-ids.ts";
 import { Tracing } from "../telemetry/tracing.ts";
 import type { ServerConfig } from "./config/server-config.ts";
 
@@ -22,13 +24,17 @@ export interface ObserversParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly onTaskLog?: OnTaskLog | undefined;
 }
 
 /** All who look on: metrics, traces, logs and alerts. The engine is asked for its changes once for all of them. */
 export class Observers {
   readonly metrics = new Metrics();
-  readonly tracing = new Tracing();
+  readonly #traceIds = new TraceIds();
+  readonly tracing = new Tracing({ onTrace: (instanceId, traceId) => this.#traceIds.remember(instanceId, traceId) });
   readonly taskLogs: TaskLogs;
+  /** The given one, with a trace id on every line that names an instance. */
+  readonly logger: Logger;
   /** The given one, timed. */
   readonly store: Store;
   readonly #parts: ObserversParts;
@@ -36,36 +42,38 @@ export class Observers {
 
   constructor(parts: ObserversParts) {
     this.#parts = parts;
-    const { config, clock, logger } = parts;
+    const { config, clock } = parts;
+    const logger = this.#traceIds.addTo(parts.logger);
+    this.logger = logger;
     this.store = observedStore(parts.store, this.metrics.store);
     const days = Object.values(config.retentionDays);
     this.taskLogs = new TaskLogs({
       store: this.store,
       clock,
       logger,
-      traceIdOf: (instanceId) => this.tracing.traceIdOf(instanceId),
+      traceIdOf: (instanceId) => this.#traceIds.of(instanceId),
       keepMs: days.includes(0) ? forEverMs : Math.max(...days) * dayMs,
     });
   }
 
   get engineOptions(): Pick<EngineOptions, "onTaskLog" | "aroundJob"> {
-    return { onTaskLog: this.taskLogs.add, aroundJob: this.tracing.aroundJob };
+    const { onTaskLog } = this.#parts;
+    const { add } = this.taskLogs;
+    const addAndTell: OnTaskLog = (line) => {
+      add(line);
+      onTaskLog?.(line);
+    };
+    return { onTaskLog: onTaskLog === undefined ? add : addAndTell, aroundJob: this.tracing.aroundJob };
   }
 
   /** Before the engine is started, so that nothing is missed. */
   watch(engine: Engine): void {
-    const { metrics, tracing } = this;
-    const { config, clock, logger } = this.#parts;
+    const { metrics, tracing, logger } = this;
+    const traceIds = this.#traceIds;
+    const { config, clock } = this.#parts;
     const { logLevel } = config;
     gaugeEngine(metrics.registry, engine, () => clock.now());
-    const log =
-      logLevel === "debug" || logLevel === "info"
-        ? new InstanceLog({
-            logger,
-            tellsNodes: logLevel === "debug",
-            traceIdOf: (instanceId) => tracing.traceIdOf(instanceId),
-          })
-        : undefined;
+    const log = new InstanceLog({ logger, failuresOnly: logLevel !== "debug" && logLevel !== "info" });
     const alerts =
       config.alerts.length === 0
         ? undefined
@@ -74,10 +82,11 @@ export class Observers {
     engine.subscribe((change) => {
       metrics.observe(change);
       tracing.observe(change);
-      log?.observe(change);
+      traceIds.observe(change);
+      log.observe(change);
       alerts?.observe(change);
     });
-    engine.onMemberEvent((event) => log?.observeMember(event));
+    engine.onMemberEvent((event) => log.observeMember(event));
   }
 
   /** The engine runs. */

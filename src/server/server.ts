@@ -6,6 +6,7 @@ import type { Job } from "../authoring/job.ts";
 import type { Workflow } from "../authoring/workflow.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import { Catalogue } from "../catalogue/catalogue.ts";
 import { DefinitionFolder } from "../catalogue/definition-folder.ts";
 import { Git } from "../catalogue/git.ts";
@@ -44,6 +45,8 @@ export interface ServerParts {
   readonly adminToken?: string | undefined;
   /** Default: warnings and errors, as JSON lines on standard error. */
   readonly logger?: Logger;
+  /** Hears every line that jobs log, beside the store that keeps them. */
+  readonly onTaskLog?: OnTaskLog | undefined;
 }
 
 const clock = systemClock;
@@ -91,10 +94,9 @@ export class Server {
     this.#config = config;
     this.#parts = parts;
     this.stopped = this.#whenStopped.promise;
-    const logger = parts.logger ?? stderrLogger;
+    this.#observers = new Observers({ ...parts, config, clock, logger: parts.logger ?? stderrLogger });
+    const { store, logger } = this.#observers;
     this.logger = logger;
-    this.#observers = new Observers({ config, store: parts.store, clock, logger });
-    const { store } = this.#observers;
     this.#store = store;
     this.#watch = new StoreWatch(store, clock);
     this.#held = new HeldStore(this.#watch.storage);

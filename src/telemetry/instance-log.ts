@@ -4,17 +4,15 @@ import type { InstanceChange } from "../engine/instance-change.ts";
 import type { TaskView } from "../engine/instance-view.ts";
 import type { Event, Execution } from "../kernel/event.ts";
 import { type TaskByNumber, tasksByNumber } from "./tasks-by-number.ts";
-import { traceIdOf } from "./traceparent.ts";
 
 /** Attempts that were told of as executing; a process runs fewer than these at once. */
 const executingMax = 10_000;
 
 export interface InstanceLogParts {
+  /** Adds trace ids to the lines that name an instance. */
   readonly logger: Logger;
-  /** Whether to tell of single nodes, at level debug. False saves the work where the logger drops such lines. */
-  readonly tellsNodes: boolean;
-  /** Of an instance that is traced; otherwise its `traceparent` says it. */
-  readonly traceIdOf?: (instanceId: string) => string | undefined;
+  /** Failures alone: saves the work where the logger drops all other lines. */
+  readonly failuresOnly: boolean;
 }
 
 /** Tells in the log what happens to instances, and among the members. */
@@ -34,7 +32,7 @@ export class InstanceLog {
     for (const event of change.events) {
       this.#tellInstance(event, change, about);
       this.#tellFailure(event, about, taskOf);
-      if (this.#parts.tellsNodes) this.#tellNode(event, change, about, taskOf);
+      if (!this.#parts.failuresOnly) this.#tellNode(event, change, about, taskOf);
       // What follows in this turn was copied from another instance.
       if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
     }
@@ -48,21 +46,19 @@ export class InstanceLog {
   }
 
   #about(change: InstanceChange): LogFields {
-    const { instanceId, workflowName: workflowId, traceparent } = change;
-    const traceId = this.#parts.traceIdOf?.(instanceId) ?? traceIdOf(traceparent);
-    return { instanceId, workflowId, ...(traceId !== undefined && { traceId }) };
+    return { instanceId: change.instanceId, workflowId: change.workflowName };
   }
 
   #tellInstance(event: Event, change: InstanceChange, about: LogFields): void {
     if (event.type === "InstanceStarted") {
       const { trigger, workflowVersion } = change;
-      this.#logger.info({ ...about, trigger, workflowVersion }, "workflow started");
+      this.#tell({ ...about, trigger, workflowVersion }, "workflow started");
     } else if (event.type === "InstanceEnded") {
       const { status, reason } = event;
       const durationMs = change.at - (change.startedAt ?? change.createdAt);
       const fields = { ...about, status, nodeCount: change.tasks.length, durationMs, ...(reason && { reason }) };
       if (status === "Failed") this.#logger.warn(fields, "workflow completed");
-      else this.#logger.info(fields, "workflow completed");
+      else this.#tell(fields, "workflow completed");
     }
   }
 
@@ -81,10 +77,10 @@ export class InstanceLog {
       case "ChildStarted": {
         const { attempt, childId: childInstanceId } = event;
         const fields = { ...about, ...nodeOf(taskOf(event.task)), attempt, childInstanceId };
-        return this.#logger.debug(fields, "node executing");
+        return this.#tell(fields, "node executing");
       }
       case "DecisionMade":
-        return this.#logger.debug({ ...about, ...nodeOf(taskOf(event.task)), result: event.result }, "node completed");
+        return this.#tell({ ...about, ...nodeOf(taskOf(event.task)), result: event.result }, "node completed");
       case "TaskSucceeded":
       case "TaskFailed": {
         const fields = { ...about, ...nodeOf(taskOf(event.task)) };
@@ -94,12 +90,16 @@ export class InstanceLog {
         this.#executing.delete(keyOf(instanceId, event));
         if (event.type === "TaskFailed") return undefined;
         const durationMs = startedAt === undefined ? undefined : at - startedAt;
-        return this.#logger.debug({ ...fields, attempt, durationMs }, "node completed");
+        return this.#tell({ ...fields, attempt, durationMs }, "node completed");
       }
       case "TaskInterrupted":
         return void this.#executing.delete(keyOf(instanceId, event));
       default:
     }
+  }
+
+  #tell(fields: LogFields, message: string): void {
+    if (!this.#parts.failuresOnly) this.#logger.info(fields, message);
   }
 
   /** Once for each attempt, as far as this process can remember. */
@@ -109,7 +109,7 @@ export class InstanceLog {
     if (this.#executing.size >= executingMax) this.#executing.clear();
     this.#executing.add(key);
     const { attempt, worker, startedAt } = start;
-    this.#logger.debug({ ...fields, attempt, worker, startedAt }, "node executing");
+    this.#tell({ ...fields, attempt, worker, startedAt }, "node executing");
   }
 }
 

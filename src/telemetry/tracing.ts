@@ -8,6 +8,13 @@ import { contextOf } from "./traceparent.ts";
 
 const instancesMax = 10_000;
 
+export interface TracingOptions {
+  readonly tracer?: Tracer;
+  readonly now?: () => number;
+  /** Hears the trace id of every instance that gets a span. */
+  readonly onTrace?: (instanceId: string, traceId: string) => void;
+}
+
 /**
  * A span for each instance, and below it one for each attempt of a task, timer and child. It needs an SDK of
  * OpenTelemetry that somebody has registered; without one it does nothing.
@@ -18,10 +25,12 @@ const instancesMax = 10_000;
 export class Tracing {
   readonly #tracer: Tracer;
   readonly #now: () => number;
+  readonly #onTrace: TracingOptions["onTrace"];
   /** The one that was traced first comes first. */
   readonly #traces = new Map<string, InstanceTrace>();
 
-  constructor(options: { tracer?: Tracer; now?: () => number } = {}) {
+  constructor(options: TracingOptions = {}) {
+    this.#onTrace = options.onTrace;
     this.#tracer = options.tracer ?? trace.getTracer("heddle");
     this.#now = options.now ?? Date.now;
   }
@@ -66,6 +75,7 @@ export class Tracing {
     const traced = new InstanceTrace({ tracer: this.#tracer, context: this.#above(instanceId, origin), start });
     if (!traced.isTraced) return undefined;
     this.#traces.set(instanceId, traced);
+    this.#onTrace?.(instanceId, traced.traceId);
     if (this.#traces.size > instancesMax) {
       const [oldest] = this.#traces;
       if (oldest !== undefined) this.#letGo(...oldest);

@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import type { ContextLog } from "../base/context-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import type { JobContext } from "../authoring/job.ts";
@@ -8,7 +9,7 @@ import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { ContextPatch } from "../kernel/event.ts";
 import type { Abort } from "../dispatch/abort.ts";
-import { AttemptLog } from "./attempt-log.ts";
+import { attemptLog } from "./attempt-log.ts";
 import { subTaskNode } from "./sub-task-node.ts";
 
 /** The part of a run that its job is told; plain data, so that it can go to a thread. */
@@ -31,7 +32,7 @@ export class AttemptContext implements JobContext {
   readonly #options: AttemptContextOptions;
   #context: Readonly<Record<string, unknown>> | undefined;
   #outputs: Readonly<Record<string, unknown>> | undefined;
-  #log: Logger | undefined;
+  #log: ContextLog | undefined;
   #patch: Map<string, string | null> | undefined;
   #subTasks: Map<string, NodeSpec> | undefined;
   #closed = false;
@@ -80,8 +81,8 @@ export class AttemptContext implements JobContext {
     return (this.#outputs ??= parseEach(this.#options.inputs.outputs));
   }
 
-  get log(): Logger {
-    return (this.#log ??= new AttemptLog(this.#options.logger, this.#options.run, this.#options.onTaskLog));
+  get log(): ContextLog {
+    return (this.#log ??= attemptLog(this.#options.logger, this.#options.run, this.#options.onTaskLog));
   }
 
   /** SUBTASK_INVALID, SUBTASK_LIMIT. */

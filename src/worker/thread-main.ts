@@ -1,11 +1,11 @@
 import { type MessagePort, parentPort } from "node:worker_threads";
+import type { LogLevel } from "../base/context-log.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { Abort } from "../dispatch/abort.ts";
 import { AttemptContext } from "./attempt-context.ts";
 import { callJob, failureOutcome } from "./call-job.ts";
 import { loadJob } from "./load-job.ts";
-import type { LogLevel } from "../dispatch/task-log.ts";
 import type { FromThread, ThreadOrder, ToThread } from "./thread-message.ts";
 import { printedFields } from "./writable-fields.ts";
 

@@ -1,6 +1,6 @@
 import type { LogFields } from "../base/logger.ts";
 import type { JobSource } from "../authoring/job.ts";
-import type { LogLevel } from "../dispatch/task-log.ts";
+import type { LogLevel } from "../base/context-log.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { RunIdentity } from "./attempt-context.ts";

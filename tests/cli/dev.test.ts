@@ -68,7 +68,7 @@ describe("heddle dev", () => {
     }
     running.child.kill("SIGINT");
     const { code, stderr } = await running.ended;
-    assert.deepEqual([code, stderr], [0, ""]);
+    assert.deepEqual([code, stderr.includes("warn") || stderr.includes("error")], [0, false]);
     const again = await devServer(t, folder, { args: [appFile] });
     const end = await new HeddleClient({ url: again.url }).call("getInstance", { params: { id: "slow-1" } });
     assert.deepEqual(
@@ -141,6 +141,20 @@ describe("heddle dev", () => {
     assert.deepEqual([drained.code, JSON.parse(drained.stdout)], [0, { done: true }]);
     assert.match((await heddle(["cluster", "drain", ...at])).stdout, /is draining/);
     assert.equal((await fetch(`${url}/actuator/health/readiness`)).status, 503);
+  });
+
+  test("shows what jobs log and why they fail", async (t) => {
+    const { url, running } = await devServer(t, newFolder(t), { args: [appFile] });
+    const client = new HeddleClient({ url });
+    await client.end(await client.start("saying", undefined, { instanceId: "talk" }));
+    await client.end(await client.start("failing", undefined, { instanceId: "bad" }));
+    running.child.kill("SIGTERM");
+    const lines = (await running.ended).stderr.trim().split("\n");
+    assert.deepEqual(
+      lines.map((line) => line.replace(/ \{.*/, "")),
+      ["info talk say: it was said", "info talk say: it was said", "warn task failed", "warn workflow completed"],
+    );
+    assert.match(lines[2] ?? "", /"instanceId":"bad".*"traceId":"[0-9a-f]{32}".*no luck today|no luck today.*traceId/);
   });
 
   test("a module that cannot be loaded, or brings nothing, is named", async (t) => {

@@ -1,6 +1,6 @@
 /** An application for the tests of the program: it takes its time, or fails. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineJob, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
+import { defineJob, defineWorkflow, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 
 const takeTime = defineJob("take-time", async (params: { ms: number }, ctx) => {
   ctx.log.info({ ms: params.ms }, "takes its time");
@@ -17,7 +17,14 @@ const fail = defineJob("fail", () => {
   throw new Error("no luck today");
 });
 
-export const jobs = [takeTime, dawdle, fail];
+/** As one writes it first. */
+const say = defineJob("say", (_params: undefined, ctx) => ctx.log.info("it was said"));
+
+export const jobs = [takeTime, dawdle, fail, say];
+
+export const saying = defineWorkflow("saying", async (ctx) => {
+  await ctx.all([ctx.run(say), ctx.run(say)]);
+});
 
 export const slow = new WorkflowBuilder()
   .withName("slow")

@@ -16,6 +16,7 @@ import { InstanceLog } from "../../src/telemetry/instance-log.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 import { observedStore } from "../../src/telemetry/observed-store.ts";
 import { TaskLogs } from "../../src/telemetry/task-logs.ts";
+import { TraceIds } from "../../src/telemetry/trace-ids.ts";
 import { Tracing } from "../../src/telemetry/tracing.ts";
 import { Lines, newEngine, startEngine, stopEngine, task, temporaryFile, untilStatus, workflow } from "../api/rig.ts";
 
@@ -29,11 +30,12 @@ async function watched(t: TestContext, options: Partial<EngineOptions> = {}) {
   const { storage: bare = sqlite(":memory:"), ...rest } = options;
   const metrics = new Metrics();
   const storage = observedStore(bare, metrics.store);
-  const tracing = new Tracing();
-  const traceIdOf = (instanceId: string): string | undefined => tracing.traceIdOf(instanceId);
+  const traceIds = new TraceIds();
+  const tracing = new Tracing({ onTrace: (instanceId, id) => traceIds.remember(instanceId, id) });
+  const traceIdOf = (instanceId: string): string => traceIds.of(instanceId);
   const logs = new TaskLogs({ store: storage, clock: systemClock, logger: silentLogger, traceIdOf, keepMs: 1000 });
   const lines = new Lines();
-  const log = new InstanceLog({ logger: lines, tellsNodes: true, traceIdOf });
+  const log = new InstanceLog({ logger: traceIds.addTo(lines), failuresOnly: false });
   const engine = newEngine({ ...rest, storage, onTaskLog: logs.add, aroundJob: tracing.aroundJob });
   metrics.watch(engine);
   engine.subscribe((change) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { InstanceLog } from "../../src/telemetry/instance-log.ts";
+import { TraceIds } from "../../src/telemetry/trace-ids.ts";
 import { Lines } from "../api/rig.ts";
 import { change, created, ended, failed, noon, started, succeeded, taskView } from "./rig.ts";
 
@@ -8,9 +9,11 @@ const traceId = "0af7651916cd43dd8448eb211c80319c";
 const about = { instanceId: "order-1", workflowId: "orders", traceId };
 const traced = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
 
-function rig(tellsNodes = true): { lines: Lines; log: InstanceLog; told: () => string[] } {
+function rig(failuresOnly = false): { lines: Lines; log: InstanceLog; told: () => string[] } {
   const lines = new Lines();
-  const log = new InstanceLog({ logger: lines, tellsNodes });
+  const traceIds = new TraceIds();
+  traceIds.remember("order-1", traceId);
+  const log = new InstanceLog({ logger: traceIds.addTo(lines), failuresOnly });
   return { lines, log, told: () => lines.all.map(({ level, message }) => `${level} ${message}`) };
 }
 
@@ -22,8 +25,8 @@ describe("the log tells", () => {
     log.observe(change({ ...traced, tasks, events: [succeeded(0), ended("Success")], at: noon + 40 }));
     assert.deepEqual(told(), [
       "info workflow started",
-      "debug node executing",
-      "debug node completed",
+      "info node executing",
+      "info node completed",
       "info workflow completed",
     ]);
     const [begun, executing, completed, over] = lines.all.map(({ fields }) => fields);
@@ -47,16 +50,16 @@ describe("the log tells", () => {
     log.observe(change({ tasks, events: [failed(0, { retryAt: noon + 10 })] }));
     log.observe(change({ tasks, events: [succeeded(0, { attempt: 2 })] }));
     assert.deepEqual(told(), [
-      "debug node executing",
-      "debug node executing",
+      "info node executing",
+      "info node executing",
       "warn task failed",
-      "debug node executing",
-      "debug node completed",
+      "info node executing",
+      "info node completed",
     ]);
   });
 
   test("failures with what went wrong and when it is tried again, also where nodes are not told of", () => {
-    const { lines, log, told } = rig(false);
+    const { lines, log, told } = rig(true);
     const tasks = [taskView("pay")];
     log.observe(change({ tasks, events: [failed(0, { retryAt: noon + 10 })] }));
     log.observe(change({ tasks, events: [succeeded(0, { attempt: 2 })] }));
@@ -82,7 +85,7 @@ describe("the log tells", () => {
     log.observe(
       change({ tasks: [taskView("ship", { number: 1 })], events: [{ type: "TaskSucceeded", task: 1, attempt: 1 }] }),
     );
-    assert.deepEqual(told(), ["debug node completed", "debug node executing", "debug node completed"]);
+    assert.deepEqual(told(), ["info node completed", "info node executing", "info node completed"]);
     assert.equal(lines.all[1]?.fields["childInstanceId"], "order-1/ship");
   });
 

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { relative } from "node:path";
+import type { OnTaskLog } from "../../dispatch/task-log.ts";
 import type { Server } from "../../server/server.ts";
 import type { ServerConfig } from "../../server/config/server-config.ts";
 import { tokenOfEnvironment } from "../client-command.ts";
@@ -9,6 +10,7 @@ import { moduleFiles } from "../module-files.ts";
 import { Output } from "../output.ts";
 import { commandText } from "../program-name.ts";
 import { untilStopped } from "../until-stopped.ts";
+import { wordsLogger } from "../words-logger.ts";
 
 type DevOptions = Readonly<Record<string, unknown>> & { readonly config?: string; readonly json?: boolean };
 
@@ -21,9 +23,11 @@ export function devCommand(doors: Doors): Command {
     const wanted = await configFor(modules, options);
     const { freePort } = await import("../free-port.ts");
     const config = { ...wanted, port: await freePort(wanted.host, wanted.port) };
-    const { server, first } = await start(config, doors);
+    const taskLines = new TaskLines(config.logLevel);
+    const { server, first } = await start(config, { doors, onTaskLog: taskLines.print });
     const output = new Output(options);
     greet({ url: server.url, config, output, first, takenPort: config.port === wanted.port ? undefined : wanted.port });
+    taskLines.begin();
     const onSignal = (): void => output.say("\nStopping: what runs may finish. Ctrl-C again ends at once.");
     await untilStopped(server, { ended: server.stopped, onSignal });
     output.say("Stopped. Everything is kept: the next start goes on from here.");
@@ -47,16 +51,19 @@ interface Started {
   readonly first: string | undefined;
 }
 
-async function start(config: ServerConfig, doors: Doors): Promise<Started> {
-  const [{ startServer }, { wordsLogger }] = await Promise.all([import("../serve.ts"), import("../words-logger.ts")]);
+async function start(
+  config: ServerConfig,
+  { doors, onTaskLog }: { doors: Doors; onTaskLog: OnTaskLog },
+): Promise<Started> {
+  const { startServer } = await import("../serve.ts");
   const logger = wordsLogger(config.logLevel);
   if (config.app.length > 0) {
     const { loadApp } = await import("../../server/config/app-modules.ts");
     const parts = await loadApp(config.app);
-    return { server: await startServer(config, { doors, logger, parts }), first: parts.workflows[0]?.name };
+    return { server: await startServer(config, { doors, logger, parts, onTaskLog }), first: parts.workflows[0]?.name };
   }
   const { examples, runExamples } = await import("../examples/examples.ts");
-  const server = await startServer(config, { doors, logger, parts: examples });
+  const server = await startServer(config, { doors, logger, parts: examples, onTaskLog });
   try {
     const { HeddleClient } = await import("../../client/client.ts");
     const token = tokenOfEnvironment();
@@ -66,6 +73,25 @@ async function start(config: ServerConfig, doors: Doors): Promise<Started> {
     throw error;
   }
   return { server, first: examples.workflows[0]?.name };
+}
+
+/** Prints what jobs log at info, where the server's own log shows warnings alone; from the greeting on, not for the examples. */
+class TaskLines {
+  readonly #isNeeded: boolean;
+  readonly #logger = wordsLogger("info");
+  #hasBegun = false;
+
+  constructor(logLevel: ServerConfig["logLevel"]) {
+    this.#isNeeded = logLevel === "warn";
+  }
+
+  begin(): void {
+    this.#hasBegun = this.#isNeeded;
+  }
+
+  readonly print: OnTaskLog = ({ level, instanceId, taskName, fields, message }) => {
+    if (this.#hasBegun && level === "info") this.#logger.info(fields, `${instanceId} ${taskName}: ${message}`);
+  };
 }
 
 interface Greeting {

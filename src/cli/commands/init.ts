@@ -4,7 +4,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EngineError } from "../../base/error.ts";
 import { Output } from "../output.ts";
-import { commandText } from "../program-name.ts";
+import { programName } from "../program-name.ts";
 
 export function initCommand(): Command {
   return new Command("init")
@@ -44,7 +44,7 @@ function refuseFilled(folder: string): void {
   if (there.length === 0) return;
   throw new EngineError(
     "OPTION_INVALID",
-    `${folder} is not empty (it holds ${there.slice(0, 3).join(", ")}): name a new folder, such as ${commandText("init my-workflows")}`,
+    `${folder} is not empty (it holds ${there.slice(0, 3).join(", ")}): name a new folder, such as ${programName()} init my-workflows`,
   );
 }
 

@@ -5,7 +5,7 @@ import { statusColour } from "../colour.ts";
 import { countGiven } from "../given-value.ts";
 import type { Output } from "../output.ts";
 import { commandText } from "../program-name.ts";
-import { type Column, oneLine, tableText } from "../table.ts";
+import { type Column, cut, oneLine, tableText } from "../table.ts";
 import { durationText, timeText } from "../time-text.ts";
 
 type Summary = DataOf<"listInstances">["items"][number];
@@ -57,7 +57,7 @@ function columnsFor(output: Output): Column<Summary>[] {
       text: ({ createdAt, endedAt }) => (endedAt === null ? "" : durationText(endedAt - createdAt)),
       right: true,
     },
-    { title: "reason", text: ({ reason }) => (reason ?? "").slice(0, 60) },
+    { title: "reason", text: ({ reason }) => cut(reason ?? "", output.isTerminal ? 60 : Infinity) },
   ];
 }
 

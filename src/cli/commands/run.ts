@@ -9,7 +9,7 @@ import { statusColour } from "../colour.ts";
 import { readDefinition, saveDefinition } from "../definition-file.ts";
 import { exitCodes, UsageError } from "../exit-code.ts";
 import { jsonGiven } from "../given-value.ts";
-import { Progress } from "../progress.ts";
+import { noticesOf, Progress } from "../progress.ts";
 import { displayFor } from "../progress-display.ts";
 import { commandText, programName } from "../program-name.ts";
 
@@ -19,7 +19,6 @@ interface StartOptions extends ClientOptions {
 }
 
 const redrawMs = 100;
-/** What was not pushed, for whatever reason, is asked for this often. */
 const askMs = 1000;
 
 function startingCommand(name: string, description: string): Command {
@@ -40,11 +39,12 @@ export function submitCommand(): Command {
 }
 
 export function runCommand(): Command {
-  return startingCommand("run", "Starts a workflow, shows how it gets on, and ends with its result.").action(
+  return startingCommand("run", "Starts a workflow, shows its progress, and prints its result.").action(
     async (workflow: string, options: StartOptions) => {
       const instanceId = await start(sessionOf(options).client, workflow, options);
-      // From here on a server that restarts is waited for.
-      await follow(sessionOf(options, { retriesMax: 60 }), instanceId);
+      // From here on a server that restarts is waited for; whoever asks for the state once a second says that it is away.
+      const asking = sessionOf(options, { retriesMax: 0 }).client;
+      await follow(sessionOf(options, { retriesMax: 60 }), { instanceId, asking });
     },
   );
 }
@@ -80,7 +80,10 @@ async function nameOf(client: HeddleClient, workflow: string): Promise<string> {
   return (await saveDefinition(client, readDefinition(workflow))).name;
 }
 
-async function follow({ client, output }: Session, instanceId: string): Promise<void> {
+async function follow(
+  { client, output }: Session,
+  { instanceId, asking }: { instanceId: string; asking: HeddleClient },
+): Promise<void> {
   const stop = new AbortController();
   const onInterrupt = (): void => stop.abort();
   process.once("SIGINT", onInterrupt);
@@ -90,7 +93,7 @@ async function follow({ client, output }: Session, instanceId: string): Promise<
   const redraw = setInterval(() => display.show(progress.rows), redrawMs);
   const watching = Promise.all([
     listen(client, instanceId, { progress, signal: stop.signal }),
-    ask(client, instanceId, { progress, signal: stop.signal }),
+    ask(asking, instanceId, { progress, signal: stop.signal, onNotices: (notices) => display.notice(notices) }),
   ]);
   watching.catch(() => undefined);
   try {
@@ -120,10 +123,29 @@ async function listen(client: HeddleClient, instanceId: string, { progress, sign
   for await (const { nodes = [] } of client.watch({ instanceId }, { signal })) progress.take(nodes);
 }
 
-async function ask(client: HeddleClient, instanceId: string, { progress, signal }: Following): Promise<void> {
+/** Asks for the state once a second: for what was not pushed, and for the reason where nothing happens. */
+async function ask(
+  client: HeddleClient,
+  instanceId: string,
+  { progress, signal, onNotices }: Following & { onNotices: (notices: readonly string[]) => void },
+): Promise<void> {
+  let noticed = "";
   while (!signal.aborted) {
-    progress.take((await client.call("getInstance", { params: { id: instanceId }, signal })).tasks);
+    const notices = await lookAt(client, instanceId, { progress, signal });
+    if (notices.join("\n") !== noticed) onNotices(notices);
+    noticed = notices.join("\n");
     await sleep(askMs, undefined, { signal, ref: false });
+  }
+}
+
+async function lookAt(client: HeddleClient, instanceId: string, { progress, signal }: Following): Promise<string[]> {
+  try {
+    const view = await client.call("getInstance", { params: { id: instanceId }, signal });
+    progress.take(view.tasks);
+    return noticesOf(view);
+  } catch (error) {
+    if (!(error instanceof HeddleClientError) || error.code !== "UNREACHABLE") throw error;
+    return [`${error.message} Trying again`];
   }
 }
 

@@ -86,7 +86,7 @@ function listCommand(): Command {
     output.list(
       items as unknown as readonly ScheduleRow[],
       columns,
-      `No schedules. ${commandText("schedule create")} makes one.`,
+      `No schedules. ${commandText("schedule create", client.url)} makes one.`,
     );
   });
 }

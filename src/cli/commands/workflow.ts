@@ -39,7 +39,7 @@ function listCommand(): Command {
     const { client, output } = sessionOf(options);
     const rows: Summary[] = [];
     for await (const row of client.items("listWorkflows")) rows.push(row);
-    output.list(rows, columns, `No workflows. ${commandText("workflow save <file>")} makes one.`);
+    output.list(rows, columns, `No workflows. ${commandText("workflow save <file>", client.url)} makes one.`);
   });
 }
 

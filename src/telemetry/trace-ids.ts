@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import type { LogFields, Logger } from "../base/logger.ts";
+import { traceIdOf } from "./traceparent.ts";
+
+const rememberedMax = 10_000;
+
+/**
+ * The trace id of every instance. Without a tracing SDK it is the one of the `traceparent` that the instance was started
+ * with, or else derived from the instance's id, so that all members and all restarts write the same one.
+ */
+export class TraceIds {
+  readonly #remembered = new Map<string, string>();
+
+  of(instanceId: string): string {
+    const known = this.#remembered.get(instanceId);
+    if (known !== undefined) return known;
+    const traceId = derived(instanceId);
+    this.remember(instanceId, traceId);
+    return traceId;
+  }
+
+  /** From an instance's `traceparent`, where it has no span in this process. */
+
+  observe({ instanceId, traceparent }: { instanceId: string; traceparent?: string | undefined }): void {
+    if (traceparent === undefined || this.#remembered.has(instanceId)) return;
+    const given = traceIdOf(traceparent);
+    if (given !== undefined) this.remember(instanceId, given);
+  }
+
+  /** Adds the trace id to every line that names an instance and has none. */
+  addTo(logger: Logger): Logger {
+    const complete = (fields: LogFields): LogFields => {
+      const { instanceId } = fields;
+      if (typeof instanceId !== "string" || fields["traceId"] !== undefined) return fields;
+      return { ...fields, traceId: this.of(instanceId) };
+    };
+    return {
+      debug: (fields, message) => logger.debug(complete(fields), message),
+      info: (fields, message) => logger.info(complete(fields), message),
+      warn: (fields, message) => logger.warn(complete(fields), message),
+      error: (fields, message) => logger.error(complete(fields), message),
+    };
+  }
+
+  remember(instanceId: string, traceId: string): void {
+    if (this.#remembered.size >= rememberedMax) {
+      const [oldest] = this.#remembered.keys();
+      if (oldest !== undefined) this.#remembered.delete(oldest);
+    }
+    this.#remembered.set(instanceId, traceId);
+  }
+}
+
+function derived(instanceId: string): string {
+  return createHash("sha256").update(instanceId).digest("hex").slice(0, 32);
+}
