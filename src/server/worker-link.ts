@@ -1,9 +1,8 @@
-import fastifyWebsocket from "@fastify/websocket";
 import type { FastifyInstance } from "fastify";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Engine } from "../engine/engine.ts";
-import { webSocketOptions } from "./push/web-socket-options.ts";
+import { acceptWebSockets } from "./push/web-sockets.ts";
 import type { Guard } from "./security/guard.ts";
 
 export interface WorkerRouteParts {
@@ -23,7 +22,7 @@ const reasonBytesMax = 123;
 /** `/ws/worker`: where `heddle worker` connects. Whoever runs jobs sees what they are given, so it needs an operator. */
 export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts): Promise<void> {
   const { engine, guard, logger } = parts;
-  if (!app.hasDecorator("websocketServer")) await app.register(fastifyWebsocket, { options: webSocketOptions });
+  await acceptWebSockets(app);
   const onRequest = async (request: Parameters<Guard["admit"]>[0]): Promise<void> => {
     guard.admit(request, "operator");
   };

@@ -10,6 +10,7 @@ import { chainOf, type PushedChange } from "./push-rig.ts";
 
 /** Keeps all it hears. */
 class Ear implements Outlet {
+  readonly client = this;
   readonly bufferedBytes = 0;
   readonly heard: PushedChange[] = [];
   readonly dropped: string[] = [];

@@ -15,6 +15,7 @@ import { ChangeFeed, type FeedLimits } from "../../src/server/push/change-feed.t
 import type { PushParts } from "../../src/server/push/push-parts.ts";
 import { pushRoutes } from "../../src/server/push/push-routes.ts";
 import { sendAnswer, answerOf } from "../../src/server/http/answer-error.ts";
+import { knowCallers } from "../../src/server/security/caller.ts";
 import { Guard } from "../../src/server/security/guard.ts";
 import type { Tokens } from "../../src/server/security/tokens.ts";
 import { silentLogger } from "../../src/base/logger.ts";
@@ -58,6 +59,8 @@ export interface PushOptions {
   readonly limits?: Partial<FeedLimits>;
   readonly engine?: Partial<EngineOptions>;
   readonly logs?: PushParts["logs"];
+  readonly socketLimits?: PushParts["socketLimits"];
+  readonly connectionLimits?: PushParts["connectionLimits"];
   /** Whom it takes for its cluster. */
   readonly members?: MemberView[];
   /** The only one that is let in. */
@@ -70,6 +73,7 @@ export async function startPush(t: TestContext, options: PushOptions = {}): Prom
   const feed = new ChangeFeed({ engine, ...(options.limits && { limits: options.limits }) });
   await engine.start();
   const app = Fastify();
+  knowCallers(app);
   app.setErrorHandler((error, _, reply) => sendAnswer(reply, answerOf(error, silentLogger)));
   const { logs = { follow: () => () => undefined } } = options;
   const origins = { isLoopback: true, origins: ["https://console.example"] };
@@ -77,7 +81,16 @@ export async function startPush(t: TestContext, options: PushOptions = {}): Prom
     members: () => options.members ?? engine.members(),
     getWorkflowInstanceStatus: (id) => engine.getWorkflowInstanceStatus(id),
   };
-  await pushRoutes(app, { feed, engine: seen, logs, guard: guardOf(options.token), origins });
+  const { socketLimits, connectionLimits } = options;
+  await pushRoutes(app, {
+    feed,
+    engine: seen,
+    logs,
+    guard: guardOf(options.token),
+    origins,
+    ...(socketLimits && { socketLimits }),
+    ...(connectionLimits && { connectionLimits }),
+  });
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
   let isStopped = false;
   const stop = async (): Promise<void> => {

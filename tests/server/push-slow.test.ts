@@ -1,29 +1,10 @@
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Engine, Workflow } from "../../src/index.ts";
-import { chainOf, fanOf, nameOf, runMany, type PushServer, startPush, Watcher } from "./push-rig.ts";
-
-/** A socket that speaks the protocol by hand, and reads when it is told to. */
-async function openRaw(server: PushServer, message: object): Promise<Socket> {
-  const { hostname, port, host } = new URL(server.url);
-  const socket = connect(Number(port), hostname);
-  const key = randomBytes(16).toString("base64");
-  socket.write(
-    `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
-  );
-  const [head] = (await once(socket, "data")) as [Buffer];
-  const accepted = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
-  assert.ok(head.toString().includes(accepted));
-  const payload = Buffer.from(JSON.stringify(message));
-  assert.ok(payload.length < 126);
-  socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | payload.length, 0, 0, 0, 0]), payload]));
-  await once(socket, "data");
-  return socket;
-}
+import { chainOf, fanOf, nameOf, runMany, startPush, Watcher } from "./push-rig.ts";
+import { openRaw, textFrame } from "./raw-socket.ts";
 
 /** Starts and ends so many, which tells of all their tasks each time. */
 async function startAndEnd(engine: Engine, workflow: Workflow, count: number): Promise<void> {
@@ -38,7 +19,9 @@ describe("a slow client", () => {
     const server = await startPush(t);
     const fast = await Watcher.open(server);
     await fast.subscribe({ all: true });
-    const slow = await openRaw(server, { type: "subscribe", id: "1", all: true });
+    const slow = await openRaw(server);
+    slow.write(textFrame(JSON.stringify({ type: "subscribe", id: "1", all: true })));
+    await once(slow, "data");
     slow.pause();
     assert.equal(server.feed.followers, 2);
     await startAndEnd(server.engine, fanOf("fan", 2000), 60);
@@ -77,8 +60,16 @@ describe("a slow client", () => {
     await Promise.all((await Promise.all(instances)).map((run) => run.result()));
     const skipped = await watcher.message("skipped");
     assert.equal(typeof skipped.changes, "number");
-    const quiet = await runMany(server.engine, chainOf("quiet", 1), 1);
-    await watcher.until(() => watcher.changes.some(({ instanceId }) => instanceId === quiet[0]));
+    const skips = (): number => watcher.messages.filter(({ type }) => type === "skipped").length;
+    for (let isHeard = false; !isHeard;) {
+      const before = skips();
+      const [quiet] = await runMany(server.engine, chainOf("quiet", 1), 1);
+      // On a busy machine this one may be left out together with the others.
+      const ends = (): boolean =>
+        watcher.changes.some((each) => each.instanceId === quiet && each.status === "Success");
+      await watcher.until(() => ends() || skips() > before);
+      isHeard = ends();
+    }
     // All that was told and all that was left out is all there was.
     const left = watcher.messages.map(({ type, changes }) => (type === "skipped" ? Number(changes) : 0));
     const last = watcher.changes.at(-1)?.seq ?? 0;

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import type { Caller } from "../security/caller.ts";
 import type { Guard } from "../security/guard.ts";
 import { checkOrigin, type OriginCheckParts } from "../security/origin-check.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -12,16 +13,16 @@ export interface AdmissionParts {
 const tokenProtocol = "heddle.bearer.";
 
 /** Lets those in who may watch. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
-export function admitWatcher(request: FastifyRequest, { guard }: AdmissionParts): void {
+export function admitWatcher(request: FastifyRequest, { guard }: AdmissionParts): Caller {
   const token = givenToken(request);
-  if (token === undefined) guard.admit(request, "viewer");
-  else guard.admitSecret(token, request.ip, "viewer");
+  if (token === undefined) return guard.admit(request, "viewer");
+  return guard.admitSecret(token, request.ip, "viewer");
 }
 
 /** Browsers let any page open a socket to anywhere, and send no question first: so the page is looked at as for a change. */
-export function admitSocket(request: FastifyRequest, parts: AdmissionParts): void {
+export function admitSocket(request: FastifyRequest, parts: AdmissionParts): Caller {
   checkOrigin({ method: "POST", headers: request.headers }, parts.origins);
-  admitWatcher(request, parts);
+  return admitWatcher(request, parts);
 }
 
 /** Asked again while it listens: false if it may not any more. */

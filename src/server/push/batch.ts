@@ -28,3 +28,12 @@ export class Batch {
     return bytes;
   }
 }
+
+/** At least one, and no more than fit. */
+export function upTo(entries: readonly FeedEntry[], part: { from: number; bytes: number }): FeedEntry[] {
+  let end = part.from;
+  let bytes = 0;
+  do bytes += entries[end++]?.size ?? 0;
+  while (end < entries.length && bytes + (entries[end]?.size ?? 0) <= part.bytes);
+  return entries.slice(part.from, end);
+}

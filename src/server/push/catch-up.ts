@@ -2,15 +2,23 @@ import { hasCode } from "../../base/error.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Cursor } from "./cursor.ts";
 import { entryOfTurn, entryOfView, type FeedEntry } from "./feed-entry.ts";
-import { mayHaveChangedSince, type StoreListing } from "./store-listing.ts";
+import { type Missed, MissedEntries, MissedListing, nothingMissed } from "./missed.ts";
+import { type Listed, mayHaveChangedSince, type StoreListing } from "./store-listing.ts";
 
 export type HistoryEngine = Pick<Engine, "getWorkflowInstanceStatus" | "getWorkflowInstanceHistory">;
 
 /** What a client missed that the feed does not have any more. */
-export interface Missed {
-  readonly entries: readonly FeedEntry[];
+export interface CatchUp {
+  readonly missed: Missed;
   /** False if the store has more than these. */
   readonly isComplete: boolean;
+}
+
+export interface CatchUpPlace {
+  readonly since: Cursor;
+  readonly until: Cursor;
+  /** False as soon as the client has left: then nothing more is read for it. */
+  readonly isWanted: () => boolean;
 }
 
 /** A turn has its time before it is written, and is told after: so much may lie between. */
@@ -18,15 +26,11 @@ const slackMs = 60_000;
 const pageSize = 1000;
 
 /** Every turn of one instance after the cursor, and how it stands now. Nothing of one that is not there any more. */
-export async function missedTurns(
-  engine: HistoryEngine,
-  instanceId: string,
-  place: { since: Cursor; until: Cursor },
-): Promise<Missed> {
+export async function missedTurns(engine: HistoryEngine, instanceId: string, place: CatchUpPlace): Promise<CatchUp> {
   try {
-    return { entries: await turnsSince(engine, instanceId, place), isComplete: true };
+    return { missed: new MissedEntries(await turnsSince(engine, instanceId, place)), isComplete: true };
   } catch (error) {
-    if (hasCode(error, "INSTANCE_UNKNOWN")) return { entries: [], isComplete: true };
+    if (hasCode(error, "INSTANCE_UNKNOWN")) return { missed: nothingMissed, isComplete: true };
     throw error;
   }
 }
@@ -34,7 +38,7 @@ export async function missedTurns(
 async function turnsSince(
   engine: HistoryEngine,
   instanceId: string,
-  { since, until }: { since: Cursor; until: Cursor },
+  { since, until, isWanted }: CatchUpPlace,
 ): Promise<FeedEntry[]> {
   const { workflowName, createdAt } = await engine.getWorkflowInstanceStatus(instanceId);
   const of = { instanceId, workflowName, createdAt, cursor: since };
@@ -48,6 +52,7 @@ async function turnsSince(
       if (since.turn === undefined && turn.at < since.at - slackMs) continue;
       entries.push(entryOfTurn(turn, of));
     }
+    if (!isWanted()) return [];
     if (turns.length < pageSize) break;
   }
   // Read last, so that it is at least as new as the last of the turns.
@@ -60,19 +65,9 @@ async function turnsSince(
 export async function missedInstances(
   listing: StoreListing,
   workflow: string | undefined,
-  { since, until }: { since: Cursor; until: Cursor },
-): Promise<Missed> {
-  const { items, isComplete } = await listing.read(workflow);
-  const changed = items.filter(({ summary }) => mayHaveChangedSince(summary, since.at - slackMs));
-  // The new place comes with the last of them: who does not get that far comes back for all.
-  const entries = changed.map(({ summary, text }, index) => ({
-    instanceId: summary.id,
-    workflowName: summary.workflow,
-    createdAt: summary.createdAt,
-    turn: 0,
-    cursor: index === changed.length - 1 ? until : since,
-    text,
-    size: text.length,
-  }));
-  return { entries, isComplete };
+  { since, until, isWanted }: CatchUpPlace,
+): Promise<CatchUp> {
+  const { items, isComplete } = await listing.read(workflow, isWanted);
+  const isMissed = ({ summary }: Listed): boolean => mayHaveChangedSince(summary, since.at - slackMs);
+  return { missed: new MissedListing(items, isMissed, { since, until }), isComplete };
 }

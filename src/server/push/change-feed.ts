@@ -5,7 +5,8 @@ import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { InstanceChange } from "../../engine/instance-change.ts";
 import { systemClock } from "../../engine/system-clock.ts";
-import { type HistoryEngine, type Missed, missedInstances, missedTurns } from "./catch-up.ts";
+import { type CatchUp, type CatchUpPlace, type HistoryEngine, missedInstances, missedTurns } from "./catch-up.ts";
+import { CatchUpSlots } from "./catch-up-slots.ts";
 import { ChangeRing, type RingLimits } from "./change-ring.ts";
 import { Channel, type ChannelLimits } from "./channel.ts";
 import type { Cursor } from "./cursor.ts";
@@ -13,6 +14,7 @@ import { Elsewhere } from "./elsewhere.ts";
 import { FanOut } from "./fan-out.ts";
 import { type FeedEntry, LiveEntry } from "./feed-entry.ts";
 import { Follower } from "./follower.ts";
+import { type Missed, MissedEntries } from "./missed.ts";
 import type { Outlet } from "./outlet.ts";
 import { StoreListing } from "./store-listing.ts";
 import { concerns, isWide, type Topic } from "./topic.ts";
@@ -41,7 +43,11 @@ const defaultLimits: FeedLimits = {
   heldBytes: megabyte / 4,
   behindBytesMax: 4 * megabyte,
   lateMsMax: 10_000,
+  catchUpMsMax: 60_000,
 };
+
+/** How many subscriptions of one client are brought up at a time. */
+const catchUpsPerClientMax = 4;
 
 /** What is handed out at a time, to all followers together. */
 const roundBytes = 32 * megabyte;
@@ -64,6 +70,7 @@ export class ChangeFeed {
   /** Those that have something to send. */
   readonly #due = new Set<Channel>();
   readonly #listing: StoreListing;
+  readonly #slots = new CatchUpSlots(catchUpsPerClientMax);
   readonly #elsewhere: Elsewhere;
   readonly #unsubscribe: () => void;
 
@@ -88,6 +95,11 @@ export class ChangeFeed {
     return count;
   }
 
+  /** How many subscriptions are being brought up. */
+  get catchUps(): number {
+    return this.#slots.size;
+  }
+
   /** Where somebody stands who has heard everything so far. */
   get cursor(): Cursor {
     return { feed: this.id, seq: this.#ring.last, at: this.#clock.now() };
@@ -103,7 +115,7 @@ export class ChangeFeed {
     channel.join(follower);
     if (since !== undefined) this.#bringUp(follower, { topic, channel, since });
     if ("instanceId" in topic) {
-      const catchUp = (): Promise<void> => this.#readUp(follower, { topic, channel, since: follower.cursor });
+      const catchUp = (): void => this.#catchUp(follower, { topic, channel, since: follower.cursor });
       this.#elsewhere.add(follower, { instanceId: topic.instanceId, catchUp });
     }
     return { cursor: follower.cursor, stop: () => this.#leave(follower, { topic, channel }) };
@@ -155,46 +167,69 @@ export class ChangeFeed {
     return this.#due.size > 0;
   }
 
-  /** From the ring if it is there; else from the store. */
-  #bringUp(follower: Follower, { topic, channel, since }: Place): void {
-    const isMissed = (entry: FeedEntry): boolean => concerns(topic, entry) && !isHeard(entry, topic, since);
-    const isOfThis = since.feed === this.id;
-    const kept = isOfThis && !this.#mayBeElsewhere(topic) ? this.#ring.after(since.seq, isMissed) : undefined;
-    if (kept !== undefined) {
-      follower.setEarly(kept);
-      if (kept.length > 0) this.#isDue(channel);
-      else follower.cursor = { ...since, seq: this.#ring.last, at: this.#clock.now() };
-      return;
-    }
-    const why = isOfThis ? "the server does not remember all since that cursor" : "the server was restarted";
-    void this.#readUp(follower, { topic, channel, since }, why);
+  #bringUp(follower: Follower, place: Place): void {
+    follower.isCatchingUp = true;
+    this.#slots.acquire(follower, () => {
+      if (!this.#replay(follower, place)) void this.#readUp(follower, place, this.#whyNotKept(place.since));
+    });
   }
 
-  /** While the store is read, what comes gathers in the channel. Without a reason it is not worth a word. */
+  /** What happened elsewhere is not worth a word: it is only later than usual. */
+  #catchUp(follower: Follower, place: Place): void {
+    follower.isCatchingUp = true;
+    this.#slots.acquire(follower, () => void this.#readUp(follower, place));
+  }
+
+  /** From the ring, if all of it is there. */
+  #replay(follower: Follower, { topic, channel, since }: Place): boolean {
+    if (since.feed !== this.id || this.#mayBeElsewhere(topic)) return false;
+    const kept = this.#ring.after(since.seq, (entry) => concerns(topic, entry) && !isHeard(entry, topic, since));
+    if (kept === undefined) return false;
+    channel.moveToEnd(follower);
+    if (kept.length === 0) follower.cursor = { ...since, seq: this.#ring.last, at: this.#clock.now() };
+    this.#give(follower, { channel, missed: new MissedEntries(kept) });
+    return true;
+  }
+
+  #whyNotKept({ feed }: Cursor): string {
+    return feed === this.id ? "the server does not remember all since that cursor" : "the server was restarted";
+  }
+
+  /** While the store is read, what comes gathers in the channel. */
   async #readUp(follower: Follower, place: Place, why?: string): Promise<void> {
     const { topic, channel, since } = place;
-    follower.isCatchingUp = true;
+    const isWanted = (): boolean => channel.has(follower);
+    channel.moveToEnd(follower);
     try {
       const until = this.cursor;
-      const { entries, isComplete } = await this.#missed(topic, { since, until });
-      follower.isCatchingUp = false;
-      const last = entries.at(-1);
-      if (last === undefined) follower.cursor = until;
-      else if (!isWide(topic)) channel.advanceWhile(follower, (entry) => isHeard(entry, topic, last.cursor));
+      const { missed, isComplete } = await this.#missed(topic, { since, until, isWanted });
+      if (!isWanted()) return;
+      const { end } = missed;
+      if (end === undefined) follower.cursor = until;
+      else if (!isWide(topic)) channel.advanceWhile(follower, (entry) => isHeard(entry, topic, end));
       if (why !== undefined) {
         const reason = `${why}: what follows comes from the store`;
         follower.outlet.resync({ cursor: follower.cursor, reason, isComplete });
       }
-      follower.setEarly(entries);
-      this.#isDue(channel);
+      this.#give(follower, { channel, missed });
     } catch (error) {
+      if (!isWanted()) return;
       channel.leave(follower);
+      this.#slots.release(follower);
       const message = `what happened since the cursor could not be read: ${messageOf(error)}`;
       follower.outlet.drop({ why: "failed", message, cursor: since });
     }
   }
 
-  #missed(topic: Topic, place: { since: Cursor; until: Cursor }): Promise<Missed> {
+  #give(follower: Follower, { channel, missed }: { channel: Channel; missed: Missed }): void {
+    follower.isCatchingUp = false;
+    follower.earlyAt = this.#clock.now();
+    follower.setEarly(missed);
+    if (missed.left === 0) this.#slots.release(follower);
+    this.#isDue(channel);
+  }
+
+  #missed(topic: Topic, place: CatchUpPlace): Promise<CatchUp> {
     if ("instanceId" in topic) return missedTurns(this.#engine, topic.instanceId, place);
     return missedInstances(this.#listing, "workflow" in topic ? topic.workflow : undefined, place);
   }
@@ -216,13 +251,15 @@ export class ChangeFeed {
     const channel: Channel = new Channel({
       isWide: isWide(topic),
       limits: this.#limits,
-      onGap: (follower) => void this.#readUp(follower, { topic, channel, since: follower.cursor }),
+      onGap: (follower) => this.#catchUp(follower, { topic, channel, since: follower.cursor }),
+      onCaughtUp: (follower) => this.#slots.release(follower),
     });
     return channel;
   }
 
   #leave(follower: Follower, { topic, channel }: { topic: Topic; channel: Channel }): void {
     channel.leave(follower);
+    this.#slots.release(follower);
     this.#elsewhere.delete(follower);
     if (channel.size > 0 || channel === this.#all) return;
     this.#due.delete(channel);

@@ -1,8 +1,9 @@
 import { assert } from "../../base/assert.ts";
-import { Batch } from "./batch.ts";
+import { Batch, upTo } from "./batch.ts";
 import { cursorText } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
-import { type Follower, upTo } from "./follower.ts";
+import type { Follower } from "./follower.ts";
+import { nothingMissed } from "./missed.ts";
 
 export interface ChannelLimits {
   /** A client that has this much in its socket gets no more until some has left. */
@@ -11,6 +12,8 @@ export interface ChannelLimits {
   readonly behindBytesMax: number;
   /** One that reads, and is further behind than that, is told this late; then it skips what it missed. */
   readonly lateMsMax: number;
+  /** One that does not take what it missed is dropped after this time: it is kept for that client alone. */
+  readonly catchUpMsMax: number;
   /** However late: more than this is kept for nobody. */
   readonly bytesMax: number;
 }
@@ -25,6 +28,8 @@ export class Channel {
   readonly #limits: ChannelLimits;
   /** The instance took turns elsewhere: they are in its history. */
   readonly #onGap: (follower: Follower) => void;
+  /** It was given all that it missed. */
+  readonly #onCaughtUp: (follower: Follower) => void;
   readonly #followers = new Set<Follower>();
   #log: FeedEntry[] = [];
   /** The number of the first in the log. */
@@ -32,10 +37,16 @@ export class Channel {
   /** Of all that were ever in the log. */
   #bytes = 0;
 
-  constructor(options: { isWide: boolean; limits: ChannelLimits; onGap: (follower: Follower) => void }) {
+  constructor(options: {
+    isWide: boolean;
+    limits: ChannelLimits;
+    onGap: (follower: Follower) => void;
+    onCaughtUp: (follower: Follower) => void;
+  }) {
     this.#isWide = options.isWide;
     this.#limits = options.limits;
     this.#onGap = options.onGap;
+    this.#onCaughtUp = options.onCaughtUp;
   }
 
   get size(): number {
@@ -50,11 +61,20 @@ export class Channel {
     return this.#base + this.#log.length;
   }
 
+  has(follower: Follower): boolean {
+    return this.#followers.has(follower);
+  }
+
   /** It hears what comes from now on. */
   join(follower: Follower): void {
+    this.#followers.add(follower);
+    this.moveToEnd(follower);
+  }
+
+  /** Passes over everything up to now: what it missed is read from the store. */
+  moveToEnd(follower: Follower): void {
     follower.position = this.#end;
     follower.bytesBefore = this.#bytes;
-    this.#followers.add(follower);
   }
 
   leave(follower: Follower): void {
@@ -115,8 +135,11 @@ export class Channel {
       // Whoever takes all that it is given is behind because the server cannot give more.
       if (this.#isWide && this.#isTooLate(follower, { behindBytes, now: part.now })) return this.#skip(follower);
     }
-    if (isHeld) return;
-    if (follower.earlyLeft > 0) return this.#send(follower, new Batch(follower.takeEarly(part.allowanceBytes)));
+    if (isHeld) {
+      if (follower.earlyLeft > 0 && part.now - follower.earlyAt > this.#limits.catchUpMsMax) this.#drop(follower);
+      return;
+    }
+    if (follower.earlyLeft > 0) return this.#sendEarly(follower, part.allowanceBytes);
     if (!this.#isWide && isAfterGap(this.#log[follower.position - this.#base], follower)) return this.#onGap(follower);
     const { position } = follower;
     let batch = part.batches.get(position);
@@ -135,6 +158,11 @@ export class Channel {
     return behindBytes > bytesMax || (next !== undefined && now - next.cursor.at >= lateMsMax);
   }
 
+  #sendEarly(follower: Follower, bytes: number): void {
+    this.#send(follower, new Batch(follower.takeEarly(bytes)));
+    if (follower.earlyLeft === 0) this.#onCaughtUp(follower);
+  }
+
   #send(follower: Follower, batch: Batch): void {
     follower.cursor = batch.cursor;
     follower.outlet.changes(batch);
@@ -143,7 +171,11 @@ export class Channel {
   #drop(follower: Follower): void {
     this.#followers.delete(follower);
     const { cursor, outlet } = follower;
-    const message = `too slow: ${this.#limits.behindBytesMax} bytes behind; reconnect with cursor ${cursorText(cursor)}`;
+    const behind =
+      follower.earlyLeft > 0
+        ? `${follower.earlyLeft} missed changes not taken`
+        : `${this.#limits.behindBytesMax} bytes behind`;
+    const message = `too slow: ${behind}; reconnect with cursor ${cursorText(cursor)}`;
     outlet.drop({ why: "too-slow", message, cursor });
   }
 
@@ -152,11 +184,12 @@ export class Channel {
     assert(last !== undefined, "a follower that is behind has something to skip");
     const changes = follower.earlyLeft + this.#end - follower.position;
     const from = follower.cursor;
-    follower.setEarly([]);
-    follower.position = this.#end;
-    follower.bytesBefore = this.#bytes;
+    const isCatchingUp = follower.earlyLeft > 0;
+    follower.setEarly(nothingMissed);
+    this.moveToEnd(follower);
     follower.cursor = last.cursor;
     follower.outlet.skipped({ from, cursor: last.cursor, changes });
+    if (isCatchingUp) this.#onCaughtUp(follower);
   }
 
   /** What the last of them has. */

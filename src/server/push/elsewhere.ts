@@ -13,7 +13,7 @@ export interface ElsewhereParts {
 export interface Watched {
   readonly instanceId: string;
   /** Tells it what the history has and it has not heard. */
-  readonly catchUp: () => Promise<void>;
+  readonly catchUp: () => void;
 }
 
 const lookMs = 1000;
@@ -65,7 +65,7 @@ export class Elsewhere {
     try {
       const afterTurn = follower.cursor.turn ?? -1;
       const [newer] = await engine.getWorkflowInstanceHistory(instanceId, { afterTurn, limit: 1 });
-      if (newer !== undefined && !follower.isCatchingUp && this.#watched.has(follower)) await catchUp();
+      if (newer !== undefined && !follower.isCatchingUp && this.#watched.has(follower)) catchUp();
     } catch (error) {
       // It may begin later, or is on its way to another member: the next look will tell.
       if (!hasCode(error, "INSTANCE_UNKNOWN")) {

@@ -1,5 +1,6 @@
 import type { Cursor } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
+import { type Missed, nothingMissed } from "./missed.ts";
 import type { Outlet } from "./outlet.ts";
 
 /** One subscription: where it stands in its channel, and what it missed before it joined. */
@@ -13,8 +14,9 @@ export class Follower {
   bytesBefore = 0;
   /** While the store is read for it, it gets nothing. */
   isCatchingUp = false;
-  #early: readonly FeedEntry[] = [];
-  #earlySent = 0;
+  /** When its client was first due something of what it missed. */
+  earlyAt = 0;
+  #early: Missed = nothingMissed;
 
   constructor(outlet: Outlet, cursor: Cursor) {
     this.outlet = outlet;
@@ -22,29 +24,18 @@ export class Follower {
   }
 
   /** Goes out before anything of the channel. */
-  setEarly(entries: readonly FeedEntry[]): void {
-    this.#early = entries;
-    this.#earlySent = 0;
+  setEarly(missed: Missed): void {
+    this.#early = missed;
   }
 
   get earlyLeft(): number {
-    return this.#early.length - this.#earlySent;
+    return this.#early.left;
   }
 
   /** The next of what it missed, of about so many bytes; at least one. */
   takeEarly(bytes: number): FeedEntry[] {
-    const taken = upTo(this.#early, { from: this.#earlySent, bytes });
-    this.#earlySent += taken.length;
-    if (this.earlyLeft === 0) this.setEarly([]);
+    const taken = this.#early.take(bytes);
+    if (this.earlyLeft === 0) this.setEarly(nothingMissed);
     return taken;
   }
-}
-
-/** At least one, and no more than fit. */
-export function upTo(entries: readonly FeedEntry[], part: { from: number; bytes: number }): FeedEntry[] {
-  let end = part.from;
-  let bytes = 0;
-  do bytes += entries[end++]?.size ?? 0;
-  while (end < entries.length && bytes + (entries[end]?.size ?? 0) <= part.bytes);
-  return entries.slice(part.from, end);
 }

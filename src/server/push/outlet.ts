@@ -3,6 +3,8 @@ import type { Cursor } from "./cursor.ts";
 
 /** Where one subscription's changes go: a part of a socket, or a stream of events. */
 export interface Outlet {
+  /** Whose it is: subscriptions of one client share its limits. */
+  readonly client: object;
   /** Bytes that were handed to it and have not left yet. */
   readonly bufferedBytes: number;
   changes(batch: Batch): void;

@@ -2,9 +2,13 @@ import type { Engine } from "../../engine/engine.ts";
 import type { TaskLogs } from "../../telemetry/task-logs.ts";
 import type { AdmissionParts } from "./admission.ts";
 import type { ChangeFeed } from "./change-feed.ts";
+import type { ConnectionLimits } from "./connection-limit.ts";
+import type { SocketLimits } from "./socket-client.ts";
 
 export interface PushParts extends AdmissionParts {
   readonly feed: ChangeFeed;
   readonly engine: Pick<Engine, "members" | "getWorkflowInstanceStatus">;
   readonly logs: Pick<TaskLogs, "follow">;
+  readonly socketLimits?: Partial<SocketLimits>;
+  readonly connectionLimits?: Partial<ConnectionLimits>;
 }

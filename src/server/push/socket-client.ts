@@ -15,15 +15,25 @@ export interface Coverage {
 export interface SocketParts {
   readonly feed: ChangeFeed;
   readonly coverage: () => Coverage | undefined;
+  readonly limits?: Partial<SocketLimits> | undefined;
 }
 
-export const messageBytesMax = 64 * 1024;
 const subscriptionsMax = 100;
+
+export interface SocketLimits {
+  /** Messages and pings in a window of time. */
+  readonly messagesMax: number;
+  readonly windowMs: number;
+  /** Answers to a client that does not read them. */
+  readonly unreadBytesMax: number;
+}
+
+const defaultLimits: SocketLimits = { messagesMax: 1000, windowMs: 10_000, unreadBytesMax: 256 * 1024 };
 
 /** What the protocol allows for a close's reason. */
 const reasonBytesMax = 123;
 
-export const closeCodes = { stopping: 1001, tooLarge: 1009, notLetIn: 4001, tooSlow: 4008, full: 4013 } as const;
+export const closeCodes = { stopping: 1001, notLetIn: 4001, tooSlow: 4008, full: 4013, tooMany: 4029 } as const;
 
 /** One WebSocket, and its subscriptions. */
 export class SocketClient {
@@ -31,13 +41,22 @@ export class SocketClient {
   readonly #parts: SocketParts;
   /** By the client's id of it: how to end it. */
   readonly #subscriptions = new Map<string, () => void>();
+  readonly #limits: SocketLimits;
   #isAlive = true;
+  #messages = 0;
+  #windowEndsAt = 0;
+  #unreadBytes = 0;
 
   constructor(socket: WebSocket, parts: SocketParts) {
     this.#socket = socket;
     this.#parts = parts;
+    this.#limits = { ...defaultLimits, ...parts.limits };
     socket.on("message", (data: Buffer) => this.#hear(data));
-    socket.on("pong", () => (this.#isAlive = true));
+    socket.on("ping", () => void this.#mayGoOn());
+    socket.on("pong", () => {
+      if (this.#mayGoOn()) this.#isAlive = true;
+    });
+    socket.on("error", () => this.#endAll());
     socket.on("close", () => this.#endAll());
   }
 
@@ -58,10 +77,22 @@ export class SocketClient {
     this.#socket.terminate();
   }
 
-  #hear(data: Buffer): void {
-    if (data.length > messageBytesMax) {
-      return this.close(closeCodes.tooLarge, `a message has ${messageBytesMax} bytes at most`);
+  /** Counts a message; a client that sends more than it may is cut. */
+  #mayGoOn(): boolean {
+    if (this.#socket.readyState !== this.#socket.OPEN) return false;
+    const { messagesMax, windowMs } = this.#limits;
+    const now = performance.now();
+    if (now >= this.#windowEndsAt) {
+      this.#windowEndsAt = now + windowMs;
+      this.#messages = 0;
     }
+    if (++this.#messages <= messagesMax) return true;
+    this.close(closeCodes.tooMany, `too many messages: ${messagesMax} within ${windowMs / 1000} s are allowed`);
+    return false;
+  }
+
+  #hear(data: Buffer): void {
+    if (!this.#mayGoOn()) return;
     const message = readMessage(data.toString());
     if ("problem" in message) return this.#refuse(message.problem, message.id);
     switch (message.type) {
@@ -100,6 +131,7 @@ export class SocketClient {
     const write = ({ cursor, entries }: Batch): string =>
       `{"type":"changes","id":${JSON.stringify(id)},"cursor":"${textOf(cursor, topic)}","changes":[${entries.map(({ text }) => text).join(",")}]}`;
     return {
+      client: this,
       get bufferedBytes() {
         return socket.bufferedAmount;
       },
@@ -125,7 +157,14 @@ export class SocketClient {
   }
 
   #say(message: object): void {
-    this.#socket.send(JSON.stringify(message));
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    const bytes = Buffer.from(JSON.stringify(message));
+    this.#unreadBytes += bytes.length;
+    this.#socket.send(bytes, { binary: false }, () => (this.#unreadBytes -= bytes.length));
+    const { unreadBytesMax } = this.#limits;
+    if (this.#unreadBytes > unreadBytesMax) {
+      this.close(closeCodes.tooSlow, `too slow: ${unreadBytesMax} bytes of answers were not read`);
+    }
   }
 
   #endAll(): void {

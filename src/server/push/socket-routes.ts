@@ -1,23 +1,33 @@
-import fastifyWebsocket from "@fastify/websocket";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { messageOf } from "../../base/error.ts";
+import { callerOf, letIn } from "../security/caller.ts";
 import { admitSocket, mayStay } from "./admission.ts";
+import type { ConnectionLimit } from "./connection-limit.ts";
 import type { PushParts } from "./push-parts.ts";
 import { closeCodes, type Coverage, SocketClient } from "./socket-client.ts";
 import { SocketClients } from "./socket-clients.ts";
-import { webSocketOptions } from "./web-socket-options.ts";
-
-const socketsMax = 10_000;
+import { acceptWebSockets } from "./web-sockets.ts";
 
 /** `/ws`: every change, to whoever subscribes. */
-export async function socketRoutes(app: FastifyInstance, parts: PushParts): Promise<void> {
+export async function socketRoutes(
+  app: FastifyInstance,
+  parts: PushParts,
+  connections: ConnectionLimit,
+): Promise<void> {
   const clients = new SocketClients();
   // Before the plugin adds its own, which closes sockets without a word.
   app.addHook("preClose", async () => clients.stop());
-  if (!app.hasDecorator("websocketServer")) await app.register(fastifyWebsocket, { options: webSocketOptions });
+  await acceptWebSockets(app);
 
-  app.get("/ws", { websocket: true, onRequest: async (request) => admitSocket(request, parts) }, (socket, request) => {
-    const client = new SocketClient(socket, { feed: parts.feed, coverage: () => coverageOf(parts) });
-    if (clients.size >= socketsMax) return client.close(closeCodes.full, `the server holds ${socketsMax} sockets`);
+  const onRequest = async (request: FastifyRequest): Promise<void> => letIn(request, admitSocket(request, parts));
+  app.get("/ws", { websocket: true, onRequest }, (socket, request) => {
+    const { feed, socketLimits: limits } = parts;
+    const client = new SocketClient(socket, { feed, coverage: () => coverageOf(parts), limits });
+    try {
+      socket.on("close", connections.open(callerOf(request).name));
+    } catch (error) {
+      return client.close(closeCodes.full, messageOf(error));
+    }
     clients.add(client, () => mayStay(request, parts));
     socket.on("close", () => clients.delete(client));
   });

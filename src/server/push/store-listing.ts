@@ -19,42 +19,56 @@ export interface Listing {
 const pageSize = 1000;
 const itemsMax = 20_000;
 
+/** One reading of the list, and those who asked for it. */
+interface Reading {
+  readonly isWantedBy: (() => boolean)[];
+  readonly listing: Promise<Listing>;
+}
+
 /**
  * What the store says of the youngest instances, read for clients that come back. After a restart they all come at once:
- * whoever asks while a list is being read shares the next one.
+ * whoever asks while a list is being read shares the next one. A list that nobody waits for any more is not read on.
  */
 export class StoreListing {
   readonly #engine: Pick<Engine, "listWorkflowInstances">;
   /** By workflow; undefined for all. */
-  readonly #current = new Map<string | undefined, Promise<Listing>>();
-  readonly #next = new Map<string | undefined, Promise<Listing>>();
+  readonly #current = new Map<string | undefined, Reading>();
+  readonly #next = new Map<string | undefined, Reading>();
 
   constructor(engine: Pick<Engine, "listWorkflowInstances">) {
     this.#engine = engine;
   }
 
   /** As of a moment after the call. */
-  read(workflow: string | undefined): Promise<Listing> {
+  read(workflow: string | undefined, isWanted: () => boolean): Promise<Listing> {
     const current = this.#current.get(workflow);
-    if (current === undefined) return this.#begin(workflow);
-    const begun = this.#next.get(workflow);
-    if (begun !== undefined) return begun;
-    const begin = (): Promise<Listing> => this.#begin(workflow);
-    const next = current.then(begin, begin);
+    const reading =
+      current === undefined
+        ? this.#begin(workflow, [])
+        : (this.#next.get(workflow) ?? this.#planNext(workflow, current));
+    reading.isWantedBy.push(isWanted);
+    return reading.listing;
+  }
+
+  #planNext(workflow: string | undefined, current: Reading): Reading {
+    const isWantedBy: (() => boolean)[] = [];
+    const begin = (): Promise<Listing> => this.#begin(workflow, isWantedBy).listing;
+    const next = { isWantedBy, listing: current.listing.then(begin, begin) };
     this.#next.set(workflow, next);
     return next;
   }
 
-  #begin(workflow: string | undefined): Promise<Listing> {
-    const listing = this.#readPages(workflow).finally(() => {
-      if (this.#current.get(workflow) === listing) this.#current.delete(workflow);
+  #begin(workflow: string | undefined, isWantedBy: (() => boolean)[]): Reading {
+    const listing = this.#readPages(workflow, isWantedBy).finally(() => {
+      if (this.#current.get(workflow) === reading) this.#current.delete(workflow);
     });
-    this.#current.set(workflow, listing);
+    const reading: Reading = { isWantedBy, listing };
+    this.#current.set(workflow, reading);
     this.#next.delete(workflow);
-    return listing;
+    return reading;
   }
 
-  async #readPages(workflow: string | undefined): Promise<Listing> {
+  async #readPages(workflow: string | undefined, isWantedBy: readonly (() => boolean)[]): Promise<Listing> {
     const items: Listed[] = [];
     let before: { createdAt: number; key: number } | undefined;
     for (;;) {
@@ -63,6 +77,7 @@ export class StoreListing {
         ...(workflow !== undefined && { workflow }),
         ...(before !== undefined && { before }),
       });
+      if (!isWantedBy.some((isWanted) => isWanted())) return { items: [], isComplete: false };
       for (const summary of page) items.push({ summary, text: textOf(summary) });
       before = page.at(-1);
       if (page.length < pageSize) return { items: items.reverse(), isComplete: true };

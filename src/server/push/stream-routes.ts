@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { HttpError } from "../http/http-error.ts";
+import { callerOf, letIn } from "../security/caller.ts";
 import { admitWatcher, mayStay } from "./admission.ts";
 import type { Batch } from "./batch.ts";
 import { noCursor, topicOf } from "./client-message.ts";
+import type { ConnectionLimit } from "./connection-limit.ts";
 import { type Cursor, parseCursor } from "./cursor.ts";
 import { EventStream, eventText } from "./event-stream.ts";
 import type { Outlet } from "./outlet.ts";
@@ -30,11 +32,13 @@ const eventsQuery = z.object({
 const logsQuery = z.object({ after: z.coerce.number().int().min(0).optional() });
 
 /** Server-sent events: changes, and what tasks log. */
-export function streamRoutes(app: FastifyInstance, parts: PushParts): void {
+export function streamRoutes(app: FastifyInstance, parts: PushParts, connections: ConnectionLimit): void {
   const streams = new Set<EventStream>();
 
   const open = (request: FastifyRequest, reply: FastifyReply): EventStream => {
+    const close = connections.open(callerOf(request).name);
     const stream = new EventStream(reply);
+    stream.onClosed(close);
     const beat = setInterval(() => (mayStay(request, parts) ? stream.beat() : stream.end()), beatMs);
     streams.add(stream);
     stream.onClosed(() => {
@@ -44,7 +48,7 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts): void {
     return stream;
   };
 
-  const onRequest = async (request: FastifyRequest): Promise<void> => admitWatcher(request, parts);
+  const onRequest = async (request: FastifyRequest): Promise<void> => letIn(request, admitWatcher(request, parts));
 
   app.get("/api/events", { onRequest }, (request, reply) => {
     const { topic, since } = readQuery(request);
@@ -99,6 +103,7 @@ function outletOf(stream: EventStream, topic: Topic): Outlet {
   const write = ({ entries }: Batch): string =>
     entries.map(({ cursor, text }) => eventText({ name: "change", id: textOf(cursor, topic), data: text })).join("");
   return {
+    client: stream,
     get bufferedBytes() {
       return stream.bufferedBytes;
     },
