@@ -29,20 +29,26 @@ export type SeedOptions = Omit<WorldOptions, "seed" | "memberCount" | "workerCou
   readonly members?: number | "alone" | undefined;
   /** So many machines that run jobs for the members of a cluster. By default the seed says. */
   readonly workers?: number | undefined;
+  /** Told of the world before it runs. */
+  readonly onWorld?: (world: World) => void;
 };
+
+/** Those that can be sent to another process. */
+export type PlainSeedOptions = Omit<SeedOptions, "mutation" | "onWorld">;
 
 /** A schedule has few runs here, and is to begin anew between them. */
 const runsPerBeginning = 3;
 
 /** Runs one seed from beginning to end, and checks what it left. */
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcome> {
-  const { members = drawMembers(seed), workers = drawWorkers(seed), ...rest } = options;
+  const { members = drawMembers(seed), workers = drawWorkers(seed), onWorld, ...rest } = options;
   const memberCount = members === "alone" ? undefined : members;
   const workerCount = memberCount === undefined ? 0 : workers;
   const restore = redefined(Schedule.prototype, "runsPerBeginning", { get: () => runsPerBeginning });
   const uninstall = options.mutation?.install?.();
   try {
     const world = new World({ ...rest, seed, memberCount, workerCount });
+    onWorld?.(world);
     const evidence = await world.run();
     const { climate, scheduler, log } = world;
     return {
@@ -91,18 +97,19 @@ function population(memberCount: number | undefined, workerCount: number): strin
   return workerCount === 0 ? `${memberCount} members` : `${memberCount} members, ${workerCount} workers`;
 }
 
-/** The first seed that shows the mutation, and what it showed; undefined if none of them does. */
-export async function firstToCatch(
+/** The first seed that shows the mutation, with which `run` runs it, and what it showed; undefined if none of them does. */
+export async function firstToCatch<Result extends Pick<Outcome, "violations"> = Outcome>(
   mutation: Mutation,
   seeds: Iterable<number>,
-  options: SeedOptions = {},
-): Promise<Outcome | undefined> {
+  options: PlainSeedOptions,
+  run: (seed: number, options: PlainSeedOptions) => Promise<Result>,
+): Promise<Result | undefined> {
   for (const seed of seeds) {
     const { members = drawMembers(seed), workers = drawWorkers(seed) } = options;
     const { climate, needsCluster, needsWorkers } = mutation;
     if ((needsCluster || needsWorkers) && members === "alone") continue;
     if (needsWorkers && workers === 0) continue;
-    const outcome = await runSeed(seed, { ...(climate !== undefined && { climate }), ...options, members, mutation });
+    const outcome = await run(seed, { ...(climate !== undefined && { climate }), ...options, members });
     if (outcome.violations.length > 0) return outcome;
   }
   return undefined;

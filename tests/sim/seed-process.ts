@@ -1,0 +1,95 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Outcome, PlainSeedOptions } from "./main.ts";
+
+/** A seed to run, in terms that can be sent to another process. */
+export interface SeedRequest extends PlainSeedOptions {
+  readonly seed: number;
+  /** By name. */
+  readonly mutation?: string | undefined;
+}
+
+/** What came of a seed; the end of the log only if something is wrong. */
+export type SeedReport = Omit<Outcome, "log"> & { readonly tail: readonly string[] };
+
+/** What the child sends: a heartbeat whenever virtual time has advanced, and the report. */
+export type SeedMessage = { readonly heartbeat: number } | { readonly report: SeedReport };
+
+export interface SeedProcessOptions {
+  /** Wall time without a heartbeat after which the watchdog ends a run. */
+  readonly stallMs?: number;
+  /** What the child runs. */
+  readonly module?: string;
+}
+
+const childModule = fileURLToPath(import.meta.resolve("./seed-child.ts"));
+
+/** Far more than the checkers of the largest run need on a busy machine. */
+const defaultStallMs = 180_000;
+
+/**
+ * Runs seeds one at a time in a child process. A run that spins, or whose virtual time stands still, is killed by a
+ * watchdog and reported as a failure of its seed; the next seed runs in a new child. The watchdog has no part in the run
+ * itself, so a seed is the same run with it or without.
+ */
+export class SeedProcess {
+  readonly #stallMs: number;
+  readonly #module: string;
+  #child: ChildProcess | undefined;
+
+  constructor({ stallMs = defaultStallMs, module = childModule }: SeedProcessOptions = {}) {
+    this.#stallMs = stallMs;
+    this.#module = module;
+  }
+
+  async run(request: SeedRequest): Promise<SeedReport> {
+    const child = (this.#child ??= fork(this.#module));
+    let heartbeat = 0;
+    let watchdog: NodeJS.Timeout | undefined;
+    const { promise, resolve } = Promise.withResolvers<SeedReport>();
+    const fail = (problem: string): void => {
+      if (this.#child === child) this.#child = undefined;
+      resolve(failure(request.seed, `watchdog: ${problem}; virtual time was ${heartbeat.toFixed(0)} ms`));
+    };
+    const rearm = (): void => {
+      clearTimeout(watchdog);
+      watchdog = setTimeout(() => {
+        child.kill("SIGKILL");
+        fail(`the run made no progress for ${this.#stallMs / 1000} s`);
+      }, this.#stallMs);
+    };
+    const receive = (message: SeedMessage): void => {
+      if ("report" in message) return resolve(message.report);
+      heartbeat = message.heartbeat;
+      rearm();
+    };
+    const onExit = (code: number | null, signal: string | null): void =>
+      fail(`its process ended with ${signal ?? code}`);
+    child.on("message", receive).once("exit", onExit);
+    rearm();
+    child.send(request);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(watchdog);
+      child.off("message", receive).off("exit", onExit);
+    }
+  }
+
+  stop(): void {
+    this.#child?.kill();
+    this.#child = undefined;
+  }
+}
+
+function failure(seed: number, violation: string): SeedReport {
+  return {
+    seed,
+    hash: "none",
+    violations: [violation],
+    about: "ended by the watchdog",
+    events: 0,
+    virtualMs: 0,
+    tail: [],
+  };
+}
