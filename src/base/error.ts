@@ -58,6 +58,10 @@ export const errorCodes = {
   SUBTASK_LIMIT: { retryable: false, meaning: "A task generates more sub-tasks than allowed." },
   SUBTASK_INVALID: { retryable: false, meaning: "A sub-task's name or dependencies do not fit into its instance." },
   DECISION_INVALID: { retryable: false, meaning: "A decision's expression is wrong, or its result takes no edge." },
+  DECISION_TOO_EXPENSIVE: {
+    retryable: false,
+    meaning: "A decision's expression takes too long, or makes values that are too large.",
+  },
   NESTING_TOO_DEEP: { retryable: false, meaning: "Nested workflows contain themselves, or nest too deeply." },
   TASK_TIMEOUT: { retryable: true, meaning: "An attempt ran longer than its timeout." },
   TASK_LOST: { retryable: false, meaning: "An attempt was lost with its process more often than allowed." },

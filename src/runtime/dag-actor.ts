@@ -1,14 +1,21 @@
-import { messageOf } from "../base/error.ts";
+import { hasCode, messageOf } from "../base/error.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Context } from "../kernel/context.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { DecisionEvaluated } from "../kernel/input.ts";
 import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { DagDefinition } from "./definitions.ts";
+import { TimeBudget } from "./expression-cost.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Told } from "./message.ts";
-import { allOutputs, type Payloads, parseTexts, predecessorOutputs, readTexts, textsAtHand } from "./task-inputs.ts";
+import { allOutputs, type Payloads, predecessorOutputs, readTexts, textsAtHand } from "./task-inputs.ts";
+
+interface ReadyDecision {
+  readonly task: number;
+  readonly attempt: number;
+  readonly inputs: TaskInputs;
+}
 
 /** An instance of a DAG: its tasks see its context and what came before them, and decisions are made in its turns. */
 export class DagActor extends InstanceActor<DagMachine> {
@@ -16,10 +23,18 @@ export class DagActor extends InstanceActor<DagMachine> {
   #committedContext: Context;
   /** Of tasks whose parameters are being changed: what they are until that is durable. */
   #committedParams: Map<number, string> | undefined;
+  /** Decisions whose inputs had to be read, and are there: the next turn evaluates them. */
+  #readyDecisions: ReadyDecision[] | undefined;
+  /** Of the open turn. */
+  #timeBudget: TimeBudget | undefined;
 
   constructor(host: ActorHost, definition: DagDefinition, id: string, key: number) {
     super(host, definition, new DagMachine(definition.graph, id, key, host.limits));
     this.#committedContext = this.machine.state.context;
+  }
+
+  override get isInboxEmpty(): boolean {
+    return super.isInboxEmpty && this.#readyDecisions === undefined;
   }
 
   override restore(history: readonly HistoryRow[]): void {
@@ -56,11 +71,14 @@ export class DagActor extends InstanceActor<DagMachine> {
     const open = this.beginTurn(now, chance);
     open.messages = this.inbox;
     this.inbox = [];
+    this.#timeBudget = undefined;
     try {
+      if (this.#readyDecisions !== undefined) this.#takeReadyDecisions(open);
       for (const message of open.messages) {
         if ("query" in message) open.answer(message);
         else this.take(message, open);
       }
+      open.isSlow = this.#isSlow();
       return this.closeTurn(open);
     } catch (error) {
       open.fail(error);
@@ -93,21 +111,34 @@ export class DagActor extends InstanceActor<DagMachine> {
   decideLater(task: number, attempt: number): void {
     const context = Object.fromEntries(this.machine.state.context.entries);
     this.#readInputs(context, predecessorOutputs(this.machine, task)).then(
-      (inputs) => this.tell({ input: this.#decide(task, attempt, inputs) }),
+      (inputs) => {
+        (this.#readyDecisions ??= []).push({ task, attempt, inputs });
+        this.host.arrived(this, "now");
+      },
       (error: unknown) => this.host.failed(this, error),
     );
   }
 
+  #takeReadyDecisions(open: InstanceTurn): void {
+    const ready = this.#readyDecisions ?? [];
+    this.#readyDecisions = undefined;
+    for (const { task, attempt, inputs } of ready) this.take({ input: this.#decide(task, attempt, inputs) }, open);
+  }
+
+  #isSlow(): boolean {
+    return this.#timeBudget?.isSlow === true;
+  }
+
+  /** All decisions of a turn share one time budget. */
   #decide(task: number, attempt: number, inputs: TaskInputs): DecisionEvaluated {
     const expression = this.machine.state.params(task) ?? "";
+    this.#timeBudget ??= new TimeBudget();
     try {
-      const ok = this.host.expressions.evaluate(expression, {
-        context: parseTexts(inputs.context),
-        outputs: parseTexts(inputs.outputs),
-      });
+      const ok = this.host.expressions.evaluate(expression, inputs, this.#timeBudget);
       return { type: "DecisionEvaluated", task, attempt, value: { ok } };
     } catch (error) {
-      const failure = { type: "DECISION_INVALID", message: messageOf(error), retryable: false };
+      const type = hasCode(error, "DECISION_TOO_EXPENSIVE") ? error.code : "DECISION_INVALID";
+      const failure = { type, message: messageOf(error), retryable: false };
       return { type: "DecisionEvaluated", task, attempt, value: { failure } };
     }
   }

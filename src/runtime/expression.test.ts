@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
+import { TimeBudget } from "./expression-cost.ts";
 import { Expressions } from "./expression.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -8,7 +9,11 @@ type Values = Readonly<Record<string, unknown>>;
 const expressions = new Expressions();
 
 function evaluate(expression: string, context: Values = {}, outputs: Values = {}): unknown {
-  return expressions.evaluate(expression, { context, outputs });
+  return expressions.evaluate(expression, { context: texts(context), outputs: texts(outputs) }, new TimeBudget());
+}
+
+function texts(values: Values): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, JSON.stringify(value)]));
 }
 
 /** The message of the DECISION_INVALID that the call fails with. */
@@ -175,10 +180,9 @@ describe("evaluate says what is missing or wrong", () => {
   });
 
   test("values that nest too deeply", () => {
-    let list: unknown[] = [];
-    for (let depth = 0; depth < 100_000; depth++) list = [list];
+    const list = "[".repeat(100_000) + "]".repeat(100_000);
     assert.match(
-      reasonOf(() => evaluate("context.list == 1", { list })),
+      reasonOf(() => expressions.evaluate("context.list == 1", { context: { list }, outputs: {} }, new TimeBudget())),
       /could not be evaluated: Maximum call stack size exceeded$/,
     );
   });
@@ -200,57 +204,20 @@ describe("keys are only keys", () => {
   test("a result keeps them", () => assert.deepEqual(evaluate("context", context), context));
 });
 
-describe("limits", () => {
-  const short = new Expressions({ timeoutMs: 50 });
-  const run = (expression: string, context: Values): string =>
-    reasonOf(() => short.evaluate(expression, { context, outputs: {} }));
-
-  test("a pattern that backtracks for ever is ended", () => {
-    assert.equal(
-      run("context.text.matches('^(a+)+$')", { text: `${"a".repeat(50)}!` }),
-      `the expression "context.text.matches('^(a+)+$')" could not be evaluated: it took longer than 50 ms`,
-    );
-  });
-
-  test("so are lists within lists, and the expression can be used again", () => {
-    const expression = "context.list.all(a, context.list.all(b, a + b >= 0))";
-    const list = Array.from({ length: 100_000 }, (_, n) => n);
-    assert.match(run(expression, { list }), /it took longer than 50 ms$/);
-    assert.equal(short.evaluate(expression, { context: { list: [1, 2] }, outputs: {} }), true);
-  });
-
-  test("errors of guarded expressions come through", () => {
-    assert.match(run("context.list.all(a, a.b)", { list: [{}] }), /No such key: b/);
-  });
-});
-
-test("only what is asked for is looked at", () => {
-  const untouchable = new Proxy(
-    {},
-    {
-      get: () => assert.fail("looked at"),
-      ownKeys: () => assert.fail("looked at"),
-      getOwnPropertyDescriptor: () => assert.fail("looked at"),
-    },
-  );
-  assert.equal(
-    evaluate("context.n > 1 && context.list[0] == 7", { n: 2, big: untouchable, list: [7, untouchable] }),
-    true,
-  );
-  assert.equal(evaluate("has(context.big)", { big: untouchable }), true);
-});
-
-test("the values given stay as they were, frozen or not", () => {
-  const context = Object.freeze({ map: Object.freeze({ n: 1 }), list: Object.freeze([1, 2]) });
-  assert.equal(evaluate("context.map.n + context.list[0]", context), 2);
-  assert.deepEqual(context, { map: { n: 1 }, list: [1, 2] });
+test("only what is asked for is parsed", () => {
+  const scope = { context: { n: "2", broken: "{", list: "[7]" }, outputs: { broken: "{" } };
+  assert.equal(expressions.evaluate("context.n > 1 && context.list[0] == 7", scope, new TimeBudget()), true);
+  assert.equal(expressions.evaluate("'broken' in outputs || true", scope, new TimeBudget()), true);
 });
 
 test("one expression after another, more than are kept", () => {
   const few = new Expressions();
   for (const round of [1, 2]) {
     for (let n = 0; n < 1100; n++) {
-      assert.equal(few.evaluate(`context.n + ${n}`, { context: { n: round }, outputs: {} }), n + round);
+      assert.equal(
+        few.evaluate(`context.n + ${n}`, { context: { n: String(round) }, outputs: {} }, new TimeBudget()),
+        n + round,
+      );
     }
   }
 });

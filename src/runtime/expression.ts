@@ -1,51 +1,62 @@
-import { createContext, Script } from "node:vm";
 import { Environment, EvaluationError, ParseError, TypeError as CelTypeError } from "@marcbachmann/cel-js";
 import type { ParseResult } from "@marcbachmann/cel-js";
 import { UnsignedInt } from "@marcbachmann/cel-js/evaluator";
-import { EngineError } from "../base/error.ts";
+import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import { type ExpressionShape, SizeLimits, type TimeBudget, TimeLimit } from "./expression-cost.ts";
 
-/** What an expression sees. JSON values. */
+/** What an expression sees: JSON texts. Those that it looks at are parsed. */
 export interface ExpressionScope {
-  readonly context: Readonly<Record<string, unknown>>;
+  readonly context: Readonly<Record<string, string>>;
   /** By task name. */
-  readonly outputs: Readonly<Record<string, unknown>>;
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+interface Program extends ExpressionShape {
+  readonly run: ParseResult;
 }
 
 const programsMax = 1000;
 const lengthMax = 10_000;
 const astNodesMax = 2000;
+const reasonLengthMax = 500;
+/** Nodes of the expression times characters of the scope: below it, evaluation takes some milliseconds at most. */
+const quickWorkMax = 1_000_000;
 
 /**
  * The decisions' language, CEL: no loops without an end, no access to anything but the scope. Whole numbers are CEL ints,
  * as in the user's JSON, and may be mixed with doubles in arithmetic and comparisons.
  *
- * A hostile author is held off by limits: on the expression's length and nodes, and on time wherever an expression could
- * take long, that is where it walks lists or matches a pattern (JavaScript's, which may backtrack for ever).
+ * Hostile expressions and inputs meet limits: on the expression's length and nodes, on the sizes of values it makes, and on
+ * time. Only an expression that is sure to be quick, by its shape and the size of its scope, runs without a time limit.
  */
 export class Expressions {
   readonly #environment = celEnvironment();
-  readonly #timeLimit: TimeLimit;
+  readonly #sizeLimits = new SizeLimits();
+  readonly #timeLimit = new TimeLimit();
   /** Parsed programs, the one used last at the end. */
-  readonly #programs = new Map<string, ParseResult>();
-
-  constructor(options: { readonly timeoutMs?: number } = {}) {
-    this.#timeLimit = new TimeLimit(options.timeoutMs ?? 1000);
-  }
+  readonly #programs = new Map<string, Program>();
 
   /** Fails with DECISION_INVALID, saying why and where, if the expression can not be read or can never be evaluated. */
   check(expression: string): void {
-    const { valid, error } = this.#program(expression).check();
+    const { valid, error } = this.#program(expression).run.check();
     if (!valid) throw invalid(expression, "is not valid", error);
   }
 
-  /** Fails with DECISION_INVALID, also where the scope has not what the expression asks for. */
-  evaluate(expression: string, scope: ExpressionScope): unknown {
+  /**
+   * Fails with DECISION_INVALID, also where the scope has not what the expression asks for, and with
+   * DECISION_TOO_EXPENSIVE when the budget is used up or a value grows too large.
+   */
+  evaluate(expression: string, scope: ExpressionScope, budget: TimeBudget): unknown {
     const program = this.#program(expression);
-    const variables = { context: new JsonMap(scope.context), outputs: new JsonMap(scope.outputs) };
-    const run = (): unknown => program(variables);
+    const run = (): unknown => {
+      return fromCel(
+        program.run({ context: new JsonMap(scope.context, parse), outputs: new JsonMap(scope.outputs, parse) }),
+      );
+    };
+    this.#sizeLimits.reset();
     try {
-      return fromCel(mayTakeLong.test(expression) ? this.#timeLimit.run(run) : run());
+      return isQuick(program, scope) ? run() : this.#timeLimit.run(run, budget);
     } catch (error) {
       // A program that was interrupted may have stopped anywhere.
       this.#programs.delete(expression);
@@ -53,7 +64,7 @@ export class Expressions {
     }
   }
 
-  #program(expression: string): ParseResult {
+  #program(expression: string): Program {
     const known = this.#programs.get(expression);
     const program = known ?? this.#parse(expression);
     this.#programs.delete(expression);
@@ -62,7 +73,7 @@ export class Expressions {
     return program;
   }
 
-  #parse(expression: string): ParseResult {
+  #parse(expression: string): Program {
     if (expression.trim() === "") throw new EngineError("DECISION_INVALID", "the expression is blank");
     if (expression.length > lengthMax) {
       throw new EngineError(
@@ -71,14 +82,26 @@ export class Expressions {
       );
     }
     try {
-      return this.#environment.parse(expression);
+      const run = this.#environment.parse(expression);
+      return { run, ...this.#sizeLimits.guard(run.ast) };
     } catch (error) {
       throw invalid(expression, "is not valid", error);
     }
   }
 }
 
-function celEnvironment(): Environment {
+function isQuick({ nodes, isLinear }: Program, { context, outputs }: ExpressionScope): boolean {
+  return isLinear && nodes * (sizeOf(context) + sizeOf(outputs)) <= quickWorkMax;
+}
+
+function sizeOf(texts: Readonly<Record<string, string>>): number {
+  let size = 0;
+  for (const key in texts) size += key.length + (texts[key] as string).length;
+  return size;
+}
+
+/** Exported for the test that tries every function and operator of it. */
+export function celEnvironment(): Environment {
   const environment = new Environment({
     homogeneousAggregateLiterals: false,
     limits: { maxAstNodes: astNodesMax },
@@ -101,46 +124,19 @@ function celEnvironment(): Environment {
   return environment;
 }
 
-/** The words of all that walks lists or matches patterns. One in a name or a text only costs the guard. */
-const mayTakeLong = /\b(?:all|exists|exists_one|filter|map|matches)\b/;
-
-/** Ends what runs too long. It costs the start of a thread, most of a millisecond, so it is for the few who need it. */
-class TimeLimit {
-  readonly #timeoutMs: number;
-  readonly #global: { call?: () => unknown } = {};
-  readonly #script = new Script("call()");
-  #realm: ReturnType<typeof createContext> | undefined;
-
-  constructor(timeoutMs: number) {
-    this.#timeoutMs = timeoutMs;
-  }
-
-  run(call: () => unknown): unknown {
-    this.#realm ??= createContext(this.#global);
-    this.#global.call = call;
-    try {
-      return this.#script.runInContext(this.#realm, { timeout: this.#timeoutMs });
-    } catch (error) {
-      // Made in the other realm, so no `instanceof`.
-      const timedOut = isObject(error) && error["code"] === "ERR_SCRIPT_EXECUTION_TIMEOUT";
-      throw timedOut ? new Error(`it took longer than ${this.#timeoutMs} ms`, { cause: error }) : error;
-    } finally {
-      delete this.#global.call;
-    }
-  }
-}
-
 /**
  * A JSON object as a CEL map. What it holds is converted when it is asked for: an expression looks at a few values of a
  * context that may have megabytes. A map, not an object, because then no key is special: not even "constructor".
  * The map proper holds what has been converted; the methods below are all that the library calls.
  */
-class JsonMap extends Map<string, unknown> {
-  readonly #object: Readonly<Record<string, unknown>>;
+class JsonMap<T> extends Map<string, unknown> {
+  readonly #object: Readonly<Record<string, T>>;
+  readonly #convert: (value: T) => unknown;
 
-  constructor(object: Readonly<Record<string, unknown>>) {
+  constructor(object: Readonly<Record<string, T>>, convert: (value: T) => unknown) {
     super();
     this.#object = object;
+    this.#convert = convert;
   }
 
   override get size(): number {
@@ -152,7 +148,7 @@ class JsonMap extends Map<string, unknown> {
   }
 
   override get(key: string): unknown {
-    if (!super.has(key) && this.has(key)) super.set(key, toCel(this.#object[key]));
+    if (!super.has(key) && this.has(key)) super.set(key, this.#convert(this.#object[key] as T));
     return super.get(key);
   }
 
@@ -175,7 +171,11 @@ Object.defineProperty(JsonMap.prototype, "constructor", { value: Map });
 function toCel(value: unknown): unknown {
   if (Number.isSafeInteger(value)) return BigInt(value as number);
   if (Array.isArray(value)) return value.map(toCel);
-  return isObject(value) ? new JsonMap(value) : value;
+  return isObject(value) ? new JsonMap(value, toCel) : value;
+}
+
+function parse(text: string): unknown {
+  return toCel(JSON.parse(text));
 }
 
 /** Numbers, lists and maps as JSON has them; a timestamp or another of CEL's own types stays what it is. */
@@ -197,13 +197,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function invalid(expression: string, what: string, cause: unknown): EngineError {
-  return new EngineError(
-    "DECISION_INVALID",
-    `the expression ${shown(expression)} ${what}: ${reason(expression, cause)}`,
-    {
-      cause,
-    },
-  );
+  const code = hasCode(cause, "DECISION_TOO_EXPENSIVE") ? cause.code : "DECISION_INVALID";
+  const why = reason(expression, cause);
+  const brief = why.length > reasonLengthMax ? `${why.slice(0, reasonLengthMax)}…` : why;
+  return new EngineError(code, `the expression ${shown(expression)} ${what}: ${brief}`, { cause });
 }
 
 function reason(expression: string, cause: unknown): string {

@@ -38,6 +38,8 @@ export class InstanceTurn implements Commitment {
   readonly payloads: PayloadRows;
   /** The history begins with this turn. */
   beginsAnew = false;
+  /** Its decisions took so long that no other turn should be opened before the event loop has had a chance. */
+  isSlow = false;
   readonly #endedBefore: boolean;
   #effects: Command[] | undefined;
   #origins: Origin[] | undefined;

@@ -147,7 +147,7 @@ export class Lane {
       const turn = actor.host.openTurn(actor, now);
       if (turn === undefined) return 0;
       turns.push(turn);
-      return turn.bytes;
+      return turn.isSlow ? Number.POSITIVE_INFINITY : turn.bytes;
     });
     return turns;
   }

@@ -85,7 +85,7 @@ export class Pump {
     this.#queue();
   }
 
-  /** Takes actors in the order they came, until the commit is full: `open` says how many bytes each brings. */
+  /** Takes actors in the order they came, until the commit is full: `open` says how many bytes each brings, or infinitely many. */
   drain(open: (actor: InstanceActor) => number): void {
     let taken = 0;
     let bytes = 0;
