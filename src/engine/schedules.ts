@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
+import { DueSearch, yearsAhead } from "../schedules/due-search.ts";
 import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
 import {
   type BackfillRange,
@@ -21,6 +22,8 @@ const momentMax = 8e15;
 
 /** Due times of one backfill. */
 const backfillMax = 10_000;
+
+const previewMax = 1000;
 
 /** Due times that are found at a stretch: a few milliseconds. */
 const foundAtOnce = 100;
@@ -150,12 +153,22 @@ export class Schedules {
     });
   }
 
-  /** The next times at which something would be due, epoch ms. `SCHEDULE_INVALID`. */
+  /** The next times at which something would be due within a century, epoch ms; at most 1,000. `SCHEDULE_INVALID`. */
   preview(spec: Omit<ScheduleSpec, "workflow">, options: { from?: number; count?: number } = {}): number[] {
     const { from = this.#parts.clock.now(), count = 10 } = options;
+    if (!Number.isInteger(count) || count < 1 || count > previewMax || !(Math.abs(from) <= momentMax)) {
+      throw new EngineError(
+        "SCHEDULE_INVALID",
+        `a preview goes from a time in epoch ms and counts up to ${previewMax} due times, got from ${shown(from)} and count ${shown(count)}`,
+      );
+    }
     const timetable = timetableOf({ workflow: "", ...spec }, from);
+    const { until } = DueSearch.from(from);
     const due: number[] = [];
-    for (let at = timetable.next(from); at !== undefined && due.length < count; at = timetable.next(at)) due.push(at);
+    for (let at: number | undefined = from; due.length < count; due.push(at)) {
+      at = timetable.next(at, new DueSearch(until));
+      if (at === undefined) break;
+    }
     return due;
   }
 
@@ -169,7 +182,7 @@ export class Schedules {
     const every = isLocal ? { timeZone: TimeZone.ofThisProcess(), ...spec.every } : spec.every;
     const checked = { ...spec, every };
     checkChoices(checked);
-    timetableOf(checked, this.#parts.clock.now());
+    refuseNeverDue(checked, this.#parts.clock.now());
     if (this.#parts.versionOf(spec.workflow) !== undefined) return checked;
     throw new EngineError(
       "WORKFLOW_UNKNOWN",
@@ -210,9 +223,21 @@ function checkChoices(spec: ScheduleSpec): void {
     throw new EngineError("SCHEDULE_INVALID", `${name} is one of ${choices[name].join(", ")}, got ${shown(value)}`);
   }
   const { jitterMs = 0, startAt = 0, endAt = 0 } = spec;
-  if (!(jitterMs >= 0) || !Number.isFinite(startAt) || !Number.isFinite(endAt)) {
+  if (!(jitterMs >= 0) || !(Math.abs(startAt) <= momentMax) || !(Math.abs(endAt) <= momentMax)) {
     throw new EngineError("SCHEDULE_INVALID", "jitterMs, startAt and endAt are numbers of milliseconds");
   }
+}
+
+/** Nobody means a schedule that starts nothing. */
+function refuseNeverDue(spec: ScheduleSpec, now: number): void {
+  if (timetableOf(spec, now).next(now) !== undefined) return;
+  const { every, startAt, endAt } = spec;
+  const timing = "cron" in every ? `cron expression ${shown(every.cron)}` : "its timing";
+  const bounds = [
+    ...(startAt === undefined ? [] : [`from its startAt (${new Date(startAt).toISOString()})`]),
+    endAt === undefined ? `within ${yearsAhead} years` : `up to its endAt (${new Date(endAt).toISOString()})`,
+  ];
+  throw new EngineError("SCHEDULE_INVALID", `${timing} is never due ${bounds.join(" ")}, so nothing would be started`);
 }
 
 function tooMany(): EngineError {

@@ -5,12 +5,14 @@ export interface FieldRange {
   readonly name: string;
   readonly min: number;
   readonly max: number;
+  /** How many values there are before they come again, where it is not all from `min` to `max`. */
+  readonly count?: number;
   /** Words for the first values: JAN for 1, SUN for the first day. */
   readonly words?: readonly string[];
 }
 
 /**
- * The values of a plain field: `*`, numbers, words, ranges, lists and steps. `OPTION_INVALID` with the field and what is
+ * The values of a plain field: `*`, numbers, words, ranges, lists and steps. `SCHEDULE_INVALID` with the field and what is
  * wrong with it. A range that runs backwards, such as FRI-MON, goes around the end.
  */
 export function valuesOf(text: string, range: FieldRange): number[] {
@@ -21,20 +23,22 @@ export function valuesOf(text: string, range: FieldRange): number[] {
 
 function partValues(part: string, range: FieldRange): number[] {
   const [span = "", stepText, ...rest] = part.split("/");
-  if (rest.length > 0 || span === "") throw invalid(range, part, "is not a value, a range or a step");
+  if (rest.length > 0 || (span === "" && stepText === undefined))
+    throw invalid(range, part, "is not a value, a range or a step");
   const step = stepText === undefined ? 1 : stepOf(stepText, range, part);
   const [from, to] = spanOf(span, stepText !== undefined, range, part);
-  const length = to >= from ? to - from : to - from + (range.max - range.min + 1);
+  const count = range.count ?? range.max - range.min + 1;
+  const length = to >= from ? to - from : to - from + count;
   const values: number[] = [];
   for (let offset = 0; offset <= length; offset += step) {
     const value = from + offset;
-    values.push(value > range.max ? value - (range.max - range.min + 1) : value);
+    values.push(value > range.max ? value - count : value);
   }
   return values;
 }
 
 function spanOf(span: string, hasStep: boolean, range: FieldRange, part: string): [number, number] {
-  if (span === "*") return [range.min, range.max];
+  if (span === "*" || span === "") return [range.min, range.max];
   const [fromText = "", toText, ...rest] = span.split("-");
   if (rest.length > 0) throw invalid(range, part, "is not a range");
   const from = numberOf(fromText, range);
@@ -54,8 +58,9 @@ export function numberOf(text: string, range: FieldRange): number {
 
 function stepOf(text: string, range: FieldRange, part: string): number {
   const step = Number(text);
-  if (/^\d+$/.test(text) && step > 0) return step;
-  throw invalid(range, part, "has a step that is not a number above 0");
+  if (!/^\d+$/.test(text) || step === 0) throw invalid(range, part, "has a step that is not a number above 0");
+  if (step > range.max) throw invalid(range, part, `has a step that is larger than ${range.max}`);
+  return step;
 }
 
 export function invalid(range: FieldRange, part: string, problem: string): EngineError {

@@ -29,6 +29,17 @@ describe("a cron expression of five fields", () => {
     // Where both days are restricted, one is enough.
     ["0 0 13 * 5", "2026-01-01T00:00:00", "2026-01-02T00:00:00", "2026-01-09T00:00:00", "2026-01-13T00:00:00"],
     ["0 0 29 2 *", "2026-01-01T00:00:00", "2028-02-29T00:00:00", "2032-02-29T00:00:00"],
+    // Steps over a range that goes around the end.
+    ["0 0 * * FRI-MON/2", "2026-01-01T00:00:00", "2026-01-02T00:00:00", "2026-01-04T00:00:00", "2026-01-09T00:00:00"],
+    ["0 0 * * 6-2/2", "2026-01-01T00:00:00", "2026-01-03T00:00:00", "2026-01-05T00:00:00", "2026-01-10T00:00:00"],
+    ["/20 * * * *", "2026-01-01T00:00:00", "2026-01-01T00:20:00", "2026-01-01T00:40:00", "2026-01-01T01:00:00"],
+    ["@yearly", "2026-01-01T00:00:00", "2027-01-01T00:00:00", "2028-01-01T00:00:00"],
+    ["@annually", "2026-01-01T00:00:00", "2027-01-01T00:00:00"],
+    ["@monthly", "2026-01-01T00:00:00", "2026-02-01T00:00:00", "2026-03-01T00:00:00"],
+    ["@weekly", "2026-01-01T00:00:00", "2026-01-04T00:00:00", "2026-01-11T00:00:00"],
+    ["@daily", "2026-01-01T00:00:00", "2026-01-02T00:00:00"],
+    [" @Midnight ", "2026-01-01T00:00:00", "2026-01-02T00:00:00"],
+    ["@hourly", "2026-01-01T00:00:00", "2026-01-01T01:00:00"],
     ["5/15 * * * *", "2026-01-01T00:00:00", "2026-01-01T00:05:00", "2026-01-01T00:20:00", "2026-01-01T00:35:00"],
   ];
   for (const [text, after, ...expected] of cases) {
@@ -57,6 +68,7 @@ describe("a cron expression as Quartz has them", () => {
     ["0 0 0 1W 8 ?", "2026-01-01T00:00:00", "2026-08-03T00:00:00"],
     ["0 0 0 1 1 ? 2027/2", "2026-01-01T00:00:00", "2027-01-01T00:00:00", "2029-01-01T00:00:00"],
     ["0 0 0 1 1 ? 2027", "2027-01-01T00:00:00"],
+    ["0 0 0 1 1 ? 2099", "2026-01-01T00:00:00", "2099-01-01T00:00:00"],
   ];
   for (const [text, after, ...expected] of cases) {
     test(text, () => assert.deepEqual(next(text, after, Math.max(1, expected.length)), expected));
@@ -72,6 +84,13 @@ describe("a bad cron expression is refused with the reason:", () => {
     ["* * 0 * *", /the day-of-month field: "0" is not between 1 and 31/],
     ["* * * FOO *", /the month field: "FOO" is not a number/],
     ["*/0 * * * *", /the minute field: "\*\/0" has a step that is not a number above 0/],
+    ["*/90 * * * *", /the minute field: "\*\/90" has a step that is larger than 59/],
+    ["0 0/75 * * * ?", /the minute field: "0\/75" has a step that is larger than 59/],
+    ["* */24 * * *", /the hour field/],
+    ["* * * * */8", /the day-of-week field/],
+    ["/ * * * *", /has a step that is not a number above 0/],
+    ["0 0 12 ? * ?", /"\?" cannot be in both fields of days/],
+    ["@dayly", /or is one of @yearly, .*, got "@dayly"/],
     ["1-2-3 * * * *", /the minute field: "1-2-3" is not a range/],
     ["1/2/3 * * * *", /the minute field/],
     [", * * * *", /the minute field/],

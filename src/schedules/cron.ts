@@ -1,6 +1,8 @@
 import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
 import { type FieldRange, invalid, numberOf, valuesOf } from "./cron-field.ts";
-import { addDays, daysInMonth, type LocalTime, weekdayOf } from "./local-time.ts";
+import { DueSearch } from "./due-search.ts";
+import { addDays, daysInMonth, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.ts";
 
 const second: FieldRange = { name: "second", min: 0, max: 59 };
 const minute: FieldRange = { name: "minute", min: 0, max: 59 };
@@ -15,11 +17,20 @@ const month: FieldRange = {
 };
 const weekdayWords = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 /** Unix counts from 0, and takes 7 for Sunday too. */
-const unixWeekday: FieldRange = { name: "day-of-week", min: 0, max: 7, words: weekdayWords };
+const unixWeekday: FieldRange = { name: "day-of-week", min: 0, max: 7, count: 7, words: weekdayWords };
 const quartzWeekday: FieldRange = { name: "day-of-week", min: 1, max: 7, words: weekdayWords };
 
-/** No pattern that ever comes true has to be looked for longer: 29 February on a given weekday comes within 40 years. */
-const yearsAhead = 60;
+const nicknames: Readonly<Record<string, string>> = {
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *",
+};
+
+const hourMs = 3_600_000;
 
 type DayRule = (day: LocalTime) => boolean;
 
@@ -32,6 +43,7 @@ export class Cron {
   readonly #seconds: readonly number[];
   readonly #minutes: readonly number[];
   readonly #hours: readonly number[];
+  readonly #isDueInHour: ReadonlySet<number>;
   readonly #months: ReadonlySet<number>;
   readonly #years: ReadonlySet<number> | undefined;
   readonly #matchesDay: DayRule;
@@ -39,32 +51,32 @@ export class Cron {
   /** `SCHEDULE_INVALID` with the field to blame. */
   constructor(text: string) {
     this.text = text;
-    const fields = text.trim().split(/\s+/);
-    if (fields.length < 5 || fields.length > 7 || text.trim() === "") {
-      throw new EngineError(
-        "SCHEDULE_INVALID",
-        `a cron expression has 5 fields, or 6 or 7 with seconds and years, got ${JSON.stringify(text)}`,
-      );
-    }
+    const fields = fieldsOf(text);
     const isQuartz = fields.length > 5;
     const [seconds, minutes, hours, days, months, weekdays, years] = isQuartz ? fields : ["0", ...fields];
     this.#seconds = valuesOf(seconds ?? "", second);
     this.#minutes = valuesOf(minutes ?? "", minute);
     this.#hours = valuesOf(hours ?? "", hour);
+    this.#isDueInHour = new Set(this.#hours);
     this.#months = new Set(valuesOf(months ?? "", month));
     this.#years = years === undefined || years === "*" ? undefined : new Set(valuesOf(years, year));
     this.#matchesDay = dayRule(days ?? "", weekdays ?? "", isQuartz);
   }
 
-  /** It fires in every hour of a day, so that an hour that comes twice counts twice. */
-  get isHourly(): boolean {
-    return this.#hours.length === 24;
+  /** Whether it is due in each hour that has part of that time on the wall, so that it is a matter of hours that pass. */
+  isHourlyWithin(fromMs: number, toMs: number): boolean {
+    for (let at = Math.floor(fromMs / hourMs); at <= Math.floor(toMs / hourMs); at++) {
+      if (!this.#isDueInHour.has(((at % 24) + 24) % 24)) return false;
+    }
+    return true;
   }
 
-  /** The first time after that one; undefined if there is none. */
-  next(after: LocalTime): LocalTime | undefined {
+  /** The first time after that one; undefined if there is none within the search. */
+  next(after: LocalTime, search = DueSearch.from(toMs(after))): LocalTime | undefined {
     const today = { ...after, hour: 0, minute: 0, second: 0 };
-    for (let day = today; day.year <= after.year + yearsAhead; day = this.#nextDay(day)) {
+    const lastYear = fromMs(search.until).year;
+    for (let day = today; day.year <= lastYear; day = this.#nextDay(day)) {
+      search.countStep();
       if (this.#isDay(day)) {
         const time = this.#firstTime(day, day === today ? after : undefined);
         if (time !== undefined) return time;
@@ -101,6 +113,21 @@ export class Cron {
   }
 }
 
+function fieldsOf(text: unknown): string[] {
+  if (typeof text !== "string") {
+    throw new EngineError("SCHEDULE_INVALID", `a cron expression is text, got ${shown(text)}`);
+  }
+  const trimmed = text.trim();
+  const nickname = nicknames[trimmed.toLowerCase()];
+  const fields = (nickname ?? trimmed).split(/\s+/);
+  if (fields.length >= 5 && fields.length <= 7) return fields;
+  const known = trimmed.startsWith("@") ? `, or is one of ${Object.keys(nicknames).join(", ")}` : "";
+  throw new EngineError(
+    "SCHEDULE_INVALID",
+    `a cron expression has 5 fields, or 6 or 7 with seconds and years${known}, got ${JSON.stringify(text)}`,
+  );
+}
+
 /** Unix: where both fields are restricted, one of them is enough. Quartz: one of them is `?`. */
 function dayRule(days: string, weekdays: string, isQuartz: boolean): DayRule {
   const isAnyDay = days === "*" || days === "?";
@@ -111,6 +138,7 @@ function dayRule(days: string, weekdays: string, isQuartz: boolean): DayRule {
   if (!isQuartz && (days === "?" || weekdays === "?")) {
     throw invalid(dayOfMonth, "?", "belongs to expressions with seconds, which have 6 or 7 fields");
   }
+  if (days === "?" && weekdays === "?") throw invalid(dayOfMonth, "?", "cannot be in both fields of days");
   if (isAnyDay && isAnyWeekday) return () => true;
   const byDay = monthDayRule(days);
   const byWeekday = weekdayRule(weekdays, isQuartz ? quartzWeekday : unixWeekday);

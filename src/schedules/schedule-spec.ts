@@ -24,11 +24,11 @@ export interface ScheduleSpec {
 export type Timing = CronTiming | RateTiming | DelayTiming | DailyTiming;
 
 export interface CronTiming {
-  /** Five fields as Unix has them, or six or seven as Quartz does. */
+  /** Five fields as Unix has them, or six or seven as Quartz does, or a word such as `@daily`. */
   readonly cron: string;
   /** Default: that of the process which makes the schedule. */
   readonly timeZone?: string;
-  /** A time that the clock is put forward over: it is due right after (the default), or not at all. */
+  /** A time that the clock is put forward over: it is due right after, or not at all. Default `shift`; `skip` for what is due in every hour. */
   readonly inGap?: "shift" | "skip";
   /** A time that comes twice when the clock is put back. Default `first`; `both` for what is due in every hour. */
   readonly whenTwice?: "first" | "last" | "both";

@@ -3,7 +3,7 @@ import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { messageOf } from "../base/error.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
 import type { ScheduleSpec } from "./schedule-spec.ts";
-import { type Timetable, timetableOf } from "./timetable.ts";
+import { latestDueTimes, type Timetable, timetableOf } from "./timetable.ts";
 
 /** What a schedule carries from one beginning to the next. */
 export interface ScheduleState {
@@ -171,26 +171,27 @@ export class Schedule {
     for (const at of this.#chosen(this.#takeDue(now), now)) this.#fire(at);
   }
 
-  #takeDue(now: number): number[] {
-    const due: number[] = [];
-    for (
-      let at = this.#timetable.next(this.#decidedUntil);
-      at !== undefined && at <= now && !(this.#countsFromEnd && due.length > 0);
-      at = this.#timetable.next(at)
-    ) {
-      due.push(at);
-      this.#decidedUntil = at;
-      if (due.length > madeUpMax) due.shift();
-    }
+  #takeDue(now: number): readonly number[] {
+    const due = this.#dueUntil(now);
+    this.#decidedUntil = due.at(-1) ?? this.#decidedUntil;
     return due;
+  }
+
+  #dueUntil(now: number): readonly number[] {
+    const after = this.#decidedUntil;
+    if (!this.#countsFromEnd) {
+      const count = this.#spec.whenMissed === "all" ? madeUpMax : 1;
+      return latestDueTimes(this.#timetable, { after, until: now }, count);
+    }
+    const at = this.#timetable.next(after);
+    return at !== undefined && at <= now ? [at] : [];
   }
 
   /** What counts from the end of a run is late at most, and never missed. */
   #chosen(due: readonly number[], now: number): readonly number[] {
     const { whenMissed = "once" } = this.#spec;
     if (whenMissed === "all" || this.#countsFromEnd) return due;
-    const last = due.slice(-1);
-    return whenMissed === "once" ? last : last.filter((at) => now - at <= missedAfterMs);
+    return whenMissed === "once" ? due : due.filter((at) => now - at <= missedAfterMs);
   }
 
   #fire(at: number): void {

@@ -1,13 +1,31 @@
 import { EngineError } from "../base/error.ts";
 import { fromMs, type LocalTime, toMs } from "./local-time.ts";
 
+const dayMs = 86_400_000;
+const quarterMs = 900_000;
+
 /** Larger than any step of a clock that is put forward or back. */
-const searchMs = 24 * 3_600_000;
+const searchMs = dayMs;
+
+/** What is known of days is forgotten above this many; a schedule looks at few days at a time. */
+const daysKeptMax = 1000;
+
+/** The clock is put forward, where `since` is above `before`, or back. */
+export interface ClockChange {
+  /** The first instant after it. */
+  readonly at: number;
+  /** How far the wall was ahead of Greenwich until then, and is from then on. */
+  readonly before: number;
+  readonly since: number;
+}
 
 /** What a wall in some place shows, and when it shows it: once, not at all, or twice. */
 export class TimeZone {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
+  /** The offset with which each day of Greenwich begins: asking for one is slow. No day has two changes. */
+  readonly #dayOffsets = new Map<number, number>();
+  readonly #changes = new Map<number, ClockChange>();
 
   /** `SCHEDULE_INVALID`. */
   constructor(name: string) {
@@ -59,23 +77,67 @@ export class TimeZone {
     return after;
   }
 
-  /** When the clock is changed within that time, in which it is: the first instant after. */
-  changeBetween(from: number, to: number): number {
-    const offset = this.offset(from);
-    let before = Math.floor(from / 1000) * 1000;
-    let after = Math.ceil(to / 1000) * 1000;
-    while (after - before > 1000) {
-      const middle = Math.floor((before + after) / 2000) * 1000;
-      if (this.offset(middle) === offset) before = middle;
+  /** The first change after that instant and not after the other, which is a few days later at most. */
+  firstChange(after: number, until: number): ClockChange | undefined {
+    for (let day = Math.floor(after / dayMs); day <= Math.floor(until / dayMs); day++) {
+      const change = this.#changeOn(day);
+      if (change !== undefined && change.at > after && change.at <= until) return change;
+    }
+    return undefined;
+  }
+
+  /** How far the wall is ahead of Greenwich. */
+  offset(at: number): number {
+    const day = Math.floor(at / dayMs);
+    const change = this.#changeOn(day);
+    if (change === undefined) return this.#offsetAtBeginning(day);
+    return at < change.at ? change.before : change.since;
+  }
+
+  /** After the beginning of that day in Greenwich, up to the beginning of the next. */
+  #changeOn(day: number): ClockChange | undefined {
+    const before = this.#offsetAtBeginning(day);
+    const since = this.#offsetAtBeginning(day + 1);
+    if (before === since) return undefined;
+    const known = this.#changes.get(day);
+    if (known !== undefined) return known;
+    const change = { at: this.#findChange(day * dayMs, before), before, since };
+    this.#changes.set(day, change);
+    return change;
+  }
+
+  /** Nearly all are on a quarter of an hour, which takes half as many looks. */
+  #findChange(begin: number, offset: number): number {
+    const after = this.#bisect([begin, begin + dayMs], offset, quarterMs);
+    const isExact = this.#readOffset(after - 1000) === offset;
+    return isExact ? after : this.#bisect([after - quarterMs, after], offset, 1000);
+  }
+
+  #bisect([begin, end]: readonly [number, number], offset: number, unitMs: number): number {
+    let before = begin;
+    let after = end;
+    while (after - before > unitMs) {
+      const middle = Math.floor((before + after) / (2 * unitMs)) * unitMs;
+      if (this.#readOffset(middle) === offset) before = middle;
       else after = middle;
     }
     return after;
   }
 
-  /** How far the wall is ahead of Greenwich. */
-  offset(at: number): number {
-    const seconds = Math.floor(at / 1000) * 1000;
-    const parts = Object.fromEntries(this.#format.formatToParts(seconds).map(({ type, value }) => [type, value]));
+  #offsetAtBeginning(day: number): number {
+    const known = this.#dayOffsets.get(day);
+    if (known !== undefined) return known;
+    if (this.#dayOffsets.size >= daysKeptMax) {
+      this.#dayOffsets.clear();
+      this.#changes.clear();
+    }
+    const offset = this.#readOffset(day * dayMs);
+    this.#dayOffsets.set(day, offset);
+    return offset;
+  }
+
+  #readOffset(at: number): number {
+    const parts = Object.fromEntries(this.#format.formatToParts(at).map(({ type, value }) => [type, value]));
     const number = (type: string): number => Number(parts[type]);
     const wall = Date.UTC(
       number("year"),
@@ -85,6 +147,6 @@ export class TimeZone {
       number("minute"),
       number("second"),
     );
-    return wall - seconds;
+    return wall - at;
   }
 }

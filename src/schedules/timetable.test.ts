@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { hasCode } from "../base/error.ts";
 import type { ScheduleSpec, Timing } from "./schedule-spec.ts";
-import { timetableOf } from "./timetable.ts";
+import { latestDueTimes, timetableOf } from "./timetable.ts";
 
 const newYork = "America/New_York";
 
@@ -33,6 +33,33 @@ describe("where the clock is put forward", () => {
   test("what is due every half hour stays so", () => {
     const times = due({ cron: "*/30 * * * *", timeZone: newYork }, "2026-03-08T06:00:00Z", 4);
     assert.deepEqual(times, ["2026-03-08T06:30Z", "2026-03-08T07:00Z", "2026-03-08T07:30Z", "2026-03-08T08:00Z"]);
+  });
+});
+
+describe("what is due in every hour keeps its interval where the clock is put forward", () => {
+  // On 29 March 2026 Berlin goes from 02:00 to 03:00, which is 01:00 in Greenwich.
+  const after = "2026-03-29T00:00:00Z";
+  const timeZone = "Europe/Berlin";
+  for (const cron of ["15 * * * *", "0 15 0-23 * * ?", "15 */1 * * *", "15 0-5 * * *"]) {
+    test(`${cron}: nothing is due at the change`, () => {
+      assert.deepEqual(
+        due({ cron, timeZone }, after, 3),
+        ["00:15", "01:15", "02:15"].map((time) => `2026-03-29T${time}Z`),
+      );
+    });
+  }
+
+  test("unless it is asked for", () => {
+    const times = due({ cron: "15 * * * *", timeZone, inGap: "shift" }, after, 3);
+    assert.deepEqual(
+      times,
+      ["00:15", "01:00", "01:15"].map((time) => `2026-03-29T${time}Z`),
+    );
+  });
+
+  test("every second hour is a matter of fixed hours", () => {
+    const times = due({ cron: "0 */2 * * *", timeZone }, "2026-03-28T22:00:00Z", 3);
+    assert.deepEqual(times, ["2026-03-28T23:00Z", "2026-03-29T01:00Z", "2026-03-29T02:00Z"]);
   });
 });
 
@@ -133,4 +160,22 @@ describe("other timings", () => {
       assert.throws(make, (error) => hasCode(error, "SCHEDULE_INVALID") && problem.test(error.message));
     });
   }
+});
+
+test("the last due times of a long absence are found without a look at those before", () => {
+  let looks = 0;
+  const counted = (spec: Timing): ReturnType<typeof timetableOf> => {
+    const { next } = timetableOf({ workflow: "w", every: spec }, 0);
+    return { next: (after) => (looks++, next(after)) };
+  };
+  const until = Date.UTC(2026, 0, 1);
+  const after = until - 365 * 86_400_000;
+  for (const every of [{ rateMs: 1000 }, { cron: "* * * * * ?", timeZone: "Europe/Berlin" }]) {
+    const due = latestDueTimes(counted(every), { after, until }, 1000);
+    assert.deepEqual([due.length, due[0], due.at(-1)], [1000, until - 999_000, until]);
+    assert.deepEqual(latestDueTimes(counted(every), { after, until }, 1), [until]);
+  }
+  assert.ok(looks < 20_000, `${looks} looks`);
+  assert.deepEqual(latestDueTimes(counted({ rateMs: 1000 }), { after: until, until }, 1000), []);
+  assert.equal(latestDueTimes(counted({ rateMs: 86_400_000 }), { after, until }, 1000).length, 365);
 });

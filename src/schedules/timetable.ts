@@ -1,18 +1,20 @@
 import { EngineError } from "../base/error.ts";
 import { Cron } from "./cron.ts";
+import { DueSearch } from "./due-search.ts";
 import { addDays, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.ts";
 import type { CronTiming, DailyTiming, ScheduleSpec, Timing } from "./schedule-spec.ts";
-import { TimeZone } from "./time-zone.ts";
+import { type ClockChange, TimeZone } from "./time-zone.ts";
 
-const hourMs = 3_600_000;
+/** How far ahead changes of the clock are looked for; more than any of them takes, and any wall is ahead of another. */
+const stretchMs = 2 * 86_400_000;
 
-/** Around a change of the clocks, wall-clock times do not come in their order. */
-const nearMs = 3 * hourMs;
+/** Before that, no time of a calendar is due. */
+const earliest = Date.UTC(1900, 0, 1);
 
 /** The times at which something is due, one after the other; pure: the same for everybody at any time. */
 export interface Timetable {
-  /** The first after that time; undefined if there is none. */
-  next(after: number): number | undefined;
+  /** The first after that time; undefined if there is none within the search, which is a century long unless given. */
+  next(after: number, search?: DueSearch): number | undefined;
 }
 
 /** `SCHEDULE_INVALID`. `anchor` is when a rate begins to count. */
@@ -20,11 +22,31 @@ export function timetableOf(spec: ScheduleSpec, anchor: number): Timetable {
   const { startAt = -Infinity, endAt = Infinity } = spec;
   const timing = timingOf(spec.every, spec.startAt ?? anchor);
   return {
-    next: (after) => {
-      const due = timing.next(Math.max(after, startAt - 1));
+    next: (after, search) => {
+      const due = timing.next(Math.max(after, startAt - 1), search);
       return due === undefined || due > endAt ? undefined : due;
     },
   };
+}
+
+/**
+ * The last so many due times after one time and not after another. Those before them are passed over: where nobody was
+ * there for long, they may be millions.
+ */
+export function latestDueTimes(
+  timetable: Timetable,
+  { after, until }: { readonly after: number; readonly until: number },
+  count: number,
+): number[] {
+  for (let spanMs = 60_000; ; spanMs *= 4) {
+    const from = Math.max(after, until - spanMs);
+    const due: number[] = [];
+    for (let at = timetable.next(from); at !== undefined && at <= until; at = timetable.next(at)) {
+      due.push(at);
+      if (due.length > count) due.shift();
+    }
+    if (due.length === count || from === after) return due;
+  }
 }
 
 function timingOf(every: Timing, anchor: number): Timetable {
@@ -44,62 +66,76 @@ function positive(ms: number, name: string): number {
   throw new EngineError("SCHEDULE_INVALID", `${name} must be a number of milliseconds, at least 1, got ${ms}`);
 }
 
-/** Wall-clock times in a zone whose clock is put forward and back. */
+/**
+ * Wall-clock times in a zone whose clock is put forward and back. Between two changes of the clock, the wall shows times in
+ * their order; so each stretch is searched by itself, and what a change does is decided at its end.
+ */
 class CronTimetable implements Timetable {
   readonly #cron: Cron;
   readonly #zone: TimeZone;
-  readonly #inGap: "shift" | "skip";
-  readonly #whenTwice: "first" | "last" | "both";
+  readonly #inGap: CronTiming["inGap"];
+  readonly #whenTwice: CronTiming["whenTwice"];
 
-  constructor({ cron, timeZone = TimeZone.ofThisProcess(), inGap = "shift", whenTwice }: CronTiming) {
+  constructor({ cron, timeZone = TimeZone.ofThisProcess(), inGap, whenTwice }: CronTiming) {
     this.#cron = new Cron(cron);
     this.#zone = new TimeZone(timeZone);
     this.#inGap = inGap;
-    this.#whenTwice = whenTwice ?? (this.#cron.isHourly ? "both" : "first");
+    this.#whenTwice = whenTwice;
   }
 
-  next(after: number): number | undefined {
-    const isNearChange = this.#zone.offset(after - nearMs) !== this.#zone.offset(after + nearMs);
-    return isNearChange ? this.#nextNearChange(after) : this.#firstAfter(this.#zone.toLocal(after), after);
-  }
-
-  #firstAfter(local: LocalTime, after: number): number | undefined {
-    for (let time = this.#cron.next(local); time !== undefined; time = this.#cron.next(time)) {
-      const due = this.#instantsOf(time).find((at) => at > after);
-      if (due !== undefined) return due;
+  next(after: number, search = DueSearch.from(after)): number | undefined {
+    let from = Math.max(Math.floor(after / 1000) * 1000 + 1000, earliest);
+    while (from <= search.until) {
+      search.countStep();
+      if (this.#isDueAfterGap(from, search)) return from;
+      const time = this.#timeFrom(this.#firstWall(from), search);
+      if (time === undefined) return undefined;
+      const change = this.#zone.firstChange(from, from + stretchMs);
+      const due = time - this.#zone.offset(from);
+      const isInStretch = change === undefined ? due <= from + stretchMs : time < this.#endOfWall(change);
+      if (isInStretch) return due <= search.until ? due : undefined;
+      // Until two days before it, the wall shows nothing that fits: it is never further from Greenwich than that.
+      from = change?.at ?? Math.max(from + stretchMs, time - stretchMs);
     }
     return undefined;
   }
 
-  /** Before a change and after it, times come in the order of the wall; what the change does to the wall is in between. */
-  #nextNearChange(after: number): number | undefined {
-    const change = this.#zone.changeBetween(after - nearMs, after + nearMs);
-    const [before, since] = [this.#zone.offset(change - 1), this.#zone.offset(change)];
-    if (after < change) {
-      const due = this.#nextBeforeChange(after, change, [before, since]);
-      if (due !== undefined) return due;
-    }
-    // What the wall shows for the second time was due the first time.
-    const shownMs = change + Math.max(since, this.#whenTwice === "first" ? before : -Infinity);
-    const from = Math.max(shownMs - 1000, after + since);
-    return this.#firstAfter(fromMs(from), Math.max(after, change - 1));
+  /** Epoch ms as if the wall were in Greenwich. */
+  #timeFrom(wall: number, search: DueSearch): number | undefined {
+    const time = this.#cron.next(fromMs(wall - 1000), search);
+    return time === undefined ? undefined : toMs(time);
   }
 
-  /** At the change itself is due what the clock is put forward over. */
-  #nextBeforeChange(after: number, change: number, [before, since]: readonly [number, number]): number | undefined {
-    const end = change + (this.#whenTwice === "last" ? Math.min(before, since) : before);
-    const time = this.#cron.next(fromMs(after + before));
-    if (time !== undefined && toMs(time) < end) return toMs(time) - before;
-    const skipped = this.#cron.next(fromMs(change + before - 1000));
-    const isInGap = skipped !== undefined && toMs(skipped) < change + since;
-    return isInGap && this.#inGap === "shift" ? change : undefined;
+  /** What the wall shows for the second time was due the first time. */
+  #firstWall(from: number): number {
+    const wall = from + this.#zone.offset(from);
+    const change = this.#zone.firstChange(from - stretchMs, from);
+    if (change === undefined || change.since > change.before || this.#policyAt(change) !== "first") return wall;
+    return Math.max(wall, change.at + change.before);
   }
 
-  #instantsOf(time: LocalTime): readonly number[] {
-    const instants = this.#zone.instantsOf(time);
-    if (instants.length === 0) return this.#inGap === "skip" ? [] : [this.#zone.endOfGap(time)];
-    if (instants.length === 1 || this.#whenTwice === "both") return instants;
-    return this.#whenTwice === "first" ? instants.slice(0, 1) : instants.slice(-1);
+  /** What the wall is about to show again is due then. */
+  #endOfWall(change: ClockChange): number {
+    const isPutBack = change.since < change.before;
+    return change.at + (isPutBack && this.#policyAt(change) === "last" ? change.since : change.before);
+  }
+
+  #policyAt(change: ClockChange): "first" | "last" | "both" {
+    return this.#whenTwice ?? (this.#isHourlyAround(change) ? "both" : "first");
+  }
+
+  /** What the clock is put forward over is due at the change itself. */
+  #isDueAfterGap(at: number, search: DueSearch): boolean {
+    const change = this.#zone.firstChange(at - 1000, at);
+    if (change === undefined || change.since < change.before) return false;
+    if ((this.#inGap ?? (this.#isHourlyAround(change) ? "skip" : "shift")) === "skip") return false;
+    const time = this.#timeFrom(at + change.before, search);
+    return time !== undefined && time < at + change.since;
+  }
+
+  /** Whether hours that are left out or come twice are among those in which it is due one after the other. */
+  #isHourlyAround({ at, before, since }: ClockChange): boolean {
+    return this.#cron.isHourlyWithin(at + Math.min(before, since) - 1000, at + Math.max(before, since));
   }
 }
 

@@ -127,6 +127,12 @@ describe("9.1 a schedule", () => {
       create({ whenBusy: "panic" }),
       says("SCHEDULE_INVALID", /skip, queue, allow, cancel-previous/),
     );
+    const never = (every: object, problem: RegExp, more: object = {}): Promise<void> =>
+      assert.rejects(create({ every, ...more }), says("SCHEDULE_INVALID", problem));
+    await never({ cron: "0 0 30 2 *" }, /cron expression "0 0 30 2 \*" is never due within 100 years/);
+    await never({ cron: "0 30 2 ? 3 1L", timeZone: "Europe/Berlin", inGap: "skip" }, /is never due within 100 years/);
+    await never(hourly, /is never due up to its endAt \(1970-01-01T00:00:00.005Z\)/, { endAt: 5 });
+    await never(hourly, /is never due from its startAt .* up to its endAt/, { startAt: 9e12, endAt: 8e12 });
     await assert.rejects(create({ jitterMs: -1 }), says("SCHEDULE_INVALID", /jitterMs/));
     await shop.create("s", {});
     await assert.rejects(create({}), says("INSTANCE_EXISTS", /already exists/));
@@ -213,6 +219,16 @@ describe("9.2 policies", () => {
     const shop = await Shop.open(t);
     const times = shop.engine.schedules.preview({ every: { cron: "0 9 * * MON", timeZone: "UTC" } }, { count: 2 });
     assert.deepEqual(times, [Date.UTC(2026, 0, 12, 9), Date.UTC(2026, 0, 19, 9)]);
+    const rare = shop.engine.schedules.preview({ every: { cron: "0 0 0 ? 2 1#5", timeZone: "UTC" } }, { count: 1000 });
+    assert.deepEqual(
+      rare.map((at) => new Date(at).getUTCFullYear()),
+      [2032, 2060, 2088],
+      "within a century",
+    );
+    assert.throws(
+      () => shop.engine.schedules.preview({ every: hourly }, { count: 1001 }),
+      says("SCHEDULE_INVALID", /up to 1000 due times, got from \d+ and count 1001/),
+    );
   });
 });
 

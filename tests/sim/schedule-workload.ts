@@ -40,7 +40,7 @@ function drawSchedule(chance: Chance, number: number, options: ScheduleOptions):
   const createAt = chance.within(0, Math.max(0, spanMs - lastsMs));
   const isEarly = chance.isLucky(0.5);
   const deleteAt = isEarly ? createAt + lastsMs : spanMs + chance.within(0, 4000);
-  const spec = drawSpec(chance, { lastsMs: Math.max(lastsMs, deleteAt - createAt) });
+  const spec = drawSpec(chance, { lastsMs: Math.max(lastsMs, deleteAt - createAt), madeAt: createAt });
   return {
     id: `t${number}`,
     spec,
@@ -50,10 +50,10 @@ function drawSchedule(chance: Chance, number: number, options: ScheduleOptions):
   };
 }
 
-/** Some five runs, or however many there are around the change of the clocks. */
+/** Some five runs, or however many there are around the change of the clocks. One that ends before its first is refused. */
 function drawSpec(
   chance: Chance,
-  { lastsMs, isPrompt = false }: { lastsMs: number; isPrompt?: boolean },
+  { lastsMs, madeAt, isPrompt = false }: { lastsMs: number; madeAt: number; isPrompt?: boolean },
 ): ScheduleSpec {
   const every = drawTiming(chance, lastsMs);
   const countsFromEnd = "delayMs" in every;
@@ -64,7 +64,7 @@ function drawSpec(
     ...(chance.isLucky(0.7) && { whenMissed: chance.pick(["once", "all", "none"] as const) }),
     ...(!isPrompt && !countsFromEnd && chance.isLucky(0.2) && { jitterMs: chance.whole(50, 1500) }),
     ...(chance.isLucky(0.1) && { startAt: epochMs + chance.whole(0, 20_000) }),
-    ...(chance.isLucky(0.1) && { endAt: epochMs + chance.whole(10_000, 60_000) }),
+    ...(chance.isLucky(0.1) && { endAt: epochMs + madeAt + chance.whole(10_000, 60_000) }),
   };
 }
 
@@ -90,11 +90,14 @@ function drawActs(chance: Chance, spec: ScheduleSpec, { from, to }: { from: numb
   if (chance.isLucky(0.3)) acts.push({ what: "pause", at: at(), forMs: chance.waitMs(3000) });
   if (chance.isLucky(0.2)) acts.push({ what: "trigger", at: at() });
   // Runs that wait out their jitter are not told of the change: it would be unclear what they began with.
-  if (spec.jitterMs === undefined && chance.isLucky(0.2))
-    acts.push({ what: "change", at: at(), spec: drawSpec(chance, { lastsMs: to - from, isPrompt: true }) });
+  if (spec.jitterMs === undefined && chance.isLucky(0.2)) acts.push(drawChange(chance, at(), to - from));
   if (!("delayMs" in spec.every) && chance.isLucky(0.15))
     acts.push({ what: "backfill", at: at(), range: drawRange(chance) });
   return acts;
+}
+
+function drawChange(chance: Chance, at: number, lastsMs: number): ScheduleAct {
+  return { what: "change", at, spec: drawSpec(chance, { lastsMs, madeAt: at, isPrompt: true }) };
 }
 
 function drawRange(chance: Chance): BackfillRange {

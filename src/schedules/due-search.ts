@@ -1,0 +1,38 @@
+import { EngineError } from "../base/error.ts";
+
+/** The rarest pattern comes within 40 years; Quartz looks ahead for a century too. */
+export const yearsAhead = 100;
+
+const aheadMs = yearsAhead * 366 * 86_400_000;
+
+/** A walk over every day of the horizon takes fewer. */
+const stepsMax = 50_000;
+
+/**
+ * How far the search for one due time may go: up to one horizon and for so many steps, whatever it meets on its way. So
+ * every search ends, and soon.
+ */
+export class DueSearch {
+  /** Epoch ms. Nothing after it is looked for. */
+  readonly until: number;
+  #steps = 0;
+
+  constructor(until: number) {
+    this.until = until;
+  }
+
+  static from(after: number): DueSearch {
+    return new DueSearch(after + aheadMs);
+  }
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** One day looked at, or one change of the clocks. `SCHEDULE_INVALID` after too many. */
+  countStep(): void {
+    this.#steps += 1;
+    if (this.#steps <= stepsMax) return;
+    throw new EngineError("SCHEDULE_INVALID", `its next due time was not found within ${stepsMax} steps`);
+  }
+}
