@@ -21,11 +21,23 @@ export const dagSpec = z
 const cronExpr = z.string().max(200).meta({ description: "Five fields as in Unix, or six or seven as in Quartz." });
 const timeZone = z.string().max(100).meta({ description: "An IANA name; default the server's own." });
 
+const policies = {
+  overlap: z
+    .enum(["skip", "queue", "allow", "cancel-previous"])
+    .nullable()
+    .optional()
+    .meta({ description: "While a run has not ended, what becomes of the next; null or nothing for skip." }),
+  misfire: z.enum(["once", "all", "none"]).nullable().optional().meta({
+    description: "Which of the due times that passed while no server ran are made up for; null or nothing for once.",
+  }),
+};
+
 export const newWorkflow = z.object({
   name,
   dagSpec,
   cronExpr: cronExpr.optional(),
   timeZone: timeZone.optional(),
+  ...policies,
   enableSchedule: z.boolean().default(false),
 });
 
@@ -33,6 +45,7 @@ export const changedWorkflow = z.object({
   dagSpec: dagSpec.optional(),
   cronExpr: cronExpr.nullable().optional(),
   timeZone: timeZone.optional(),
+  ...policies,
   enableSchedule: z.boolean().optional(),
   ifVersion: z
     .string()
@@ -43,6 +56,7 @@ export const changedWorkflow = z.object({
 export const workflowSchedule = z.object({
   cronExpr: cronExpr.optional(),
   timeZone: timeZone.optional(),
+  ...policies,
   enable: z.boolean(),
 });
 
@@ -62,6 +76,8 @@ export const workflowSummary = z.object({
 export const workflowDetail = workflowSummary.extend({
   dagSpec: dagSpec.nullable(),
   timeZone: z.string().nullable(),
+  overlap: z.string().nullable(),
+  misfire: z.string().nullable(),
   createdAt: epochMs.nullable(),
   nextFireTimes: z.array(epochMs),
   warning: z

@@ -1,5 +1,6 @@
 import { canonicalJson, textHash } from "../authoring/content-hash.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
 import { type DocumentRow, workflowDocument } from "../stores/store.ts";
 
 /** A workflow that was saved, as opposed to one that is part of a program. */
@@ -15,12 +16,21 @@ export interface CatalogueEntry {
   /** Written down with the cron expression, so that every member means the same. */
   readonly timeZone: string | null;
   readonly isScheduled: boolean;
+  /** Null, and not there in older documents: the default. */
+  readonly whenBusy?: ScheduleSpec["whenBusy"] | null;
+  readonly whenMissed?: ScheduleSpec["whenMissed"] | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly updatedBy: string | null;
   /** The last ones, oldest first. */
   readonly saves: readonly Save[];
 }
+
+/** What a workflow says about its schedule. */
+export type ScheduleFields = Pick<CatalogueEntry, "cronExpr" | "timeZone" | "isScheduled" | "whenBusy" | "whenMissed">;
+
+/** What is given is changed; null stands for nothing, and for a default. */
+export type ScheduleFieldsChange = { readonly [K in keyof ScheduleFields]?: ScheduleFields[K] | undefined };
 
 /** One time that a definition was saved. */
 export interface Save {

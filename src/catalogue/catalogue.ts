@@ -9,7 +9,17 @@ import { shown } from "../base/shown.ts";
 import { mayStillCome } from "../engine/submission.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
-import { type CatalogueEntry, named, type Save, type Saved, savesMax, type StoredEntry } from "./catalogue-entry.ts";
+import { refuseNeverDue, timetableOf } from "../schedules/timetable.ts";
+import {
+  type CatalogueEntry,
+  named,
+  type Save,
+  type Saved,
+  savesMax,
+  type ScheduleFields,
+  type ScheduleFieldsChange,
+  type StoredEntry,
+} from "./catalogue-entry.ts";
 import type { DefinitionFolder } from "./definition-folder.ts";
 import { DocumentLock } from "./document-lock.ts";
 import { type CatalogueStore, Entries } from "./entries.ts";
@@ -31,37 +41,30 @@ export interface CatalogueParts {
   readonly folder?: DefinitionFolder;
 }
 
-export interface NewEntry {
+export interface NewEntry extends ScheduleFieldsChange {
   readonly name: string;
   readonly spec: DagSpec;
-  readonly cronExpr?: string | null | undefined;
-  readonly timeZone?: string | null | undefined;
-  readonly isScheduled?: boolean | undefined;
   readonly by?: string | null | undefined;
 }
 
-export interface EntryChange {
+/** A cron expression of null takes the schedule away. */
+export interface EntryChange extends ScheduleFieldsChange {
   readonly spec?: DagSpec | undefined;
-  /** Null takes the schedule away. */
-  readonly cronExpr?: string | null | undefined;
-  readonly timeZone?: string | null | undefined;
-  readonly isScheduled?: boolean | undefined;
   /** Refused with `CONFLICT` if it is in another version by now. */
   readonly ifVersion?: string | undefined;
   readonly by?: string | null | undefined;
 }
 
-export interface ScheduleChange {
-  readonly cronExpr?: string | undefined;
-  readonly timeZone?: string | undefined;
+export interface ScheduleChange extends Omit<ScheduleFieldsChange, "isScheduled"> {
   readonly enable: boolean;
 }
 
 /** What a save makes of an entry. The time, the version and the list of saves follow. */
-type Draft = Pick<CatalogueEntry, "id" | "spec" | "cronExpr" | "timeZone" | "isScheduled"> & {
-  readonly operation: string;
-  readonly by: string | null;
-};
+type Draft = Pick<CatalogueEntry, "id" | "spec"> &
+  ScheduleFields & {
+    readonly operation: string;
+    readonly by: string | null;
+  };
 
 /** Others' saves are noticed within this time. */
 const pollMs = 2000;
@@ -119,10 +122,10 @@ export class Catalogue {
 
   /** `WORKFLOW_DUPLICATE`, `SCHEDULE_INVALID`, and what is wrong with the definition. */
   async create(given: NewEntry): Promise<Saved> {
-    const { name, spec, cronExpr = null, timeZone = null, isScheduled = false, by = null } = given;
+    const { name, spec, by = null } = given;
     checkWorkflowName(name);
     const id = randomUUID();
-    const schedule = this.#checkedSchedule({ cronExpr, timeZone, isScheduled });
+    const schedule = this.#changedSchedule(noSchedule, given);
     const stored = await this.#save(name, (before) => {
       if (before === undefined && !this.#follower.isProgramsOwn(name)) {
         return { id, spec, ...schedule, operation: "Create", by };
@@ -156,8 +159,8 @@ export class Catalogue {
 
   /** `WORKFLOW_UNKNOWN`, `SCHEDULE_INVALID`. */
   async setSchedule(idOrName: string, change: ScheduleChange, by: string | null = null): Promise<void> {
-    const { cronExpr, timeZone, enable } = change;
-    await this.#change(idOrName, { cronExpr, timeZone, isScheduled: enable, by }, "Schedule");
+    const { enable, ...fields } = change;
+    await this.#change(idOrName, { ...fields, isScheduled: enable, by }, "Schedule");
   }
 
   /** Whether the schedule of that id is as a workflow says, and is changed through it alone. */
@@ -231,7 +234,7 @@ export class Catalogue {
     const stored = await this.#save(name, (before) => {
       if (before !== undefined) return { ...before, spec, operation: "Edit", by: null };
       if (!this.#follower.isProgramsOwn(name)) {
-        return { id, spec, cronExpr: null, timeZone: null, isScheduled: false, operation: "Create", by: null };
+        return { id, spec, ...noSchedule, operation: "Create", by: null };
       }
       throw new EngineError("WORKFLOW_DUPLICATE", `the program has a workflow ${shown(name)} of its own`);
     });
@@ -304,24 +307,29 @@ export class Catalogue {
     }
   }
 
-  #changedSchedule(before: CatalogueEntry, change: EntryChange): ScheduleFields {
+  #changedSchedule(before: ScheduleFields, change: ScheduleFieldsChange): ScheduleFields {
     const { cronExpr = before.cronExpr, timeZone = before.timeZone } = change;
+    const { whenBusy = before.whenBusy ?? null, whenMissed = before.whenMissed ?? null } = change;
     const isScheduled = change.isScheduled ?? (before.isScheduled && cronExpr !== null);
+    const changed = { cronExpr, timeZone, isScheduled, whenBusy, whenMissed };
     const isAsBefore =
       cronExpr === before.cronExpr && timeZone === before.timeZone && isScheduled === before.isScheduled;
-    return isAsBefore
-      ? { cronExpr, timeZone, isScheduled }
-      : this.#checkedSchedule({ cronExpr, timeZone, isScheduled });
+    return isAsBefore ? changed : this.#checkedSchedule(changed);
   }
 
-  #checkedSchedule({ cronExpr, timeZone, isScheduled }: ScheduleFields): ScheduleFields {
+  #checkedSchedule(fields: ScheduleFields): ScheduleFields {
+    const { cronExpr, timeZone, isScheduled } = fields;
     if (cronExpr === null) {
-      if (!isScheduled) return { cronExpr, timeZone: null, isScheduled };
+      if (!isScheduled) return { ...fields, timeZone: null };
       throw new EngineError("SCHEDULE_INVALID", "a schedule that is switched on needs a cron expression");
     }
     const zone = timeZone ?? TimeZone.ofThisProcess();
-    this.#engine.schedules.preview({ every: { cron: cronExpr, timeZone: zone } }, { count: 1 });
-    return { cronExpr, timeZone: zone, isScheduled };
+    const timing = { every: { cron: cronExpr, timeZone: zone } };
+    const now = this.#clock.now();
+    // One whose time is over can still be switched off.
+    if (isScheduled) refuseNeverDue(timing, now);
+    else timetableOf(timing, now);
+    return { ...fields, timeZone: zone };
   }
 
   #pollLater(): void {
@@ -349,24 +357,20 @@ export class Catalogue {
   }
 }
 
-type ScheduleFields = Pick<CatalogueEntry, "cronExpr" | "timeZone" | "isScheduled">;
+const noSchedule: ScheduleFields = { cronExpr: null, timeZone: null, isScheduled: false };
 
 function entryFrom(
   before: CatalogueEntry | undefined,
   { name, draft, version }: { name: string; draft: Draft; version: string },
   clock: Clock,
 ): CatalogueEntry {
-  const { id, spec, cronExpr, timeZone, isScheduled, operation, by } = draft;
+  const { operation, by, ...saved } = draft;
   const at = clock.now();
   const saves = before?.saves ?? [];
   return {
-    id,
+    ...saved,
     name,
-    spec,
     version,
-    cronExpr,
-    timeZone,
-    isScheduled,
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
     updatedBy: by,

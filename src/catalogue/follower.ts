@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
@@ -5,8 +6,8 @@ import type { Logger } from "../base/logger.ts";
 import { shown } from "../base/shown.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ListedSchedule } from "../engine/schedules.ts";
-import type { CronTiming } from "../schedules/schedule-spec.ts";
-import type { CatalogueEntry, StoredEntry } from "./catalogue-entry.ts";
+import type { CronTiming, ScheduleSpec } from "../schedules/schedule-spec.ts";
+import type { CatalogueEntry, ScheduleFields, StoredEntry } from "./catalogue-entry.ts";
 import type { Entries } from "./entries.ts";
 import { Serial } from "./serial.ts";
 
@@ -16,9 +17,7 @@ export type CatalogueEngine = Pick<
 >;
 
 /** What the engine was last made to do, as far as the next change needs it. */
-type Followed = Pick<CatalogueEntry, "id" | "cronExpr" | "timeZone" | "isScheduled"> & {
-  readonly revision: number;
-};
+type Followed = ScheduleFields & Pick<CatalogueEntry, "id"> & { readonly revision: number };
 
 /** Its workflow ends a turn or two after it was told to. */
 const goneWaitMs = 10;
@@ -159,7 +158,7 @@ export class Follower {
   }
 
   async #doSettleSchedule({ entry, revision }: StoredEntry, isOwnSave: boolean): Promise<Touched> {
-    const { name, cronExpr: cron, timeZone, isScheduled } = entry;
+    const { name, cronExpr: cron, isScheduled } = entry;
     const { schedules } = this.#engine;
     if (cron === null) return untouched;
     const there = await this.#findSchedule(name);
@@ -171,8 +170,8 @@ export class Follower {
     const followed = this.#followed.get(name);
     const isNext = followed?.id === entry.id && followed.revision + 1 === revision;
     const before = isOwnSave && isNext && !this.#unsettled.has(name) ? followed : shownBy(there);
-    const isOther = before.cronExpr !== cron || before.timeZone !== timeZone;
-    if (isOther) await schedules.change(name, { ...there.spec, every: { ...cronOf(there), cron, ...zoneOf(entry) } });
+    const isOther = !isDeepStrictEqual(timingFields(before), timingFields(entry));
+    if (isOther) await schedules.change(name, specOf(entry, cron, there));
     const isSwitched = before.isScheduled !== isScheduled;
     if (isSwitched) await (isScheduled ? schedules.resume(name) : schedules.pause(name));
     return { isChanged: isOther || isSwitched, problem: null };
@@ -181,7 +180,7 @@ export class Follower {
   async #makeSchedule(entry: CatalogueEntry, cron: string): Promise<Touched> {
     const { name } = entry;
     try {
-      await this.#engine.schedules.create(name, { workflow: name, every: { cron, ...zoneOf(entry) } });
+      await this.#engine.schedules.create(name, specOf(entry, cron));
       this.#made.add(name);
       return { isChanged: true, problem: null };
     } catch (error) {
@@ -232,8 +231,14 @@ interface Touched {
 const untouched: Touched = { isChanged: false, problem: null };
 
 function followedOf({ entry, revision }: StoredEntry): Followed {
-  const { id, cronExpr, timeZone, isScheduled } = entry;
-  return { id, cronExpr, timeZone, isScheduled, revision };
+  const { id, isScheduled } = entry;
+  return { id, isScheduled, revision, ...timingFields(entry) };
+}
+
+/** All but the switch. */
+function timingFields(fields: ScheduleFields): Omit<ScheduleFields, "isScheduled"> {
+  const { cronExpr, timeZone, whenBusy = null, whenMissed = null } = fields;
+  return { cronExpr, timeZone, whenBusy, whenMissed };
 }
 
 /** Undefined where it is not a cron expression that it goes by. */
@@ -241,11 +246,21 @@ function cronOf({ spec: { every } }: ListedSchedule): CronTiming | undefined {
   return "cron" in every ? every : undefined;
 }
 
-function zoneOf({ timeZone }: CatalogueEntry): { timeZone?: string } {
-  return timeZone === null ? {} : { timeZone };
+/** What else a schedule has been told stays. */
+function specOf(entry: CatalogueEntry, cron: string, there?: ListedSchedule): ScheduleSpec {
+  const { name, timeZone, whenBusy, whenMissed } = entry;
+  const { whenBusy: _busy, whenMissed: _missed, ...rest } = there?.spec ?? {};
+  return {
+    ...rest,
+    workflow: name,
+    every: { ...(there && cronOf(there)), cron, ...(timeZone !== null && { timeZone }) },
+    ...(whenBusy && { whenBusy }),
+    ...(whenMissed && { whenMissed }),
+  };
 }
 
-function shownBy(there: ListedSchedule): Omit<Followed, "id" | "revision"> {
+function shownBy(there: ListedSchedule): ScheduleFields {
   const { cron = null, timeZone = null } = cronOf(there) ?? {};
-  return { cronExpr: cron, timeZone, isScheduled: there.isEnabled };
+  const { whenBusy = null, whenMissed = null } = there.spec;
+  return { cronExpr: cron, timeZone, isScheduled: there.isEnabled, whenBusy, whenMissed };
 }

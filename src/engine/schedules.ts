@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
-import { DueSearch, yearsAhead } from "../schedules/due-search.ts";
+import { DueSearch } from "../schedules/due-search.ts";
 import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
 import {
   type BackfillRange,
@@ -11,7 +11,7 @@ import {
   scheduleWorkflow,
 } from "../schedules/schedule-workflow.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
-import { timetableOf } from "../schedules/timetable.ts";
+import { refuseNeverDue, timetableOf } from "../schedules/timetable.ts";
 import type { Engine } from "./engine.ts";
 
 /** Schedules are instances of a workflow of ours, and these their ids. */
@@ -162,7 +162,7 @@ export class Schedules {
         `a preview goes from a time in epoch ms and counts up to ${previewMax} due times, got from ${shown(from)} and count ${shown(count)}`,
       );
     }
-    const timetable = timetableOf({ workflow: "", ...spec }, from);
+    const timetable = timetableOf(spec, from);
     const { until } = DueSearch.from(from);
     const due: number[] = [];
     for (let at: number | undefined = from; due.length < count; due.push(at)) {
@@ -226,18 +226,6 @@ function checkChoices(spec: ScheduleSpec): void {
   if (!(jitterMs >= 0) || !(Math.abs(startAt) <= momentMax) || !(Math.abs(endAt) <= momentMax)) {
     throw new EngineError("SCHEDULE_INVALID", "jitterMs, startAt and endAt are numbers of milliseconds");
   }
-}
-
-/** Nobody means a schedule that starts nothing. */
-function refuseNeverDue(spec: ScheduleSpec, now: number): void {
-  if (timetableOf(spec, now).next(now) !== undefined) return;
-  const { every, startAt, endAt } = spec;
-  const timing = "cron" in every ? `cron expression ${shown(every.cron)}` : "its timing";
-  const bounds = [
-    ...(startAt === undefined ? [] : [`from its startAt (${new Date(startAt).toISOString()})`]),
-    endAt === undefined ? `within ${yearsAhead} years` : `up to its endAt (${new Date(endAt).toISOString()})`,
-  ];
-  throw new EngineError("SCHEDULE_INVALID", `${timing} is never due ${bounds.join(" ")}, so nothing would be started`);
 }
 
 function tooMany(): EngineError {

@@ -147,10 +147,7 @@ test("due times are those that a walk over every minute finds, around changes of
         const after = Date.parse(scene[1]) + offsetMs;
         const until = after + dayMs;
         const expected = walk(minutesAround(scene), cron, policies).filter((at) => at > after && at <= until);
-        const timetable = timetableOf(
-          { workflow: "w", every: { cron: cron.text, timeZone: scene[0], ...policies } },
-          after,
-        );
+        const timetable = timetableOf({ every: { cron: cron.text, timeZone: scene[0], ...policies } }, after);
         const found: number[] = [];
         for (let at = timetable.next(after); at !== undefined && at <= until; at = timetable.next(at)) found.push(at);
         assert.deepEqual(
@@ -194,7 +191,7 @@ test("each search ends after a limited number of steps, whatever is asked for", 
         const cron = `${time} ${days}${days.startsWith("?") ? "" : " ?"} ${year}`;
         for (const after of [moment, Date.UTC(2026, 0, 1) + (moment % (50 * 366 * dayMs))]) {
           const search = DueSearch.from(after);
-          const timetable = timetableOf({ workflow: "w", every: { cron, timeZone, inGap, whenTwice } }, 0);
+          const timetable = timetableOf({ every: { cron, timeZone, inGap, whenTwice } }, 0);
           const due = timetable.next(after, search);
           assert.ok(due === undefined || (due > after && due <= search.until));
           most = Math.max(most, search.steps);
@@ -209,6 +206,6 @@ test("each search ends after a limited number of steps, whatever is asked for", 
 test("a time that the clock is always put forward over is looked for up to one horizon, not again and again", () => {
   const every = { cron: "0 30 2 ? 3 1L", timeZone: "Europe/Berlin", inGap: "skip" as const };
   const search = DueSearch.from(Date.UTC(2026, 0, 1));
-  assert.equal(timetableOf({ workflow: "w", every }, 0).next(Date.UTC(2026, 0, 1), search), undefined);
+  assert.equal(timetableOf({ every }, 0).next(Date.UTC(2026, 0, 1), search), undefined);
   assert.ok(search.steps < 6000, `${search.steps} steps`);
 });

@@ -10,7 +10,7 @@ const newYork = "America/New_York";
 /** Due times in Greenwich. */
 function due(every: Timing, after: string, count: number, more: Partial<ScheduleSpec> = {}): string[] {
   const from = Date.parse(after);
-  const timetable = timetableOf({ workflow: "w", every, ...more }, from);
+  const timetable = timetableOf({ every, ...more }, from);
   const times: string[] = [];
   for (let at = timetable.next(from); at !== undefined && times.length < count; at = timetable.next(at)) {
     times.push(`${new Date(at).toISOString().slice(0, 16)}Z`);
@@ -97,7 +97,7 @@ test("due times go up, whatever the zone, the pattern and the moment; and asking
       fc.constantFrom("shift" as const, "skip" as const),
       fc.integer({ min: first, max: first + 366 * 86_400_000 }),
       (timeZone, cron, whenTwice, inGap, after) => {
-        const timetable = timetableOf({ workflow: "w", every: { cron, timeZone, whenTwice, inGap } }, 0);
+        const timetable = timetableOf({ every: { cron, timeZone, whenTwice, inGap } }, 0);
         let before = after;
         for (let step = 0; step < 20; step++) {
           const at = timetable.next(before);
@@ -116,7 +116,7 @@ test("due times go up, whatever the zone, the pattern and the moment; and asking
 for (const [what, change] of Object.entries({ forward: "2026-03-29T01:00:00Z", back: "2026-10-25T01:00:00Z" })) {
   test(`what is due every second goes on when the clock is put ${what}`, () => {
     const every = { cron: "* * * * * ?", timeZone: "Europe/Berlin" };
-    const timetable = timetableOf({ workflow: "w", every }, 0);
+    const timetable = timetableOf({ every }, 0);
     const end = Date.parse(change) + 150_000;
     for (let at = end - 300_000; at < end; at += 1000) assert.equal(timetable.next(at), at + 1000);
   });
@@ -156,7 +156,7 @@ describe("other timings", () => {
   ];
   for (const [every, problem] of bad) {
     test(`refused: ${JSON.stringify(every)}`, () => {
-      const make = (): void => void timetableOf({ workflow: "w", every }, 0).next(0);
+      const make = (): void => void timetableOf({ every }, 0).next(0);
       assert.throws(make, (error) => hasCode(error, "SCHEDULE_INVALID") && problem.test(error.message));
     });
   }
@@ -165,8 +165,8 @@ describe("other timings", () => {
 test("the last due times of a long absence are found without a look at those before", () => {
   let looks = 0;
   const counted = (spec: Timing): ReturnType<typeof timetableOf> => {
-    const { next } = timetableOf({ workflow: "w", every: spec }, 0);
-    return { next: (after) => (looks++, next(after)) };
+    const timetable = timetableOf({ every: spec }, 0);
+    return { next: (after) => (looks++, timetable.next(after)) };
   };
   const until = Date.UTC(2026, 0, 1);
   const after = until - 365 * 86_400_000;

@@ -1,6 +1,7 @@
 import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
 import { Cron } from "./cron.ts";
-import { DueSearch } from "./due-search.ts";
+import { DueSearch, yearsAhead } from "./due-search.ts";
 import { addDays, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.ts";
 import type { CronTiming, DailyTiming, ScheduleSpec, Timing } from "./schedule-spec.ts";
 import { type ClockChange, TimeZone } from "./time-zone.ts";
@@ -17,8 +18,10 @@ export interface Timetable {
   next(after: number, search?: DueSearch): number | undefined;
 }
 
+export type TimetableSpec = Pick<ScheduleSpec, "every" | "startAt" | "endAt">;
+
 /** `SCHEDULE_INVALID`. `anchor` is when a rate begins to count. */
-export function timetableOf(spec: ScheduleSpec, anchor: number): Timetable {
+export function timetableOf(spec: TimetableSpec, anchor: number): Timetable {
   const { startAt = -Infinity, endAt = Infinity } = spec;
   const timing = timingOf(spec.every, spec.startAt ?? anchor);
   return {
@@ -27,6 +30,18 @@ export function timetableOf(spec: ScheduleSpec, anchor: number): Timetable {
       return due === undefined || due > endAt ? undefined : due;
     },
   };
+}
+
+/** Nobody means a schedule that starts nothing. `SCHEDULE_INVALID`. */
+export function refuseNeverDue(spec: TimetableSpec, now: number): void {
+  if (timetableOf(spec, now).next(now) !== undefined) return;
+  const { every, startAt, endAt } = spec;
+  const timing = "cron" in every ? `cron expression ${shown(every.cron)}` : "its timing";
+  const bounds = [
+    ...(startAt === undefined ? [] : [`from its startAt (${new Date(startAt).toISOString()})`]),
+    endAt === undefined ? `within ${yearsAhead} years` : `up to its endAt (${new Date(endAt).toISOString()})`,
+  ];
+  throw new EngineError("SCHEDULE_INVALID", `${timing} is never due ${bounds.join(" ")}, so nothing would be started`);
 }
 
 /**

@@ -157,6 +157,27 @@ for (const [where, openStore] of Object.entries(stores)) {
       await assert.rejects(catalogue.setSchedule("etl", { enable: true }), says("WORKFLOW_UNKNOWN"));
     });
 
+    test("a schedule has the policies that its workflow says", async (t) => {
+      const house = await House.open(t, { store: openStore(t) });
+      const { catalogue, engine } = house;
+      const policies = async (): Promise<unknown[]> => {
+        const { spec } = await engine.schedules.get("etl");
+        return [spec.whenBusy, spec.whenMissed];
+      };
+      const cron = { cronExpr: hourly, timeZone: "UTC" };
+      await catalogue.create({ name: "etl", spec: dag("one"), ...cron, isScheduled: true, whenBusy: "queue" });
+      assert.deepEqual(await policies(), ["queue", undefined]);
+      await catalogue.setSchedule("etl", { enable: true, whenMissed: "all" });
+      assert.deepEqual(await policies(), ["queue", "all"]);
+      await catalogue.update("etl", { whenBusy: null, cronExpr: "5 * * * *" });
+      assert.deepEqual(await policies(), [undefined, "all"]);
+      await assert.rejects(
+        catalogue.setSchedule("etl", { enable: true, cronExpr: "0 0 30 2 *" }),
+        says("SCHEDULE_INVALID", /"0 0 30 2 \*" is never due within 100 years/),
+      );
+      await house.checkInForce();
+    });
+
     test("a schedule that shows itself as it was a moment ago is still switched as it was told", async (t) => {
       const wrap: HouseOptions["wrap"] = ({ store, engine }) => {
         const first = new Map<string, Promise<unknown>>();

@@ -194,6 +194,13 @@ describe("heddle", () => {
     assert.deepEqual(changes, []);
     const back = await json<{ version: string }>("workflow", "rollback", "kept", first.version);
     assert.equal(back.version, first.version);
+    assert.match(
+      await words("workflow", "schedule", "kept", "--cron", "0 3 * * *", "--overlap", "allow", "--misfire", "all"),
+      /The schedule of kept is on/,
+    );
+    assert.match(await words("workflow", "schedule", "kept", "--off"), /The schedule of kept is off/);
+    const { cronExpr, overlap, misfire, enableSchedule } = await json("workflow", "show", "kept");
+    assert.deepEqual([cronExpr, overlap, misfire, enableSchedule], ["0 3 * * *", "allow", "all", false]);
     assert.match(await words("workflow", "delete", "kept"), /Deleted kept/);
     await refused(1, /cli\.ts workflow list/, "workflow", "show", "kept");
   });

@@ -71,10 +71,18 @@ async function workflows(rig: ServerRig): Promise<void> {
   assert.equal(back.version, made.version);
   await rig.ok("scheduleWorkflow", {
     params: { id: "two" },
-    body: { cronExpr: "0 3 * * *", timeZone: "UTC", enable: true },
+    body: { cronExpr: "0 3 * * *", timeZone: "UTC", overlap: "queue", misfire: "none", enable: true },
+  });
+  const { spec } = (await rig.ok("getSchedule", { params: { id: "two" } })) as unknown as { spec: object };
+  assert.deepEqual(spec, {
+    workflow: "two",
+    every: { cron: "0 3 * * *", timeZone: "UTC" },
+    whenBusy: "queue",
+    whenMissed: "none",
   });
   const scheduled = await rig.ok("getWorkflow", { params: { id: "two" } });
   assert.deepEqual([scheduled.enableSchedule, scheduled.nextFireTimes.length], [true, 5]);
+  assert.deepEqual([scheduled.overlap, scheduled.misfire], ["queue", "none"]);
   await schedulesOfWorkflow(rig);
   const { instanceId } = await rig.ok("triggerWorkflow", { params: { id: made.id }, body: { colour: "red" } });
   assert.deepEqual((await rig.end(instanceId)).output, { a: "hello", b: "world" });

@@ -1,4 +1,5 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
+import type { Call } from "../../client/call.ts";
 import type { DataOf } from "../../api/routes.ts";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { readDefinition, saveDefinition } from "../definition-file.ts";
@@ -18,6 +19,7 @@ export function workflowCommand(): Command {
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(saveCommand())
+    .addCommand(scheduleCommand())
     .addCommand(deleteCommand())
     .addCommand(versionsCommand())
     .addCommand(diffCommand())
@@ -77,6 +79,46 @@ function saveCommand(): Command {
 function giveSaved(output: Output, saved: Saved, what: string): void {
   output.give(saved, () => `${what} ${saved.name}, version ${saved.version}.`);
   if (saved.warning !== null) output.warn(`The save stands, but: ${saved.warning}`);
+}
+
+type ScheduleBody = NonNullable<Call<"scheduleWorkflow">["body"]>;
+
+interface ScheduleOptions extends ClientOptions {
+  readonly cron?: string;
+  readonly timeZone?: string;
+  readonly overlap?: NonNullable<ScheduleBody["overlap"]>;
+  readonly misfire?: NonNullable<ScheduleBody["misfire"]>;
+  readonly off?: boolean;
+}
+
+function scheduleCommand(): Command {
+  return clientCommand("schedule", "Says when it is due, or switches that off. What is not given stays.")
+    .argument("<workflow>")
+    .option("--cron <expression>", "five fields as in Unix, or six or seven as in Quartz")
+    .option("--time-zone <name>", "of the cron expression; default the server's own")
+    .addOption(
+      new Option("--overlap <policy>", "while a run has not ended").choices([
+        "skip",
+        "queue",
+        "allow",
+        "cancel-previous",
+      ]),
+    )
+    .addOption(new Option("--misfire <policy>", "times when no server ran").choices(["once", "all", "none"]))
+    .option("--off", "nothing is due until it is switched on again")
+    .action(async (id: string, { off = false, ...options }: ScheduleOptions) => {
+      const { client, output } = sessionOf(options);
+      const { cron, timeZone, overlap, misfire } = options;
+      const body: ScheduleBody = {
+        enable: !off,
+        ...(cron !== undefined && { cronExpr: cron }),
+        ...(timeZone !== undefined && { timeZone }),
+        ...(overlap !== undefined && { overlap }),
+        ...(misfire !== undefined && { misfire }),
+      };
+      const answer = await client.call("scheduleWorkflow", { params: { id }, body });
+      output.give(answer, () => (off ? `The schedule of ${id} is off.` : `The schedule of ${id} is on.`));
+    });
 }
 
 function deleteCommand(): Command {

@@ -3,7 +3,7 @@ import { Workflow } from "../../authoring/workflow.ts";
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
-import type { CatalogueEntry } from "../../catalogue/catalogue.ts";
+import type { CatalogueEntry, ScheduleFieldsChange } from "../../catalogue/catalogue-entry.ts";
 import type { DataOf } from "../../api/routes.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
@@ -37,12 +37,11 @@ export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
     createWorkflow: (asked) => createWorkflow(parts, asked),
     getWorkflow: ({ params }) => getWorkflow(parts, params.id),
     updateWorkflow: async ({ params, body, caller }) => {
-      const { dagSpec, enableSchedule, cronExpr, timeZone, ifVersion } = body;
+      const { dagSpec, enableSchedule, ifVersion } = body;
       return await catalogue.update(params.id, {
         ...(dagSpec !== undefined && { spec: dagSpec as unknown as DagSpec }),
         ...(enableSchedule !== undefined && { isScheduled: enableSchedule }),
-        ...(cronExpr !== undefined && { cronExpr }),
-        ...(timeZone !== undefined && { timeZone }),
+        ...scheduleFields(body),
         ...(ifVersion !== undefined && { ifVersion }),
         by: caller.name,
       });
@@ -52,13 +51,7 @@ export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
       return done;
     },
     scheduleWorkflow: async ({ params, body, caller }) => {
-      const { enable, cronExpr, timeZone } = body;
-      const change = {
-        enable,
-        ...(cronExpr !== undefined && { cronExpr }),
-        ...(timeZone !== undefined && { timeZone }),
-      };
-      await catalogue.setSchedule(params.id, change, caller.name);
+      await catalogue.setSchedule(params.id, { enable: body.enable, ...scheduleFields(body) }, caller.name);
       return done;
     },
     triggerWorkflow: async (asked) => {
@@ -72,6 +65,21 @@ export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
     },
     rollBackWorkflow: async ({ params, body, caller }) =>
       await catalogue.rollBack(params.id, body.version, caller.name),
+  };
+}
+
+/** Those that are given, under the catalogue's names. */
+function scheduleFields({
+  cronExpr,
+  timeZone,
+  overlap,
+  misfire,
+}: Asked<"updateWorkflow">["body"]): ScheduleFieldsChange {
+  return {
+    ...(cronExpr !== undefined && { cronExpr }),
+    ...(timeZone !== undefined && { timeZone }),
+    ...(overlap !== undefined && { whenBusy: overlap }),
+    ...(misfire !== undefined && { whenMissed: misfire }),
   };
 }
 
@@ -117,7 +125,7 @@ async function createWorkflow(
   { catalogue }: RouteParts,
   { body, caller, isRepeat }: Asked<"createWorkflow">,
 ): Promise<DataOf<"createWorkflow">> {
-  const { name, dagSpec, cronExpr, timeZone, enableSchedule } = body;
+  const { name, dagSpec, enableSchedule } = body;
   const spec = dagSpec as unknown as DagSpec;
   try {
     return await catalogue.create({
@@ -125,8 +133,7 @@ async function createWorkflow(
       spec,
       isScheduled: enableSchedule,
       by: caller.name,
-      ...(cronExpr !== undefined && { cronExpr }),
-      ...(timeZone !== undefined && { timeZone }),
+      ...scheduleFields(body),
     });
   } catch (error) {
     if (!isRepeat || !hasCode(error, "WORKFLOW_DUPLICATE")) throw error;
@@ -155,6 +162,8 @@ async function getWorkflow(parts: RouteParts, idOrName: string): Promise<DataOf<
     ...summaryOfProgram(workflow, { name, kind, version }),
     dagSpec: workflow instanceof Workflow ? (workflow.toJSON() as unknown as Detail["dagSpec"]) : null,
     timeZone: null,
+    overlap: null,
+    misfire: null,
     createdAt: null,
     nextFireTimes: [],
     warning: catalogue.warningOf(name),
@@ -169,12 +178,14 @@ function withFileProblem(error: EngineError, problem: string | null): EngineErro
 type Detail = DataOf<"getWorkflow">;
 
 function detailOfEntry({ engine, catalogue }: RouteParts, entry: CatalogueEntry): Detail {
-  const { spec, timeZone, createdAt, cronExpr, isScheduled } = entry;
+  const { spec, timeZone, createdAt, cronExpr, isScheduled, whenBusy = null, whenMissed = null } = entry;
   const every = { cron: cronExpr ?? "", ...(timeZone !== null && { timeZone }) };
   return {
     ...summaryOfEntry(entry),
     dagSpec: spec as unknown as Detail["dagSpec"],
     timeZone,
+    overlap: whenBusy,
+    misfire: whenMissed,
     createdAt,
     nextFireTimes: isScheduled && cronExpr !== null ? engine.schedules.preview({ every }, { count: timesShown }) : [],
     warning: catalogue.warningOf(entry.name),
