@@ -61,7 +61,10 @@ export interface WorkflowContext {
     ...input: ChildArguments<Input>
   ): Promise<Awaited<Output>>;
   callChild(workflow: Workflow | string, input?: unknown, options?: ChildOptions): Promise<unknown>;
-  /** Starts another workflow and does not wait for it. Gives back its instance id. */
+  /**
+   * Starts another workflow and does not wait for it. Gives back its instance id. It goes on when this one begins anew, and
+   * when this one ends, `whenParentEnds` says what becomes of it.
+   */
   startChild<Params, Output, Input>(
     workflow: CodeWorkflow<Params, Output, Input>,
     ...input: ChildArguments<Input>
@@ -77,7 +80,8 @@ export interface WorkflowContext {
 
   /**
    * Ends this run and begins anew with another input, under the same id and with an empty history. Nothing after it is
-   * carried out: `return ctx.continueAsNew(next)`.
+   * carried out: `return ctx.continueAsNew(next)`. Activities and children that were called and have not ended are stopped;
+   * children that were started go on.
    */
   continueAsNew(input?: unknown, options?: { readonly keepEvents?: boolean }): Promise<never>;
   /** Shown to whoever looks at the instance. */

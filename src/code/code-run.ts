@@ -349,12 +349,28 @@ export class CodeRun {
   /** The last step: what comes after it in the same breath is not carried out. */
   #finish(step: Step): void {
     if (this.#isOver || this.#hasStrayed()) return;
+    if (step.type === "complete") this.#warnOfUnawaited("ends");
     this.#note(step);
     this.#isOver = true;
   }
 
+  /** What the code asks for in its last reaction, and so does not wait for, comes to nothing. */
+  #warnOfUnawaited(does: "ends" | "begins anew"): void {
+    for (const step of this.#steps ?? noSteps) {
+      if (step.type !== "activity" && step.type !== "child") continue;
+      if (step.type === "child" && (step.isDetached || step.node.whenParentEnds === "leave")) continue;
+      const what = describe(step);
+      const instead = step.type === "child" ? "await it first, or use ctx.startChild()" : "await it first";
+      this.log.warn(
+        { step: what },
+        `the code of a workflow ${does} without waiting for ${what}, which it has just asked for and which is therefore stopped: ${instead}`,
+      );
+    }
+  }
+
   continueAsNew(input: string | undefined, { keepsEvents }: { keepsEvents: boolean }): void {
     if (this.#isOver) return;
+    this.#warnOfUnawaited("begins anew");
     const events: KeptEvent[] = [];
     this.take({ type: "continue", events, ...(input !== undefined && { input }) });
     this.#isOver = true;

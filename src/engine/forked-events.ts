@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import type { ForkedFrom } from "../kernel/event.ts";
+import type { Event, ForkedFrom } from "../kernel/event.ts";
 import type { Fork } from "../kernel/input.ts";
 import { recordHistory } from "../runtime/recorded-history.ts";
 import type { Store } from "../stores/store.ts";
@@ -31,8 +31,10 @@ export async function forkPoint(
   const kept = first.type === "InstanceContinued" ? (first.events ?? []) : [];
   const before = [
     ...kept.map((event) => ({ event: { type: "EventRaised" as const, ...event }, at: startedAt })),
-    // Who waits for that instance does not wait for this one.
-    ...timed.slice(1).filter(({ event: { type } }) => type !== "InstanceStarted" && type !== "ParentChanged"),
+    ...timed.slice(1).flatMap(({ event, at }) => {
+      const copy = copyOf(event);
+      return copy === undefined ? [] : [{ event: copy, at }];
+    }),
   ];
   const times = [startedAt, startedAt, ...before.map(({ at }) => at)];
   return {
@@ -43,6 +45,20 @@ export async function forkPoint(
     // Recorded histories hold their values.
     input: first.input as string | undefined,
   };
+}
+
+/** Who waits for that instance does not wait for this one, and the children that it started end with it, not with this one. */
+function copyOf(event: Event): Event | undefined {
+  switch (event.type) {
+    case "InstanceStarted":
+    case "ParentChanged":
+    case "DetachedChildEnded":
+      return undefined;
+    case "ChildDetached":
+      return { type: event.type, task: event.task, childId: event.childId };
+    default:
+      return event;
+  }
 }
 
 function chanceOf({ id, generation, chanceOf: first }: ForkedFrom): NonNullable<ForkedFrom["chanceOf"]> {

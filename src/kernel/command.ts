@@ -31,7 +31,9 @@ export interface StartChild {
   readonly type: "StartChild";
   readonly task: number;
   readonly childId: string;
-  /** Absent for one that is on its own from the start. */
+  /** Of code, which may begin anew, and so have no such task any more, before the command is carried out. */
+  readonly of?: { readonly workflow: string | undefined; readonly version: string | undefined };
+  /** Absent for one that outlives its parent in any case. */
   readonly parent?: ParentAddress;
   /** What code gives it to begin with; a DAG gives its context. */
   readonly input?: Payload;

@@ -1,5 +1,5 @@
 import type { ParentAddress } from "./address.ts";
-import type { NodeSpec } from "./node-spec.ts";
+import type { NodeSpec, WhenParentEnds } from "./node-spec.ts";
 import type { Failure } from "./failure.ts";
 import type { Payload } from "./payload.ts";
 import type { CancelCause, EndStatus } from "./status.ts";
@@ -68,8 +68,29 @@ export type CodeEvent =
   | { readonly type: "CustomStatusSet"; readonly status: string | null }
   /** From here on the code takes its newer way. */
   | { readonly type: "PatchMarked"; readonly patch: string }
-  /** A child was asked for that nobody waits for. */
-  | { readonly type: "ChildDetached"; readonly task: number; readonly childId: string };
+  | ChildDetached
+  /** A child that nobody waits for has ended, or could not be started: its parent's end is nothing to it any more. */
+  | { readonly type: "DetachedChildEnded"; readonly generation: number; readonly task: number };
+
+/** A child was asked for that nobody waits for. */
+export interface ChildDetached {
+  readonly type: "ChildDetached";
+  readonly task: number;
+  readonly childId: string;
+  /** Absent: it is left alone. */
+  readonly whenParentEnds?: PartingPolicy;
+}
+
+/** A child that is not left alone when its parent ends. */
+export type PartingPolicy = Exclude<WhenParentEnds, "leave">;
+
+/** A child that nobody waits for, and that ends with its parent. Generation and task are those it was asked for in. */
+export interface DetachedChild {
+  readonly generation: number;
+  readonly task: number;
+  readonly childId: string;
+  readonly whenParentEnds: PartingPolicy;
+}
 
 /**
  * The code begins anew under the next generation, with this input: by its own wish, with the events that it had not
@@ -90,6 +111,8 @@ export interface InstanceContinued {
   readonly events?: readonly KeptEvent[];
   /** The last answers that the code gave: whoever asked may not have heard them yet. */
   readonly answers?: readonly UpdateAnswered[];
+  /** Those that run on: the instance has not ended. */
+  readonly children?: readonly DetachedChild[];
 }
 
 export interface KeptEvent {

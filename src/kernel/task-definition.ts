@@ -31,6 +31,14 @@ const kinds: Record<number, TaskKind> = { 1: "job", 2: "decision", 3: "nested" }
 
 const fileTimeoutSeconds = 3600;
 
+/** Of a nested workflow. */
+export function childWorkflow({ workflowName: workflow, workflowVersion: version }: TaskDefinition): {
+  workflow: string | undefined;
+  version: string | undefined;
+} {
+  return { workflow, version };
+}
+
 export function defineTask(node: NodeSpec, name: string): TaskDefinition {
   const kind = kinds[node.nodeType ?? 1];
   assert(kind !== undefined, "a node's type is 1, 2 or 3");

@@ -386,6 +386,20 @@ describe("code that is not durable", () => {
   });
 });
 
+test("what code asked for in the turn in which it begins anew is not run", async () => {
+  const shard = await CodeShard.having(async (ctx, input: number | undefined) => {
+    await ctx.waitForEvent("e");
+    if (input === 1) return;
+    void ctx.run("a");
+    await ctx.waitForEvent("e");
+    await ctx.continueAsNew(1);
+  });
+  await shard.turn(startInput);
+  const { effects } = await shard.turn(raise("e"), raise("e"));
+  assert.deepEqual(effects, [{ type: "AbortTasks", attemptIds: ["i:1:0:1"] }]);
+  assert.deepEqual(shard.types, ["InstanceContinued"]);
+});
+
 describe("what clients ask", () => {
   const counting = async (ctx: WorkflowContext): Promise<void> => {
     let total = 1;

@@ -326,6 +326,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #beginAnew(open: InstanceTurn, event: Event): void {
     const { events } = open.turn;
     events.splice(0, events.indexOf(event));
+    open.dropRuns();
     this.#seen = 1;
     this.attention = undefined;
     this.#isPutOff = open.beginsAnew;

@@ -125,6 +125,11 @@ export class InstanceTurn implements Commitment {
     else this.#effects.push(effect);
   }
 
+  /** The tasks of a generation that is over are not run. */
+  dropRuns(): void {
+    this.#effects = this.#effects?.filter(({ type }) => type !== "RunTasks");
+  }
+
   send(letter: OutboxRow): void {
     (this.#outbox ??= []).push(letter);
   }

@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import type { Command, StartChild } from "../kernel/command.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
+import { childWorkflow } from "../kernel/task-definition.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { Letter } from "./outbox.ts";
 
@@ -41,9 +42,9 @@ export function letterOf(actor: InstanceActor, command: Command): Letter | undef
 
 function startLetter(
   { key: from, machine: { state } }: InstanceActor,
-  { task, childId: to, parent, input, isGivenId }: StartChild,
+  { task, childId: to, of = childWorkflow(state.definition(task)), parent, input, isGivenId }: StartChild,
 ): Letter {
-  const { workflowName: workflow, workflowVersion: version } = state.definition(task);
+  const { workflow, version } = of;
   assert(workflow !== undefined && version !== undefined, "a child's version is fixed before it is asked for");
   return {
     kind: "start-child",

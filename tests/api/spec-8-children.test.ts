@@ -1,11 +1,10 @@
 /** Spec 8.1 and 3.8: children of either kind, under code and under DAGs. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { defineJob, defineWorkflow, StepFailed, TaskBuilder } from "../../src/index.ts";
+import { defineJob, defineWorkflow, StepFailed, TaskBuilder, type WorkflowContext } from "../../src/index.ts";
 import { CodeRig } from "./code-rig.ts";
 import { Gate, says, startEngine, task, taskOf, until, workflow } from "./rig.ts";
 
-const hourMs = 3_600_000;
 const double = defineWorkflow("double", async (ctx, n: number) => {
   await ctx.run("note", `double ${n}`);
   return n * 2;
@@ -247,10 +246,13 @@ describe("8.1 children that are code", () => {
   });
 });
 
-describe("8.1 detached children", () => {
-  test("8.1 are on their own: their parent ends before them, and its end does not touch them", async (t) => {
+describe("8.1 children that nobody waits for", () => {
+  test("8.1 that are to be left alone are on their own: the end of their parent does not touch them", async (t) => {
     const parent = defineWorkflow("parent", async (ctx) => {
-      const ids = [ctx.startChild(waits, "own", { instanceId: "own" }), ctx.startChild(double, 3)];
+      const ids = [
+        ctx.startChild(waits, "own", { instanceId: "own", whenParentEnds: "leave" }),
+        ctx.startChild(double, 3, { whenParentEnds: "leave" }),
+      ];
       await ctx.run("note", "started");
       return ids;
     });
@@ -267,17 +269,186 @@ describe("8.1 detached children", () => {
     assert.equal(await rig.engine.awaitWorkflowInstance("own"), 5);
   });
 
-  test("8.1 are not reached by their parent's terminate", async (t) => {
-    const parent = defineWorkflow("parent", async (ctx) => {
-      ctx.startChild(waits, "own", { instanceId: "own" });
-      await ctx.sleep(hourMs);
+  test("8.1 leave their parent when they end: it does not keep them, and may use their id again", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx, n: number): Promise<void> => {
+      ctx.startChild(double, n, { instanceId: "kid" });
+      await ctx.waitForEvent("next");
+      await ctx.continueAsNew(n + 1);
     });
-    const rig = await CodeRig.start(t, { workflows: [waits, parent] });
-    const handle = await rig.engine.startWorkflow(parent, undefined);
+    const rig = await CodeRig.start(t, { workflows: [double, parent] });
+    await rig.engine.startWorkflow(parent, 1, { instanceId: "p" });
+    for (const n of [1, 2, 3]) {
+      await rig.settle();
+      assert.equal(await rig.engine.awaitWorkflowInstance("kid"), n * 2);
+      await rig.settle();
+      await rig.restart();
+      await rig.engine.raiseEvent("p", "next");
+    }
     await rig.settle();
+    const [begun] = await rig.events("p");
+    assert.equal(begun?.type === "InstanceContinued" && begun.children, undefined);
+  });
+
+  const loses = defineWorkflow("loses", async (ctx) => {
+    ctx.startChild(double, 1, { instanceId: "taken" });
+    await ctx.waitForEvent("never");
+  });
+
+  test("8.1 whose id somebody else has are not started, and that instance is not theirs to end", async (t) => {
+    const rig = await CodeRig.start(t, { workflows: [double, waits, loses] });
+    await rig.engine.startWorkflow(waits, "other", { instanceId: "taken" });
+    const handle = await rig.engine.startWorkflow(loses, undefined, { instanceId: "p" });
+    await rig.settle();
+    assert.equal((await rig.eventTypes("p")).at(-1), "DetachedChildEnded");
     await handle.terminate();
     await rig.settle();
-    assert.equal((await rig.engine.getWorkflowInstanceStatus("own")).status, "Running");
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("taken")).status, "Running");
+  });
+
+  test("8.1 of an instance that was forked are not the fork's", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx) => {
+      ctx.startChild(waits, "kid", { instanceId: "kid", whenParentEnds: "cancel" });
+      await ctx.run("note", "one");
+      await ctx.waitForEvent("never");
+    });
+    const rig = await CodeRig.start(t, { workflows: [waits, parent] });
+    await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    await rig.settle();
+    const fork = await rig.engine.forkWorkflowInstance("p", { fromTask: 1, instanceId: "fork" });
+    await rig.settle();
+    await rig.engine.terminateWorkflowInstance(fork.instanceId);
+    await rig.settle();
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("kid")).status, "Running");
+  });
+});
+
+describe("8.1 whenParentEnds, for children that are called and for those that are started", () => {
+  type Policy = "terminate" | "cancel" | "leave" | undefined;
+  const ways = ["ends", "fails", "is terminated", "is canceled", "times out", "takes too many steps"] as const;
+
+  /** What becomes of a child that is code and undoes something, and of a DAG; and whether the former undid it. */
+  async function fates(
+    t: Parameters<typeof CodeRig.start>[0],
+    way: (typeof ways)[number],
+    kind: "callChild" | "startChild",
+    policy: Policy,
+  ): Promise<string> {
+    const gate = new Gate();
+    t.after(() => gate.open());
+    const dag = workflow("dag", task("t", "hold"));
+    const isTimed = way === "times out";
+    const parent = defineWorkflow("parent", { ...(isTimed && { timeoutSeconds: 5 }) }, async (ctx) => {
+      const options = policy === undefined ? {} : { whenParentEnds: policy };
+      for (const [child, instanceId] of [
+        [waits, "code"],
+        [dag, "dag"],
+      ] as const) {
+        if (kind === "startChild") ctx.startChild(child as never, "kid" as never, { instanceId, ...options } as never);
+        else void ctx.callChild(child as never, "kid" as never, { instanceId, ...options } as never);
+      }
+      await ctx.waitForEvent("end");
+      if (way === "fails") throw new Error("no");
+      if (way === "takes too many steps") for (;;) await ctx.run("note", "again");
+    });
+    const hold = defineJob("hold", () => gate.opened);
+    const limits = way === "takes too many steps" ? { maxSteps: 10 } : {};
+    const rig = await CodeRig.start(t, { workflows: [waits, dag, parent], jobs: [hold], ...limits });
+    const handle = await rig.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+    await rig.settle();
+    if (way === "is terminated") await handle.terminate();
+    else if (way === "is canceled") await handle.cancel();
+    else if (isTimed) await rig.clock.advance(6000);
+    else await handle.raiseEvent("end");
+    await rig.settle();
+    const statuses = await Promise.all(
+      ["p", "code", "dag"].map(async (id) => (await rig.engine.getWorkflowInstanceStatus(id)).status),
+    );
+    assert.notEqual(statuses[0], "Running");
+    return `${statuses.slice(1).join(", ")}${rig.calls.includes("undo kid") ? ", undone" : ""}`;
+  }
+
+  const terminated = "Terminated, Terminated";
+  const canceled = "Terminated, Terminated, undone";
+  const left = "Running, Running";
+  for (const way of ways) {
+    for (const kind of ["callChild", "startChild"] as const) {
+      test(`8.1 the parent ${way}: ${kind}`, async (t) => {
+        const found: Record<string, string> = {};
+        for (const policy of [undefined, "terminate", "cancel", "leave"] as const) {
+          found[policy ?? "not said"] = await fates(t, way, kind, policy);
+        }
+        const isCanceled = way === "is canceled";
+        assert.deepEqual(found, {
+          "not said": isCanceled ? canceled : terminated,
+          terminate: isCanceled ? canceled : terminated,
+          cancel: canceled,
+          // The wait for a child is called off, and the child with it.
+          leave: isCanceled && kind === "callChild" ? canceled : left,
+        });
+      });
+    }
+  }
+});
+
+describe("8.1 children that are asked for in the reaction in which their parent begins anew", () => {
+  const kid = defineWorkflow("kid", (ctx, n: number) => ctx.run("note", `kid ${n}`));
+  type Ask = (ctx: WorkflowContext, n: number) => void;
+
+  async function roundsOf(t: Parameters<typeof CodeRig.start>[0], isLate: boolean, ask: Ask): Promise<CodeRig> {
+    const parent = defineWorkflow("parent", async (ctx, n: number): Promise<string> => {
+      if (isLate) await ctx.sleep(1000);
+      if (n === 2) return await ctx.waitForEvent("end");
+      ask(ctx, n);
+      return await ctx.continueAsNew(n + 1);
+    });
+    const rig = await CodeRig.start(t, { workflows: [kid, waits, parent] });
+    await rig.engine.startWorkflow(parent, 0, { instanceId: "p" });
+    await rig.clock.advance(5000);
+    await rig.engine.raiseEvent("p", "end", "done");
+    assert.equal(await rig.engine.awaitWorkflowInstance("p"), "done");
+    return rig;
+  }
+
+  for (const isLate of [false, true]) {
+    const when = isLate ? "later on" : "at its start";
+    test(`8.1 are started, ${when}`, async (t) => {
+      for (const whenParentEnds of ["leave", "terminate"] as const) {
+        const rig = await roundsOf(t, isLate, (ctx, n) => void ctx.startChild(kid, n, { whenParentEnds }));
+        assert.deepEqual(rig.calls, ["kid 0", "kid 1"]);
+      }
+    });
+
+    test(`8.1 are stopped, ${when}, if they are called and not waited for, which is a warning`, async (t) => {
+      const rig = await roundsOf(t, isLate, (ctx) => void ctx.callChild(waits, "kid"));
+      assert.deepEqual(rig.calls, []);
+      assert.equal((await rig.engine.getWorkflowInstanceStatus("p/0")).status, "Terminated");
+      assert.ok(rig.log.find("warn", /begins anew without waiting for child workflow "waits".*startChild/));
+    });
+
+    test(`8.1 so is an activity, ${when}, which is a warning`, async (t) => {
+      const rig = await roundsOf(t, isLate, (ctx) => void ctx.run("note", "never"));
+      assert.deepEqual(rig.calls, []);
+      assert.ok(rig.log.find("warn", /begins anew without waiting for activity "note"/));
+    });
+  }
+
+  test("8.1 are started, if an update asks for them", async (t) => {
+    const parent = defineWorkflow("parent", async (ctx, n: number): Promise<string> => {
+      const asked = Promise.withResolvers<void>();
+      ctx.onUpdate("spawn", () => {
+        asked.resolve();
+        return ctx.startChild(kid, n, { instanceId: `kid-${n}` });
+      });
+      if (n === 1) return await ctx.waitForEvent("end");
+      await ctx.race([asked.promise, ctx.waitForEvent("never")]);
+      return await ctx.continueAsNew(1);
+    });
+    const rig = await CodeRig.start(t, { workflows: [kid, parent] });
+    const handle = await rig.engine.startWorkflow(parent, 0, { instanceId: "p" });
+    assert.equal(await handle.update("spawn"), "kid-0");
+    assert.equal(await rig.engine.awaitWorkflowInstance("kid-0"), "kid 0");
+    await handle.raiseEvent("end", "done");
+    assert.equal(await handle.result(), "done");
   });
 });
 

@@ -17,6 +17,7 @@ export const steps = {
   code,
   codeEnds,
   complete,
+  endDetached,
   start,
   withdraw,
   wait,
@@ -43,6 +44,7 @@ export function finish(run: CodeModelRun): void {
     if (turns > 500) throw new Error("the instance does not end");
     if (model.status === "Paused") resume(run);
     else if (model.out.length > 0) complete(run, { which: 0, how: 0 });
+    else if (model.detached.length > 0) endDetached(run, { which: 0, how: 0 });
     else if (model.nextWake !== undefined) wait(run, { which: 0, how: 4 });
     else codeEnds(run, { which: 0, how: 0 });
   }
@@ -102,32 +104,42 @@ function oneStep(run: CodeModelRun, how: number, isIgnored: boolean): Step {
 function childStep({ model }: CodeModelRun, how: number, isIgnored: boolean): Step {
   const isDetached = how % 4 === 3;
   const retryCount = isDetached ? 0 : how % 3;
-  const node = { nodeId: 0, nodeType: 3 as const, workflowName: "c", nodeParams: "1", retryCount };
-  if (!isIgnored) model.add(isDetached ? "detached" : "child", { retryCount });
-  return { type: "child", node, isDetached, ...(isDetached && { childId: `free-${how}` }) };
+  const policy = ([undefined, "terminate", "cancel", "leave"] as const)[(how >> 3) % 4];
+  const node = {
+    nodeId: 0,
+    nodeType: 3 as const,
+    workflowName: "c",
+    workflowVersion: "1",
+    nodeParams: "1",
+    retryCount,
+    ...(policy && { whenParentEnds: policy }),
+  };
+  const childId = isDetached ? `free-${how}` : undefined;
+  const options = { retryCount, ...(policy && { policy }), ...(childId !== undefined && { childId }) };
+  if (!isIgnored) model.add(isDetached ? "detached" : "child", options);
+  return { type: "child", node, isDetached, ...(childId !== undefined && { childId }) };
 }
 
-function codeEnds(run: CodeModelRun, { how }: Choice): void {
+/** With up to two steps before the last one, in the same reaction. */
+function codeEnds(run: CodeModelRun, { which, how }: Choice): void {
   const { model } = run;
   if (model.status !== "Running") return;
-  const isTooLong = model.tasks.length + model.timers.length + 1 > limits.stepsMax;
+  const before = which % 3;
+  const isTooLong = model.tasks.length + model.timers.length + before + 1 > limits.stepsMax;
+  const taken: Step[] = [];
+  for (let n = 0; n < before; n++) taken.push(oneStep(run, (how >> 2) + n * 37, isTooLong));
   const dice = isTooLong ? 5 : how % 4;
   if (dice === 0) model.endInstance("Success");
   else if (dice === 1 || dice === 5) model.endInstance("Failed");
   else if (dice === 2) model.endInstance("Terminated");
-  else {
-    const unheeded = model.isCancelHeld ? model.cancelReason : undefined;
-    model.stopTasks();
-    model.beginAnew({ keepsAnswers: true });
-    if (unheeded !== undefined) model.holdCancel(unheeded);
-  }
+  else model.continueAsNew();
   const last: readonly Step[] = [
     { type: "complete", output: "1" },
     { type: "fail", failure: failureOf(true) },
     { type: "cancel", reason: "through" },
     { type: "continue", events: [], input: String(how) },
   ];
-  run.tell({ type: "StepsTaken", steps: [last[how % 4]!] });
+  run.tell({ type: "StepsTaken", steps: [...taken, last[how % 4]!] });
 }
 
 function failureOf(retryable: boolean): Failure {
@@ -174,6 +186,18 @@ function endChild(run: CodeModelRun, task: ModelTask, how: number): void {
   run.tell({ type: "ChildEnded", ...report, status, ...(how % 3 === 0 && { output: "1" }) });
 }
 
+/** Also of an earlier generation. */
+function endDetached(run: CodeModelRun, choice: Choice): void {
+  const { model } = run;
+  const child = pick(model.detached, choice);
+  if (child === undefined) return;
+  const { generation, task } = child;
+  const report = { generation, task, attempt: 0 };
+  model.detached = model.detached.filter((each) => each !== child);
+  run.tell({ type: "ChildEnded", ...report, status: choice.how % 2 === 0 ? "Success" : "Failed" });
+  run.drop({ type: "ChildEnded", ...report, status: "Success" });
+}
+
 function start(run: CodeModelRun, choice: Choice): void {
   const task = pick(run.model.out, choice);
   if (task === undefined || task.kind === "child") return;
@@ -215,12 +239,14 @@ function wait(run: CodeModelRun, { how }: Choice): void {
 function pause(run: CodeModelRun): void {
   if (run.model.status !== "Running") return run.refuse({ type: "PauseWorkflow" }, "INSTANCE_STATE");
   run.model.status = "Paused";
+  run.model.tellChildren("PauseWorkflow");
   run.tell({ type: "PauseWorkflow" });
 }
 
 function resume(run: CodeModelRun): void {
   if (run.model.status !== "Paused") return run.refuse({ type: "ResumeWorkflow" }, "INSTANCE_STATE");
   run.model.status = "Running";
+  run.model.tellChildren("ResumeWorkflow");
   run.model.wake(run.at);
   run.tell({ type: "ResumeWorkflow" });
 }

@@ -16,8 +16,9 @@ const options: fc.Arbitrary<RunOptions> = fc.record({
 /** How often each step comes, beside the others. */
 const weights: Readonly<Record<StepName, number>> = {
   code: 30,
-  codeEnds: 2,
+  codeEnds: 4,
   complete: 25,
+  endDetached: 3,
   start: 6,
   withdraw: 4,
   wait: 10,

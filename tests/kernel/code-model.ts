@@ -2,6 +2,8 @@
  * What an instance of code ought to do, as plainly as it can be said: every question is answered by looking at everything
  * again. No counts are kept, no queues.
  */
+import type { DetachedChild } from "../../src/kernel/event.ts";
+import type { WhenParentEnds } from "../../src/kernel/node-spec.ts";
 import type { InstanceStatus } from "../../src/kernel/status.ts";
 
 export type Ending = "Success" | "Failed" | "TimeoutFailed" | "Stopped" | "Canceled";
@@ -9,7 +11,9 @@ export type Ending = "Success" | "Failed" | "TimeoutFailed" | "Stopped" | "Cance
 export interface ModelTask {
   readonly kind: "job" | "child" | "detached";
   readonly retryCount: number;
-  readonly childId: string | undefined;
+  /** Of a child. */
+  readonly childId: string;
+  readonly whenParentEnds: WhenParentEnds;
   ending: Ending | undefined;
   /** Handed out, and not yet back. */
   isOut: boolean;
@@ -30,6 +34,11 @@ export class CodeModel {
   tasks: ModelTask[] = [];
   timers: ModelTimer[] = [];
   updates = new Map<string, "open" | "answered">();
+  /** Children that nobody waits for and that end with the instance. */
+  detached: DetachedChild[] = [];
+  /** Since the machine was last compared: children that were started, and what children were told. */
+  started: string[] = [];
+  told: string[] = [];
   status: InstanceStatus = "Running";
   generation = 1;
   deadline: number | undefined;
@@ -67,11 +76,16 @@ export class CodeModel {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  add(kind: ModelTask["kind"], options: { retryCount?: number; childId?: string | undefined }): ModelTask {
+  add(kind: ModelTask["kind"], options: { retryCount?: number; childId?: string; policy?: WhenParentEnds }): ModelTask {
+    const number = this.tasks.length;
+    const { generation } = this;
+    const { retryCount = 0, childId = generation === 1 ? `i/${number}` : `i/${number}~${generation}` } = options;
+    const whenParentEnds = options.policy ?? "terminate";
     const task: ModelTask = {
       kind,
-      retryCount: options.retryCount ?? 0,
-      childId: options.childId,
+      retryCount,
+      childId,
+      whenParentEnds,
       ending: kind === "detached" ? "Success" : undefined,
       isOut: false,
       hasStarted: false,
@@ -82,7 +96,36 @@ export class CodeModel {
       losses: 0,
     };
     this.tasks.push(task);
+    if (kind === "child") this.#goOut(task);
+    if (kind !== "detached") return task;
+    this.started.push(childId);
+    if (whenParentEnds !== "leave") this.detached.push({ generation, task: number, childId, whenParentEnds });
     return task;
+  }
+
+  #goOut(task: ModelTask): void {
+    task.isOut = true;
+    task.hasStarted = task.kind === "child";
+    if (task.kind === "child") this.started.push(task.childId);
+    if (task.isAttemptOpen) return;
+    task.attempt++;
+    task.isAttemptOpen = true;
+    task.losses = 0;
+  }
+
+  get #children(): { childId: string; whenParentEnds: WhenParentEnds }[] {
+    return [...this.out.filter(({ kind }) => kind === "child"), ...this.detached];
+  }
+
+  tellChildren(order: string): void {
+    for (const { childId } of this.#children) this.told.push(`${childId} ${order}`);
+  }
+
+  #partWith(children: readonly { childId: string; whenParentEnds: WhenParentEnds }[]): void {
+    for (const { childId, whenParentEnds } of children) {
+      if (whenParentEnds === "terminate") this.told.push(`${childId} CancelWorkflow`);
+      if (whenParentEnds === "cancel") this.told.push(`${childId} RequestCancel`);
+    }
   }
 
   /** Whatever is neither out, over nor waiting goes out while the instance runs. */
@@ -91,14 +134,7 @@ export class CodeModel {
     const going = this.tasks.filter(
       ({ ending, isOut, retryAt }) => !isOut && ending === undefined && retryAt === undefined,
     );
-    for (const task of going) {
-      task.isOut = true;
-      task.hasStarted = task.kind === "child";
-      if (task.isAttemptOpen) continue;
-      task.attempt++;
-      task.isAttemptOpen = true;
-      task.losses = 0;
-    }
+    for (const task of going) this.#goOut(task);
     return going;
   }
 
@@ -145,13 +181,26 @@ export class CodeModel {
     this.cancelReason = reason;
     this.isCancelHeld = false;
     for (const timer of this.timersSet) timer.state = "canceled";
+    this.tellChildren("RequestCancel");
+    this.detached = [];
     this.stopTasks();
   }
 
   endInstance(status: "Success" | "Failed" | "Terminated"): void {
+    this.#partWith(this.#children);
+    this.detached = [];
     this.stopTasks();
     for (const timer of this.timersSet) timer.state = "canceled";
     this.status = status;
+  }
+
+  /** The code itself begins anew: nobody waits any more for the children that it called; the others are still its own. */
+  continueAsNew(): void {
+    const unheeded = this.isCancelHeld ? this.cancelReason : undefined;
+    this.#partWith(this.out.filter(({ kind }) => kind === "child"));
+    this.stopTasks();
+    this.beginAnew({ keepsAnswers: true });
+    if (unheeded !== undefined) this.holdCancel(unheeded);
   }
 
   /** Nothing of the generation before is left, but for the last answers where the code itself began anew. */

@@ -4,7 +4,8 @@ import type { WorkflowContext } from "../../src/authoring/workflow-context.ts";
 
 export type Program =
   | { readonly op: "run"; readonly name: string; readonly isUndone: boolean }
-  | { readonly op: "child" | "detach" | "send" | "status" | "chance" | "fail" }
+  | { readonly op: "child" | "detach"; readonly whenParentEnds: "terminate" | "cancel" | "leave" }
+  | { readonly op: "send" | "status" | "chance" | "fail" }
   | { readonly op: "sleep"; readonly ms: number }
   | { readonly op: "event"; readonly name: string; readonly timeoutMs: number | undefined }
   /** So many promises between one step and the next. */
@@ -44,7 +45,14 @@ const leaf: fc.Arbitrary<Program> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      op: fc.constantFrom("child" as const, "detach" as const, "send" as const, "status" as const, "chance" as const),
+      op: fc.constantFrom("send" as const, "status" as const, "chance" as const),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constantFrom("child" as const, "detach" as const),
+      whenParentEnds: fc.constantFrom("terminate" as const, "cancel" as const, "leave" as const),
     }),
   },
   { weight: 1, arbitrary: fc.constant<Program>({ op: "fail" }) },
@@ -97,9 +105,9 @@ async function exec(ctx: WorkflowContext, program: Program): Promise<unknown> {
       return await ctx.run(name, undefined, { undo: (output) => ctx.run("undo", output).then(() => undefined) });
     }
     case "child":
-      return await ctx.callChild("child", ctx.now());
+      return await ctx.callChild("child", ctx.now(), { whenParentEnds: program.whenParentEnds });
     case "detach":
-      return ctx.startChild("child");
+      return ctx.startChild("child", undefined, { whenParentEnds: program.whenParentEnds });
     case "send":
       return ctx.sendEvent("other", "go", ctx.now());
     case "status":

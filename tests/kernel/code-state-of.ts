@@ -22,6 +22,7 @@ export function codeStateOf(machine: CodeMachine, updates: Iterable<string>): un
     retryWaits: [...state.retryWaits.numbers],
     timersDue: [...state.timersDue.numbers],
     updates: Array.from(updates, (update) => [state.hasUpdate(update), state.answerTo(update)]),
+    detachedChildren: state.detachedChildren,
     tasks,
   };
 }

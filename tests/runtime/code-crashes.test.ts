@@ -29,7 +29,7 @@ const everything = defineWorkflow("everything", async (ctx, round: number): Prom
   let sum = 0;
   ctx.onUpdate("add", async (n: number) => (sum += (await ctx.run("work", n)) as number));
   ctx.setCustomStatus("begun");
-  const id = ctx.startChild(apart, undefined, { instanceId: "apart" });
+  const id = ctx.startChild(apart, undefined, { instanceId: "apart", whenParentEnds: "leave" });
   const pair = await ctx.all([ctx.run("work", "a"), ctx.run("flaky", "b", { retryCount: 1 })]);
   await ctx.sleep(1000);
   const children = await ctx.all([
@@ -148,6 +148,34 @@ const restlessStory: Story = {
   },
 };
 
+const brief = defineWorkflow("brief", (ctx, n: number) => ctx.run("work", `brief ${n}`));
+const patient = defineWorkflow("patient", async (ctx, name: string) => {
+  ctx.undo(async () => void (await ctx.run("work", `undo ${name}`)));
+  await ctx.waitForEvent("never");
+});
+
+/** Children that are asked for in the reaction in which their parent begins anew, and that end with it or not. */
+const prolific = defineWorkflow("prolific", async (ctx, n: number): Promise<unknown> => {
+  ctx.startChild(brief, n, { instanceId: `brief-${n}`, whenParentEnds: "leave" });
+  if (n === 1) ctx.startChild(patient, "stopped", { instanceId: "stopped" });
+  if (n === 2) ctx.startChild(patient, "asked", { instanceId: "asked", whenParentEnds: "cancel" });
+  if (n < 3) return await ctx.continueAsNew(n + 1);
+  return await ctx.run("work", await ctx.waitForEvent("end"));
+});
+
+const prolificStory: Story = {
+  workflows: [brief, patient, prolific],
+  tell: async (engine) => {
+    await started(() => engine.startWorkflow(prolific, 1, { instanceId: "x" }));
+    const ids = ["brief-1", "brief-2", "brief-3"];
+    await until(engine, async () => (await engine.listWorkflowInstances()).length === 6);
+    if ((await engine.getWorkflowInstanceStatus("x")).status === "Running") await engine.raiseEvent("x", "end", "bye");
+    const failure = (error: unknown): string => (error as Error).message;
+    const ended = ["stopped", "asked"].map((id) => engine.awaitWorkflowInstance(id).catch(failure));
+    return await Promise.all([...["x", ...ids].map((id) => engine.awaitWorkflowInstance(id)), ...ended]);
+  },
+};
+
 async function until(engine: Engine, holds: () => Promise<boolean>): Promise<void> {
   const changed = Promise.withResolvers<void>();
   const stop = engine.subscribe(() => void holds().then((yes) => yes && changed.resolve(), changed.reject));
@@ -161,6 +189,7 @@ const stories: Readonly<Record<string, Story>> = {
   "cancel of a parent and its child": cancelStory,
   "pause, resume and fork": pausedStory,
   "generation after generation without a pause": restlessStory,
+  "children that are started in the last reaction of a generation": prolificStory,
 };
 
 const endings: Readonly<Record<Moment, string>> = {

@@ -157,7 +157,8 @@ const counter = defineWorkflow(
     const { left, activity, text } = input;
     const listener = `${ctx.instanceId}/listener`;
     const number = ctx.generation - 1;
-    if (text !== undefined && number === 0) ctx.startChild(inbox, listenerInput, { instanceId: listener });
+    if (text !== undefined && number === 0)
+      ctx.startChild(inbox, listenerInput, { instanceId: listener, whenParentEnds: "leave" });
     const sum = input.sum + (await run(ctx, activity, { number }));
     if (text !== undefined) {
       const note: Note = { sender: ctx.instanceId, number, text, isLast: left === 0 };
@@ -178,7 +179,7 @@ export interface ParentInput {
 
 /** Children of either kind at once: one that is retried, one that is told things, one that nobody waits for. */
 const parent = defineWorkflow("code-parent", async (ctx, { child, detached, notes }: ParentInput) => {
-  ctx.startChild(steps, { activities: detached });
+  ctx.startChild(steps, { activities: detached }, { whenParentEnds: "leave" });
   const listener = `${ctx.instanceId}/listener`;
   const [{ sum }, outputs, { seen }, again] = await ctx.all([
     ctx.callChild(steps, { activities: child }),

@@ -95,6 +95,7 @@ describe("a fork", () => {
         type: "StartChild",
         task: 2,
         childId: "i/2",
+        of: { workflow: "c", version: "1" },
         parent: { id: "i", key: 7, generation: 1, task: 2, attempt: 1, depth: 1 },
         input: "5",
       },

@@ -191,8 +191,7 @@ export class CodeMachine implements Machine {
     refuseIfEnded(state, step.identity.id, "cancel");
     if (state.cancelReason !== undefined && (isHeld || !state.isCancelHeld)) return;
     if (isHeld) return step.emit({ type: "CancelRequested", reason, isHeld });
-    step.emit({ type: "CancelRequested", reason });
-    step.stopTasks(reason, { type: "RequestCancel", reason });
+    step.cancel(reason, { type: "CancelRequested", reason });
   }
 
   /**

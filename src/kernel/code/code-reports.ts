@@ -38,6 +38,8 @@ export function withdrawn(step: CodeTurn, report: NodesWithdrawn): void {
 }
 
 export function childEnded(step: CodeTurn, report: ChildEnded): void {
+  const { generation } = report;
+  if (step.state.hasDetached(report)) return step.emit({ type: "DetachedChildEnded", generation, task: report.task });
   if (!isCurrent(step.state, report)) return step.drop();
   const { task, status, output } = report;
   if (status !== "Success") {

@@ -4,6 +4,8 @@ import { Context } from "../context.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import { DueQueue } from "../due-queue.ts";
 import type {
+  ChildDetached,
+  DetachedChild,
   Event,
   ForkedFrom,
   InstanceContinued,
@@ -64,6 +66,8 @@ export class CodeState extends TaskTable implements InstanceState {
   #updates: Map<string, UpdateAnswered | undefined> | undefined;
   /** Of them, those that the generation before has answered, or one before that. */
   #inherited: readonly UpdateAnswered[] = none;
+  /** By generation and task, those that have not ended. Made with the first of them. */
+  #detached: Map<string, DetachedChild> | undefined;
   /** Of the next timer. */
   timers = 0;
   readonly timersDue = new DueQueue();
@@ -117,6 +121,15 @@ export class CodeState extends TaskTable implements InstanceState {
     return this.#updates?.get(update);
   }
 
+  /** Children that nobody waits for and that end with the instance, in the order they were asked for. */
+  get detachedChildren(): readonly DetachedChild[] {
+    return this.#detached === undefined ? none : [...this.#detached.values()];
+  }
+
+  hasDetached(child: { generation: number; task: number }): boolean {
+    return this.#detached?.has(placeOf(child)) ?? false;
+  }
+
   rank(): number {
     return 0;
   }
@@ -148,11 +161,11 @@ export class CodeState extends TaskTable implements InstanceState {
       case "CancelRequested":
         this.cancelReason = event.reason;
         this.isCancelHeld = event.isHeld === true;
-        if (!this.isCancelHeld) this.timersDue.clear();
+        if (!this.isCancelHeld) this.#callOff();
         return;
       case "CancelHeeded":
         this.isCancelHeld = false;
-        return this.timersDue.clear();
+        return this.#callOff();
       case "CustomStatusSet":
         this.customStatus = event.status ?? undefined;
         return;
@@ -190,8 +203,11 @@ export class CodeState extends TaskTable implements InstanceState {
         this.recordOf(event.task).startedAt = at;
         return this.startChild(event.task, event.childId);
       case "ChildDetached":
-        this.recordOf(event.task).childId = event.childId;
+        this.#detach(event);
         return this.#finish(event.task, Phase.success, at);
+      case "DetachedChildEnded":
+        this.#detached?.delete(placeOf(event));
+        return;
       case "TaskSucceeded":
         this.noteSuccess(event);
         return this.#finish(event.task, Phase.success, at);
@@ -244,6 +260,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.customStatus = event.customStatus;
     this.#inherited = event.answers ?? none;
     for (const answer of this.#inherited) (this.#updates ??= new Map()).set(answer.update, answer);
+    for (const child of event.children ?? none) this.#addDetached(child);
     this.#start(event.deadline, at);
   }
 
@@ -255,6 +272,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.cancelReason = undefined;
     this.isCancelHeld = false;
     this.#updates = undefined;
+    this.#detached = undefined;
     this.timers = 0;
     this.timersDue.clear();
     this.retryWaits.clear();
@@ -271,8 +289,24 @@ export class CodeState extends TaskTable implements InstanceState {
     this.output = event.output;
     this.failure = event.failure;
     this.endedAt = at;
-    this.timersDue.clear();
     this.retryWaits.clear();
+    this.#callOff();
+  }
+
+  /** Nothing that was waited for comes any more, and all children have been told. */
+  #callOff(): void {
+    this.timersDue.clear();
+    this.#detached = undefined;
+  }
+
+  #detach({ task, childId, whenParentEnds }: ChildDetached): void {
+    this.recordOf(task).childId = childId;
+    if (whenParentEnds === undefined) return;
+    this.#addDetached({ generation: this.generation, task, childId, whenParentEnds });
+  }
+
+  #addDetached(child: DetachedChild): void {
+    (this.#detached ??= new Map()).set(placeOf(child), child);
   }
 
   /** By number. Most often it is one, which gets a list with no room for more. */
@@ -332,4 +366,8 @@ export class CodeState extends TaskTable implements InstanceState {
     // Only this state knows the definition: nobody is surprised.
     (this.definition(task) as { params: string | undefined }).params = undefined;
   }
+}
+
+function placeOf({ generation, task }: { generation: number; task: number }): string {
+  return `${generation}:${task}`;
 }

@@ -6,13 +6,26 @@ import type { WhenParentEnds } from "../node-spec.ts";
 import type { EndStatus } from "../status.ts";
 import type { CodeState } from "./code-state.ts";
 
+type TellChild = Extract<Command, { type: "TellChild" }>;
+
+interface Child {
+  readonly childId: string;
+  readonly whenParentEnds: WhenParentEnds;
+}
+
 /** One message on its way through an instance of code. */
 export class CodeTurn extends MessageStep<CodeState> {
   tellChildren(tell: ChildOrder): void {
-    for (const { childId } of this.#childrenInFlight()) this.command({ type: "TellChild", childId, tell });
+    for (const order of this.#orders(tell)) this.command(order);
   }
 
-  #childrenInFlight(): { childId: string; whenParentEnds: WhenParentEnds }[] {
+  #orders(tell: ChildOrder): TellChild[] {
+    const children = [...this.#childrenCalled(), ...this.state.detachedChildren];
+    return children.map(({ childId }) => ({ type: "TellChild", childId, tell }));
+  }
+
+  /** Those that the code waits for, or may wait for yet. */
+  #childrenCalled(): Child[] {
     const { state } = this;
     if (state.childrenInFlight === 0) return [];
     return state.tasksInFlight().flatMap((task) => {
@@ -22,38 +35,49 @@ export class CodeTurn extends MessageStep<CodeState> {
     });
   }
 
-  /** Its children are terminated, asked to end, or left alone, as was said when they were asked for. */
-  #partWithChildren(reason: string): void {
-    for (const { childId, whenParentEnds } of this.#childrenInFlight()) {
-      if (whenParentEnds === "leave") continue;
-      const type = whenParentEnds === "cancel" ? "RequestCancel" : "CancelWorkflow";
-      this.command({ type: "TellChild", childId, tell: { type, reason } });
-    }
+  /** The code is asked to end: what it waits for is called off, and its children are asked to end too. */
+  cancel(reason: string, event: Extract<Event, { type: "CancelRequested" | "CancelHeeded" }>): void {
+    const orders = this.#orders({ type: "RequestCancel", reason });
+    this.emit(event);
+    this.#stopTasks(orders);
   }
 
-  /** What runs is stopped, and what waits for another attempt is not tried again; children are told. */
-  stopTasks(reason: string, tell?: ChildOrder): void {
+  /** The code begins anew, and what it has left running belongs to a generation that is over. */
+  stopGeneration(reason: string): void {
+    this.#stopTasks(ordersAtEnd(this.#childrenCalled(), reason));
+  }
+
+  /** What runs is stopped, and what waits for another attempt is not tried again. */
+  #stopTasks(orders: readonly TellChild[]): void {
     const { state } = this;
     if (state.readyCount > 0 || !state.retryWaits.isEmpty) {
       const waiting = [...state.readyTasks(), ...state.retryWaits.numbers];
       this.emit({ type: "TasksCanceled", tasks: waiting, cause: "instance-ended" });
     }
-    if (state.inFlight === 0) return;
     const stopped = state.tasksInFlight();
     const jobs = stopped.filter((task) => state.definition(task).kind === "job");
     if (jobs.length > 0) this.command({ type: "AbortTasks", attemptIds: attemptIds(this.address, jobs, state) });
-    if (tell === undefined) this.#partWithChildren(reason);
-    else this.tellChildren(tell);
-    this.emit({ type: "TasksStopped", tasks: stopped });
+    for (const order of orders) this.command(order);
+    if (stopped.length > 0) this.emit({ type: "TasksStopped", tasks: stopped });
   }
 
   /** What the code has left running goes on to no avail, so it is stopped; and its parent hears of the end. */
   end(status: EndStatus, result: Omit<Extract<Event, { type: "InstanceEnded" }>, "type" | "status">): void {
     const { state } = this;
-    this.stopTasks(result.reason ?? `parent instance ended in ${status}`);
+    const reason = result.reason ?? `parent instance ended in ${status}`;
+    this.#stopTasks(ordersAtEnd([...this.#childrenCalled(), ...state.detachedChildren], reason));
     this.emit({ type: "InstanceEnded", status, ...result });
     if (state.parent !== undefined) this.command(tellParent(state, state.parent, status));
   }
+}
+
+/** Children are terminated, asked to end, or left alone, as was said when they were asked for. */
+function ordersAtEnd(children: readonly Child[], reason: string): TellChild[] {
+  return children.flatMap(({ childId, whenParentEnds }): TellChild[] => {
+    if (whenParentEnds === "leave") return [];
+    const type = whenParentEnds === "cancel" ? "RequestCancel" : "CancelWorkflow";
+    return [{ type: "TellChild", childId, tell: { type, reason } }];
+  });
 }
 
 export function tellParent(

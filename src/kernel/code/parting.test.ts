@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { child, CodeRig } from "./code-rig.test.ts";
+import { child, CodeRig, failureOf } from "./code-rig.test.ts";
 import { RecordedSteps } from "./recorded-steps.ts";
 
 describe("a child that has not ended when its parent does", () => {
-  const family = (): CodeRig =>
+  const family = (isDetached = false): CodeRig =>
     CodeRig.started([
-      child("a", { childId: "a" }),
-      child("b", { childId: "b", node: { whenParentEnds: "terminate" } }),
-      child("c", { childId: "c", node: { whenParentEnds: "cancel" } }),
-      child("d", { childId: "d", node: { whenParentEnds: "leave" } }),
+      child("a", { childId: "a", isDetached }),
+      child("b", { childId: "b", isDetached, node: { whenParentEnds: "terminate" } }),
+      child("c", { childId: "c", isDetached, node: { whenParentEnds: "cancel" } }),
+      child("d", { childId: "d", isDetached, node: { whenParentEnds: "leave" } }),
     ]);
   const told = ({ commands }: CodeRig): string[] =>
     commands.flatMap((command) => (command.type === "TellChild" ? `${command.childId} ${command.tell.type}` : []));
@@ -19,6 +19,24 @@ describe("a child that has not ended when its parent does", () => {
     assert.deepEqual(told(family().take({ type: "complete" })), asSaid);
     assert.deepEqual(told(family().tell({ type: "CancelWorkflow", reason: "enough" })), asSaid);
     assert.deepEqual(told(family().take({ type: "continue", events: [] })), asSaid);
+  });
+
+  test("is terminated, asked to end or left alone, as was said, also if nobody waits for it; but not in a new beginning", () => {
+    assert.deepEqual(told(family(true).take({ type: "complete" })), asSaid);
+    assert.deepEqual(told(family(true).take({ type: "fail", failure: failureOf("no") })), asSaid);
+    assert.deepEqual(told(family(true).tell({ type: "CancelWorkflow", reason: "enough" })), asSaid);
+    const rig = family(true).take({ type: "continue", events: [] });
+    assert.deepEqual(told(rig), []);
+    assert.deepEqual(told(rig.take({ type: "complete" })), asSaid);
+  });
+
+  test("hears, if nobody waits for it, of a pause, a resume and a request to end, unless it is left alone", () => {
+    const rig = family(true);
+    const all = (type: string): string[] => ["a", "b", "c"].map((id) => `${id} ${type}`);
+    assert.deepEqual(told(rig.tell({ type: "PauseWorkflow" })), all("PauseWorkflow"));
+    assert.deepEqual(told(rig.tell({ type: "ResumeWorkflow" })), all("ResumeWorkflow"));
+    assert.deepEqual(told(rig.tell({ type: "RequestCancel", reason: "enough" })), all("RequestCancel"));
+    assert.deepEqual(told(rig.take({ type: "cancel", reason: "enough" })), [], "once is enough");
   });
 
   test("hears of a pause, a resume and a request to end in any case", () => {

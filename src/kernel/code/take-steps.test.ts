@@ -37,6 +37,7 @@ describe("a child", () => {
       type: "StartChild",
       task: 1,
       childId: "i/1",
+      of: { workflow: "c", version: "1" },
       parent: { id: "i", key: 7, generation: 1, task: 1, attempt: 1, depth: 4 },
       input: "5",
     });
@@ -47,7 +48,8 @@ describe("a child", () => {
   test("under an id of the code's own choice says so: somebody else may have it", () => {
     const rig = CodeRig.started([child("c", { childId: "mine" })]);
     const parent = { id: "i", key: 7, generation: 1, task: 0, attempt: 1, depth: 1 };
-    assert.deepEqual(rig.commands, [{ type: "StartChild", task: 0, childId: "mine", parent, isGivenId: true }]);
+    const of = { workflow: "c", version: "1" };
+    assert.deepEqual(rig.commands, [{ type: "StartChild", task: 0, childId: "mine", of, parent, isGivenId: true }]);
   });
 
   test("of a later generation has an id of its own", () => {
@@ -60,9 +62,37 @@ describe("a child", () => {
 
   test("that nobody waits for is done with at once", () => {
     const rig = CodeRig.started([child("c", { childId: "free", isDetached: true })]);
-    assert.deepEqual(rig.events.slice(1), [{ type: "ChildDetached", task: 0, childId: "free" }]);
-    assert.deepEqual(rig.commands, [{ type: "StartChild", task: 0, childId: "free", isGivenId: true }]);
+    const parent = { id: "i", key: 7, generation: 1, task: 0, attempt: 0, depth: 1 };
+    const of = { workflow: "c", version: "1" };
+    assert.deepEqual(rig.events.slice(1), [
+      { type: "ChildDetached", task: 0, childId: "free", whenParentEnds: "terminate" },
+    ]);
+    assert.deepEqual(rig.commands, [{ type: "StartChild", task: 0, childId: "free", of, isGivenId: true, parent }]);
     assert.deepEqual([rig.tasks, rig.machine.state.inFlight], ["c Success", 0]);
+  });
+
+  test("that nobody waits for and that is left alone has no parent", () => {
+    const rig = CodeRig.started([child("c", { childId: "free", isDetached: true, node: { whenParentEnds: "leave" } })]);
+    const of = { workflow: "c", version: "1" };
+    assert.deepEqual(rig.events.slice(1), [{ type: "ChildDetached", task: 0, childId: "free" }]);
+    assert.deepEqual(rig.commands, [{ type: "StartChild", task: 0, childId: "free", of, isGivenId: true }]);
+  });
+
+  test("that nobody waits for is its parent's through all generations, until it has ended", () => {
+    const rig = CodeRig.started([child("c", { childId: "a", isDetached: true })]);
+    const anew = { type: "continue", events: [] } as const;
+    rig.take(child("c", { childId: "b", isDetached: true, node: { whenParentEnds: "cancel" } }), anew).take(anew);
+    const ended = { type: "ChildEnded", task: 0, attempt: 0, generation: 1, status: "Success" } as const;
+    assert.deepEqual(rig.replayed().machine.state.detachedChildren, [
+      { generation: 1, task: 0, childId: "a", whenParentEnds: "terminate" },
+      { generation: 1, task: 1, childId: "b", whenParentEnds: "cancel" },
+    ]);
+    assert.deepEqual(rig.tell(ended).events, [{ type: "DetachedChildEnded", generation: 1, task: 0 }]);
+    assert.equal(rig.tell(ended).dropped, 1);
+    rig.tell({ type: "CancelWorkflow", reason: "enough" });
+    assert.deepEqual(rig.commands, [
+      { type: "TellChild", childId: "b", tell: { type: "RequestCancel", reason: "enough" } },
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { unreachable } from "../../base/assert.ts";
 import { childIdOf, type ParentAddress } from "../address.ts";
 import type { StartChild } from "../command.ts";
+import { childWorkflow } from "../task-definition.ts";
 import type { LastStep, Step } from "./step.ts";
 import { isLast } from "./step.ts";
 import type { CodeTurn } from "./code-turn.ts";
@@ -38,8 +39,7 @@ function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
     }
     case "heed-cancel": {
       const reason = step.state.cancelReason ?? "";
-      step.emit({ type: "CancelHeeded" });
-      return step.stopTasks(reason, { type: "RequestCancel", reason });
+      return step.cancel(reason, { type: "CancelHeeded" });
     }
     case "custom-status":
       return step.emit({ type: "CustomStatusSet", status: taken.status });
@@ -59,7 +59,7 @@ function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
   }
 }
 
-/** A child is asked for in the same turn; one that nobody waits for is done with at once. */
+/** A child is asked for in the same turn. One that nobody waits for is done with at once; its parent's end concerns it all the same, unless it is to be left alone. */
 function addChild(step: CodeTurn, { node, childId: ownId, isDetached }: Extract<Step, { type: "child" }>): void {
   const { state } = step;
   const task = state.size;
@@ -67,8 +67,19 @@ function addChild(step: CodeTurn, { node, childId: ownId, isDetached }: Extract<
   const childId = ownId ?? childIdOf(step.address, task);
   const given = { ...inputOf(node.nodeParams), ...(ownId !== undefined && { isGivenId: true as const }) };
   if (!isDetached) return startChild(step, task, childId, given);
-  step.emit({ type: "ChildDetached", task, childId });
-  step.command({ type: "StartChild", task, childId, ...given });
+  const { whenParentEnds = "terminate" } = node;
+  const child = { task, childId, of: childWorkflow(state.definition(task)), ...given };
+  if (whenParentEnds === "leave") {
+    step.emit({ type: "ChildDetached", task, childId });
+    return step.command({ type: "StartChild", ...child });
+  }
+  step.emit({ type: "ChildDetached", task, childId, whenParentEnds });
+  step.command({ type: "StartChild", ...child, parent: addressAsParent(step, task) });
+}
+
+function addressAsParent(step: CodeTurn, task: number): ParentAddress {
+  const { state, address } = step;
+  return { ...address, task, attempt: state.attempt(task), depth: (state.parent?.depth ?? 0) + 1 };
 }
 
 type Given = Pick<StartChild, "input" | "isGivenId">;
@@ -76,11 +87,10 @@ type Given = Pick<StartChild, "input" | "isGivenId">;
 function startChild(step: CodeTurn, task: number, childId: string, given?: Given): void {
   const { state } = step;
   step.emit({ type: "TasksScheduled", tasks: [task] });
-  const attempt = state.attempt(task);
-  const depth = (state.parent?.depth ?? 0) + 1;
-  const parent: ParentAddress = { ...step.address, task, attempt, depth };
-  step.emit({ type: "ChildStarted", task, attempt, childId });
-  if (given !== undefined) step.command({ type: "StartChild", task, childId, parent, ...given });
+  const parent = addressAsParent(step, task);
+  const of = childWorkflow(state.definition(task));
+  step.emit({ type: "ChildStarted", task, attempt: parent.attempt, childId });
+  if (given !== undefined) step.command({ type: "StartChild", task, childId, of, parent, ...given });
   else step.command({ type: "TellChild", childId, tell: { type: "RetryWorkflow", parent } });
 }
 
@@ -133,13 +143,17 @@ function takeLast(step: CodeTurn, last: LastStep): void {
   }
 }
 
-/** What the code left running belongs to a generation that is over. A cancel that it has not heeded is for the next. */
+/**
+ * What the code left running belongs to a generation that is over. A cancel that it has not heeded is for the next. So are
+ * children that nobody waits for: the instance has not ended.
+ */
 function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { type: "continue" }>): void {
   const { state } = step;
-  step.stopTasks("the parent instance has begun anew");
+  step.stopGeneration("the parent instance has begun anew");
   const { workflow, version, createdAt, parent, trigger, traceparent, deadline, customStatus } = state;
   const reason = state.isCancelHeld ? state.cancelReason : undefined;
   const answers = state.answersToKeep(answersKeptMax);
+  const children = state.detachedChildren;
   step.emit({
     type: "InstanceContinued",
     workflow,
@@ -154,6 +168,7 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
     ...(customStatus !== undefined && { customStatus }),
     ...(events.length > 0 && { events }),
     ...(answers.length > 0 && { answers }),
+    ...(children.length > 0 && { children }),
   });
   if (reason !== undefined) step.emit({ type: "CancelRequested", reason, isHeld: true });
 }
