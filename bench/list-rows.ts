@@ -84,6 +84,7 @@ function unfinishedRow(instance: number, key: number): InstanceRow {
     generation: 1,
     wake: null,
     active: true,
+    waiting: 0,
     createdAt: at,
     updatedAt: at,
     parked: null,

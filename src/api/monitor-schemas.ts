@@ -40,15 +40,25 @@ export const topology = z.object({
   edges: z.array(z.object({ from: nodeId, to: nodeId, property: z.string().nullable(), enable: z.boolean() })),
 });
 
-export const queuedNode = z.object({
+/** Of an instance that waits as a whole the node's own fields are null. */
+const queuedNode = z.object({
   instanceId: z.string(),
   workflowName: z.string(),
-  nodeId,
-  nodeName: z.string(),
+  nodeId: nodeId.nullable(),
+  nodeName: z.string().nullable(),
   attempt: z.number().int(),
-  job: z.string(),
+  job: z.string().nullable(),
   domain: z.string(),
-  since: epochMs,
+  since: epochMs.nullable(),
   workerAddress: z.string().nullable(),
+  reason: z
+    .enum(["workflow-limit", "instance-limit", "paused", "retry", "no-worker", "domain", "slot", "isolation", "engine"])
+    .nullable(),
   waitingFor: z.string().nullable(),
+  retryAt: epochMs.nullable(),
 });
+
+export const queueQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(1000) });
+
+/** `total` counts those above the limit, too. */
+export const queue = z.object({ items: z.array(queuedNode), total: z.number().int() });

@@ -67,8 +67,11 @@ export const routes = {
     params: monitor.ofInstance,
   },
   monitorTopology: { ...look("An instance as points and lines.", monitor.topology), params: monitor.ofInstance },
-  listWaitingNodes: look("Nodes that wait for a slot.", z.object({ items: z.array(monitor.queuedNode) })),
-  listRunningNodes: look("Nodes that run.", z.object({ items: z.array(monitor.queuedNode) })),
+  listWaitingNodes: {
+    ...look("Nodes that wait for anything but their predecessors, and why.", monitor.queue),
+    query: monitor.queueQuery,
+  },
+  listRunningNodes: { ...look("Nodes that run.", monitor.queue), query: monitor.queueQuery },
 
   listInstances: {
     ...look("Instances, newest first.", page(instance.instanceSummary)),

@@ -10,6 +10,7 @@ import { Isolation } from "./isolation.ts";
 import { ParkedAttempts } from "./parked-attempts.ts";
 import type { TaskRun } from "./task-run.ts";
 import { UnsettledJobs } from "./unsettled-jobs.ts";
+import type { Wait } from "./wait-reason.ts";
 import { type Answer, type ConnectedWorker, isConnected, type Worker, type WorkerConnection } from "./worker.ts";
 import { WorkerRing } from "./worker-ring.ts";
 
@@ -358,7 +359,7 @@ export class Dispatcher {
     return waiting.map((attempt) => ({
       run: attempt.run,
       queuedAt: attempt.queuedAt,
-      waitingFor: this.#reasonToWait(attempt),
+      wait: this.#reasonToWait(attempt),
     }));
   }
 
@@ -399,7 +400,7 @@ export class Dispatcher {
   /** Why it does not run; undefined if it runs, or is not here. */
   waitingFor(attemptId: string): string | undefined {
     const attempt = this.#attempts.get(attemptId);
-    return attempt === undefined || attempt.state === "running" ? undefined : this.#reasonToWait(attempt);
+    return attempt === undefined || attempt.state === "running" ? undefined : this.#reasonToWait(attempt).text;
   }
 
   get isShutDown(): boolean {
@@ -751,23 +752,29 @@ export class Dispatcher {
     this.#logger.error({ attemptId, error }, "the owner of a task failed to take its report");
   }
 
-  #reasonToWait({ state, run, care }: Attempt): string {
+  #reasonToWait({ state, run, care }: Attempt): Wait {
     const { suspect } = this.#isolation;
     const pool = this.#pools.of(run.domain);
-    if (!this.#workers.knows(run.job)) return `job ${run.job} is not registered on any worker`;
-    if (!this.#pools.has(run.domain)) return `domain ${run.domain} is not declared`;
-    if (pool.size === 0) return `domain ${run.domain} has no slots: the other domains take the whole pool`;
-    if (this.isDraining) return "another start: this process is being drained";
-    if (this.#paused) return "the engine has stopped taking work";
-    if (!this.#mayStart()) return "this member's lease has lapsed";
-    if (state === "parked") return `a free slot on a worker that has job ${run.job}`;
+    if (!this.#workers.knows(run.job)) {
+      return { reason: "no-worker", text: `job ${run.job} is not registered on any worker` };
+    }
+    if (!this.#pools.has(run.domain)) return { reason: "domain", text: `domain ${run.domain} is not declared` };
+    if (pool.size === 0) {
+      return { reason: "domain", text: `domain ${run.domain} has no slots: the other domains take the whole pool` };
+    }
+    if (this.isDraining) return { reason: "engine", text: "another start: this process is being drained" };
+    if (this.#paused) return { reason: "engine", text: "the engine has stopped taking work" };
+    if (!this.#mayStart()) return { reason: "engine", text: "this member's lease has lapsed" };
+    if (state === "parked") return { reason: "slot", text: `a free slot on a worker that has job ${run.job}` };
     if (care !== "plain" && suspect !== undefined) {
-      return `it was lost ${run.interruptions} times and waits for ${suspect.run.taskName}, which was lost too`;
+      const text = `it was lost ${run.interruptions} times and waits for ${suspect.run.taskName}, which was lost too`;
+      return { reason: "isolation", text };
     }
     if (!pool.isFull && (care !== "plain" || this.#isolation.isQuiet(this.#clock.now()))) {
-      return "tasks that were lost with their process run alone for a moment";
+      return { reason: "isolation", text: "tasks that were lost with their process run alone for a moment" };
     }
-    return `a free slot in domain ${run.domain}`;
+    const isPoolFull = run.domain === "default" || !pool.isFull;
+    return { reason: isPoolFull ? "slot" : "domain", text: `a free slot in domain ${run.domain}` };
   }
 }
 
@@ -820,7 +827,7 @@ export interface DispatcherOptions {
 export interface WaitingRun {
   readonly run: TaskRun;
   readonly queuedAt: number;
-  readonly waitingFor: string;
+  readonly wait: Wait;
 }
 
 export interface RunningRun {

@@ -75,6 +75,13 @@ export function checkFilter(filter: Partial<InstanceFilter>): void {
   }
 }
 
+export function checkQueueFilter(filter: { readonly state?: unknown; readonly limit?: unknown }): void {
+  const check = new SettingCheck("OPTION_INVALID", "listQueuedTasks");
+  check.object("the filter", filter);
+  if (filter.state !== undefined) check.oneOf("state", filter.state, ["waiting", "running"]);
+  if (filter.limit !== undefined) check.wholeNumber("limit", filter.limit, 1);
+}
+
 /** The last of the page before fits as it is. */
 function checkPlace(check: SettingCheck, place: unknown): void {
   check.object("before", place);

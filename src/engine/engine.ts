@@ -46,6 +46,7 @@ import {
   checkPage,
   checkPatch,
   checkPurge,
+  checkQueueFilter,
   checkReason,
   checkSubmitOptions,
   checkUpdateId,
@@ -60,7 +61,15 @@ import { changeOf, type InstanceChange } from "./instance-change.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { syncJobs } from "./job-sync.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
-import { type JobView, jobView, type QueuedTask, queuedTasks, type WorkerView, type WorkflowView } from "./overview.ts";
+import {
+  type JobView,
+  jobView,
+  type QueuedTask,
+  type QueueFilter,
+  queuedTasks,
+  type WorkerView,
+  type WorkflowView,
+} from "./overview.ts";
 import { inputOf, type Order } from "./order.ts";
 import { ProcessCode } from "./process-code.ts";
 import { Purging } from "./purging.ts";
@@ -106,6 +115,7 @@ export interface Health {
   readonly instancesInMemory: number;
   readonly parkedInstances: number;
   readonly stuckInstances: readonly string[];
+  /** Tasks that wait for anything but their predecessors, and instances that wait as a whole. */
   readonly waitingTasks: number;
   readonly runningTasks: number;
   /** When the task that runs longest was started. */
@@ -746,9 +756,16 @@ export class Engine {
     throw new EngineError("OPTION_INVALID", 'workers can connect only to an engine with the option "cluster"');
   }
 
-  /** What is with the dispatcher of this process: it waits for a slot, or runs. */
-  listQueuedTasks(): QueuedTask[] {
-    return queuedTasks(this.#dispatcher);
+  /**
+   * What runs in this process, and what waits for anything but its predecessors: for a slot, a domain, its job, a place
+   * within its instance's or workflow's limit, its next attempt, a resumption. At most `limit` of each, 1000 by default;
+   * `health` has the whole numbers.
+   */
+  async listQueuedTasks(filter: QueueFilter = {}): Promise<QueuedTask[]> {
+    this.#refuseUnlessUp();
+    checkQueueFilter(filter);
+    const { state, limit = 1000 } = filter;
+    return await queuedTasks({ dispatcher: this.#dispatcher, region: this.#region }, { state, limit });
   }
 
   /** Those on record, whether or not this process has their functions. */
@@ -809,7 +826,7 @@ export class Engine {
       instancesInMemory: inMemory,
       parkedInstances: parked,
       stuckInstances: stuck,
-      waitingTasks: this.#dispatcher.waitingCount,
+      waitingTasks: this.#dispatcher.waitingCount + this.#region.waitingCount,
       runningTasks: this.#dispatcher.runningCount,
       oldestRunningAt: this.#dispatcher.oldestRunningAt,
       unreadMessages: unread,

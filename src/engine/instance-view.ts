@@ -1,9 +1,10 @@
 import type { Machine } from "../kernel/machine.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
 import type { TaskKind } from "../kernel/task-definition.ts";
-import { causeOf, isFailed, Phase, statusOf } from "../kernel/task-state.ts";
+import { causeOf, isFailed, isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CancelCause, InstanceStatus, TaskStatus } from "../kernel/status.ts";
+import { waitInside } from "../runtime/waiting-task.ts";
 
 /** How an instance stands. Times are epoch milliseconds. */
 export interface InstanceView {
@@ -106,14 +107,8 @@ export function viewTask(machine: Machine, task: number, waitingFor: WaitingReas
 
 function waitingReason(machine: Machine, task: number, dispatcherSays: WaitingReason): string | undefined {
   const { state } = machine;
-  const phase = state.phase(task);
   // After a restart, one on record as running may be waiting for its slot or its job again.
-  if (phase === Phase.scheduled || phase === Phase.running) return dispatcherSays(task);
-  if (phase === Phase.retryWait)
-    return `its next attempt at ${new Date(state.record(task)?.retryAt ?? 0).toISOString()}`;
-  if (phase !== Phase.ready) return undefined;
-  if (state.status === "Paused" || state.pausing) return "the instance to be resumed";
-  return `a place among the instance's ${state.maxConcurrentTasks} concurrent tasks`;
+  return isInFlight(state.phase(task)) ? dispatcherSays(task) : waitInside(state, task)?.text;
 }
 
 /** All that are part of the instance: sub-tasks whose parent ran again are not. */

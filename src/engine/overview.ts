@@ -1,24 +1,42 @@
 import type { JobRegistry } from "../authoring/job-registry.ts";
-import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Dispatcher, RunningRun, WaitingRun } from "../dispatch/dispatcher.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
+import type { WaitReason } from "../dispatch/wait-reason.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
+import type { Region } from "../runtime/region.ts";
+import type { WaitingTask } from "../runtime/waiting-task.ts";
 import type { JobRow } from "../stores/store.ts";
 
-/** An attempt with the dispatcher of this process: it waits for a slot, or runs. */
+/**
+ * A task of an instance of this process that runs, or waits for anything but its predecessors; or an instance that waits
+ * as a whole, which has no task yet.
+ */
 export interface QueuedTask {
   readonly state: "waiting" | "running";
   readonly instanceId: string;
   readonly workflowName: string;
-  readonly taskName: string;
-  readonly nodeId: NodeId;
+  readonly taskName: string | undefined;
+  readonly nodeId: NodeId | undefined;
   readonly attempt: number;
-  readonly job: string;
+  /** Undefined for a nested workflow. */
+  readonly job: string | undefined;
   readonly domain: string;
-  /** When it came, or started; epoch ms. */
-  readonly since: number;
+  /** When it came to the dispatcher, started, or failed last; epoch ms. Undefined for what has done none of these. */
+  readonly since: number | undefined;
   readonly worker: string | undefined;
+  /** Of what waits. */
+  readonly reason: WaitReason | undefined;
+  /** The same in words. */
   readonly waitingFor: string | undefined;
+  /** When the next attempt is due. */
+  readonly retryAt: number | undefined;
+}
+
+export interface QueueFilter {
+  readonly state?: QueuedTask["state"];
+  /** Of each state. Default 1000. */
+  readonly limit?: number;
 }
 
 /** Who runs tasks for this process: its own pool, and workers in processes of their own. */
@@ -53,26 +71,43 @@ export interface WorkflowView {
   readonly kind: "dag" | "code";
 }
 
-export function queuedTasks(dispatcher: Dispatcher): QueuedTask[] {
-  const waiting = dispatcher.listWaiting().map(({ run, queuedAt, waitingFor }) => ({
-    state: "waiting" as const,
-    ...identityOf(run),
-    since: queuedAt,
-    worker: undefined,
-    waitingFor,
-  }));
-  const running = dispatcher.listRunning().map(({ run, startedAt, worker }) => ({
-    state: "running" as const,
-    ...identityOf(run),
-    since: startedAt,
-    worker,
-    waitingFor: undefined,
-  }));
-  return [...waiting, ...running];
+/** What waits first: with the dispatcher, then inside instances; at most so many of each state. */
+export async function queuedTasks(
+  { dispatcher, region }: { readonly dispatcher: Dispatcher; readonly region: Region },
+  { state, limit }: { readonly state: QueuedTask["state"] | undefined; readonly limit: number },
+): Promise<QueuedTask[]> {
+  const tasks: QueuedTask[] = [];
+  if (state !== "running") {
+    const queued = dispatcher.listWaiting().slice(0, limit).map(queuedRun);
+    const inside = await region.listWaiting(limit - queued.length);
+    for (const task of queued) tasks.push(task);
+    for (const task of inside) tasks.push(waitingInside(task));
+  }
+  if (state !== "waiting") for (const each of dispatcher.listRunning().slice(0, limit)) tasks.push(runningRun(each));
+  return tasks;
 }
 
+function queuedRun({ run, queuedAt, wait: { reason, text: waitingFor } }: WaitingRun): QueuedTask {
+  const about = { since: queuedAt, worker: undefined, reason, waitingFor, retryAt: undefined };
+  return { state: "waiting", ...identityOf(run), ...about };
+}
+
+function runningRun({ run, startedAt, worker }: RunningRun): QueuedTask {
+  const about = { since: startedAt, worker, reason: undefined, waitingFor: undefined, retryAt: undefined };
+  return { state: "running", ...identityOf(run), ...about };
+}
+
+function waitingInside({ wait: { reason, text: waitingFor }, ...task }: WaitingTask): QueuedTask {
+  return { state: "waiting", ...task, worker: undefined, reason, waitingFor };
+}
+
+type AttemptView = Pick<
+  QueuedTask,
+  "instanceId" | "workflowName" | "taskName" | "nodeId" | "attempt" | "job" | "domain"
+>;
+
 /** One that belongs to no instance of this process is known by its number alone. */
-function identityOf(run: TaskRun): Omit<QueuedTask, "state" | "since" | "worker" | "waitingFor"> {
+function identityOf(run: TaskRun): AttemptView {
   const { instanceId, workflowName, taskName, task, attempt, job, domain } = run;
   const nodeId = run instanceof InstanceTaskRun ? run.actor.machine.state.definition(task).nodeId : task;
   return { instanceId, workflowName, taskName, nodeId, attempt, job, domain };

@@ -7,7 +7,11 @@ export class DueQueue {
   #arrivals = 0;
 
   get isEmpty(): boolean {
-    return this.#waits === undefined || this.#waits.dueAt.size === 0;
+    return this.size === 0;
+  }
+
+  get size(): number {
+    return this.#waits?.dueAt.size ?? 0;
   }
 
   get numbers(): Iterable<number> {

@@ -34,6 +34,11 @@ export interface InstanceState {
   readonly size: number;
   /** Tasks under way. */
   readonly inFlight: number;
+  /**
+   * Tasks that only a limit of the instance, a pause or the time of their next attempt keeps from the dispatcher. An
+   * instance that waits for a place among those of its workflow counts as one.
+   */
+  readonly waitingCount: number;
   phase(task: number): Phase;
   definition(task: number): TaskDefinition;
   /** Undefined before it is first scheduled. */
@@ -49,4 +54,6 @@ export interface InstanceState {
   /** Tasks that wait for it directly. */
   successors(task: number): number;
   tasksInFlight(): number[];
+  /** Those of `waitingCount`; none while the instance itself waits. */
+  waitingTasks(): number[];
 }

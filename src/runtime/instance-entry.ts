@@ -19,6 +19,8 @@ export class InstanceEntry {
   /** Why it was taken out of service. */
   parked: string | undefined;
   isReportedStuck = false;
+  /** What waited in it after its last turn (`InstanceState.waitingCount`). `Residents` keeps the sum. */
+  waiting = 0;
   #waiters: Reply<InstanceActor>[] = none;
   #watchers: Reply<void>[] = none;
 
@@ -70,6 +72,7 @@ export class InstanceEntry {
     const { id, key, workflow, version, status, updatedAt } = row;
     const entry = new InstanceEntry({ id, key, workflow, version, status, at: updatedAt });
     entry.parked = row.parked ?? undefined;
+    entry.waiting = row.parked === null ? row.waiting : 0;
     return entry;
   }
 }

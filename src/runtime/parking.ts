@@ -80,8 +80,9 @@ export class Parking {
   /** Gives back which letters it will not read. */
   #evict(entry: InstanceEntry, reason: string): Origin[] {
     const { actor } = entry;
-    const { dispatcher, attached, wakes, dismiss } = this.#shard;
+    const { dispatcher, attached, wakes, dismiss, residents } = this.#shard;
     entry.parked = reason;
+    residents.noteWaiting(entry, 0);
     wakes.set(entry, undefined);
     const unread = dismiss(entry, parkedError(entry));
     entry.actor = undefined;

@@ -20,6 +20,7 @@ import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
 import { patiently } from "./patiently.ts";
 import { Shard, type ShardParts } from "./shard.ts";
+import type { WaitingTask } from "./waiting-task.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 
 type OwnParts =
@@ -358,6 +359,21 @@ export class Region {
   /** Keys of requests that nobody repeats any more. */
   async forgetRequests(before: number): Promise<void> {
     for (const shard of this.#open()) await shard.commit({ requestsForgotten: [{ shard: shard.number, before }] });
+  }
+
+  /** What waits inside instances; a sum over shards, which keep it turn by turn. */
+  get waitingCount(): number {
+    return this.#open().reduce((count, shard) => count + shard.waitingCount, 0);
+  }
+
+  /** At most so many. */
+  async listWaiting(limit: number): Promise<WaitingTask[]> {
+    const tasks: WaitingTask[] = [];
+    for (const shard of this.#open()) {
+      if (tasks.length >= limit) break;
+      tasks.push(...(await shard.listWaiting(limit - tasks.length)));
+    }
+    return tasks.slice(0, limit);
   }
 
   get counts(): RegionCounts {

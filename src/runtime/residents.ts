@@ -23,6 +23,7 @@ export class Residents {
   /** Those who look for an id in the store while it is not here. */
   readonly #searches = new Map<string, Set<Search>>();
   #purges = 0;
+  #waiting = 0;
 
   constructor(options: {
     shard: number;
@@ -48,7 +49,20 @@ export class Residents {
     return this.#entries.values();
   }
 
+  /** Tasks that wait inside instances, and instances that wait as a whole. */
+  get waitingCount(): number {
+    return this.#waiting;
+  }
+
+  /** So many of its tasks wait now. */
+  noteWaiting(entry: InstanceEntry, count: number): void {
+    if (this.#entries.get(entry.id) === entry) this.#waiting += count - entry.waiting;
+    entry.waiting = count;
+  }
+
   add(entry: InstanceEntry): void {
+    this.delete(entry.id);
+    this.#waiting += entry.waiting;
     this.#entries.set(entry.id, entry);
     for (const search of this.#searches.get(entry.id) ?? []) search.hasCome = true;
   }
@@ -68,6 +82,7 @@ export class Residents {
   }
 
   delete(id: string): void {
+    this.#waiting -= this.#entries.get(id)?.waiting ?? 0;
     this.#entries.delete(id);
   }
 
@@ -78,7 +93,7 @@ export class Residents {
       const entry = this.#entries.get(id);
       return entry?.key === key && entry.actor?.hasEnded ? [entry] : [];
     });
-    for (const { id } of entries) this.#entries.delete(id);
+    for (const { id } of entries) this.delete(id);
     return entries;
   }
 
@@ -190,6 +205,7 @@ export class Residents {
       return undefined;
     }
     entry.actor = actor;
+    this.noteWaiting(entry, actor.machine.state.waitingCount);
     return actor;
   }
 

@@ -38,6 +38,7 @@ import { patiently } from "./patiently.ts";
 import { Pen } from "./pen.ts";
 import { Residents, unknownInstance } from "./residents.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
+import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
@@ -203,6 +204,35 @@ export class Shard implements ActorHost, MailShard {
 
   get entries(): Iterable<InstanceEntry> {
     return this.#residents.all();
+  }
+
+  /** Tasks that wait inside instances, and instances that wait as a whole. */
+  get waitingCount(): number {
+    return this.#residents.waitingCount;
+  }
+
+  /** At least so many of them, if there are; instances that are not in memory are brought there. */
+  async listWaiting(limit: number): Promise<WaitingTask[]> {
+    const ids: string[] = [];
+    let count = 0;
+    for (const { id, waiting } of this.entries) {
+      if (waiting === 0) continue;
+      if (count >= limit) break;
+      ids.push(id);
+      count += waiting;
+    }
+    const lists = await Promise.all(ids.map((id) => this.#waitingTasksOf(id)));
+    return lists.flat();
+  }
+
+  /** None of one that is gone, or out of service, by the time it is asked. */
+  async #waitingTasksOf(id: string): Promise<WaitingTask[]> {
+    try {
+      return await this.ask(id, (_, actor) => waitingTasksOf(actor));
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_PARKED") || this.isClosed) return [];
+      throw error;
+    }
   }
 
   // Opening and closing
@@ -637,6 +667,7 @@ export class Shard implements ActorHost, MailShard {
     entry.status = machine.status;
     entry.lastTurnAt = turn.at;
     entry.isReportedStuck = false;
+    this.#residents.noteWaiting(entry, machine.state.waitingCount);
     this.#wakes.set(entry, machine.nextWake());
     if (this.#parts.hasSubscribers) {
       const { events, at, number, firstEvent } = turn;

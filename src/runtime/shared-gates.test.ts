@@ -63,6 +63,7 @@ class Rig {
       generation: 1,
       wake: null,
       active: false,
+      waiting: 0,
       createdAt,
       updatedAt: createdAt,
       parked,

@@ -59,6 +59,7 @@ export function instanceRow(
     generation: state.generation,
     wake: machine.nextWake() ?? null,
     active: isActive,
+    waiting: isActive ? 0 : state.waitingCount,
     createdAt: state.createdAt,
     updatedAt,
     parked: null,
@@ -67,7 +68,13 @@ export function instanceRow(
 
 /** What a change of the instance row depends on: the row is written only when one of these has changed. */
 export function isSameRow(a: InstanceRow, b: InstanceRow): boolean {
-  return a.status === b.status && a.wake === b.wake && a.active === b.active && a.generation === b.generation;
+  return (
+    a.status === b.status &&
+    a.wake === b.wake &&
+    a.active === b.active &&
+    a.waiting === b.waiting &&
+    a.generation === b.generation
+  );
 }
 
 export function finishedRow(machine: Machine): FinishedRow {

@@ -96,6 +96,7 @@ export function toInstance(row: Columns): InstanceRow {
     generation: row.number("generation"),
     wake: row.numberOrNull("wake"),
     active: row.boolean("active"),
+    waiting: row.number("waiting"),
     createdAt: row.number("createdAt"),
     updatedAt: row.number("updatedAt"),
     parked: row.textOrNull("parked"),

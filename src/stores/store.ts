@@ -241,6 +241,8 @@ export interface InstanceRow {
   readonly wake: number | null;
   /** It has tasks with the dispatcher, or children: it must be in memory. */
   readonly active: boolean;
+  /** What waits in it, of one that need not be in memory: whoever opens its shard counts it without its history. */
+  readonly waiting: number;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Why it was taken out of service; it then waits for a user. */

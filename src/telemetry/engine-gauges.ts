@@ -19,7 +19,7 @@ interface EngineGauge {
 const gauges: readonly EngineGauge[] = [
   {
     name: "dag_queue_waiting_size",
-    help: "Attempts that wait for a slot or for their job, on this member.",
+    help: "Tasks that wait for anything but their predecessors: slot, domain, job, limit, pause, retry; on this member.",
     read: ({ engine }) => engine.health.waitingTasks,
   },
   {

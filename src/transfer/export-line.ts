@@ -113,6 +113,7 @@ export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
     generation: number,
     wake: numberOrNull,
     active: boolean,
+    waiting: number,
     createdAt: number,
     updatedAt: number,
     parked: textOrNull,

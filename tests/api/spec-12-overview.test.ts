@@ -26,8 +26,8 @@ describe("what an engine shows", () => {
     const { job, open } = gate("slow");
     const engine = await startEngine(t, { jobs: [job], poolSize: 1 });
     const first = await engine.submitWorkflow(workflow("two", task("a", "slow"), task("b", "slow")));
-    while (engine.listQueuedTasks().length < 2) await new Promise(setImmediate);
-    const [waiting, running] = engine.listQueuedTasks();
+    while ((await engine.listQueuedTasks()).length < 2) await new Promise(setImmediate);
+    const [waiting, running] = await engine.listQueuedTasks();
     assert.equal(waiting?.state, "waiting");
     assert.match(waiting?.waitingFor ?? "", /slot/);
     assert.deepEqual([running?.state, running?.taskName, running?.nodeId], ["running", "a", 1]);
@@ -40,7 +40,7 @@ describe("what an engine shows", () => {
     assert.deepEqual(engine.listDomains()[0], { domain: "default", size: 1, priority: 0, running: 1, waiting: 1 });
     open();
     await first.result();
-    assert.deepEqual(engine.listQueuedTasks(), []);
+    assert.deepEqual(await engine.listQueuedTasks(), []);
     assert.equal(engine.health.oldestRunningAt, undefined);
   });
 

@@ -141,7 +141,14 @@ describe("orders that race with results", () => {
     for (const call of work.calls) call.finish(call.params);
     await world.clock.advance(10_000);
     assert.deepEqual(work.started, ["t0", "t1"]);
-    assert.equal(world.engine.health.waitingTasks, 0);
+    const waiting = await world.engine.listQueuedTasks({ state: "waiting" });
+    assert.deepEqual(
+      waiting.map(({ taskName, reason }) => [taskName, reason]),
+      [
+        ["t2", "paused"],
+        ["t3", "paused"],
+      ],
+    );
     await handle.resume();
     for (const name of ["t2", "t3"]) (await work.call(name)).finish(name);
     assert.deepEqual(await handle.result(), [0, 1, "t2", "t3"]);

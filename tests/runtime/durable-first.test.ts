@@ -115,11 +115,12 @@ for (const [name, inner] of Object.entries(stores)) {
       await gate.reached();
       await world.clock.advance(1000);
       assert.equal(paused.state, "waiting");
-      assert.equal(world.engine.health.waitingTasks, 1);
+      assert.equal(world.engine.executor.getDomainPoolStatus("default").running, 1);
+      assert.equal(world.engine.listDomains()[0]?.waiting, 1);
       gate.open();
       await world.clock.settle();
       assert.equal(paused.state, "done");
-      assert.equal(world.engine.health.waitingTasks, 0);
+      assert.equal(world.engine.listDomains()[0]?.waiting, 0);
     });
 
     test("a terminate aborts nothing yet", async (t) => {

@@ -180,7 +180,10 @@ class Rows {
     if (ended.includes(status)) {
       const end = { endedAt: createdAt + 1, tasks: 2, tasksFailed: 1, reason };
       changes?.finished.push({ ...row, ...end, status: status as EndStatus });
-    } else changes?.instances.push({ ...row, status, parked, wake: createdAt, active: parked === null, updatedAt: 40 });
+    } else {
+      const standing = { status, parked, wake: createdAt, active: parked === null, waiting: drawn.attempts };
+      changes?.instances.push({ ...row, ...standing, updatedAt: 40 });
+    }
     for (const [turn, each] of drawn.turns.entries()) this.#addTurn(changes, key, turn, each);
     for (let attempt = 1; attempt <= drawn.attempts; attempt++) {
       const attemptRow = { instance: key, task: 0, attempt, name: "a", type: 1, retryCount: attempt - 1 };

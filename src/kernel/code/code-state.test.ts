@@ -46,6 +46,15 @@ test("an update that never came has no answer", () => {
   assert.deepEqual([state.hasUpdate("u"), state.answerTo("u")], [false, undefined]);
 });
 
+test("what waits are tasks that a pause holds, and those whose next attempt is not due", () => {
+  const rig = CodeRig.started([activity("a", { retryCount: 1 }), activity("b"), child("c")]);
+  const { state } = rig.machine;
+  assert.deepEqual([state.waitingCount, state.waitingTasks()], [0, []]);
+  rig.fail(0).tell({ type: "PauseWorkflow" });
+  rig.tell({ type: "NodesWithdrawn", runs: [{ task: 1, attempt: 1 }] });
+  assert.deepEqual([state.waitingCount, state.waitingTasks()], [2, [1, 0]]);
+});
+
 test("an event of a DAG is a bug", () => {
   const { machine } = CodeRig.started();
   assert.throws(() => machine.apply({ type: "PauseRequested" }, 2000), /an event of a code workflow/);

@@ -83,6 +83,14 @@ export class CodeState extends TaskTable implements InstanceState {
     super(0);
   }
 
+  get waitingCount(): number {
+    return this.readyCount + this.retryWaits.size;
+  }
+
+  waitingTasks(): number[] {
+    return [...this.readyTasks(), ...this.retryWaits.numbers];
+  }
+
   override definition(task: number): TaskDefinition {
     const definition = this.#definitions[task];
     assert(definition !== undefined, "a task number is below the instance's size");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Bug } from "../../base/assert.ts";
 import type { Event } from "../event.ts";
-import { DagRig } from "./dag-rig.test.ts";
+import { DagRig, specOf } from "./dag-rig.test.ts";
 
 describe("the state", () => {
   test("follows events and refuses those it does not know", () => {
@@ -73,6 +73,39 @@ describe("the state", () => {
     rig.at = 3000;
     rig.retry();
     assert.deepEqual(seen(), [1000, 1000, undefined, 3000]);
+  });
+});
+
+describe("what waits inside an instance", () => {
+  const seen = ({ machine: { state } }: DagRig): unknown[] => [
+    state.waitingCount,
+    state.waitingTasks().map((task) => state.definition(task).name),
+  ];
+
+  test("are tasks above its limit, until it fails or ends", () => {
+    const rig = DagRig.started("a>e b c d", { maxConcurrentTasks: 2 });
+    assert.deepEqual(seen(rig), [2, ["c", "d"]]);
+    assert.deepEqual(seen(rig.succeed("a")), [2, ["d", "e"]]);
+    assert.deepEqual(seen(rig.replayed()), [2, ["d", "e"]]);
+    assert.deepEqual(seen(rig.fail("b")), [0, []]);
+    assert.deepEqual(seen(rig.succeed("c")), [0, []]);
+  });
+
+  test("are those whose next attempt is not due, and those that a pause holds, decisions too", () => {
+    const nodes = { a: { retryCount: 1 }, d: { nodeType: 2, nodeParams: "?" } } as const;
+    const rig = DagRig.started("a b>d>c:true", { nodes });
+    rig.fail("a");
+    assert.deepEqual(seen(rig), [1, ["a"]]);
+    rig.begin("b").pause().succeed("b");
+    assert.deepEqual([rig.machine.status, ...seen(rig)], ["Paused", 2, ["d", "a"]]);
+  });
+
+  test("is the instance itself where its workflow has no place for it", () => {
+    const rig = new DagRig(specOf("a b"));
+    assert.deepEqual(seen(rig), [0, []]);
+    rig.start({ admission: "queue" });
+    assert.deepEqual(seen(rig), [1, []]);
+    assert.deepEqual(seen(rig.tell({ type: "AdmitWorkflow" })), [0, []]);
   });
 });
 

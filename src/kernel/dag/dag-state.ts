@@ -90,6 +90,16 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
     return this.#changedKeys ?? new Set();
   }
 
+  /** After a failure that stops the instance nothing new starts, so nothing waits. */
+  get waitingCount(): number {
+    if (this.status === "Ready") return Math.min(this.generation, 1);
+    return this.failing ? 0 : this.ready.size + this.toDecide.size + this.retryWaits.size;
+  }
+
+  waitingTasks(): number[] {
+    return this.failing ? [] : [...this.ready.tasks, ...this.toDecide, ...this.retryWaits.numbers];
+  }
+
   override definition(task: number): TaskDefinition {
     const definition = this.graph.tasks[task] ?? this.#added.definition(task);
     assert(definition !== undefined, "a task number is below the instance's size");

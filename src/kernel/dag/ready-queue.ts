@@ -10,6 +10,10 @@ export class ReadyQueue {
   readonly #current = new Map<number, Entry>();
   #arrivals = 0;
 
+  get size(): number {
+    return this.#current.size;
+  }
+
   get tasks(): Iterable<number> {
     return this.#current.keys();
   }

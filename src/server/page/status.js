@@ -448,7 +448,7 @@ async function drawServer() {
   const [health, tasks, waiting, cluster] = await Promise.all([
     ask("/actuator/health"),
     ask("/api/cluster/self/tasks"),
-    ask("/api/dag/monitor/queue/waiting"),
+    ask("/api/dag/monitor/queue/waiting?limit=1"),
     ask("/api/cluster/status"),
   ]);
   heard(true);
@@ -458,7 +458,7 @@ async function drawServer() {
     health.status === "UP" ? "good" : "bad",
   );
   tile("count-tasks", tasks.count);
-  tile("count-waiting", waiting.items.length);
+  tile("count-waiting", waiting.total);
   const rows = cluster.members.map(({ address, status, isLeader }) => {
     const isSelf = address === cluster.selfAddress;
     const about = [status, isSelf ? "this one" : "", isLeader ? "oldest" : ""]

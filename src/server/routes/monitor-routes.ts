@@ -15,17 +15,16 @@ type MonitorRoutes = Pick<Handlers, "monitorInstance" | "monitorTopology" | "lis
 /** Instances as points and lines, in the words of PowerJob. */
 export function monitorRoutes(parts: RouteParts): MonitorRoutes {
   const { engine, clock } = parts;
-  const queued = (state: QueuedTask["state"]): { items: DataOf<"listWaitingNodes">["items"] } => ({
-    items: engine
-      .listQueuedTasks()
-      .filter((task) => task.state === state)
-      .map(queuedNode),
-  });
+  const queued = async (state: QueuedTask["state"], limit: number): Promise<DataOf<"listWaitingNodes">> => {
+    const tasks = await engine.listQueuedTasks({ state, limit });
+    const { waitingTasks, runningTasks } = engine.health;
+    return { items: tasks.map(queuedNode), total: state === "waiting" ? waitingTasks : runningTasks };
+  };
   return {
     monitorInstance: ({ params }) => inTime(clock, monitorInstance(parts, params.instanceId)),
     monitorTopology: ({ params }) => inTime(clock, monitorTopology(parts, params.instanceId)),
-    listWaitingNodes: () => queued("waiting"),
-    listRunningNodes: () => queued("running"),
+    listWaitingNodes: ({ query }) => inTime(clock, queued("waiting", query.limit)),
+    listRunningNodes: ({ query }) => inTime(clock, queued("running", query.limit)),
   };
 }
 
@@ -112,17 +111,20 @@ function nodesById(spec: DagSpec | undefined): (nodeId: NodeId) => NodeSpec | un
 }
 
 function queuedNode(task: QueuedTask): DataOf<"listWaitingNodes">["items"][number] {
-  const { instanceId, workflowName, nodeId, taskName, attempt, job, domain, since, worker, waitingFor } = task;
+  const { instanceId, workflowName, nodeId, taskName, attempt, job, domain } = task;
+  const { since, worker, reason, waitingFor, retryAt } = task;
   return {
     instanceId,
     workflowName,
-    nodeId,
-    nodeName: taskName,
+    nodeId: nodeId ?? null,
+    nodeName: taskName ?? null,
     attempt,
-    job,
+    job: job ?? null,
     domain,
-    since,
+    since: since ?? null,
     workerAddress: worker ?? null,
+    reason: reason ?? null,
     waitingFor: waitingFor ?? null,
+    retryAt: retryAt ?? null,
   };
 }

@@ -100,6 +100,7 @@ function instance(one: InstanceRow): Literal {
     whole(one.generation),
     wholeOrNull(one.wake),
     flag(one.active),
+    whole(one.waiting),
     whole(one.createdAt),
     whole(one.updatedAt),
     textOrNull(one.parked),

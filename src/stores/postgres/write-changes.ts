@@ -85,6 +85,7 @@ function instanceColumns(rows: readonly InstanceRow[]): Value[] {
     bigints(rows.map((row) => row.generation)),
     bigints(rows.map((row) => row.wake)),
     booleans(rows.map((row) => row.active)),
+    bigints(rows.map((row) => row.waiting)),
     bigints(rows.map((row) => row.createdAt)),
     bigints(rows.map((row) => row.updatedAt)),
     texts(rows.map((row) => row.parked)),

@@ -65,6 +65,7 @@ function saveInstance(to: Statements, row: InstanceRow): void {
     row.generation,
     row.wake,
     row.active ? 1 : 0,
+    row.waiting,
     row.createdAt,
     row.updatedAt,
     toDiskOrNull(row.parked),

@@ -10,7 +10,7 @@ export function instancesSuite(name: string, makeStore: MakeStore): void {
     test("every field comes back, and the last change of a row stands", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
-      await owner.commit({ instances: [instanceRow({ key: 1, active: true, wake: 5 })] });
+      await owner.commit({ instances: [instanceRow({ key: 1, active: true, wake: 5, waiting: 3 })] });
       const changed = instanceRow({
         key: 1,
         status: "Paused",

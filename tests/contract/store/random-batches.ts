@@ -39,6 +39,7 @@ const instance = fc.record<InstanceRow>({
   generation: small,
   wake: fc.option(time),
   active: fc.boolean(),
+  waiting: small,
   createdAt: time,
   updatedAt: time,
   parked: textOrNull,

@@ -21,6 +21,7 @@ export function instanceRow(row: Partial<InstanceRow> & { key: number }): Instan
     generation: 1,
     wake: null,
     active: false,
+    waiting: 0,
     createdAt: 1_000 + row.key,
     updatedAt: 2_000 + row.key,
     parked: null,

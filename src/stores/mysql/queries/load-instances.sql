@@ -1,4 +1,4 @@
-SELECT `key`, id, workflow, version, status, generation, wake, active,
+SELECT `key`, id, workflow, version, status, generation, wake, active, waiting,
   created_at AS createdAt, updated_at AS updatedAt, parked
 FROM heddle_instance
 WHERE `key` > ?1 AND `key` <= ?2

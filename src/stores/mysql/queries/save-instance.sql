@@ -1,6 +1,7 @@
-INSERT INTO heddle_instance (`key`, id, workflow, version, status, generation, wake, active, created_at, updated_at, parked)
+INSERT INTO heddle_instance (`key`, id, workflow, version, status, generation, wake, active, waiting, created_at, updated_at,
+  parked)
 VALUES ?1
 ON DUPLICATE KEY UPDATE
   id = VALUES(id), workflow = VALUES(workflow), version = VALUES(version), status = VALUES(status),
-  generation = VALUES(generation), wake = VALUES(wake), active = VALUES(active), created_at = VALUES(created_at),
-  updated_at = VALUES(updated_at), parked = VALUES(parked)
+  generation = VALUES(generation), wake = VALUES(wake), active = VALUES(active), waiting = VALUES(waiting),
+  created_at = VALUES(created_at), updated_at = VALUES(updated_at), parked = VALUES(parked)

@@ -1,4 +1,5 @@
-SELECT key, id, workflow, version, status, generation, wake, active, created_at AS createdAt, updated_at AS updatedAt, parked
+SELECT key, id, workflow, version, status, generation, wake, active, waiting,
+  created_at AS createdAt, updated_at AS updatedAt, parked
 FROM instance
 WHERE key > ? AND key <= ?
 ORDER BY key

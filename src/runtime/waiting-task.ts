@@ -1,0 +1,70 @@
+import type { Wait } from "../dispatch/wait-reason.ts";
+import type { InstanceState } from "../kernel/instance-state.ts";
+import type { NodeId } from "../kernel/node-spec.ts";
+import { Phase } from "../kernel/task-state.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+
+/** A task that waits inside its instance, or an instance that waits as a whole: the dispatcher does not know of it yet. */
+export interface WaitingTask {
+  readonly instanceId: string;
+  readonly workflowName: string;
+  /** Undefined for an instance that waits as a whole; so are the other things that only a task has. */
+  readonly taskName: string | undefined;
+  readonly nodeId: NodeId | undefined;
+  readonly attempt: number;
+  /** Of a job task. */
+  readonly job: string | undefined;
+  readonly domain: string;
+  /** When its last attempt ended, or its instance was created; undefined for a task that has had none. */
+  readonly since: number | undefined;
+  readonly retryAt: number | undefined;
+  readonly wait: Wait;
+}
+
+/** What waits inside an instance; as many as its state's `waitingCount`. */
+export function waitingTasksOf({ id, machine: { state }, host, definition: { spec } }: InstanceActor): WaitingTask[] {
+  const { workflow: workflowName } = state;
+  const identity = { instanceId: id, workflowName };
+  if (state.status === "Ready" && state.waitingCount > 0) {
+    const text = `a place among the ${spec.maxInstances?.max ?? 0} instances of workflow "${workflowName}" that may run at a time`;
+    const wait: Wait = { reason: "workflow-limit", text };
+    const noTask = { taskName: undefined, nodeId: undefined, job: undefined, retryAt: undefined };
+    return [{ ...identity, ...noTask, attempt: 0, domain: domainOf(state), since: state.createdAt, wait }];
+  }
+  return state.waitingTasks().map((task) => {
+    const definition = state.definition(task);
+    const record = state.record(task);
+    return {
+      ...identity,
+      taskName: definition.name,
+      nodeId: definition.nodeId,
+      attempt: record?.attempt ?? 0,
+      job: definition.kind === "job" ? host.resolveJob(definition, state.params(task)) : undefined,
+      domain: definition.domain ?? domainOf(state),
+      since: record?.endedAt,
+      retryAt: record?.retryAt,
+      wait: waitInside(state, task) as Wait,
+    };
+  });
+}
+
+/** Why a task has not been handed to the dispatcher, where that is not plain from its predecessors. */
+export function waitInside(state: InstanceState, task: number): Wait | undefined {
+  if (state.failing) return undefined;
+  const phase = state.phase(task);
+  const isPaused = state.status === "Paused" || state.pausing;
+  if (phase === Phase.retryWait) {
+    const dueAt = new Date(state.record(task)?.retryAt ?? 0).toISOString();
+    return { reason: isPaused ? "paused" : "retry", text: `its next attempt at ${dueAt}` };
+  }
+  if (phase !== Phase.ready) return undefined;
+  if (isPaused) return { reason: "paused", text: "the instance to be resumed" };
+  return {
+    reason: "instance-limit",
+    text: `a place among the instance's ${state.maxConcurrentTasks} concurrent tasks`,
+  };
+}
+
+function domainOf({ domain = "default" }: InstanceState): string {
+  return domain;
+}
