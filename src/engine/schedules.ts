@@ -6,8 +6,10 @@ import { DueSearch } from "../schedules/due-search.ts";
 import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
 import {
   type BackfillRange,
+  inputQuery,
   type ScheduleState,
   type ScheduleView,
+  type ShownSchedule,
   scheduleWorkflow,
 } from "../schedules/schedule-workflow.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
@@ -202,10 +204,14 @@ export class Schedules {
   async #view(scheduleId: string): Promise<ListedSchedule | undefined> {
     try {
       const { status, customStatus } = await this.#parts.engine.getWorkflowInstanceStatus(prefix + scheduleId);
-      const isThere = status === "Running" || status === "Paused";
-      return isThere ? { scheduleId, ...(customStatus as ScheduleView) } : undefined;
+      if (status !== "Running" && status !== "Paused") return undefined;
+      const { hasInput, ...view } = { ...(customStatus as ShownSchedule) };
+      if (!hasInput) return { scheduleId, ...view };
+      const input = await this.#parts.engine.queryWorkflowInstance(prefix + scheduleId, inputQuery);
+      return { scheduleId, ...view, spec: { ...view.spec, input } };
     } catch (error) {
-      if (hasCode(error, "INSTANCE_UNKNOWN")) return undefined;
+      // It may have been deleted between the two questions.
+      if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE")) return undefined;
       throw error;
     }
   }

@@ -134,7 +134,7 @@ export function requestOfChild(
     definitions: [definition],
     input: {
       ...(definition.kind === "code"
-        ? { context: {}, input: input ?? objectText(context) }
+        ? { context: {}, input: input ?? (context && objectText(context)) }
         : { context: { ...context, ...(input !== undefined && contextOfInput(input)) } }),
       ...(parent !== undefined && { parent }),
       trigger: trigger ?? "nested",

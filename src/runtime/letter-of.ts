@@ -41,7 +41,7 @@ export function letterOf(actor: InstanceActor, command: Command): Letter | undef
 }
 
 function startLetter(
-  { key: from, machine: { state } }: InstanceActor,
+  { key: from, machine: { kind, state } }: InstanceActor,
   { task, childId: to, of = childWorkflow(state.definition(task)), parent, input, isGivenId }: StartChild,
 ): Letter {
   const { workflow, version } = of;
@@ -52,7 +52,7 @@ function startLetter(
     to,
     workflow,
     version,
-    context: Object.fromEntries(state.context.entries),
+    ...(kind === "dag" && { context: Object.fromEntries(state.context.entries) }),
     ...(input !== undefined && { input }),
     ...(parent !== undefined && { parent }),
     ...(isGivenId && { isGivenId }),

@@ -46,7 +46,7 @@ export interface KnownChild {
 
 /** What a child is to begin with, as texts: the context of a DAG, or what code gave it. */
 export interface GivenToChild {
-  readonly context: Readonly<Record<string, string>>;
+  readonly context: Readonly<Record<string, string>> | undefined;
   readonly input: string | undefined;
 }
 
@@ -113,7 +113,10 @@ export class MailRoom {
     try {
       if (letter.kind === "start-child") {
         const { context, input } = letter;
-        const given = { context: await readTexts(context, read), input: await readText(input, read) };
+        const given = {
+          context: context && (await readTexts(context, read)),
+          input: await readText(input, read),
+        };
         await this.#startChild(letter, given, origin);
       } else if (letter.kind === "tell-child") {
         const { to, from, order } = letter;

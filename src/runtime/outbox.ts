@@ -21,8 +21,9 @@ export interface StartChild {
   readonly to: string;
   readonly workflow: string;
   readonly version: string;
-  readonly context: Readonly<Record<string, Payload>>;
-  /** What code gives it to begin with; a DAG gives its context. */
+  /** What a DAG gives it to begin with. */
+  readonly context?: Readonly<Record<string, Payload>>;
+  /** What code gives it to begin with; it may give nothing. */
   readonly input?: Payload;
   /** Absent for one that is on its own. */
   readonly parent?: ParentAddress;

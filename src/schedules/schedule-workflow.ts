@@ -22,8 +22,7 @@ export interface ScheduleState {
 
 /** What a schedule shows of itself. */
 export interface ScheduleView {
-  /** Without its input, which may be large. */
-  readonly spec: Omit<ScheduleSpec, "input">;
+  readonly spec: ScheduleSpec;
   readonly isEnabled: boolean;
   readonly nextAt: number | null;
   readonly running: readonly string[];
@@ -33,6 +32,14 @@ export interface ScheduleView {
   readonly lastRunId: string | null;
   readonly lastError: string | null;
 }
+
+/** What is kept where everybody can read it: all but the input, which may be too large for that. */
+export interface ShownSchedule extends ScheduleView {
+  /** It has an input, which the query `inputQuery` tells. */
+  readonly hasInput: boolean;
+}
+
+export const inputQuery = "input";
 
 export interface BackfillRange {
   readonly from: number;
@@ -110,6 +117,7 @@ export class Schedule {
   // What clients say
 
   #listen(): void {
+    this.#ctx.onQuery(inputQuery, () => this.#spec.input);
     this.#ctx.onUpdate("pause", () => this.#changed(() => (this.#isEnabled = false)));
     this.#ctx.onUpdate("resume", () => this.#changed(() => this.#enable()));
     this.#ctx.onUpdate("change", (spec: ScheduleSpec) => this.#changed(() => this.#change(spec)));
@@ -294,9 +302,10 @@ export class Schedule {
   }
 
   #show(nextAt: number | undefined): void {
-    const { input: _, ...spec } = this.#spec;
-    const view: ScheduleView = {
+    const { input, ...spec } = this.#spec;
+    const view: ShownSchedule = {
       spec,
+      hasInput: input !== undefined,
       isEnabled: this.#isEnabled,
       nextAt: nextAt ?? null,
       running: [...this.#running].slice(0, 10),

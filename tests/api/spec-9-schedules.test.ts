@@ -13,6 +13,7 @@ class Shop {
   readonly clock = new TestClock();
   readonly storage = memoryStore();
   readonly started: string[] = [];
+  readonly inputs: unknown[] = [];
   engine: Engine;
 
   constructor() {
@@ -32,8 +33,10 @@ class Shop {
       await ctx.run(note);
       await ctx.sleep(2.5 * hourMs);
     });
+    const echo = defineWorkflow("echo", async (_, input: unknown) => void this.inputs.push(input));
     const { clock, storage } = this;
-    return new Engine({ clock, storage, jobs: [note], workflows: [workflow("short", task("t", "note")), long] });
+    const workflows = [workflow("short", task("t", "note")), long, echo];
+    return new Engine({ clock, storage, jobs: [note], workflows });
   }
 
   async until<T>(promise: Promise<T>): Promise<T> {
@@ -104,6 +107,26 @@ describe("9.1 a schedule", () => {
     assert.deepEqual(await shop.engine.schedules.list(), []);
     await shop.create("s", {});
     assert.equal((await shop.engine.schedules.list()).length, 1, "its id is free again");
+  });
+
+  test("shows all that it was told, so that a change of one thing changes nothing else", async (t) => {
+    const shop = await Shop.open(t);
+    const large = { keep: "me", text: "x".repeat(100_000) };
+    await shop.create("s", { workflow: "echo", input: large, whenBusy: "queue", jitterMs: 0 });
+    const { spec } = await shop.engine.schedules.get("s");
+    assert.deepEqual(spec, { workflow: "echo", input: large, every: hourly, whenBusy: "queue", jitterMs: 0 });
+    assert.deepEqual((await shop.engine.schedules.list())[0]?.spec, spec);
+    await shop.until(shop.engine.schedules.change("s", { ...spec, every: { rateMs: 2 * hourMs } }));
+    await shop.clock.advance(2 * hourMs + 1000);
+    assert.deepEqual(shop.inputs, [large]);
+  });
+
+  test("without an input gives its runs none, as a start does", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", { workflow: "echo" });
+    assert.ok(!("input" in (await shop.engine.schedules.get("s")).spec));
+    await shop.clock.advance(hourMs + 1000);
+    assert.deepEqual(shop.inputs, [undefined]);
   });
 
   test("with a delay counts from the end of the run before", async (t) => {
