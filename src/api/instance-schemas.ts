@@ -71,6 +71,10 @@ export const instanceView = z.object({
 
 export const resultQuery = z.object({
   waitMs: z.coerce.number().int().min(0).max(60_000).default(0).meta({ description: "How long to wait for its end." }),
+  task: z
+    .string()
+    .optional()
+    .meta({ description: "Only the output of the DAG's task of this name, which may be there before the end." }),
 });
 export const result = z.object({
   hasEnded: z.boolean(),

@@ -54,6 +54,14 @@ export const errorCodes = {
   INSTANCE_PARKED: { retryable: false, meaning: "The instance was taken out of service after an internal error." },
   CONTEXT_TOO_LARGE: { retryable: false, meaning: "The context would pass its limit of 10,485,760 bytes." },
   OUTPUT_TOO_LARGE: { retryable: false, meaning: "A task's output passes its limit of 10,485,760 bytes." },
+  RESULT_TOO_LARGE: {
+    retryable: false,
+    meaning: "The outputs of an instance pass the limit of 67,108,864 bytes for one result.",
+  },
+  INPUTS_TOO_LARGE: {
+    retryable: false,
+    meaning: "The context and the outputs that a task would be given pass the limit of 67,108,864 bytes.",
+  },
   VALUE_NOT_SERIALIZABLE: { retryable: false, meaning: "A value cannot be written as JSON." },
   SUBTASK_LIMIT: { retryable: false, meaning: "A task generates more sub-tasks than allowed." },
   SUBTASK_INVALID: { retryable: false, meaning: "A sub-task's name or dependencies do not fit into its instance." },

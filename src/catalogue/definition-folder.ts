@@ -17,7 +17,7 @@ const ownFolder = ".heddle";
 const temporaryFile = `.${definitionFile}.tmp`;
 
 /** Larger ones are not definitions. */
-const bytesMax = 256 * 1024 * 1024;
+const bytesMax = 16 * 1024 * 1024;
 
 /** A file that is not a definition. The last good version stays in force. */
 export interface FileProblem {

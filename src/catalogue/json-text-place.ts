@@ -17,8 +17,13 @@ export class JsonProblem extends Error {
 }
 
 export function placeAt(text: string, offset: number): TextPlace {
-  const before = text.slice(0, offset).split("\n");
-  return { line: before.length, column: (before.at(-1) ?? "").length + 1 };
+  let line = 1;
+  let lineStart = 0;
+  for (let end = text.indexOf("\n"); end !== -1 && end < offset; end = text.indexOf("\n", lineStart)) {
+    line++;
+    lineStart = end + 1;
+  }
+  return { line, column: offset - lineStart + 1 };
 }
 
 /** `JSON.parse` does not always say where it stopped. */
@@ -53,12 +58,16 @@ export function offsetOf(text: string, path: JsonPath): number {
 /** Deeper than any definition, and not as deep as the stack. */
 const depthMax = 500;
 
-const space = /[ \t\r\n]*/y;
 const plain = /[^"\\\u0000-\u001f]*/y; // oxlint-disable-line no-control-regex -- JSON does not allow them in strings
 const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Walks through a JSON text, saying where each value begins. */
+/** Space, tab, line feed, carriage return. */
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
+}
+
+/** Walks through a JSON text once, saying where each value begins. */
 class JsonScanner {
   readonly #text: string;
   readonly #onValue: (path: JsonPath, offset: number) => void;
@@ -72,19 +81,19 @@ class JsonScanner {
 
   scan(): void {
     this.#value();
-    this.#take(space);
+    this.#skipSpace();
     if (this.#at < this.#text.length) throw this.#unexpected("nothing more");
   }
 
   #value(): void {
-    this.#take(space);
+    this.#skipSpace();
     this.#onValue(this.#path, this.#at);
     if (this.#path.length > depthMax) throw new JsonProblem(this.#at, "it is nested too deeply");
     switch (this.#text[this.#at]) {
       case "{":
         return this.#list("}", () => this.#field());
       case "[":
-        return this.#list("]", (index) => this.#within(index, () => this.#value()));
+        return this.#list("]", (index) => this.#valueAt(index));
       case '"':
         return void this.#string();
       default:
@@ -94,28 +103,28 @@ class JsonScanner {
 
   #list(end: string, item: (index: number) => void): void {
     this.#at++;
-    this.#take(space);
+    this.#skipSpace();
     if (this.#skip(end)) return;
     for (let index = 0; ; index++) {
       item(index);
-      this.#take(space);
+      this.#skipSpace();
       if (this.#skip(end)) return;
       if (!this.#skip(",")) throw this.#unexpected(`"," or "${end}"`);
     }
   }
 
   #field(): void {
-    this.#take(space);
+    this.#skipSpace();
     if (this.#text[this.#at] !== '"') throw this.#unexpected("a name in double quotes");
     const name = this.#string();
-    this.#take(space);
+    this.#skipSpace();
     if (!this.#skip(":")) throw this.#unexpected('":"');
-    this.#within(name, () => this.#value());
+    this.#valueAt(name);
   }
 
-  #within(step: string | number, scan: () => void): void {
+  #valueAt(step: string | number): void {
     this.#path.push(step);
-    scan();
+    this.#value();
     this.#path.pop();
   }
 
@@ -128,6 +137,10 @@ class JsonScanner {
       if (this.#text[this.#at] === "\\") throw new JsonProblem(this.#at, "no such escape in a text");
       throw new JsonProblem(start, "a text that does not end on its line");
     }
+  }
+
+  #skipSpace(): void {
+    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++;
   }
 
   #skip(character: string): boolean {

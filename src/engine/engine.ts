@@ -31,7 +31,14 @@ import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
 import { Region } from "../runtime/region.ts";
 import type { Reuse } from "../runtime/entrance.ts";
-import { parseTexts, readText, readTexts, textsAtHand } from "../runtime/task-inputs.ts";
+import {
+  parseTexts,
+  type Payloads,
+  readText,
+  readTexts,
+  refuseLargeJoin,
+  textsAtHand,
+} from "../runtime/task-inputs.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import { refuseHalfImported } from "../stores/transfer-mark.ts";
 import { admitted } from "../worker/call-job.ts";
@@ -593,7 +600,7 @@ export class Engine {
 
   /**
    * What it gave, once it has ended: the outputs by task name of a DAG, or what code gave back. Throws `WorkflowFailed` or
-   * `WorkflowTerminated` otherwise.
+   * `WorkflowTerminated` otherwise, and `RESULT_TOO_LARGE` if the outputs together pass 64 MB: `getTaskOutput` reads one.
    */
   async awaitWorkflowInstance<Result = Record<string, unknown>>(instanceId: string): Promise<Result> {
     this.#refuseUnlessUp();
@@ -603,6 +610,7 @@ export class Engine {
     if (status === "Failed") throw new WorkflowFailed(instanceId, reason, end.failedTasks ?? []);
     if (status === "Terminated") throw new WorkflowTerminated(instanceId, reason);
     if (outputs === undefined && typeof output !== "object") return parsed(output) as Result;
+    if (outputs !== undefined) refuseLargeResult(instanceId, outputs);
     const texts = outputs && textsAtHand(outputs);
     return (texts === undefined ? await this.#readResult(end) : parseTexts(texts)) as Result;
   }
@@ -610,6 +618,16 @@ export class Engine {
   async #readResult({ key, outputs, output }: Answers["end"]): Promise<unknown> {
     const read = (refs: readonly number[]): Promise<string[]> => this.#options.storage.readPayloads(key, refs);
     return outputs === undefined ? parsed(await readText(output, read)) : parseTexts(await readTexts(outputs, read));
+  }
+
+  /** What one task of a DAG gave, also while others run. `TASK_UNKNOWN` if no task of that name has succeeded with an output. */
+  async getTaskOutput(instanceId: string, task: string): Promise<unknown> {
+    const { key, outputs } = await this.#ask(instanceId, "end");
+    const output = outputs !== undefined && Object.hasOwn(outputs, task) ? outputs[task] : undefined;
+    if (output === undefined) {
+      throw new EngineError("TASK_UNKNOWN", `instance "${instanceId}" has no output of a task ${shown(task)}`);
+    }
+    return parsed(await readText(output, (refs) => this.#options.storage.readPayloads(key, refs)));
   }
 
   /** `INSTANCE_UNKNOWN`. */
@@ -942,4 +960,12 @@ function shardCountProblem(settled: number, cluster: ResolvedOptions["cluster"])
   }
   const made = settled === 1 ? "1 shard, as an engine without a cluster makes it" : `${settled} shards`;
   return `the store was made with ${made}, not ${cluster.shards}: set cluster.shards to ${settled}, or use another store`;
+}
+
+function refuseLargeResult(instanceId: string, outputs: Payloads): void {
+  refuseLargeJoin([outputs], {
+    code: "RESULT_TOO_LARGE",
+    what: `the ${Object.keys(outputs).length} outputs of instance "${instanceId}"`,
+    instead: "read them one by one with getTaskOutput, or GET /api/instance/{id}/result?task=<name>",
+  });
 }

@@ -17,6 +17,9 @@ export const payloadInlineBytesMax = 4096;
 /** For one output and for one instance's whole context. */
 export const payloadBytesMax = 10_485_760;
 
+/** For values that are put together in memory: a result, what a job or an expression is given, an HTTP answer. */
+export const joinedBytesMax = 67_108_864;
+
 export function payloadBytes(payload: Payload): number {
   return typeof payload === "string" ? utf8Length(payload) : payload.bytes;
 }

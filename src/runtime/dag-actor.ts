@@ -1,4 +1,4 @@
-import { hasCode, messageOf } from "../base/error.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Context } from "../kernel/context.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
@@ -9,7 +9,14 @@ import { TimeBudget } from "./expression-cost.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Told } from "./message.ts";
-import { allOutputs, type Payloads, predecessorOutputs, readTexts, textsAtHand } from "./task-inputs.ts";
+import {
+  allOutputs,
+  type Payloads,
+  predecessorOutputs,
+  readTexts,
+  refuseLargeJoin,
+  textsAtHand,
+} from "./task-inputs.ts";
 
 interface ReadyDecision {
   readonly task: number;
@@ -48,14 +55,23 @@ export class DagActor extends InstanceActor<DagMachine> {
     return super.resumeTasks(wasClean, find);
   }
 
-  /** The committed context and what the task waited for, as texts. */
+  /** The committed context and what the task waited for, as texts. INPUTS_TOO_LARGE. */
   inputsOf(task: number): TaskInputs | Promise<TaskInputs> {
     const context = this.#contextPayloads();
     const outputs = predecessorOutputs(this.machine, task);
+    this.#refuseLargeInputs(task, context, outputs);
     const contextTexts = textsAtHand(context);
     const outputTexts = textsAtHand(outputs);
     if (contextTexts !== undefined && outputTexts !== undefined) return { context: contextTexts, outputs: outputTexts };
     return this.#readInputs(context, outputs);
+  }
+
+  #refuseLargeInputs(task: number, context: Payloads, outputs: Payloads): void {
+    refuseLargeJoin([context, outputs], {
+      code: "INPUTS_TOO_LARGE",
+      what: `the context and the outputs that task "${this.machine.state.definition(task).name}" would be given`,
+      instead: "let it depend on fewer tasks, or let them return where their results are",
+    });
   }
 
   async #readInputs(context: Payloads, outputs: Payloads): Promise<TaskInputs> {
@@ -110,7 +126,13 @@ export class DagActor extends InstanceActor<DagMachine> {
   /** What it looks at has to be read from the store, where it is by now. */
   decideLater(task: number, attempt: number): void {
     const context = Object.fromEntries(this.machine.state.context.entries);
-    this.#readInputs(context, predecessorOutputs(this.machine, task)).then(
+    const outputs = predecessorOutputs(this.machine, task);
+    try {
+      this.#refuseLargeInputs(task, context, outputs);
+    } catch (error) {
+      return this.tell({ input: decisionFailed(task, attempt, error) });
+    }
+    this.#readInputs(context, outputs).then(
       (inputs) => {
         (this.#readyDecisions ??= []).push({ task, attempt, inputs });
         this.host.arrived(this, "now");
@@ -137,9 +159,7 @@ export class DagActor extends InstanceActor<DagMachine> {
       const ok = this.host.expressions.evaluate(expression, inputs, this.#timeBudget);
       return { type: "DecisionEvaluated", task, attempt, value: { ok } };
     } catch (error) {
-      const type = hasCode(error, "DECISION_TOO_EXPENSIVE") ? error.code : "DECISION_INVALID";
-      const failure = { type, message: messageOf(error), retryable: false };
-      return { type: "DecisionEvaluated", task, attempt, value: { failure } };
+      return decisionFailed(task, attempt, error);
     }
   }
 
@@ -161,4 +181,14 @@ export class DagActor extends InstanceActor<DagMachine> {
   outputs(): Payloads {
     return allOutputs(this.machine);
   }
+}
+
+function decisionFailed(task: number, attempt: number, error: unknown): DecisionEvaluated {
+  const type = error instanceof EngineError ? error.code : "DECISION_INVALID";
+  return {
+    type: "DecisionEvaluated",
+    task,
+    attempt,
+    value: { failure: { type, message: messageOf(error), retryable: false } },
+  };
 }

@@ -8,7 +8,7 @@ import type { MarkRow, OutboxRow } from "../stores/store.ts";
 import type { Message, Origin } from "./message.ts";
 import { InboundMark } from "./inbound-mark.ts";
 import type { Admit, EnterGate, LeaveGate, Letter, Outbox, RaiseEvent, StartChild, TellParent } from "./outbox.ts";
-import { objectText, readText, readTexts } from "./task-inputs.ts";
+import { bytesOf, objectText, readText, readTexts } from "./task-inputs.ts";
 
 /** What the mail room needs of its shard. */
 export interface MailShard {
@@ -258,10 +258,12 @@ async function childEnded(
 ): Promise<ChildEnded> {
   const { task, attempt, generation, status, isMissing, reason, outputs, patch } = letter;
   const report = { type: "ChildEnded", task, attempt, generation } as const;
+  const tooLarge = `the outputs of its tasks together take more than ${payloadBytesMax} bytes`;
+  if (outputs !== undefined && bytesOf(outputs) > payloadBytesMax)
+    return { ...report, status: "Failed", reason: tooLarge };
   const output =
     outputs === undefined ? await readText(letter.output, read) : objectText(await readTexts(outputs, read));
   if (output !== undefined && utf8Length(output) > payloadBytesMax) {
-    const tooLarge = `the outputs of its tasks together take more than ${payloadBytesMax} bytes`;
     return { ...report, status: "Failed", reason: tooLarge };
   }
   return {

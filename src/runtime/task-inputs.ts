@@ -1,6 +1,7 @@
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import { Phase } from "../kernel/task-state.ts";
-import type { Payload, PayloadRef } from "../kernel/payload.ts";
+import { EngineError, type ErrorCode } from "../base/error.ts";
+import { joinedBytesMax, type Payload, payloadBytes, type PayloadRef } from "../kernel/payload.ts";
 
 export type Payloads = Readonly<Record<string, Payload>>;
 
@@ -44,6 +45,25 @@ function withSubTasks(machine: DagMachine, task: number): number[] {
   const tasks = [task];
   for (const each of tasks) tasks.push(...machine.state.subTasksOf(each));
   return tasks;
+}
+
+export function bytesOf(payloads: Payloads): number {
+  let bytes = 0;
+  for (const key in payloads) bytes += payloadBytes(payloads[key] as Payload);
+  return bytes;
+}
+
+/** Looks at the sizes on record, before anything is read. `what` begins the message, `instead` ends it. */
+export function refuseLargeJoin(
+  payloads: readonly Payloads[],
+  { code, what, instead }: { readonly code: ErrorCode; readonly what: string; readonly instead: string },
+): void {
+  const bytes = payloads.reduce((sum, each) => sum + bytesOf(each), 0);
+  if (bytes <= joinedBytesMax) return;
+  throw new EngineError(
+    code,
+    `${what} take ${bytes} bytes together; at most ${joinedBytesMax} are put together; ${instead}`,
+  );
 }
 
 /** Texts as they are, if none travels by reference; otherwise they have to be read. */

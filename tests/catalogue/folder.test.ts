@@ -175,18 +175,19 @@ describe("definitions as files", () => {
     mkdirSync(join(desk.path, "folder", "dag-spec.json"), { recursive: true });
     desk.write("bytes", "");
     writeFileSync(desk.file("bytes"), Buffer.from([0xff, 0xfe, 0x7b]));
+    desk.write("large", `[${"1,".repeat(9_000_000)}x`);
     desk.write("nul", dag("one"));
     desk.write("own", dag("one"));
     const own = defineWorkflow("own", () => Promise.resolve(1));
     const house = await House.open(t, { store: memoryStore(), folder: desk.path, engine: { workflows: [own] } });
     const problems = house.folder?.problems().map(({ problem }) => problem) ?? [];
-    for (const part of [/not UTF-8/, /not a file/, /device/, /of its own/]) {
+    for (const part of [/not UTF-8/, /more than 16777216 bytes/, /not a file/, /device/, /of its own/]) {
       assert.ok(
         problems.some((problem) => part.test(problem)),
         `${part} in ${problems.join("\n")}`,
       );
     }
-    assert.equal(problems.length, 4);
+    assert.equal(problems.length, 5);
     assert.deepEqual((await house.catalogue.list({ limit: 10 })).items, []);
   });
 

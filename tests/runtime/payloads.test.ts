@@ -179,6 +179,62 @@ test("an output above the limit fails the task", async (t) => {
   await assert.rejects(run.result(), /output of task "a" has 10485762 bytes/);
 });
 
+describe("values that would not fit together", () => {
+  const count = 70;
+  const big = defineJob("big", () => letters(megabyte));
+  const wide = Array.from({ length: count }, (_, n) => task(`t${n}`, "big"));
+  const names = wide.map((_, n) => `t${n}`);
+
+  /** From here on nothing large is read. */
+  function readsNothing(world: World): Store["readPayloads"] {
+    const { readPayloads } = world.store;
+    world.store.readPayloads = () => assert.fail("a large value was read");
+    return readPayloads;
+  }
+
+  test("are refused as a result by their sizes, before anything is read, and can be read one by one", async (t) => {
+    const world = await World.start(t, { jobs: [big] });
+    const run = await world.engine.submitWorkflow(workflow("wide", ...wide), { instanceId: "x" });
+    const read = readsNothing(world);
+    const tooLarge = /the 70 outputs of instance "x" take 73400460 bytes together; .*67108864.*getTaskOutput/;
+    await assert.rejects(run.result(), (error) => hasCode(error, "RESULT_TOO_LARGE") && tooLarge.test(error.message));
+    world.store.readPayloads = read;
+    assert.equal(await world.engine.getTaskOutput("x", "t7"), letters(megabyte));
+    await assert.rejects(world.engine.getTaskOutput("x", "t70"), (error) => hasCode(error, "TASK_UNKNOWN"));
+    await assert.rejects(world.engine.getTaskOutput("x", "constructor"), (error) => hasCode(error, "TASK_UNKNOWN"));
+  });
+
+  test("fail the job and the decision that would be given them, once and clearly", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [big, work.job] });
+    const read = readsNothing(world);
+    for (const [instanceId, last] of Object.entries({
+      j: task("last").withRetryCount(3),
+      d: decision("last", "size(outputs.t1) > 1"),
+    })) {
+      const joined = workflow("joined", ...wide, last.withDependencies(names));
+      const run = await world.engine.submitWorkflow(joined, { instanceId });
+      const read = readsNothing(world);
+      await assert.rejects(run.result(), /task "last" would be given take \d+ bytes together/);
+      world.store.readPayloads = read;
+      const failed = (await run.getStatus()).tasks.find(({ name }) => name === "last");
+      assert.deepEqual([failed?.failure?.type, failed?.attempt], ["INPUTS_TOO_LARGE", 1]);
+    }
+    world.store.readPayloads = read;
+    assert.deepEqual(work.started, []);
+    assert.equal(world.engine.health.parkedInstances, 0);
+  });
+
+  test("fail the task whose nested workflow would give them", async (t) => {
+    const world = await World.start(t, { jobs: [big] });
+    const outer = workflow("outer", nested("n", workflow("inner", ...wide)));
+    const run = await world.engine.submitWorkflow(outer, { instanceId: "x" });
+    const read = readsNothing(world);
+    await assert.rejects(run.result(), /outputs of its tasks together take more than 10485760 bytes/);
+    world.store.readPayloads = read;
+  });
+});
+
 test("text of every kind comes back as it went", async (t) => {
   const odd = { nul: "\u0000", lone: "\ud800", emoji: "🧵", quote: '"\\', keys: { z: 1, a: 2 }, list: [null, 1.5, -0] };
   const work = new HandJob();

@@ -262,6 +262,7 @@ async function cluster(rig: ServerRig): Promise<void> {
     "hold",
     "pause",
     "refuse",
+    "repeat",
     "say",
   ]);
   assert.equal((await rig.ok("listDomains")).items[0]?.domain, "default");

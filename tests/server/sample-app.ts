@@ -17,6 +17,7 @@ export function sampleApp(): Required<Pick<ServerParts, "jobs" | "workflows">> {
     ctx.log.info({ text }, "said");
     return text;
   });
+  const repeat = defineJob("repeat", (times: number) => "x".repeat(times));
   const refuse = defineJob("refuse", (): string => {
     throw new Error("not today");
   });
@@ -57,7 +58,7 @@ export function sampleApp(): Required<Pick<ServerParts, "jobs" | "workflows">> {
     return { said, heard, words };
   });
   return {
-    jobs: [say, refuse, hold, pause],
+    jobs: [repeat, say, refuse, hold, pause],
     workflows: [
       dag("hello", ["greet", "say", "hi"]),
       dag("fails", ["greet", "say", "hi"], ["stumble", "refuse"]),

@@ -54,6 +54,8 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   STORE_DATA: 422,
   CONTEXT_TOO_LARGE: 413,
   OUTPUT_TOO_LARGE: 413,
+  RESULT_TOO_LARGE: 413,
+  INPUTS_TOO_LARGE: 413,
 
   // Not now.
   QUEUE_FULL: 429,

@@ -14,14 +14,22 @@ export class InstanceEnds {
     this.#parts = parts;
   }
 
-  async result(instanceId: string, waitMs: number): Promise<Result> {
+  async result(
+    instanceId: string,
+    query: { readonly waitMs: number; readonly task?: string | undefined },
+  ): Promise<Result> {
     const { engine } = this.#parts;
+    const { waitMs, task } = query;
     const { status, reason } = await engine.getWorkflowInstanceStatus(instanceId);
-    if (!hasEnded(status)) {
-      if (waitMs === 0) return { hasEnded: false, status, reason: reason ?? null, output: null };
+    if (!hasEnded(status) && waitMs > 0) {
       await this.#waitForEnd(instanceId, waitMs);
-      return await this.result(instanceId, 0);
+      return await this.result(instanceId, { ...query, waitMs: 0 });
     }
+    if (task !== undefined) {
+      const output = await engine.getTaskOutput(instanceId, task);
+      return { hasEnded: hasEnded(status), status, reason: reason ?? null, output };
+    }
+    if (!hasEnded(status)) return { hasEnded: false, status, reason: reason ?? null, output: null };
     try {
       return { hasEnded: true, status, reason: reason ?? null, output: await engine.awaitWorkflowInstance(instanceId) };
     } catch (error) {

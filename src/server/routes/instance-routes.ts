@@ -29,7 +29,7 @@ export function instanceRoutes(parts: RouteParts): InstanceRoutes {
       await deleteInstance(parts, params.id);
       return done;
     },
-    getResult: ({ params, query }) => ends.result(params.id, query.waitMs),
+    getResult: ({ params, query }) => ends.result(params.id, query),
     getHistory: async ({ params, query }) => {
       const { afterTurn, limit } = query;
       const turns = await engine.getWorkflowInstanceHistory(params.id, { afterTurn, limit });

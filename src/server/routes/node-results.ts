@@ -2,10 +2,11 @@ import type { InstanceView } from "../../engine/instance-view.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import type { Event } from "../../kernel/event.ts";
 import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
-import type { Payload, PayloadRef } from "../../kernel/payload.ts";
+import { joinedBytesMax, type Payload, type PayloadRef } from "../../kernel/payload.ts";
 import type { RouteParts } from "./route-parts.ts";
 
 const pageSize = 1000;
+const resultPath = "GET /api/instance/{id}/result?task=<name>";
 
 /** What the tasks of an instance have given so far, by the ids of their nodes. */
 export async function nodeResults(
@@ -70,7 +71,7 @@ class Results {
   }
 }
 
-/** Large ones are in rows of their own, under the instance's key. */
+/** Large ones are in rows of their own, under the instance's key. Too many of them are named by their sizes only. */
 async function readValues(
   { engine, store }: Pick<RouteParts, "engine" | "store">,
   { instanceId, createdAt }: InstanceView,
@@ -78,6 +79,11 @@ async function readValues(
 ): Promise<ReadonlyMap<NodeId, unknown>> {
   const large = outputs.filter((pair): pair is [NodeId, PayloadRef] => typeof pair[1] === "object");
   const texts = new Map(outputs.filter((pair): pair is [NodeId, string] => typeof pair[1] === "string"));
+  if (large.reduce((sum, [, { bytes }]) => sum + bytes, 0) > joinedBytesMax) {
+    for (const [node, { bytes }] of large)
+      texts.set(node, JSON.stringify(`an output of ${bytes} bytes: see ${resultPath}`));
+    return parseAll(texts);
+  }
   if (large.length > 0) {
     const found = await engine.listWorkflowInstances({
       idPrefix: instanceId,
@@ -91,5 +97,9 @@ async function readValues(
     const bodies = key === undefined ? [] : await store.readPayloads(key, refs);
     for (const [at, [node]] of large.entries()) texts.set(node, bodies[at] ?? "null");
   }
+  return parseAll(texts);
+}
+
+function parseAll(texts: ReadonlyMap<NodeId, string>): ReadonlyMap<NodeId, unknown> {
   return new Map(Array.from(texts, ([node, text]) => [node, JSON.parse(text) as unknown]));
 }
