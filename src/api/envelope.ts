@@ -15,12 +15,14 @@ export const interfaceErrors = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
   CONFLICT: 409,
   BODY_TOO_LARGE: 413,
   MEDIA_TYPE_UNSUPPORTED: 415,
   RATE_LIMITED: 429,
   INTERNAL: 500,
   QUERY_TIMEOUT: 504,
+  DEADLINE_EXCEEDED: 504,
 } as const satisfies Record<string, number>;
 
 export type InterfaceErrorCode = keyof typeof interfaceErrors;

@@ -15,6 +15,7 @@ const said: Readonly<Record<ConfigKey, string>> = {
   corsOrigins: "web pages of these origins may call",
   rateLimitPerSecond: "requests of one token in a second",
   bodyLimitBytes: "the largest request",
+  requestTimeoutSeconds: "how long a request may take to arrive, and to be answered",
   logLevel: "debug, info, warn, error or silent",
   otlpUrl: "where traces go",
   alerts: "webhooks that are called, as JSON",

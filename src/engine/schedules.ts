@@ -80,8 +80,9 @@ export class Schedules {
     await this.#update(scheduleId, "resume");
   }
 
-  /** Starts a run now, whatever else runs. Gives back its instance id. */
+  /** Starts a run now, whatever else runs. Gives back its instance id. `WORKFLOW_UNKNOWN`, `INSTANCE_STATE`. */
   async trigger(scheduleId: string): Promise<string> {
+    await this.#refuseUnstartable(scheduleId);
     return (await this.#update(scheduleId, "trigger")) as string;
   }
 
@@ -100,6 +101,7 @@ export class Schedules {
         `a backfill takes { from, to } in epoch ms and a parallelism of at least 1, got ${shown(range)}`,
       );
     }
+    await this.#refuseUnstartable(scheduleId);
     await this.#refuseTooMany(scheduleId, { from, to });
     return (await this.#update(scheduleId, "backfill", { from, to, parallelism })) as number;
   }
@@ -124,7 +126,20 @@ export class Schedules {
 
   /** What runs goes on. */
   async delete(scheduleId: string): Promise<void> {
-    await this.#update(scheduleId, "delete");
+    const blocked = await this.#blockedReason(scheduleId);
+    if (blocked === undefined) return void (await this.#update(scheduleId, "delete"));
+    // Its code would not see the update. Its runs are not ended with it.
+    await this.#parts.engine.terminateWorkflowInstance(prefix + scheduleId, "the schedule was deleted");
+  }
+
+  /** A run would be waited for until somebody registers the workflow. */
+  async #refuseUnstartable(scheduleId: string): Promise<void> {
+    const { spec } = await this.get(scheduleId);
+    if (this.#parts.versionOf(spec.workflow) !== undefined) return;
+    throw new EngineError(
+      "WORKFLOW_UNKNOWN",
+      `schedule ${shown(scheduleId)} starts workflow ${shown(spec.workflow)}, which is not registered: register or save it again, or change the schedule`,
+    );
   }
 
   /** `SCHEDULE_UNKNOWN`. */
@@ -192,7 +207,24 @@ export class Schedules {
     );
   }
 
+  /** Why the schedule's code sees no update now; undefined if it does, or there is no such schedule. */
+  async #blockedReason(scheduleId: string): Promise<string | undefined> {
+    const instanceId = prefix + scheduleId;
+    try {
+      const { status, attention } = await this.#parts.engine.getWorkflowInstanceStatus(instanceId);
+      if (status === "Paused") return `its instance ${shown(instanceId)} is paused: resume that instance first`;
+      return attention;
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN")) return undefined;
+      throw error;
+    }
+  }
+
   async #update(scheduleId: string, name: string, input?: unknown): Promise<unknown> {
+    const blocked = await this.#blockedReason(scheduleId);
+    if (blocked !== undefined) {
+      throw new EngineError("INSTANCE_STATE", `schedule ${shown(scheduleId)} takes no ${name} now: ${blocked}`);
+    }
     try {
       return await this.#parts.engine.updateWorkflowInstance(prefix + scheduleId, name, input);
     } catch (error) {

@@ -179,6 +179,7 @@ export class Server {
   async #makeApp(): Promise<FastifyInstance> {
     const { engine, catalogue, logger } = this;
     const { host, corsOrigins, bodyLimitBytes, rateLimitPerSecond, tls, logLevel } = this.#config;
+    const requestTimeoutMs = this.#config.requestTimeoutSeconds * 1000;
     const { taskLogs, metrics } = this.#observers;
     const tokens = this.#tokens;
     const store = this.#store;
@@ -188,6 +189,7 @@ export class Server {
     const app = await makeHttpApp({
       logger,
       bodyLimitBytes,
+      requestTimeoutMs,
       origins,
       version,
       logsRequests: logLevel === "debug",
@@ -212,7 +214,8 @@ export class Server {
     await pushRoutes(app, { feed: this.#feed, engine, logs: taskLogs, guard, origins });
     await workerRoutes(app, { engine, guard, logger });
     pageRoutes(app);
-    mountRoutes(app, { handlers, guard, audit, keys: this.#keys, watch: this.#watch, clock, logger });
+    const answerMs = requestTimeoutMs;
+    mountRoutes(app, { handlers, guard, audit, keys: this.#keys, watch: this.#watch, clock, logger, answerMs });
     actuatorRoutes(app, {
       engine,
       metrics,

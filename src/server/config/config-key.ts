@@ -16,6 +16,7 @@ export const configKeys = {
   corsOrigins: "list",
   rateLimitPerSecond: "number",
   bodyLimitBytes: "number",
+  requestTimeoutSeconds: "number",
   logLevel: "text",
   otlpUrl: "text",
   alerts: "json",

@@ -42,6 +42,7 @@ export const serverConfigSchema = z.strictObject({
   corsOrigins: z.array(text).default([]),
   rateLimitPerSecond: z.number().positive().default(20_000),
   bodyLimitBytes: z.number().int().min(1024).default(10_551_296),
+  requestTimeoutSeconds: z.number().min(1).max(3600).default(30),
   logLevel: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
   otlpUrl: url.optional(),
   alerts: z.array(alert).default([]),

@@ -6,11 +6,13 @@ const statusOf: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
 };
 
+const lingerMs = 1000;
+
 /** What is not HTTP at all is answered in the envelope too, and its connection is closed. */
 export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   // The other side is gone: nobody is left to answer.
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const refusal: Refusal = { code: "REQUEST_INVALID", message: `that is not a request of HTTP: ${error.message}` };
+  const refusal = refusalOf(error);
   const body = JSON.stringify(refusal);
   const head = [
     `HTTP/1.1 ${statusOf[error.code ?? ""] ?? "400 Bad Request"}`,
@@ -19,4 +21,16 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     "connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  // A client that goes on sending does not close by itself.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+function refusalOf(error: Error & { readonly code?: string }): Refusal {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return {
+      code: "REQUEST_TIMEOUT",
+      message: "the request did not arrive completely in time: send all of it at once",
+    };
+  }
+  return { code: "REQUEST_INVALID", message: `that is not a request of HTTP: ${error.message}` };
 }

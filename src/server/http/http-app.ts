@@ -15,6 +15,8 @@ import { referencePage, referenceStyle } from "./reference-page.ts";
 export interface HttpAppParts {
   readonly logger: Logger;
   readonly bodyLimitBytes: number;
+  /** A request that has not arrived by then is refused. */
+  readonly requestTimeoutMs: number;
   readonly tls: TlsFiles | undefined;
   readonly origins: OriginCheckParts;
   readonly version: string;
@@ -25,13 +27,22 @@ export interface HttpAppParts {
 /** A name of 200 characters, each of them escaped. */
 const paramLengthMax = 2400;
 
+/** How often requests are looked at that are not complete. */
+const checkMs = 1000;
+
+/** Of a connection on which nothing happens, beside the time for a request: longer than anybody waits for a result. */
+const idleMs = 90_000;
+
 /** Fastify with what holds for every route: headers, origins, errors in the envelope, the document of the interface. */
 export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance> {
-  const { logger, origins, tls } = parts;
+  const { logger, origins, tls, requestTimeoutMs } = parts;
   const headers = tls === undefined ? securityHeaders : { ...securityHeaders, ...tlsHeaders };
+  const timing = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: Math.min(checkMs, requestTimeoutMs) };
   const app: FastifyInstance = fastify({
     logger: false,
     bodyLimit: parts.bodyLimitBytes,
+    requestTimeout: requestTimeoutMs,
+    connectionTimeout: requestTimeoutMs + idleMs,
     routerOptions: { maxParamLength: paramLengthMax },
     // What came over an open connection is still answered; the connection is closed with it.
     return503OnClosing: false,
@@ -39,7 +50,7 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
       void sendAnswer(reply.headers(headers), answerOf(error, logger));
     },
-    ...(tls !== undefined && { https: tls }),
+    ...(tls === undefined ? { http: timing } : { https: { ...tls, ...timing } }),
   } as object);
   takeJsonOnly(app);
   const methods = new MethodTable(app);

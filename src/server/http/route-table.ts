@@ -10,7 +10,7 @@ import { type Caller, callerOf, letIn } from "../security/caller.ts";
 import type { Guard } from "../security/guard.ts";
 import type { StoreWatch } from "../store-watch.ts";
 import { answerOf, sendAnswer } from "./answer-error.ts";
-import { inTime } from "./deadline.ts";
+import { changeInTime, inTime } from "./deadline.ts";
 import type { Asked, Handlers } from "./handler.ts";
 import { HttpError } from "./http-error.ts";
 import { checkRequest, type RawRequest } from "./request-check.ts";
@@ -24,6 +24,8 @@ export interface RouteTableParts {
   readonly watch: Pick<StoreWatch, "problem">;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Every request is answered within this time; one that waits for a result, within the time it names and this. */
+  readonly answerMs: number;
 }
 
 /** Recognised by the instance that it made, whose id is made of the key: the busiest of all leaves no record beside it. */
@@ -36,6 +38,9 @@ const needsNoStore: ReadonlySet<RouteName> = new Set(["drain"]);
 
 const keyLengthMax = 200;
 
+/** As long as `getResult` waits. */
+const waitMsMax = 60_000;
+
 /** The contract as routes of Fastify. */
 export function mountRoutes(app: FastifyInstance, parts: RouteTableParts): void {
   for (const name of Object.keys(paths) as RouteName[]) mountRoute(app, name, parts);
@@ -46,7 +51,7 @@ type AnyHandler = (asked: Asked<RouteName>) => unknown;
 function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTableParts): void {
   const route: Route = routes[name];
   const [method, path] = paths[name].split(" ") as [string, string];
-  const { guard, audit, keys, watch, clock, logger } = parts;
+  const { guard, audit, keys, watch, clock, logger, answerMs } = parts;
   const handle: AnyHandler = parts.handlers[name];
   // What asks a question by POST is for viewers; everything else that is not a GET changes something.
   const isChange = method !== "GET" && route.role !== "viewer";
@@ -92,13 +97,13 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
       if (!isChange) {
         const read = carryOut(request, caller);
         // What is in memory is known; what is not would be waited for as long as the store tries.
-        const data = await (isAway ? inTime(clock, read) : read);
+        const data = await (isAway ? inTime(clock, read) : inTime(clock, read, answerMs + waitMsOf(request)));
         return reply.code(status).send({ code: 0, data: data ?? null });
       }
       if (isAway && !needsNoStore.has(name)) throw storeAway(watch);
       const line = { who: caller.name, what: name, target: targetOf(request.params) };
       try {
-        const data = (await carryOut(request, caller)) ?? null;
+        const data = (await changeInTime(clock, carryOut(request, caller), answerMs)) ?? null;
         await note({ ...line, status });
         return await reply.code(status).send({ code: 0, data });
       } catch (error) {
@@ -108,6 +113,12 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
       }
     },
   });
+}
+
+/** How long a caller is willing to wait for a result. */
+function waitMsOf(request: FastifyRequest): number {
+  const { waitMs } = request.query as { waitMs?: string };
+  return Math.min(Number(waitMs) || 0, waitMsMax);
 }
 
 function storeAway({ problem }: Pick<StoreWatch, "problem">): EngineError {

@@ -1,4 +1,5 @@
-import { hasCode } from "../../base/error.ts";
+import { EngineError, hasCode } from "../../base/error.ts";
+import { shown } from "../../base/shown.ts";
 import type { Asked, Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 import { checkGivenId, idOfKey } from "./start-instance.ts";
@@ -62,7 +63,10 @@ export function operationRoutes(parts: RouteParts): OperationRoutes {
       return done;
     },
     queryInstance: ({ params, body }) => engine.queryWorkflowInstance(params.id, params.name, body),
-    updateInstance: ({ params, body }) => engine.updateWorkflowInstance(params.id, params.name, body),
+    updateInstance: async ({ params, body }) => {
+      await refuseBlocked(parts, params.id);
+      return await engine.updateWorkflowInstance(params.id, params.name, body);
+    },
     ...nodeRoutes(parts),
   };
 }
@@ -87,6 +91,14 @@ function nodeRoutes(parts: RouteParts): Pick<Handlers, "retryNode" | "skipNode" 
       return done;
     },
   };
+}
+
+/** Code that does not go on would answer an update when somebody has seen to it: a caller is told why instead. */
+async function refuseBlocked({ engine }: RouteParts, instanceId: string): Promise<void> {
+  const { status, attention } = await engine.getWorkflowInstanceStatus(instanceId);
+  const reason = status === "Paused" ? "it is paused: resume it first" : attention;
+  if (reason === undefined) return;
+  throw new EngineError("INSTANCE_STATE", `instance ${shown(instanceId)} takes no update now: ${reason}`);
 }
 
 /** Nodes are known by their number in the definition, and by their name, which goes first. */

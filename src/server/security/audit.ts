@@ -16,6 +16,9 @@ const topic = "audit";
 /** Writes are this far apart, so that a busy server does not wait for the disk once for each entry. */
 const gatherMs = 5;
 
+/** Answers do not wait longer for their line; it is written when the store takes it. */
+const patienceMs = 5000;
+
 /** Who changed what. Changes that come together are written together; each answer waits for its own line. */
 export class Audit {
   readonly #store: Pick<Store, "appendLines" | "readLines">;
@@ -31,7 +34,7 @@ export class Audit {
     this.#logger = parts.logger;
   }
 
-  /** Resolves when it is on disk; or, if the store does not take it, in the log: the change is made already. */
+  /** Resolves when it is on disk; if the store does not take it, in the log; or after some seconds: the change is made already. */
   append(entry: AuditEntry): Promise<void> {
     this.#gathered.push({ at: this.#clock.now(), entry });
     this.#written ??= this.#write();
@@ -57,6 +60,13 @@ export class Audit {
     const entries = this.#gathered;
     this.#gathered = [];
     this.#written = undefined;
+    const late = Promise.withResolvers<void>();
+    const timer = this.#clock.after(patienceMs, late.resolve);
+    await Promise.race([this.#save(entries), late.promise]);
+    timer.cancel();
+  }
+
+  async #save(entries: readonly { at: number; entry: AuditEntry }[]): Promise<void> {
     try {
       await this.#store.appendLines(entries.map(({ at, entry }) => ({ topic, at, body: JSON.stringify(entry) })));
     } catch (error) {
