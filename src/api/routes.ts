@@ -40,7 +40,7 @@ export const routes = {
   scheduleWorkflow: { ...act("When it starts by itself."), body: workflow.workflowSchedule },
   triggerWorkflow: {
     ...act("Starts an instance; the body is what it begins with."),
-    query: z.object({ instanceId: z.string().min(1).max(200).optional() }),
+    query: workflow.startQuery,
     body: workflow.startRequest,
     data: workflow.started,
     status: 201,

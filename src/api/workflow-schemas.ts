@@ -114,5 +114,16 @@ export const workflowDiff = z.object({
   ),
 });
 
+export const startQuery = z.object({
+  instanceId: z.string().min(1).max(200).optional(),
+  maxConcurrentTasks: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .meta({ description: "Tasks of a DAG instance that run at a time." }),
+});
+
 export const startRequest = json;
 export const started = z.object({ instanceId: z.string() });

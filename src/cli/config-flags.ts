@@ -21,6 +21,7 @@ const said: Readonly<Record<ConfigKey, string>> = {
   alerts: "webhooks that are called, as JSON",
   poolSize: "tasks that run at once in this process",
   domains: "parts of the pool, as JSON",
+  maxConcurrentTasks: "tasks of one DAG instance that run at a time",
   "retentionDays.Success": "how long instances are kept; 0 for ever",
   "retentionDays.Failed": "the same for failed ones",
   "retentionDays.Terminated": "the same for terminated ones",

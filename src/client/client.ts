@@ -88,12 +88,15 @@ export class HeddleClient {
   async start(
     workflow: string,
     input?: unknown,
-    options: CallOptions & { readonly instanceId?: string } = {},
+    options: CallOptions & { readonly instanceId?: string; readonly maxConcurrentTasks?: number } = {},
   ): Promise<string> {
-    const { instanceId, ...call } = options;
+    const { instanceId, maxConcurrentTasks, ...call } = options;
     // An id of our own is nicer to read than one that the server makes of the key.
     const isNamed = instanceId !== undefined || call.idempotencyKey === undefined;
-    const query = isNamed ? { instanceId: instanceId ?? crypto.randomUUID() } : {};
+    const query = {
+      ...(isNamed && { instanceId: instanceId ?? crypto.randomUUID() }),
+      ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
+    };
     const started = await this.call("triggerWorkflow", { params: { id: workflow }, query, body: input, ...call });
     return started.instanceId;
   }

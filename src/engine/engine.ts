@@ -95,6 +95,7 @@ export interface SubmitOptions {
   readonly reuse?: boolean;
   /** Become the context; what is not an object becomes `{initParams}`. */
   readonly params?: unknown;
+  /** Tasks that run at a time; before the context's `maxConcurrentTasks`, the definition's and the engine's. */
   readonly maxConcurrentTasks?: number;
   /** W3C trace context: what runs is part of that trace. */
   readonly traceparent?: string;
@@ -281,7 +282,7 @@ export class Engine {
 
   #makeRegion(expressions: Expressions): Region {
     const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions, maxSteps } = this.#options;
-    const { cluster, idleMax } = this.#options;
+    const { cluster, idleMax, maxConcurrentTasks } = this.#options;
     return new Region({
       shardCount: cluster?.shards ?? 1,
       laneCount: store.lanes,
@@ -296,7 +297,12 @@ export class Engine {
       definitions: this.#definitions,
       expressions,
       code: this.#processCode,
-      limits: { subTasksMax: maxSubTasks, interruptionsMax: maxInterruptions, stepsMax: maxSteps },
+      limits: {
+        subTasksMax: maxSubTasks,
+        interruptionsMax: maxInterruptions,
+        stepsMax: maxSteps,
+        concurrentTasks: maxConcurrentTasks,
+      },
       owner: () => this.#address(),
       resolveJob: (definition, params) => this.#resolveJob(definition, params),
       inputOf: (order, machine) => {

@@ -34,6 +34,8 @@ export interface EngineOptions {
   readonly poolSizeMax?: number;
   /** Reservations of the pool; what is left is domain `default`. */
   readonly domains?: Readonly<Record<string, DomainOptions>>;
+  /** Tasks of one DAG instance that run at a time, where neither start, context nor definition says otherwise. Default 5. */
+  readonly maxConcurrentTasks?: number;
   /** Sub-tasks that one task may generate. Default 1000. */
   readonly maxSubTasks?: number;
   /** Steps that the code of a workflow may take before it has to continue as new. Default 250,000. */
@@ -90,6 +92,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     poolSize: 10,
     poolSizeMax: defaultPoolSizeMax(availableParallelism()),
     domains: {},
+    maxConcurrentTasks: defaultLimits.concurrentTasks,
     maxSubTasks: defaultLimits.subTasksMax,
     maxSteps: defaultLimits.stepsMax,
     maxInterruptions: defaultLimits.interruptionsMax,
@@ -117,6 +120,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   poolSize: true,
   poolSizeMax: true,
   domains: true,
+  maxConcurrentTasks: true,
   maxSubTasks: true,
   maxSteps: true,
   maxInterruptions: true,
@@ -158,6 +162,8 @@ function checkOptions(options: ResolvedOptions): void {
     if (!Number.isSafeInteger(options[name]) || options[name] < 0)
       throw invalid(name, "must be a whole number, at least 0");
   }
+  if (!Number.isSafeInteger(options.maxConcurrentTasks) || options.maxConcurrentTasks < 1)
+    throw invalid("maxConcurrentTasks", "must be a whole number, at least 1");
   for (const name of ["idleMs", "stuckMs"] as const) {
     if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");
   }

@@ -43,6 +43,13 @@ export interface MachineLimits {
   readonly interruptionsMax: number;
   /** Steps that the code of one generation may take. */
   readonly stepsMax: number;
+  /** Tasks of one DAG instance that run at a time, where nobody says otherwise. */
+  readonly concurrentTasks: number;
 }
 
-export const defaultLimits: MachineLimits = { subTasksMax: 1000, interruptionsMax: 3, stepsMax: 250_000 };
+export const defaultLimits: MachineLimits = {
+  subTasksMax: 1000,
+  interruptionsMax: 3,
+  stepsMax: 250_000,
+  concurrentTasks: 5,
+};

@@ -18,6 +18,7 @@ export function engineOptionsOf(config: ServerConfig, store: Store): Omit<Engine
   return {
     poolSize: config.poolSize,
     poolSizeMax,
+    maxConcurrentTasks: config.maxConcurrentTasks,
     domains: config.domains as NonNullable<EngineOptions["domains"]>,
     retentionMs: { Success: Success * dayMs, Failed: Failed * dayMs, Terminated: Terminated * dayMs },
     ...(isMember && { cluster: { shards, remoteWorkers, timings, ...(name !== undefined && { name }) } }),

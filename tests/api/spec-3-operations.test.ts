@@ -6,6 +6,7 @@ import { defineJob, type Engine, TaskBuilder, WorkflowBuilder, WorkflowTerminate
 import { sqlite } from "../../src/sqlite.ts";
 import {
   eventually,
+  newEngine,
   Gate,
   says,
   startEngine,
@@ -470,7 +471,10 @@ describe("3.12 context", () => {
 });
 
 describe("3.13 maxConcurrentTasks of an instance", () => {
-  async function mostAtOnce(t: TestContext, given: { request?: number; context?: unknown; definition?: number }) {
+  async function mostAtOnce(
+    t: TestContext,
+    given: { request?: number; context?: unknown; definition?: number; engine?: number },
+  ) {
     let running = 0;
     let most = 0;
     const gate = new Gate();
@@ -479,7 +483,8 @@ describe("3.13 maxConcurrentTasks of an instance", () => {
       await gate.opened;
       running--;
     });
-    const engine = await startEngine(t, { jobs: [wait] });
+    const setting = given.engine === undefined ? {} : { maxConcurrentTasks: given.engine };
+    const engine = await startEngine(t, { jobs: [wait], ...setting });
     const builder = new WorkflowBuilder().withName("w");
     for (let i = 0; i < 9; i++) builder.withTask(task(`t${i}`, "wait"));
     if (given.definition !== undefined) builder.withMaxConcurrentTasks(given.definition);
@@ -502,4 +507,15 @@ describe("3.13 maxConcurrentTasks of an instance", () => {
     assert.equal(await mostAtOnce(t, { definition: 2, context: 3 }), 3));
   test("3.13 by the start request before that", async (t) =>
     assert.equal(await mostAtOnce(t, { definition: 2, context: 3, request: 4 }), 4));
+  test("3.13 by the context as text", async (t) => assert.equal(await mostAtOnce(t, { context: "6" }), 6));
+  test("3.13 by the engine's setting after all of these", async (t) => {
+    assert.equal(await mostAtOnce(t, { engine: 7 }), 7);
+    assert.equal(await mostAtOnce(t, { engine: 7, definition: 2 }), 2);
+  });
+  test("3.13 is refused where it is no number", async (t) => {
+    const engine = await startEngine(t, { jobs: [defineJob("a", () => 1)] });
+    const run = engine.submitWorkflow(workflow("w", task("a", "a")), { params: { maxConcurrentTasks: "many" } });
+    await assert.rejects(run, { code: "OPTION_INVALID", message: /maxConcurrentTasks .* got "many"/ });
+    assert.throws(() => newEngine({ maxConcurrentTasks: 0 }), { code: "OPTION_INVALID" });
+  });
 });

@@ -58,7 +58,7 @@ describe("heddle", () => {
     assert.match(out, /first Success/);
     assert.match(out, /second Running[^]*second Success/);
     assert.match(out, /^Success$/m);
-    const end = await json("run", "slow", "--id", "run-2", "--input", '{"a":1}');
+    const end = await json("run", "slow", "--id", "run-2", "--max-concurrent-tasks", "1", "--input", '{"a":1}');
     assert.deepEqual(end, {
       instanceId: "run-2",
       status: "Success",

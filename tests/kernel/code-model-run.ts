@@ -13,7 +13,7 @@ import { letterOf } from "../../src/runtime/letter-of.ts";
 import { CodeModel, type ModelTask } from "./code-model.ts";
 import { codeStateOf } from "./code-state-of.ts";
 
-export const limits = { subTasksMax: 4, interruptionsMax: 2, stepsMax: 40 };
+export const limits = { subTasksMax: 4, interruptionsMax: 2, stepsMax: 40, concurrentTasks: 5 };
 
 export interface RunOptions {
   readonly timeoutMs: number | undefined;

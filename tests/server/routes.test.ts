@@ -114,6 +114,28 @@ async function schedulesOfWorkflow(rig: ServerRig): Promise<void> {
   await rig.refused("pauseSchedule", { params: { id: "nobody" } }, { status: 404, code: "SCHEDULE_UNKNOWN" });
 }
 
+/** Spec §3.13: by the start request, and what cannot be is refused. */
+async function startedWithLimit(rig: ServerRig): Promise<void> {
+  const dagSpec = { nodes: [1, 2, 3].map((nodeId) => ({ nodeId, jobName: "hold" })), edges: [] };
+  await rig.ok("createWorkflow", { body: { name: "three", dagSpec } });
+  const three = { params: { id: "three" }, key: "limited" };
+  const { instanceId } = await rig.ok("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 2 } });
+  const waiting = await rig.ok("listWaitingNodes", { query: { limit: 1 } });
+  assert.deepEqual([waiting.total, waiting.items[0]?.reason], [1, "instance-limit"]);
+  await rig.ok("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 2 } });
+  const conflict = { status: 409, code: "CONFLICT" };
+  await rig.refused("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 3 } }, conflict);
+  const invalid = { status: 400, code: "REQUEST_INVALID" };
+  for (const maxConcurrentTasks of ["0", "many", "1.5"]) {
+    await rig.refused("triggerWorkflow", { ...three, query: { maxConcurrentTasks } }, invalid);
+  }
+  await rig.refused("triggerWorkflow", { params: { id: "talk" }, query: { maxConcurrentTasks: 2 } }, invalid);
+  const body = { maxConcurrentTasks: [] };
+  await rig.refused("triggerWorkflow", { params: { id: "three" }, body }, { status: 400, code: "OPTION_INVALID" });
+  await rig.ok("terminateInstance", { params: { id: instanceId }, body: {} });
+  await rig.ok("deleteWorkflow", { params: { id: "three" } });
+}
+
 async function instances(rig: ServerRig): Promise<void> {
   const { instanceId: id } = await rig.ok("triggerWorkflow", {
     params: { id: "hello" },
@@ -121,6 +143,7 @@ async function instances(rig: ServerRig): Promise<void> {
     body: { colour: "red" },
   });
   assert.equal(id, "first");
+  await startedWithLimit(rig);
   assert.deepEqual((await rig.end(id)).output, { greet: "hi" });
   const view = await rig.ok("getInstance", { params: { id } });
   assert.deepEqual([view.status, view.tasks[0]?.status], ["Success", "Success"]);

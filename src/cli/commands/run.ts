@@ -8,7 +8,7 @@ import { type ClientOptions, clientCommand, type Session, sessionOf } from "../c
 import { statusColour } from "../colour.ts";
 import { readDefinition, saveDefinition } from "../definition-file.ts";
 import { exitCodes, UsageError } from "../exit-code.ts";
-import { jsonGiven } from "../given-value.ts";
+import { countGiven, jsonGiven } from "../given-value.ts";
 import { noticesOf, Progress } from "../progress.ts";
 import { displayFor } from "../progress-display.ts";
 import { commandText, programName } from "../program-name.ts";
@@ -16,6 +16,7 @@ import { commandText, programName } from "../program-name.ts";
 interface StartOptions extends ClientOptions {
   readonly input?: string;
   readonly id?: string;
+  readonly maxConcurrentTasks?: string;
 }
 
 const redrawMs = 100;
@@ -25,7 +26,8 @@ function startingCommand(name: string, description: string): Command {
   return clientCommand(name, description)
     .argument("<workflow>", "its name; or a file in the dag-spec format, which is saved first")
     .option("-i, --input <json>", "what it begins with: JSON, @file or -")
-    .option("--id <instance>", "the instance's id; default a new one");
+    .option("--id <instance>", "the instance's id; default a new one")
+    .option("--max-concurrent-tasks <number>", "tasks of a DAG that run at a time");
 }
 
 export function submitCommand(): Command {
@@ -51,10 +53,16 @@ export function runCommand(): Command {
 
 async function start(client: HeddleClient, workflow: string, options: StartOptions): Promise<string> {
   const input = options.input === undefined ? undefined : jsonGiven("--input", options.input);
-  const named = options.id === undefined ? {} : { instanceId: options.id };
+  const { id: instanceId, maxConcurrentTasks } = options;
+  const given = {
+    ...(instanceId !== undefined && { instanceId }),
+    ...(maxConcurrentTasks !== undefined && {
+      maxConcurrentTasks: countGiven("--max-concurrent-tasks", maxConcurrentTasks),
+    }),
+  };
   const name = await nameOf(client, workflow);
   try {
-    return await client.start(name, input, named);
+    return await client.start(name, input, given);
   } catch (error) {
     if (error instanceof HeddleClientError && error.code === "WORKFLOW_UNKNOWN")
       throw await unknown(client, name, error);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Payload } from "../payload.ts";
 import type { ParentAddress } from "../address.ts";
 import { payloadBytesMax } from "../payload.ts";
 import { DagRig, decision, nested, specOf } from "./dag-rig.test.ts";
@@ -36,13 +37,22 @@ describe("a start", () => {
     };
     assert.deepEqual([concurrency(3, "2", 1), concurrency(3, "2"), concurrency(3, undefined)], [1, 2, 3]);
     assert.equal(concurrency(undefined, undefined), 5);
-    for (const useless of ["0", "-1", "1.5", `"7"`, "null"]) assert.equal(concurrency(3, useless), 3, useless);
+    assert.deepEqual([concurrency(3, `"10"`), concurrency(3, "null")], [10, 3]);
   });
 
-  test("passes over a number in the context that travels by reference", () => {
-    const rig = new DagRig(specOf("a"));
-    rig.start({ context: { maxConcurrentTasks: { ref: 1, bytes: 5000 } } });
-    assert.equal(rig.machine.state.maxConcurrentTasks, 5);
+  test("is refused if the context's number of concurrent tasks is none", () => {
+    const tasks = (given: Payload): void =>
+      void new DagRig(specOf("a")).start({ context: { maxConcurrentTasks: given } });
+    for (const bad of ["0", "-1", "1.5", "1e3", `"0"`, `"many"`, `""`, "true", "[5]", "9999999999999999"]) {
+      const message = `maxConcurrentTasks in the start context of workflow "w" must be a whole number, at least 1, got ${bad}`;
+      assert.throws(() => tasks(bad), { code: "OPTION_INVALID", message });
+    }
+    assert.throws(() => tasks({ ref: 1, bytes: 5000 }), { code: "OPTION_INVALID", message: /got a long text$/ });
+  });
+
+  test("takes what nobody sets from the limits", () => {
+    const rig = new DagRig(specOf("a"), { concurrentTasks: 2 });
+    assert.equal(rig.start().machine.state.maxConcurrentTasks, 2);
   });
 
   test("is refused with a context over the limit, and too deep in other instances", () => {

@@ -12,8 +12,6 @@ import type { DagStep } from "./dag-step.ts";
 import { end, tellChildren, tellParent } from "./ending.ts";
 import { type Reopening, retry } from "./reopening.ts";
 
-const defaultMaxConcurrentTasks = 5;
-
 export function start(step: DagStep, input: StartWorkflow): void {
   const { state, identity } = step;
   const { workflow, version, generation, parent, trigger, traceparent, admission } = input;
@@ -32,7 +30,7 @@ export function start(step: DagStep, input: StartWorkflow): void {
     version,
     generation,
     context: input.context,
-    maxConcurrentTasks: concurrency(input, context, state),
+    maxConcurrentTasks: concurrency(input, context, step),
     trigger,
     ...(parent && { parent }),
     ...(traceparent !== undefined && { traceparent }),
@@ -125,14 +123,24 @@ function newDeadline({ state, turn }: DagStep): { deadline?: number } {
   return timeoutMs === undefined ? {} : { deadline: turn.at + timeoutMs };
 }
 
-function concurrency(input: StartWorkflow, context: Context, { graph }: DagState): number {
-  return input.maxConcurrentTasks ?? concurrencyIn(context) ?? graph.maxConcurrentTasks ?? defaultMaxConcurrentTasks;
+function concurrency(input: StartWorkflow, context: Context, { state: { graph }, identity }: DagStep): number {
+  return (
+    input.maxConcurrentTasks ??
+    concurrencyIn(context, input.workflow) ??
+    graph.maxConcurrentTasks ??
+    identity.limits.concurrentTasks
+  );
 }
 
-/** `maxConcurrentTasks` may also be set by the context: the one key the kernel reads. */
-function concurrencyIn(context: Context): number | undefined {
-  const text: Payload | undefined = context.entries.get("maxConcurrentTasks");
-  if (typeof text !== "string") return undefined;
-  const value: unknown = JSON.parse(text);
-  return typeof value === "number" && Number.isInteger(value) && value > 0 ? value : undefined;
+/** `maxConcurrentTasks` may also be set by the context, as a number or as its text: the one key the kernel reads. */
+function concurrencyIn(context: Context, workflow: string): number | undefined {
+  const payload: Payload | undefined = context.entries.get("maxConcurrentTasks");
+  if (payload === undefined || payload === "null") return undefined;
+  const given = typeof payload === "string" ? payload : "a long text";
+  const value = /^"?([1-9]\d{0,14})"?$/.exec(given)?.[1];
+  if (value !== undefined) return Number(value);
+  throw new EngineError(
+    "OPTION_INVALID",
+    `maxConcurrentTasks in the start context of workflow "${workflow}" must be a whole number, at least 1, got ${given}`,
+  );
 }

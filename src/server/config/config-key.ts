@@ -22,6 +22,7 @@ export const configKeys = {
   alerts: "json",
   poolSize: "number",
   domains: "json",
+  maxConcurrentTasks: "number",
   "retentionDays.Success": "number",
   "retentionDays.Failed": "number",
   "retentionDays.Terminated": "number",

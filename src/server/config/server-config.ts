@@ -47,6 +47,7 @@ export const serverConfigSchema = z.strictObject({
   otlpUrl: url.optional(),
   alerts: z.array(alert).default([]),
   poolSize: z.number().int().min(1).max(10_000).default(10),
+  maxConcurrentTasks: z.number().int().min(1).default(5),
   domains: z.record(text, domain).default({}),
   /** 0 keeps them for ever. */
   retentionDays: z

@@ -38,6 +38,7 @@ export async function startInstance(
   workflow: Workflow | CodeWorkflow,
   { query, body, key, caller, traceparent }: Asked<"triggerWorkflow">,
 ): Promise<string> {
+  const { maxConcurrentTasks } = query;
   checkGivenId(query.instanceId);
   const instanceId = query.instanceId ?? (key === undefined ? undefined : idOfKey(workflow.name, { caller, key }));
   const options = {
@@ -46,28 +47,39 @@ export async function startInstance(
   };
   try {
     if (workflow instanceof Workflow) {
-      const controller = await parts.engine.submitWorkflow(workflow, { ...options, params: body });
+      const given = maxConcurrentTasks !== undefined && { maxConcurrentTasks };
+      const controller = await parts.engine.submitWorkflow(workflow, { ...options, ...given, params: body });
       return controller.instanceId;
     }
+    if (maxConcurrentTasks !== undefined) throw notForCode(workflow);
     return (await parts.engine.startWorkflow(workflow, body, options)).instanceId;
   } catch (error) {
     if (key === undefined || instanceId === undefined || !hasCode(error, "INSTANCE_EXISTS")) throw error;
-    if (await beganWith(parts, instanceId, { workflow: workflow.name, body })) return instanceId;
-    throw new HttpError("CONFLICT", `that Idempotency-Key was used for instance "${instanceId}", with another body`);
+    if (await beganWith(parts, instanceId, { workflow: workflow.name, body, maxConcurrentTasks })) return instanceId;
+    throw new HttpError(
+      "CONFLICT",
+      `that Idempotency-Key was used for instance "${instanceId}", with another body or limit`,
+    );
   }
+}
+
+function notForCode({ name }: CodeWorkflow): HttpError {
+  const message = `maxConcurrentTasks is for DAGs, and workflow "${name}" is code: its definition says how many activities run at a time`;
+  return new HttpError("REQUEST_INVALID", message);
 }
 
 /** Whether an instance was started from such a request. Of large values only the size is compared. */
 async function beganWith(
   { engine, store }: RouteParts,
   instanceId: string,
-  { workflow, body }: { workflow: string; body: unknown },
+  { workflow, body, maxConcurrentTasks }: { workflow: string; body: unknown; maxConcurrentTasks: number | undefined },
 ): Promise<boolean> {
   const [first] = await engine.getWorkflowInstanceHistory(instanceId, { limit: 1 });
   const created = first?.events.find((event): event is InstanceCreated => event.type === "InstanceCreated");
   // Code that has begun anew since does not have its beginning any more.
   if (created === undefined) return true;
   if (created.workflow !== workflow) return false;
+  if (maxConcurrentTasks !== undefined && maxConcurrentTasks !== created.maxConcurrentTasks) return false;
   const definition = await store.loadDefinition(created.workflow, created.version);
   const spec = definition === undefined ? undefined : (JSON.parse(definition.spec) as Partial<DagSpec>);
   if (spec?.nodes === undefined) return isText(created.input, JSON.stringify(body));
