@@ -1,6 +1,6 @@
 /**
- * What `npm start` runs: a nightly pipeline on generated data, with live progress. Stop it in any way you like and start
- * it again: it goes on where it stopped. HEDDLE_STORAGE=postgresql://… npm start keeps its state on a server instead of
+ * `npx node examples/pipeline.ts`: an embedded engine that runs a nightly pipeline on generated data, with live progress. Stop it in any
+ * way you like and start it again: it continues where it stopped. HEDDLE_STORAGE=postgresql://… keeps its state on a server instead of
  * in a file. In a project of your own, import from "heddle" and "heddle/storage".
  */
 import { rmSync } from "node:fs";
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   console.log(
     `Its state is in ${onServer ? "the database that HEDDLE_STORAGE names" : database}, its files are in ${files}/.`,
   );
-  console.log("Try it: press Ctrl-C, then run npm start again. It goes on where it stopped.\n");
+  console.log("Try it: press Ctrl-C, then start it again. It continues where it stopped.\n");
   let end: End;
   try {
     end = await watch(engine, display, stop.requested);
@@ -108,7 +108,7 @@ async function resultOf(engine: Engine, id: string): Promise<Result> {
 
 function tellEnd({ id, how, done }: End, display: Display): void {
   if (typeof how === "string") {
-    display.say(`\nStopped in good order, ${done} done and kept. Run npm start again to go on.`);
+    display.say(`\nStopped in good order, ${done} done and kept. Start it again to continue.`);
     process.exitCode = 128 + constants.signals[how];
   } else if ("failed" in how) {
     display.say(`\nRun ${id} failed, ${done} done:`);
@@ -121,6 +121,6 @@ function tellEnd({ id, how, done }: End, display: Display): void {
     display.say(
       `\nFinished run ${id}: ${done}, sales of ${euros.toLocaleString("en")} EUR. The report is in ${join(files, id, file)}.`,
     );
-    display.say("Run npm start again for a new run.");
+    display.say("Start it again for a new run.");
   }
 }

@@ -1,11 +1,20 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
+import nodeModule from "node:module";
 
-// Most of a short command's time is spent on reading the program itself; the second time it is read in half of that.
-enableCompileCache();
-const { main } = await import("./cli/main.ts");
+const oldestMajor = 24;
+const [major] = process.versions.node.split(".");
 
-await main(process.argv, {
-  storage: async (address) => (await import("./storage.ts")).storage(address),
-  transfer: () => import("./transfer.ts"),
-});
+// Nothing else is imported before this: an older Node could not even parse it.
+if (Number(major) < oldestMajor) {
+  process.stderr.write(`heddle: needs Node.js ${oldestMajor} or newer, this is ${process.versions.node}\n`);
+  process.exitCode = 1;
+} else {
+  // Most of a short command's time is spent on reading the program itself; the second time it is read in half of that.
+  nodeModule.enableCompileCache();
+  const { main } = await import("./cli/main.ts");
+
+  await main(process.argv, {
+    storage: async (address) => (await import("./storage.ts")).storage(address),
+    transfer: () => import("./transfer.ts"),
+  });
+}

@@ -24,8 +24,8 @@ export function tokenOfEnvironment(): string | undefined {
 export function clientCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .addOption(new Option("--url <url>", "the server's address").env("HEDDLE_URL").default(defaultUrl))
-    .addOption(new Option("--token <token>", "who you are").env("HEDDLE_TOKEN"))
+    .addOption(new Option("--url <url>", "the server's address (HEDDLE_URL)").default(defaultUrl()))
+    .addOption(new Option("--token <token>", "API token").env("HEDDLE_TOKEN"))
     .option("--json", "one JSON document instead of words");
 }
 
@@ -33,7 +33,7 @@ export function clientCommand(name: string, description: string): Command {
 export function sessionOf(options: ClientOptions, patience: { retriesMax?: number } = {}): Session {
   const { url, token = "", json } = options;
   const client = new HeddleClient({
-    url: url === "" ? defaultUrl : url,
+    url: url === "" ? defaultUrl() : url,
     retriesMax: patience.retriesMax ?? 2,
     ...(token !== "" && { token }),
   });

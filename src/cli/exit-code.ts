@@ -8,6 +8,8 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (error instanceof UsageError) return exitCodes.usage;
   if (!(error instanceof HeddleClientError)) return exitCodes.failed;
+  // The client refuses what it was given before it asks anybody.
+  if (error.code === "OPTION_INVALID" && error.status === 0) return exitCodes.usage;
   if (error.status === 401 || error.status === 403) return exitCodes.forbidden;
   return error.code === "UNREACHABLE" || error.code === "ANSWER_INVALID" ? exitCodes.unreachable : exitCodes.failed;
 }

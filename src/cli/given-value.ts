@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { didYouMean } from "../authoring/closest-name.ts";
 import { messageOf } from "../base/error.ts";
 import { UsageError } from "./exit-code.ts";
 
@@ -35,6 +36,13 @@ export function timeGiven(option: string, text: string): number {
   const at = /^\d{10,}$/.test(text) ? Number(text) : Date.parse(text);
   if (!Number.isNaN(at)) return at;
   throw new UsageError(`${option} must be a date such as 2026-03-01T06:00:00Z, or epoch milliseconds, got "${text}"`);
+}
+
+/** One of several words, or the one that was probably meant in the refusal. */
+export function choiceGiven<Choice extends string>(option: string, text: string, choices: readonly Choice[]): Choice {
+  const chosen = choices.find((choice) => choice === text);
+  if (chosen !== undefined) return chosen;
+  throw new UsageError(`${option} must be one of ${choices.join(", ")}, got "${text}"${didYouMean(text, choices)}`);
 }
 
 export function countGiven(option: string, text: string, most = 1_000_000): number {

@@ -1,6 +1,11 @@
 import { relative } from "node:path";
+import { addressHere } from "./address-file.ts";
 
-export const defaultUrl = "http://127.0.0.1:7411";
+/** Where a command goes that is told no address. */
+export function defaultUrl(): string {
+  const given = process.env["HEDDLE_URL"] ?? "";
+  return given === "" ? (addressHere() ?? "http://127.0.0.1:7411") : given;
+}
 
 /** How it was started, so that what is printed can be typed. From a clone, with the Node that came with it. */
 export function programName(): string {
@@ -10,7 +15,5 @@ export function programName(): string {
 
 /** A command that can be typed next: to the same server, which is named unless the command would reach it anyway. */
 export function commandText(words: string, url: string): string {
-  const given = process.env["HEDDLE_URL"] ?? "";
-  const isDefault = url === (given === "" ? defaultUrl : given);
-  return `${programName()} ${words}${isDefault ? "" : ` --url ${url}`}`;
+  return `${programName()} ${words}${url === defaultUrl() ? "" : ` --url ${url}`}`;
 }

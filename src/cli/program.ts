@@ -20,7 +20,7 @@ export function makeProgram(doors: Doors): Command {
   const program = new Command("heddle")
     .description("Runs workflows that survive crashes.")
     .version(versionOfPackage())
-    .option("--verbose", "where in the program an error happened")
+    .option("--verbose", "print the stack trace of an error")
     .addHelpText(
       "after",
       "\nExit codes: 0 done, 1 failed or refused, 2 usage, 3 not reachable, 4 not allowed, 130 interrupted.",
@@ -48,7 +48,7 @@ export function makeProgram(doors: Doors): Command {
   for (const command of withChildren(program)) {
     command.exitOverride().showHelpAfterError("(--help shows what there is)").showSuggestionAfterError();
     // Also after the command, where people write it.
-    if (command !== program) command.option("--verbose", "where in the program an error happened");
+    if (command !== program) command.option("--verbose", "print the stack trace of an error");
   }
   return program;
 }

@@ -53,10 +53,11 @@ Workflows that survive crashes, run by Heddle. Node.js 24 or newer runs the sour
 | command | what it does |
 |---|---|
 | \`npm start\` | a server with these workflows on http://127.0.0.1:7411; its data are in \`.heddle/\` |
-| \`npx heddle run hello\` | starts the DAG \`hello\` and shows how it gets on |
+| \`npx heddle run hello\` | starts the DAG \`hello\` and shows its progress |
 | \`npx heddle run welcome --input '{"name":"Ada"}'\` | starts the code workflow \`welcome\` |
 | \`npx heddle list\` | what has run |
 | \`npm test\` | the tests, on a clock that skips the waiting |
+| \`npm run check\` | the types |
 
 Everything is in \`app.ts\`. Change it, and start the server again; \`npm run dev\` does that by itself.
 `;
@@ -69,19 +70,39 @@ function packageJson(name: string): string {
     type: "module",
     scripts: {
       start: "heddle dev app.ts",
-      dev: "node --watch node_modules/heddle/dist/cli.js dev app.ts",
+      dev: "heddle dev --watch app.ts",
       test: "node --test",
+      check: "tsc",
     },
     dependencies: { heddle: "*" },
+    devDependencies: { "@types/node": "^24.0.0", typescript: ">=5.9.0" },
     engines: { node: ">=24" },
   };
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
+/** Node runs TypeScript by leaving the types out, so only what disappears without a trace is allowed. */
+const tsconfig = {
+  compilerOptions: {
+    target: "es2024",
+    module: "nodenext",
+    types: ["node"],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    erasableSyntaxOnly: true,
+    verbatimModuleSyntax: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    noEmit: true,
+  },
+  include: ["*.ts"],
+};
+
 /** What `heddle init` writes, by file name. */
 export function projectFiles(name: string): Readonly<Record<string, string>> {
   return {
     "package.json": packageJson(name),
+    "tsconfig.json": `${JSON.stringify(tsconfig, null, 2)}\n`,
     "app.ts": app,
     "app.test.ts": test,
     "README.md": readme(name),

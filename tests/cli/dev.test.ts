@@ -1,13 +1,13 @@
 /** `heddle dev`: from nothing to a server with something to look at, and its ends. */
 import assert from "node:assert/strict";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { HeddleClient } from "../../src/client.ts";
-import { begin, devServer, heddle, newFolder } from "./program.ts";
+import { begin, devServer, heddle, newFolder, root } from "./program.ts";
 
 const appFile = join(import.meta.dirname, "slow-app.ts");
 
@@ -167,7 +167,7 @@ describe("heddle dev", () => {
       ["broken.ts", /broken\.ts cannot be loaded: [^]*\nSee .*broken\.ts:2\n/],
       ["throwing.ts", /throwing\.ts cannot be loaded: nobody is not defined\nSee .*throwing\.ts:3\n/],
       ["empty.ts", /empty\.ts exports no job and no workflow/],
-      ["lonely.ts", /lonely\.ts cannot be loaded: .*nowhere-to-be-found/],
+      ["lonely.ts", /lonely\.ts cannot be loaded: .*nowhere-to-be-found.*\n$/],
     ] as const) {
       const { code, stderr } = await heddle(["dev", file], { cwd: folder });
       assert.equal(code, 1);
@@ -191,4 +191,56 @@ describe("heddle dev", () => {
     assert.equal(code, 1);
     assert.match(stderr, /heddle\.db/);
   });
+
+  test("restarts after every change, however a file is saved, and says what has changed", async (t) => {
+    const folder = newFolder(t);
+    const file = join(folder, "app.ts");
+    const source = (text: string): string =>
+      `import { defineJob } from "${join(root, "src/index.ts")}";\nexport const job = defineJob("job", () => "${text}");\nconsole.log("version ${text}");`;
+    writeFileSync(file, source("0"));
+    const running = begin(t, ["dev", "--watch", "--port", "0", "app.ts"], { cwd: folder });
+    await running.says(/version 0[^]*Next/);
+    for (const version of ["1", "2", "3", "4"]) {
+      if (Number(version) % 2 === 0) {
+        writeFileSync(join(folder, "app.ts.tmp"), source(version));
+        renameSync(join(folder, "app.ts.tmp"), file);
+      } else writeFileSync(file, source(version));
+      await running.says(new RegExp(`version ${version}[^]*Next`));
+    }
+    // What does not compile is told, and mended by the next change.
+    writeFileSync(file, "export const = 1;");
+    await running.complains(/app\.ts cannot be loaded[^]*Waiting for a change/);
+    writeFileSync(file, source("5"));
+    await running.says(/version 5[^]*Next/);
+    assert.match(running.stderr, /Changed: app\.ts\. Restarting/);
+    running.child.kill("SIGTERM");
+    assert.equal((await running.ended).code, 0);
+  });
+
+  test("leaves its address in the folder, so that commands typed there reach it", async (t) => {
+    const folder = newFolder(t);
+    const { running } = await devServer(t, folder, { args: [appFile] });
+    const listed = await heddle(["workflow", "list"], { cwd: folder });
+    assert.match(listed.stdout, /endless/);
+    const advised = await heddle(["schedule", "list"], { cwd: folder });
+    assert.match(advised.stdout, /schedule create makes one/);
+    running.child.kill("SIGTERM");
+    await running.ended;
+    assert.ok(!existsSync(join(folder, ".heddle/address")));
+  });
+
+  test("a module that waits for ever is named", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "endless.ts"), "await new Promise(() => undefined);");
+    const { code, stderr } = await heddle(["dev", "endless.ts"], { cwd: folder });
+    assert.equal(code, 1);
+    assert.match(stderr, /endless\.ts cannot be loaded: a top-level await in it never settles/);
+  });
+});
+
+test("an older Node is told which one is needed", async (t) => {
+  const older = join(newFolder(t), "older.mjs");
+  writeFileSync(older, 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });');
+  const { code, stderr } = await heddle(["--version"], { env: { NODE_OPTIONS: `--import=${older}` } });
+  assert.deepEqual([code, stderr], [1, "heddle: needs Node.js 24 or newer, this is 20.20.2\n"]);
 });

@@ -36,11 +36,9 @@ describe("heddle init", () => {
     assert.deepEqual([name, scripts["start"]], ["my-flows", "heddle dev app.ts"]);
     linkPackage(project);
 
-    writeFileSync(
-      join(project, "tsconfig.json"),
-      JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"] }),
-    );
-    await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc")], { cwd: project });
+    // The sources that stand in for the package are written for the stricter setting.
+    const tsc = [join(root, "node_modules/typescript/bin/tsc"), "--exactOptionalPropertyTypes"];
+    await run(process.execPath, tsc, { cwd: project });
     // Within a test, node would take the inner tests for its own.
     const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
     const tested = await run(process.execPath, ["--test"], { cwd: project, env });
@@ -62,6 +60,14 @@ describe("heddle init", () => {
     assert.match(stderr, /not empty.*precious\.txt/);
     const made = await heddle(["init", "new", "--json"], { cwd: folder });
     const { files } = JSON.parse(made.stdout) as { files: string[] };
-    assert.deepEqual(files, ["package.json", "app.ts", "app.test.ts", "README.md", ".gitignore", ".dockerignore"]);
+    assert.deepEqual(files, [
+      "package.json",
+      "tsconfig.json",
+      "app.ts",
+      "app.test.ts",
+      "README.md",
+      ".gitignore",
+      ".dockerignore",
+    ]);
   });
 });

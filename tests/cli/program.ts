@@ -68,13 +68,22 @@ export class Running {
 
   /** Resolves with what was said once it matches. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
+    return await this.#hear("stdout", pattern);
+  }
+
+  /** The same of standard error. */
+  async complains(pattern: RegExp): Promise<RegExpExecArray> {
+    return await this.#hear("stderr", pattern);
+  }
+
+  async #hear(stream: "stdout" | "stderr", pattern: RegExp): Promise<RegExpExecArray> {
     let hasEnded = false;
     void this.ended.then(() => (hasEnded = true));
     for (;;) {
-      const found = pattern.exec(this.stdout);
+      const found = pattern.exec(this[stream]);
       if (found !== null) return found;
       if (hasEnded) throw new Error(`it ended without saying ${String(pattern)}:\n${this.stdout}\n${this.stderr}`);
-      await Promise.race([once(this.child.stdout!, "data"), this.ended]);
+      await Promise.race([once(this.child[stream]!, "data"), this.ended]);
     }
   }
 }

@@ -31,7 +31,8 @@ function statusCommand(): Command {
     const status = await client.call("getCluster");
     output.give(status, () => {
       const { members, upMembers, totalMembers, workerCount } = status;
-      return `${upMembers} of ${totalMembers} members up, ${workerCount} workers.\n\n${tableText(memberColumns, members)}`;
+      const workers = `${workerCount} ${workerCount === 1 ? "worker" : "workers"}`;
+      return `${upMembers} of ${totalMembers} members up, ${workers}.\n\n${tableText(memberColumns, members)}`;
     });
   });
 }

@@ -3,6 +3,7 @@ import { relative } from "node:path";
 import type { OnTaskLog } from "../../dispatch/task-log.ts";
 import type { Server } from "../../server/server.ts";
 import type { ServerConfig } from "../../server/config/server-config.ts";
+import { writeAddress } from "../address-file.ts";
 import { tokenOfEnvironment } from "../client-command.ts";
 import { flagsGiven, withConfigFlags } from "../config-flags.ts";
 import type { Doors } from "../doors.ts";
@@ -12,14 +13,20 @@ import { commandText } from "../program-name.ts";
 import { untilStopped } from "../until-stopped.ts";
 import { wordsLogger } from "../words-logger.ts";
 
-type DevOptions = Readonly<Record<string, unknown>> & { readonly config?: string; readonly json?: boolean };
+type DevOptions = Readonly<Record<string, unknown>> & {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly watch?: boolean;
+};
 
 export function devCommand(doors: Doors): Command {
   const command = new Command("dev")
     .description("A server for trying things out: on this machine alone, with its data in ./.heddle.")
     .argument("[modules...]", "files that export jobs and workflows; without any, there are examples")
+    .option("--watch", "restarts when a source file below this folder changes")
     .option("--json", "one JSON document instead of words");
   return withConfigFlags(command).action(async (modules: string[], options: DevOptions) => {
+    if (options.watch === true) return await watchThis();
     const wanted = await configFor(modules, options);
     const { freePort } = await import("../free-port.ts");
     const config = { ...wanted, port: await freePort(wanted.host, wanted.port) };
@@ -28,9 +35,26 @@ export function devCommand(doors: Doors): Command {
     const output = new Output(options);
     greet({ url: server.url, config, output, first, takenPort: config.port === wanted.port ? undefined : wanted.port });
     taskLines.begin();
+    const address = writeAddress(config.data, server.url);
     const onSignal = (): void => output.say("\nStopping: what runs may finish. Ctrl-C again ends at once.");
     await untilStopped(server, { ended: server.stopped, onSignal });
+    address.remove();
     output.say("Stopped. Everything is kept: the next start goes on from here.");
+  });
+}
+
+/** The same command in a process of its own, without the flag. */
+async function watchThis(): Promise<void> {
+  const { watchSources } = await import("../watch-sources.ts");
+  const [, file = "", ...args] = process.argv;
+  const output = new Output({});
+  // What runs is interrupted by the restart and runs again after it, at no charge.
+  const drain = args.some((arg) => arg.startsWith("--drain-seconds")) ? [] : ["--drain-seconds", "1"];
+  await watchSources({
+    file,
+    args: [...args.filter((arg) => arg !== "--watch"), ...drain],
+    folder: process.cwd(),
+    say: (text) => output.warn(text),
   });
 }
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { DataOf } from "../../api/routes.ts";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { statusColour } from "../colour.ts";
-import { countGiven } from "../given-value.ts";
+import { choiceGiven, countGiven } from "../given-value.ts";
 import type { Output } from "../output.ts";
 import { commandText } from "../program-name.ts";
 import { type Column, cut, oneLine, tableText } from "../table.ts";
@@ -10,6 +10,11 @@ import { durationText, timeText } from "../time-text.ts";
 
 type Summary = DataOf<"listInstances">["items"][number];
 type View = DataOf<"getInstance">;
+
+const statuses: readonly Summary["status"][] = ["Ready", "Running", "Paused", "Success", "Failed", "Terminated"];
+
+/** Schedules are instances too; `heddle schedule list` shows them. */
+const scheduleWorkflowName = "heddle.schedule";
 
 interface ListOptions extends ClientOptions {
   readonly workflow?: string;
@@ -21,20 +26,22 @@ interface ListOptions extends ClientOptions {
 export function listCommand(): Command {
   return clientCommand("list", "The instances, newest first.")
     .option("-w, --workflow <name>", "of this workflow")
-    .option("-s, --status <statuses>", "Ready, Running, Paused, Success, Failed, Terminated; several with commas")
+    .option("-s, --status <statuses>", `${statuses.join(", ")}; several with commas`)
     .option("-p, --prefix <text>", "whose id begins so")
     .option("-n, --limit <count>", "at most so many", "20")
     .action(async (options: ListOptions) => {
       const { client, output } = sessionOf(options);
       const limit = countGiven("--limit", options.limit);
+      const status = options.status?.split(",").map((each) => choiceGiven("--status", each.trim(), statuses));
       const query = {
         limit: Math.min(limit, 1000),
         ...(options.workflow !== undefined && { workflow: options.workflow }),
-        ...(options.status !== undefined && { status: options.status }),
+        ...(status !== undefined && { status: status.join(",") }),
         ...(options.prefix !== undefined && { idPrefix: options.prefix }),
       };
       const rows: Summary[] = [];
       for await (const row of client.items("listInstances", { query })) {
+        if (row.workflowName === scheduleWorkflowName && options.workflow === undefined) continue;
         rows.push(row);
         if (rows.length >= limit) break;
       }
@@ -76,7 +83,7 @@ function viewText(view: View, { colour }: Output): string {
   const facts: [string, string | undefined][] = [
     ["instance", view.instanceId],
     ["workflow", `${view.workflowName} (${view.kind}, version ${view.workflowVersion})`],
-    ["status", colour(statusColour(status), view.pausing ? `${status}, pausing` : status)],
+    ["status", colour(statusColour(status), statusText(view))],
     ["created", timeText(createdAt)],
     ["took", endedAt === undefined ? undefined : durationText(endedAt - (startedAt ?? createdAt))],
     ["parent", view.parentInstanceId],
@@ -87,8 +94,22 @@ function viewText(view: View, { colour }: Output): string {
   const head = facts
     .filter(([, text]) => text !== undefined)
     .map(([name, text]) => `${name.padEnd(10)} ${name === "status" ? text : oneLine(text ?? "")}`);
-  if (tasks.length === 0) return head.join("\n");
-  return `${head.join("\n")}\n\n${tableText(taskColumns(colour), tasks)}`;
+  const parts = [head.join("\n")];
+  if (tasks.length > 0) parts.push(tableText(taskColumns(colour), tasks));
+  return [...parts, ...tasks.flatMap(stackText)].join("\n\n");
+}
+
+function statusText({ status, pausing, withSkippedFailures }: View): string {
+  return `${status}${pausing ? ", pausing" : ""}${withSkippedFailures ? ", with skipped failures" : ""}`;
+}
+
+const stackLinesMax = 12;
+
+/** Where a failed task's job threw. */
+function stackText({ name, failure }: Task): string[] {
+  if (failure?.stack === undefined) return [];
+  const lines = failure.stack.split("\n").slice(0, stackLinesMax);
+  return [`${oneLine(name)} failed:\n${lines.map((line) => `  ${oneLine(line)}`).join("\n")}`];
 }
 
 type Task = View["tasks"][number];

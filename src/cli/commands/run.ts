@@ -170,6 +170,7 @@ function giveEnd({ client, output }: Session, instanceId: string, end: InstanceR
   });
   if (status === "Success") return;
   process.exitCode = exitCodes.failed;
+  output.say(`What happened    ${commandText(`show ${instanceId}`, client.url)}`);
   output.say(`What it logged   ${commandText(`logs ${instanceId}`, client.url)}`);
   if (status === "Failed") output.say(`To run it again  ${commandText(`retry ${instanceId}`, client.url)}`);
 }

@@ -44,7 +44,7 @@ type ScheduleRow = ScheduleView & { readonly scheduleId: string };
 
 export function scheduleCommand(): Command {
   return new Command("schedule")
-    .description("What is started again and again.")
+    .description("Manages schedules.")
     .addCommand(listCommand())
     .addCommand(createCommand())
     .addCommand(

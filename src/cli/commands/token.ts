@@ -14,7 +14,7 @@ interface CreateOptions extends ClientOptions {
 
 export function tokenCommand(): Command {
   return new Command("token")
-    .description("Who is let in.")
+    .description("Manages API tokens.")
     .addCommand(createCommand())
     .addCommand(listCommand())
     .addCommand(deleteCommand());

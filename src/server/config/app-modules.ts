@@ -38,11 +38,19 @@ export async function loadApp(files: readonly string[]): Promise<AppParts> {
 }
 
 async function importModule(file: string): Promise<object> {
+  // Node ends a process that only waits for a promise which nothing will settle.
+  const onExit = (): void => {
+    process.stderr.write(`heddle: the module ${file} cannot be loaded: a top-level await in it never settles\n`);
+    process.exitCode = 1;
+  };
+  process.once("exit", onExit);
   try {
     return (await import(pathToFileURL(file).href)) as object;
   } catch (error) {
     const isMissing = !existsSync(file);
     throw invalid(file, isMissing ? "is not there" : `cannot be loaded: ${messageOf(error)}`, error);
+  } finally {
+    process.removeListener("exit", onExit);
   }
 }
 
