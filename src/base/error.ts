@@ -39,6 +39,10 @@ export const errorCodes = {
   },
   JOB_INVALID: { retryable: false, meaning: "A job's registration is incomplete or out of range." },
   WORKER_UNKNOWN: { retryable: false, meaning: "No worker of that address is connected." },
+  WORKER_MESSAGE_INVALID: {
+    retryable: false,
+    meaning: "A worker, or the member it is connected to, sent a message that the protocol does not allow.",
+  },
   CONFLICT: { retryable: false, meaning: "Somebody else has changed it since." },
   SCHEDULE_INVALID: { retryable: false, meaning: "A schedule's times or settings make no sense." },
   SCHEDULE_UNKNOWN: { retryable: false, meaning: "No schedule of that id is known." },

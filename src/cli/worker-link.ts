@@ -19,10 +19,10 @@ export function connectWorker(
   socket.addEventListener("message", ({ data }) => {
     if (!isClosed) listener.receive(String(data));
   });
-  socket.addEventListener("close", () => {
+  socket.addEventListener("close", ({ reason }) => {
     if (isClosed) return;
     isClosed = true;
-    listener.closed();
+    listener.closed(reason === "" ? undefined : reason);
   });
   return {
     send: (text) => {

@@ -4,8 +4,8 @@ import type { TaskLogLine } from "./task-log.ts";
 import type { TaskInputs } from "./task-run.ts";
 
 /**
- * The texts between a worker and the member it is connected to: JSON, one message each. The rules that make them safe to
- * lose, double and reorder:
+ * The texts between a worker and the member it is connected to: JSON, one message each, checked by both ends
+ * (`session-schema.ts`). The rules that make them safe to lose, double and reorder:
  *
  * - M1 A member numbers its grants, from 1 on each connection. A number is taken up once: a worker ignores one that it has
  *   seen, and with every sign of life closes the numbers up to the highest it has seen (`mark`), so that a grant which is
@@ -82,8 +82,11 @@ export interface Leaving {
 /** What jobs have said. Nothing depends on it, so it is sent once, and may be lost. */
 export interface Logged {
   readonly type: "Logged";
-  readonly lines: readonly TaskLogLine[];
+  readonly lines: readonly LoggedLine[];
 }
+
+/** Of which task of which instance it is, the member knows. */
+export type LoggedLine = Pick<TaskLogLine, "attemptId" | "at" | "level" | "message" | "fields">;
 
 /** What a member says to a sign of life. What ran at that beat and is listed nowhere is vouched for. */
 export interface Verdict {
@@ -143,61 +146,6 @@ export interface Goodbye {
   readonly type: "Goodbye";
 }
 
-const workerTypes: ReadonlySet<unknown> = new Set<WorkerMessage["type"]>([
-  "Hello",
-  "Heartbeat",
-  "Result",
-  "Refused",
-  "Leaving",
-  "Logged",
-]);
-
-const memberTypes: ReadonlySet<unknown> = new Set<MemberMessage["type"]>([
-  "Welcome",
-  "Grant",
-  "Abort",
-  "Acknowledged",
-  "Vouched",
-  "Goodbye",
-]);
-
 export function formatMessage(message: WorkerMessage | MemberMessage): string {
   return JSON.stringify(message);
-}
-
-/** Undefined if the text is none of ours, or of a later version. */
-export function parseWorkerMessage(text: string): WorkerMessage | undefined {
-  return parse(text, workerTypes) as WorkerMessage | undefined;
-}
-
-/** Undefined if the text is none of ours, or of a later version. */
-export function parseMemberMessage(text: string): MemberMessage | undefined {
-  return parse(text, memberTypes) as MemberMessage | undefined;
-}
-
-function parse(text: string, types: ReadonlySet<unknown>): unknown {
-  try {
-    const message = JSON.parse(text) as unknown;
-    const isOurs = typeof message === "object" && message !== null && "type" in message && types.has(message.type);
-    return isOurs && hasLists(message as Partial<WorkerMessage>) ? message : undefined;
-  } catch {
-    // Not JSON. The caller says so, with what it knows of the sender.
-    return undefined;
-  }
-}
-
-/** Whoever sends another version of a message may leave out what is looked through here. */
-function hasLists(message: Partial<WorkerMessage>): boolean {
-  switch (message.type) {
-    case "Hello":
-      return [message.jobs, message.running, message.results].every(Array.isArray);
-    case "Heartbeat":
-      return [message.running, message.finished].every(Array.isArray);
-    case "Logged":
-      return Array.isArray(message.lines);
-    case "Result":
-      return typeof message.outcome === "object";
-    default:
-      return true;
-  }
 }

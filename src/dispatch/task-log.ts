@@ -3,6 +3,7 @@ import type { LogFields } from "../base/logger.ts";
 
 /** What a job said through its `log`. */
 export interface TaskLogLine {
+  readonly attemptId: string;
   readonly instanceId: string;
   readonly workflowName: string;
   readonly taskName: string;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { EngineError } from "../base/error.ts";
 import { defaultTimings } from "../cluster/timings.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { Abort } from "./abort.ts";
@@ -7,15 +8,9 @@ import { HandClock, LogBook, makeRun, Owner, Rig, settle, success } from "./disp
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import { describeAttempt } from "./attempt-descriptor.ts";
 import type { Link, LinkListener } from "./link.ts";
-import {
-  type Grant,
-  type GrantKey,
-  type Hello,
-  type MemberMessage,
-  parseMemberMessage,
-  parseWorkerMessage,
-  type WorkerMessage,
-} from "./session-message.ts";
+import type { Grant, GrantKey, Hello, MemberMessage, WorkerMessage } from "./session-message.ts";
+import { parseMemberMessage } from "./session-schema.ts";
+import type { TaskLogLine } from "./task-log.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { Answer } from "./worker.ts";
 import type { AnnouncedAttempt, SessionParts } from "./worker-session.ts";
@@ -31,12 +26,15 @@ class HandLink implements Link {
 
   send(text: string): void {
     const message = parseMemberMessage(text);
-    assert.ok(message !== undefined && !this.isClosed);
+    assert.ok(!this.isClosed);
     this.sent.push(message);
   }
 
-  close(): void {
+  closedWith: string | undefined;
+
+  close(error?: EngineError): void {
     this.isClosed = true;
+    this.closedWith = error?.code;
   }
 
   /** Takes out what was sent so far. */
@@ -55,6 +53,13 @@ const owner = new Owner();
 
 function descriptorOf(attemptId: string): AttemptDescriptor {
   return describeAttempt(makeRun(owner, attemptId), 1000);
+}
+
+function identityOf(
+  attempt: string,
+): Pick<TaskLogLine, "attemptId" | "instanceId" | "workflowName" | "taskName" | "attempt"> {
+  const { attemptId, instanceId, workflowName, taskName, attempt: number } = descriptorOf(attempt);
+  return { attemptId, instanceId, workflowName, taskName, attempt: number };
 }
 
 /** A session, and a worker that says what the test wants it to say. */
@@ -151,7 +156,7 @@ describe("a session", () => {
     assert.deepEqual([session.slots, session.freeSlots, session.hasJob("job")], [2, 2, true]);
     assert.equal(rig.link.last("Welcome").welcome, "m/w");
     assert.equal(rig.changes, 1);
-    rig.hello({ jobs: ["other"], slots: 3.7 });
+    rig.hello({ jobs: ["other"], slots: 3 });
     assert.deepEqual([session.slots, session.hasJob("job"), session.hasJob("other")], [3, false, true]);
   });
 
@@ -338,6 +343,45 @@ describe("a session", () => {
     assert.equal(rig.session.freeSlots, 0);
     rig.beat(number);
     assert.equal(rig.session.freeSlots, 2);
+  });
+});
+
+describe("a log line", () => {
+  const line = { at: 5, level: "info", message: "hi", fields: { a: 1 } } as const;
+
+  test("is that of an attempt which the worker was given, and says whose task it is by what the member knows", async () => {
+    const lines: TaskLogLine[] = [];
+    const rig = connected({ onTaskLog: (each) => void lines.push(each) });
+    const log = (attemptId: string): void => rig.say({ type: "Logged", lines: [{ attemptId, ...line }] });
+    const { number, abort } = await rig.grant("a");
+    log("a");
+    log("of another worker");
+    assert.deepEqual(lines, [{ ...identityOf("a"), ...line }]);
+    abort.abort(new DOMException("enough", "AbortError"));
+    log("a");
+    assert.equal(lines.length, 2, "an aborted job may say how it ends");
+    rig.say({ type: "Refused", attemptId: "a", grant: number, why: "it was told to stop" });
+    log("a");
+    assert.equal(lines.length, 2);
+    const { number: second } = await rig.grant("b");
+    rig.result("b", second);
+    log("b");
+    assert.equal(lines.length, 3, "until the result is acknowledged");
+    rig.session.acknowledge("b");
+    log("b");
+    assert.equal(lines.length, 3);
+  });
+
+  test("of an attempt that the worker has brought is dropped until somebody wants that", () => {
+    const lines: TaskLogLine[] = [];
+    const rig = new SessionRig({ onTaskLog: (each) => void lines.push(each) });
+    rig.reconnect({ running: [{ grant: 0, descriptor: descriptorOf("brought") }] });
+    const log = (): void => rig.say({ type: "Logged", lines: [{ attemptId: "brought", ...line }] });
+    log();
+    assert.deepEqual(lines, []);
+    rig.session.follow("brought", new Abort());
+    log();
+    assert.equal(lines.length, 1);
   });
 });
 
@@ -715,11 +759,21 @@ describe("the sessions of a member", () => {
     assert.equal(late.isClosed, true);
   });
 
-  test("log what they do not understand", () => {
-    const rig = new Rig();
-    const listener = sessionsWith(rig).accept(new HandLink());
-    for (const text of ["", "{", "null", "[]", '{"type":"Dance"}', '{"type":"Grant"}']) listener.receive(text);
-    assert.equal(rig.log.lines.length, 6);
-    assert.equal(parseWorkerMessage('{"type":"Leaving"}')?.type, "Leaving");
+  test("close a link over which an invalid message came, and count and log it once", () => {
+    for (const text of ["", "{", "null", "[]", '{"type":"Dance"}', '{"type":"Grant"}']) {
+      const rig = new Rig();
+      const sessions = sessionsWith(rig);
+      const link = new HandLink();
+      const listener = sessions.accept(link);
+      for (let times = 0; times < 3; times++) listener.receive(text);
+      assert.equal(link.closedWith, "WORKER_MESSAGE_INVALID");
+      assert.equal(sessions.refusedMessages, 1);
+      assert.deepEqual(
+        rig.log.lines.map(({ level }) => level),
+        ["warn"],
+      );
+      hello(listener);
+      assert.deepEqual(sessions.all, [], "nothing is heard over a closed link");
+    }
   });
 });

@@ -16,6 +16,7 @@ import {
   type Heartbeat,
   type HeldFor,
   type Hello,
+  type LoggedLine,
   type MemberMessage,
   type Refusal,
   type Result,
@@ -233,8 +234,18 @@ export class WorkerSession implements ConnectedWorker {
       case "Leaving":
         return this.#end("left");
       case "Logged":
-        return message.lines.forEach((line) => this.#parts.onTaskLog?.(line));
+        return message.lines.forEach((line) => this.#log(line));
     }
+  }
+
+  /** Only an attempt that this worker was given, and that somebody wants, can log. */
+  #log({ attemptId, at, level, message, fields }: LoggedLine): void {
+    const held = this.#held.get(attemptId);
+    const ended = this.#reported.get(attemptId) ?? [...this.#stopping].find((each) => each.attemptId === attemptId);
+    const descriptor = held?.isFollowed === true ? held.descriptor : ended?.descriptor;
+    if (descriptor === undefined) return;
+    const { instanceId, workflowName, taskName, attempt } = descriptor;
+    this.#parts.onTaskLog?.({ attemptId, instanceId, workflowName, taskName, attempt, at, level, message, fields });
   }
 
   /** It may come again over another. Until then it gets nothing new. */
@@ -247,7 +258,7 @@ export class WorkerSession implements ConnectedWorker {
   #hello(hello: Hello): void {
     if (hello.beat <= this.#beat) return;
     this.#jobs = new Set(hello.jobs);
-    this.#slots = Math.max(0, Math.trunc(hello.slots));
+    this.#slots = hello.slots;
     const running = hello.running.map(keyOf);
     const listed = [...running, ...hello.results.map(keyOf)];
     if (this.#isNew) this.#arrive(hello, listed);
@@ -407,16 +418,17 @@ export class WorkerSession implements ConnectedWorker {
     const stop = (): void => {
       if (this.#held.get(attemptId) !== held) return;
       this.#held.delete(attemptId);
-      if (held.grant !== undefined) this.#stop({ attemptId, grant: held.grant }, abort.signal.reason);
+      if (held.grant !== undefined) this.#stop(held.grant, held.descriptor, abort.signal.reason);
     };
     if (abort.aborted) stop();
     else abort.signal.addEventListener("abort", stop, { once: true });
   }
 
   /** Said again until the worker has shown that it knows. */
-  #stop({ attemptId, grant }: GrantKey, reason: unknown): void {
+  #stop(grant: number, descriptor: AttemptDescriptor, reason: unknown): void {
+    const { attemptId } = descriptor;
     const { promise, resolve } = Promise.withResolvers<"stopped" | "sent away">();
-    this.#stopping.add({ attemptId, grant, reason, promise, resolve });
+    this.#stopping.add({ attemptId, descriptor, grant, reason, promise, resolve });
     this.#sendAbort({ attemptId, grant }, reason);
   }
 
@@ -507,6 +519,7 @@ export class WorkerSession implements ConnectedWorker {
 
 interface StoppingAttempt {
   readonly attemptId: string;
+  readonly descriptor: AttemptDescriptor;
   grant: number;
   readonly reason: unknown;
   readonly promise: Promise<"stopped" | "sent away">;

@@ -1,6 +1,8 @@
+import { EngineError, messageOf } from "../base/error.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Link, LinkListener } from "./link.ts";
-import { formatMessage, parseWorkerMessage, type WorkerMessage } from "./session-message.ts";
+import { formatMessage, type WorkerMessage } from "./session-message.ts";
+import { parseWorkerMessage } from "./session-schema.ts";
 import { type SessionEnd, type SessionParts, WorkerSession } from "./worker-session.ts";
 
 export interface WorkerSessionsParts extends Omit<SessionParts, "onChanged" | "onOver"> {
@@ -15,6 +17,7 @@ export interface WorkerSessionsParts extends Omit<SessionParts, "onChanged" | "o
 export class WorkerSessions {
   readonly #parts: WorkerSessionsParts;
   readonly #byWorker = new Map<string, WorkerSession>();
+  #refusedMessages = 0;
 
   constructor(parts: WorkerSessionsParts) {
     this.#parts = parts;
@@ -24,20 +27,52 @@ export class WorkerSessions {
     return [...this.#byWorker.values()];
   }
 
-  /** A worker has connected. What comes in over the link goes to what is returned. */
+  /** Messages that did not fit the protocol; each of them has cost a worker its link. */
+  get refusedMessages(): number {
+    return this.#refusedMessages;
+  }
+
+  /** A worker has connected. What comes in over the link goes to what is returned, which never throws. */
   accept(link: Link): LinkListener {
     let session: WorkerSession | undefined;
+    let isClosed = false;
+    const close = (): void => {
+      isClosed = true;
+      session?.linkClosed(link);
+    };
     return {
       receive: (text) => {
-        const message = parseWorkerMessage(text);
-        if (message === undefined) return this.#parts.logger.warn({ text: text.slice(0, 200) }, "not understood");
-        // Whoever has no lease vouches for nothing. It will send the worker away as soon as it looks.
-        if (session !== undefined && this.#parts.mayServe?.() === false) return;
-        session ??= this.#attach(link, message);
-        session?.receive(link, message);
+        if (isClosed) return;
+        try {
+          const message = parseWorkerMessage(text);
+          refuseOtherWorker(message, session);
+          // Whoever has no lease vouches for nothing. It will send the worker away as soon as it looks.
+          if (session !== undefined && this.#parts.mayServe?.() === false) return;
+          session ??= this.#attach(link, message);
+          session?.receive(link, message);
+        } catch (error) {
+          this.#refuse(link, session, error);
+          close();
+        }
       },
-      closed: () => session?.linkClosed(link),
+      closed: close,
     };
+  }
+
+  /** The worker may connect again; what it runs goes on meanwhile. */
+  #refuse(link: Link, session: WorkerSession | undefined, error: unknown): void {
+    const { logger } = this.#parts;
+    const worker = session?.address;
+    if (error instanceof EngineError) {
+      this.#refusedMessages++;
+      logger.warn(
+        { worker, code: error.code, error: error.message },
+        "a worker broke the protocol; its link is closed",
+      );
+      return link.close(error);
+    }
+    logger.error({ worker, error }, "a message of a worker could not be handled; its link is closed");
+    link.close(new EngineError("WORKER_MESSAGE_INVALID", `the message could not be handled: ${messageOf(error)}`));
   }
 
   /** A connection begins with a hello; what comes before it was overtaken. */
@@ -79,4 +114,10 @@ export class WorkerSessions {
     else this.#parts.logger.info({ worker, how }, "a worker has disconnected");
     this.#parts.dispatcher.disconnect(session);
   }
+}
+
+/** A link belongs to the worker that said hello over it first. */
+function refuseOtherWorker(message: WorkerMessage, session: WorkerSession | undefined): void {
+  if (message.type !== "Hello" || session === undefined || message.worker === session.id) return;
+  throw new EngineError("WORKER_MESSAGE_INVALID", "the message is refused: Hello.worker changes over one connection");
 }

@@ -186,6 +186,10 @@ export class ClusterMember implements RegionCluster {
     throw new EngineError("OPTION_INVALID", 'workers can connect only with the engine option "cluster.remoteWorkers"');
   }
 
+  get refusedWorkerMessages(): number {
+    return this.#workers?.refusedMessages ?? 0;
+  }
+
   /** An attempt runs on, on a worker that has gone to another member: nobody else may have its slot yet. */
   letGo(run: TaskRun, { worker, isLost }: { worker: string; isLost: boolean }): void {
     this.#quotas.left(run.domain, 1);

@@ -132,6 +132,8 @@ export interface Health {
   readonly unreadMessages: number;
   /** Reports of older attempts or ended instances: dropped. */
   readonly droppedReports: number;
+  /** Messages of remote workers that broke the protocol: each closed the worker's link. */
+  readonly refusedWorkerMessages: number;
 }
 
 /** One turn of an instance as history keeps it. */
@@ -855,6 +857,7 @@ export class Engine {
       oldestRunningAt: this.#dispatcher.oldestRunningAt,
       unreadMessages: unread,
       droppedReports: droppedReports + this.#dispatcher.lateReports,
+      refusedWorkerMessages: this.#member?.refusedWorkerMessages ?? 0,
     };
   }
 

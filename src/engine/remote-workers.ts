@@ -2,12 +2,14 @@ import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ClusterTimings } from "../cluster/timings.ts";
+import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
 import { WorkerSessions } from "../dispatch/worker-sessions.ts";
+import { attemptId as attemptIdOf } from "../kernel/address.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { foreignRun } from "../runtime/foreign-run.ts";
 import type { Holdings } from "../runtime/holdings.ts";
@@ -64,6 +66,10 @@ export class RemoteWorkers {
     return this.#sessions.accept(link);
   }
 
+  get refusedMessages(): number {
+    return this.#sessions.refusedMessages;
+  }
+
   #vouchAgeMs(attemptId: string): number {
     const { timings, holdings } = this.#parts;
     return this.#uncounted.has(attemptId) ? timings.workerLostMs : holdings.vouchAgeMs(attemptId);
@@ -85,6 +91,7 @@ export class RemoteWorkers {
     const { descriptor, worker } = announced;
     const { attemptId, instanceId } = descriptor;
     const shard = region.shardOf(instanceId);
+    if (!namesItself(descriptor)) return false;
     const own = region.takeBack(shard, attemptId);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
     const vouchedAt = await holdings.ask(shard, attemptId, worker.connection);
@@ -109,17 +116,23 @@ export class RemoteWorkers {
   async #adopt(announced: AnnouncedAttempt, run: TaskRun, onAdopted?: () => void): Promise<boolean> {
     const { dispatcher, counted } = this.#parts;
     const { descriptor, worker, outcome } = announced;
-    const { attemptId, domain, startedAt } = descriptor;
+    const { attemptId, startedAt } = descriptor;
     if (!dispatcher.adopt(run, worker, outcome, startedAt)) return false;
     this.#uncounted.add(attemptId);
     try {
       onAdopted?.();
-      await counted(domain);
+      await counted(run.domain);
     } finally {
       this.#uncounted.delete(attemptId);
     }
     return true;
   }
+}
+
+/** Its result is reported for the task that the descriptor names, and its owner is asked by the id alone. */
+function namesItself(descriptor: AttemptDescriptor): boolean {
+  const { instanceId: id, generation, task, attempt } = descriptor;
+  return descriptor.attemptId === attemptIdOf({ id, key: 0, generation }, task, attempt);
 }
 
 function fenceOf(run: TaskRun): { shard: number; epoch: number } | undefined {

@@ -212,7 +212,7 @@ export class Server {
       stopping,
     });
     await pushRoutes(app, { feed: this.#feed, engine, logs: taskLogs, guard, origins });
-    await workerRoutes(app, { engine, guard, logger });
+    await workerRoutes(app, { engine, guard });
     pageRoutes(app);
     const answerMs = requestTimeoutMs;
     mountRoutes(app, { handlers, guard, audit, keys: this.#keys, watch: this.#watch, clock, logger, answerMs });

@@ -1,29 +1,29 @@
 import type { FastifyInstance } from "fastify";
-import { EngineError, messageOf } from "../base/error.ts";
-import type { Logger } from "../base/logger.ts";
+import { EngineError } from "../base/error.ts";
 import type { Engine } from "../engine/engine.ts";
+import { HttpError } from "./http/http-error.ts";
 import { acceptWebSockets } from "./push/web-sockets.ts";
 import type { Guard } from "./security/guard.ts";
 
 export interface WorkerRouteParts {
   readonly engine: Pick<Engine, "acceptWorker">;
   readonly guard: Pick<Guard, "admit">;
-  readonly logger: Logger;
 }
 
 /** The engine takes no workers, and the client need not try again here soon. */
 const notServed = 4003;
-/** The worker is of another version, or not a worker. */
-const notUnderstood = 1007;
+/** The worker broke the protocol. */
+const invalidMessage = 1007;
 const beatMs = 30_000;
 /** What the protocol allows for a close's reason. */
 const reasonBytesMax = 123;
 
 /** `/ws/worker`: where `heddle worker` connects. Whoever runs jobs sees what they are given, so it needs an operator. */
 export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts): Promise<void> {
-  const { engine, guard, logger } = parts;
+  const { engine, guard } = parts;
   await acceptWebSockets(app);
   const onRequest = async (request: Parameters<Guard["admit"]>[0]): Promise<void> => {
+    refuseBrowsers(request.headers);
     guard.admit(request, "operator");
   };
   app.get("/ws/worker", { websocket: true, onRequest }, (socket) => {
@@ -33,10 +33,14 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
     };
     let listener: ReturnType<typeof engine.acceptWorker>;
     try {
-      listener = engine.acceptWorker({ send, close: () => socket.close() });
+      const close = (error?: EngineError): void => {
+        if (error === undefined) socket.close();
+        else socket.close(invalidMessage, closeReason(error));
+      };
+      listener = engine.acceptWorker({ send, close });
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      return socket.close(notServed, error.message.slice(0, reasonBytesMax));
+      return socket.close(notServed, closeReason(error));
     }
     // A cable that was pulled says nothing.
     const beat = setInterval(() => {
@@ -45,17 +49,21 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
       socket.ping();
     }, beatMs);
     socket.on("pong", () => (isAlive = true));
-    socket.on("message", (data: Buffer) => {
-      try {
-        listener.receive(data.toString());
-      } catch (error) {
-        logger.warn({ error: messageOf(error) }, "a worker said something that makes no sense; it is cut off");
-        socket.close(notUnderstood, "that message makes no sense");
-      }
-    });
+    socket.on("message", (data: Buffer) => listener.receive(data.toString()));
     socket.on("close", () => {
       clearInterval(beat);
       listener.closed();
     });
   });
+}
+
+/** A page in a browser can open a WebSocket to any address, with the rights of its visitor's machine. No worker is a page. */
+function refuseBrowsers({ origin }: { readonly origin?: string | undefined }): void {
+  if (origin !== undefined) throw new HttpError("FORBIDDEN", "workers send no Origin header, and pages are no workers");
+}
+
+function closeReason({ code, message }: EngineError): string {
+  const bytes = Buffer.from(`${code}: ${message}`).subarray(0, reasonBytesMax);
+  // The cut may have gone through a character.
+  return bytes.toString().replace(/\uFFFD+$/u, "");
 }

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import type { Engine } from "../engine/engine.ts";
 import { LostMembers } from "./lost-members.ts";
 
@@ -15,6 +15,14 @@ interface EngineGauge {
   readonly help: string;
   read(reading: Reading): number;
 }
+
+const counters: readonly EngineGauge[] = [
+  {
+    name: "dag_worker_messages_refused_total",
+    help: "Messages of remote workers that broke the protocol; each closed the worker's link.",
+    read: ({ engine }) => engine.health.refusedWorkerMessages,
+  },
+];
 
 const gauges: readonly EngineGauge[] = [
   {
@@ -73,6 +81,14 @@ export function gaugeEngine(registry: Registry, engine: GaugedEngine, now: () =>
       this.set(gauge.read({ engine, lost, now: now() }));
     };
     registry.registerMetric(new Gauge({ name, help, collect, registers: [] }));
+  }
+  for (const counter of counters) {
+    const { name, help } = counter;
+    const collect = function (this: Counter): void {
+      this.reset();
+      this.inc(counter.read({ engine, lost, now: now() }));
+    };
+    registry.registerMetric(new Counter({ name, help, collect, registers: [] }));
   }
   return engine.onMemberEvent((event) => lost.observe(event, now()));
 }

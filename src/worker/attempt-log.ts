@@ -5,10 +5,10 @@ import type { RunIdentity } from "./attempt-context.ts";
 
 /** A log whose every line names the attempt it comes from. */
 export function attemptLog(logger: Logger, run: RunIdentity, onTaskLog?: OnTaskLog): ContextLog {
-  const { instanceId, workflowName, taskName, attempt } = run;
+  const { attemptId, instanceId, workflowName, taskName, attempt } = run;
   const bound = { instanceId, workflowName, taskName, attempt };
   return contextLog((level, fields, message) => {
     logger[level]({ ...fields, ...bound }, message);
-    onTaskLog?.({ ...bound, at: Date.now(), level, message, fields });
+    onTaskLog?.({ attemptId, ...bound, at: Date.now(), level, message, fields });
   });
 }

@@ -10,6 +10,7 @@ import type {
   Verdict,
   WorkerMessage,
 } from "../dispatch/session-message.ts";
+import { findOutcomeProblem } from "../dispatch/session-schema.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
@@ -227,8 +228,8 @@ export class GrantedRuns {
     this.#tellIfStill();
   }
 
-  #finish({ descriptor, grant }: GrantedRun, outcome: Outcome): void {
-    const result = { descriptor, grant, outcome };
+  #finish({ descriptor, grant }: GrantedRun, given: Outcome): void {
+    const result = { descriptor, grant, outcome: sendableOutcome(given, descriptor.taskName) };
     this.#results.set(descriptor.attemptId, result);
     this.#sendResult(result);
   }
@@ -293,6 +294,14 @@ interface PendingResult {
 
 function keyOf({ grant, descriptor }: RunningAttempt): GrantKey {
   return { attemptId: descriptor.attemptId, grant };
+}
+
+/** The member refuses what does not fit its limits, and would refuse it again each time it is sent. */
+function sendableOutcome(outcome: Outcome, taskName: string): Outcome {
+  const problem = findOutcomeProblem(outcome);
+  if (problem === undefined) return outcome;
+  const message = `what task "${taskName}" gave cannot be sent to the server: ${problem}`;
+  return { kind: "failure", failure: { type: "OUTPUT_TOO_LARGE", message, retryable: false } };
 }
 
 /** What is told to an owner, a remote worker writes to its member. */

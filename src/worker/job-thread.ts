@@ -84,10 +84,10 @@ export class JobThread {
   #log({ level, fields, message }: Extract<FromThread, { type: "log" }>): void {
     this.#logger[level](fields, message);
     if (this.#order === undefined) return;
-    const { instanceId, workflowName, taskName, attempt } = this.#order.run;
+    const { attemptId, instanceId, workflowName, taskName, attempt } = this.#order.run;
     const bound = { instanceId, workflowName, taskName, attempt };
     const own = Object.fromEntries(Object.entries(fields).filter(([name]) => !(name in bound)));
-    this.#onTaskLog?.({ ...bound, at: Date.now(), level, message, fields: own });
+    this.#onTaskLog?.({ attemptId, ...bound, at: Date.now(), level, message, fields: own });
   }
 
   #crashed(error: unknown): void {

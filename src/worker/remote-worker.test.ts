@@ -10,10 +10,10 @@ import {
   formatMessage,
   type Grant,
   type MemberMessage,
-  parseWorkerMessage,
   type Verdict,
   type WorkerMessage,
 } from "../dispatch/session-message.ts";
+import { parseWorkerMessage } from "../dispatch/session-schema.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
 import { Backoff } from "./backoff.ts";
@@ -35,7 +35,7 @@ class MemberLink implements Link {
 
   send(text: string): void {
     const message = parseWorkerMessage(text);
-    assert.ok(message !== undefined && !this.isClosed);
+    assert.ok(!this.isClosed);
     this.heard.push(message);
   }
 
@@ -551,11 +551,14 @@ describe("a connection", () => {
     assert.equal(clock.timerCount, 0);
   });
 
-  test("brings texts that are logged if they are not understood", async () => {
+  test("is given up for another if the member sends an invalid message", async () => {
     const rig = await welcomed();
-    const before = rig.log.lines.length;
-    rig.link.listener.receive("?");
-    assert.equal(rig.log.lines.length, before + 1);
+    const { link } = rig;
+    link.listener.receive('{"type":"Vouched"}');
+    assert.equal(link.isClosed, true);
+    assert.ok(rig.log.lines.some(({ level }) => level === "warn"));
+    await rig.clock.advance(workerBeatMs);
+    assert.notEqual(rig.link, link);
   });
 });
 

@@ -4,19 +4,14 @@ import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import { type ClusterTimings, defaultTimings, ownPatience } from "../cluster/timings.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
-import {
-  formatMessage,
-  type MemberMessage,
-  parseMemberMessage,
-  type Verdict,
-  type WorkerMessage,
-} from "../dispatch/session-message.ts";
+import { formatMessage, type MemberMessage, type Verdict, type WorkerMessage } from "../dispatch/session-message.ts";
+import { parseMemberMessage } from "../dispatch/session-schema.ts";
 import { Backoff } from "./backoff.ts";
 import { type AroundJob, EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
 import { GrantedRuns } from "./granted-runs.ts";
+import { loggedLine } from "./logged-line.ts";
 import { type Moment, momentOf } from "./moment.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
-import { writableFields } from "./writable-fields.ts";
 
 /** Jobs by their ids, all of which are announced. A `Map` fits as it is. */
 export interface JobCatalogue extends JobLookup {
@@ -86,7 +81,7 @@ export class RemoteWorker {
       jobs,
       logger,
       address: this.id,
-      onTaskLog: (line) => this.#send({ type: "Logged", lines: [{ ...line, fields: writableFields(line.fields) }] }),
+      onTaskLog: (line) => this.#send({ type: "Logged", lines: [loggedLine(line)] }),
       aroundJob: options.aroundJob,
       ...(threads === undefined ? {} : { threads }),
       ...(maxSubTasks === undefined ? {} : { maxSubTasks }),
@@ -147,8 +142,9 @@ export class RemoteWorker {
         receive: (text) => {
           if (isThis()) this.#receive(text);
         },
-        closed: () => {
-          if (isThis()) this.#reconnect("the link was closed");
+        closed: (reason) => {
+          if (isThis())
+            this.#reconnect(reason === undefined ? "the link was closed" : `the link was closed: ${reason}`);
         },
       });
       if (!isThis()) return link.close();
@@ -171,10 +167,15 @@ export class RemoteWorker {
   }
 
   #receive(text: string): void {
-    const message = parseMemberMessage(text);
+    let message: MemberMessage;
+    try {
+      message = parseMemberMessage(text);
+    } catch (error) {
+      this.#options.logger.warn({ worker: this.id, error: messageOf(error) }, "a member sent an invalid message");
+      return this.#reconnect("the member sent an invalid message");
+    }
     this.#heardAt = this.#options.clock.monotonic();
-    if (message === undefined) this.#options.logger.warn({ text: text.slice(0, 200) }, "not understood");
-    else if (message.type === "Welcome") this.#welcome(message);
+    if (message.type === "Welcome") this.#welcome(message);
     else if (message.type === "Goodbye") this.#reconnect("the member cannot serve it");
     // What overtakes the welcome will be said again, once the member knows what is here.
     else if (this.#isWelcome) this.#take(message);

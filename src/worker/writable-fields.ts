@@ -1,14 +1,20 @@
 import { inspect } from "node:util";
+import { isTooDeep } from "../base/json-depth.ts";
 import type { LogFields } from "../base/logger.ts";
 
-/** Fields that cannot be written as JSON are written as they would be printed. */
+/** Longer fields are printed instead, which shortens each of them. */
+const textLengthMax = 65_536;
+const fieldsMax = 1000;
+
+/** Fields that cannot be sent as JSON are sent as they would be printed. */
 export function writableFields(fields: LogFields): LogFields {
   try {
-    JSON.stringify(fields);
-    return fields;
+    const text = JSON.stringify(fields);
+    if (text.length <= textLengthMax && !isTooDeep(text)) return fields;
   } catch {
-    return printedFields(fields);
+    // Not writable as JSON: a circle, a BigInt, or a toJSON that throws.
   }
+  return printedFields(Object.fromEntries(Object.entries(fields).slice(0, fieldsMax)));
 }
 
 export function printedFields(fields: LogFields): LogFields {

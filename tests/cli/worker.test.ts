@@ -66,7 +66,7 @@ async function listen(
   port = 0,
 ): Promise<{ app: FastifyInstance; port: number }> {
   const app = fastify();
-  await workerRoutes(app, { engine, guard, logger: silentLogger });
+  await workerRoutes(app, { engine, guard });
   app.get("/api/cluster/self/tasks", (request, reply) => {
     const isLetIn = request.headers.authorization === "Bearer hdl_w";
     if (isLetIn) return reply.send({ code: 0, data: { count: 0 } });

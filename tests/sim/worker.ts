@@ -2,7 +2,7 @@ import type { Job } from "../../src/authoring/job.ts";
 import { JobRegistry } from "../../src/authoring/job-registry.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import type { Link, LinkListener } from "../../src/dispatch/link.ts";
-import { parseMemberMessage, parseWorkerMessage } from "../../src/dispatch/session-message.ts";
+import { parseMemberMessage, parseWorkerMessage } from "../../src/dispatch/session-schema.ts";
 import { RemoteWorker } from "../../src/worker/remote-worker.ts";
 import type { Chance } from "./chance.ts";
 import { simJobs } from "./jobs.ts";
@@ -131,21 +131,21 @@ class Ledger {
 
   sent(text: string): void {
     const message = parseWorkerMessage(text);
-    if (message !== undefined && "beat" in message) this.#sentAt.set(message.beat, this.#now());
-    if (message?.type !== "Hello") return;
+    if ("beat" in message) this.#sentAt.set(message.beat, this.#now());
+    if (message.type !== "Hello") return;
     for (const { grant, descriptor } of message.results) if (grant === 0) this.#brought.add(descriptor.attemptId);
   }
 
   /** The worker has a result less, because of this. */
   forgot(text: string): void {
     const message = parseMemberMessage(text);
-    if (message?.type === "Acknowledged") this.#witness.acknowledged(this.#life, message.attemptId);
+    if (message.type === "Acknowledged") this.#witness.acknowledged(this.#life, message.attemptId);
   }
 
   received(text: string): void {
     const message = parseMemberMessage(text);
-    if (message?.type === "Grant") this.#brought.delete(message.descriptor.attemptId);
-    if (message === undefined || !("beat" in message)) return;
+    if (message.type === "Grant") this.#brought.delete(message.descriptor.attemptId);
+    if (!("beat" in message)) return;
     const { beat, unwanted, undecided, heldFor } = message;
     const sentAt = this.#sentAt.get(beat);
     if (sentAt === undefined) return;

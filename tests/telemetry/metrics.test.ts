@@ -107,6 +107,7 @@ describe("gauges", () => {
     oldestRunningAt: (noon - 90_000) as number | undefined,
     unreadMessages: 5,
     droppedReports: 0,
+    refusedWorkerMessages: 4,
   } as const;
   const worker = { address: "here", isRemote: false, slots: 10, runningTasks: 2, isDraining: false };
   const member = { id: "a", address: "a", isSuspected: false, shards: 1, isSelf: true, isOldest: true };
@@ -132,6 +133,7 @@ describe("gauges", () => {
       dag_cluster_members_up: 1,
       dag_cluster_unreachable: 0,
       dag_cluster_workers: 1,
+      dag_worker_messages_refused_total: 4,
     });
     assert.ok(((await valueOf(metrics, "nodejs_eventloop_lag_seconds")) ?? -1) >= 0);
   });

@@ -13,7 +13,14 @@ import { noon } from "./rig.ts";
 const dayMs = 24 * 60 * 60 * 1000;
 
 function line(message: string, told: Partial<TaskLogLine> = {}): TaskLogLine {
-  const said = { instanceId: "order-1", workflowName: "orders", taskName: "pay", attempt: 1, at: noon } as const;
+  const said = {
+    attemptId: "order-1:1:0:1",
+    instanceId: "order-1",
+    workflowName: "orders",
+    taskName: "pay",
+    attempt: 1,
+    at: noon,
+  } as const;
   return { ...said, level: "info", message, fields: {}, ...told };
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { HttpError } from "./http-error.ts";
-import { depthMax, isTooDeep } from "./json-depth.ts";
+import { depthMax, isTooDeep } from "../../base/json-depth.ts";
 
 /**
  * JSON is all that is taken. An empty body is none, whatever its type says: tools that set the header on every request are

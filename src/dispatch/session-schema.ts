@@ -1,0 +1,228 @@
+import { EngineError } from "../base/error.ts";
+import { isTooDeep } from "../base/json-depth.ts";
+import { shown } from "../base/shown.ts";
+import { checkSpec } from "../kernel/dag/check.ts";
+import type { Failure } from "../kernel/failure.ts";
+import type { Outcome } from "../kernel/input.ts";
+import { payloadBytesMax } from "../kernel/payload.ts";
+import type { AttemptDescriptor } from "./attempt-descriptor.ts";
+import {
+  boolean,
+  type Fields,
+  integer,
+  jsonText,
+  list,
+  literal,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  type Schema,
+  taggedUnion,
+  text,
+  textLike,
+} from "./schema.ts";
+import type {
+  AbortOrder,
+  Acknowledged,
+  FinishedAttempt,
+  Goodbye,
+  Grant,
+  GrantFence,
+  GrantKey,
+  Heartbeat,
+  HeldFor,
+  Hello,
+  Leaving,
+  Logged,
+  LoggedLine,
+  MemberMessage,
+  Refusal,
+  Result,
+  RunningAttempt,
+  Verdict,
+  Vouched,
+  Welcome,
+  WorkerMessage,
+} from "./session-message.ts";
+import type { TaskInputs } from "./task-run.ts";
+
+/** Of one worker. */
+export const slotsMax = 10_000;
+/** Of one log line of a job. */
+export const logMessageLengthMax = 65_536;
+/** What the server's WebSockets carry, less what frames cost. */
+export const messageLengthMax = 16 * 1024 * 1024 - 1024;
+
+const attemptsMax = 2 * slotsMax;
+const causeDepthMax = 20;
+const timeMax = 8.64e15;
+
+/** Ids and names that the engine made, or its users. Ids of nested instances grow with the names of the tasks above. */
+const name = text({ max: 65_536 });
+/** A worker's address is `member/token/worker`: its last part has no slash. */
+const workerId = textLike(/^[^/\p{C}]{1,200}$/u, "text of 1 to 200 characters without slashes and control characters");
+const count = integer({ min: 0 });
+const time = number({ min: -timeMax, max: timeMax });
+const payload = jsonText({ bytesMax: payloadBytesMax });
+const anything: Schema = () => undefined;
+
+const descriptor = object<AttemptDescriptor>({
+  attemptId: name,
+  instanceId: name,
+  workflowName: name,
+  taskName: name,
+  task: count,
+  attempt: count,
+  generation: count,
+  job: name,
+  domain: name,
+  traceparent: optional(text({ max: 1000 })),
+  timeoutMs: optional(number({ min: 0, max: 1e13 })),
+  startedAt: time,
+});
+
+const failureFields: Omit<Fields<Failure>, "cause"> = {
+  type: text({ max: 10_000 }),
+  message: text({ max: 100_000 }),
+  retryable: boolean,
+  stack: optional(text({ max: 100_000 })),
+};
+
+function failure(depth: number): Schema {
+  const cause: Schema = depth < causeDepthMax ? failure(depth + 1) : () => " has too many causes";
+  return object<Failure>({ ...failureFields, cause: optional(cause) });
+}
+
+/** Whether they fit into their instance is for the engine to say. */
+const subTasks: Schema = (value) => {
+  const problem = list(anything, { max: 100_000 })(value);
+  if (problem !== undefined) return problem;
+  try {
+    checkSpec({ nodes: value as [] });
+    return undefined;
+  } catch (error) {
+    if (error instanceof EngineError) return `: ${error.message}`;
+    throw error;
+  }
+};
+
+const outcome = taggedUnion("kind", {
+  success: object<Extract<Outcome, { kind: "success" }>>({
+    kind: anything,
+    output: optional(payload),
+    patch: optional(record(nullable(payload), { max: 100_000 })),
+    subTasks: optional(subTasks),
+  }),
+  failure: object<Extract<Outcome, { kind: "failure" }>>({ kind: anything, failure: failure(0) }),
+  timeout: object<Extract<Outcome, { kind: "timeout" }>>({ kind: anything, failure: failure(0) }),
+  lost: object<Extract<Outcome, { kind: "lost" }>>({ kind: anything }),
+});
+
+const keyFields: Fields<GrantKey> = { attemptId: name, grant: count };
+const keys = list(object<GrantKey>(keyFields), { max: attemptsMax });
+const running: Fields<RunningAttempt> = { grant: count, descriptor };
+
+const loggedLine = object<LoggedLine>({
+  attemptId: name,
+  at: time,
+  level: oneOf("debug", "info", "warn", "error"),
+  message: text({ max: logMessageLengthMax }),
+  fields: record(anything, { max: 10_000 }),
+});
+
+const workerMessage = taggedUnion("type", {
+  Hello: object<Hello>({
+    type: anything,
+    worker: workerId,
+    beat: integer({ min: 1 }),
+    mark: count,
+    jobs: list(text({ min: 1, max: 10_000 }), { max: 10_000 }),
+    slots: integer({ min: 0, max: slotsMax }),
+    lastWelcome: optional(name),
+    running: list(object<RunningAttempt>(running), { max: attemptsMax }),
+    results: list(object<FinishedAttempt>({ ...running, outcome }), { max: attemptsMax }),
+  }),
+  Heartbeat: object<Heartbeat>({
+    type: anything,
+    beat: integer({ min: 1 }),
+    mark: count,
+    running: keys,
+    finished: keys,
+  }),
+  Result: object<Result>({ type: anything, ...keyFields, outcome, startedAt: time }),
+  Refused: object<Refusal>({ type: anything, ...keyFields, why: text({ max: 10_000 }) }),
+  Leaving: object<Leaving>({ type: anything }),
+  Logged: object<Logged>({ type: anything, lines: list(loggedLine, { max: 1000 }) }),
+} satisfies Record<WorkerMessage["type"], Schema>);
+
+const texts = record(text({ max: Infinity }), { max: Infinity });
+
+const verdictFields: Fields<Verdict> = {
+  beat: count,
+  unwanted: keys,
+  undecided: keys,
+  heldFor: list(object<HeldFor>({ ...keyFields, ageMs: number({ min: 0, max: timeMax }) }), { max: attemptsMax }),
+};
+
+const memberMessage = taggedUnion("type", {
+  Welcome: object<Welcome>({ type: anything, ...verdictFields, welcome: name }),
+  Vouched: object<Vouched>({ type: anything, ...verdictFields }),
+  Grant: object<Grant>({
+    type: anything,
+    grant: integer({ min: 1 }),
+    descriptor,
+    params: text({ max: Infinity }),
+    inputs: object<TaskInputs>({ context: texts, outputs: texts }),
+    fence: optional(object<GrantFence>({ shard: count, epoch: count })),
+  }),
+  Abort: object<AbortOrder>({
+    type: literal("Abort"),
+    ...keyFields,
+    reason: object<AbortOrder["reason"]>({ name: text({ max: Infinity }), message: text({ max: Infinity }) }),
+  }),
+  Acknowledged: object<Acknowledged>({ type: anything, ...keyFields }),
+  Goodbye: object<Goodbye>({ type: anything }),
+} satisfies Record<MemberMessage["type"], Schema>);
+
+/** `WORKER_MESSAGE_INVALID` says which part of the message does not fit. */
+export function parseWorkerMessage(given: string): WorkerMessage {
+  if (given.length > messageLengthMax) throw invalid(`it has ${given.length} characters`);
+  return parse(given, workerMessage) as WorkerMessage;
+}
+
+/** `WORKER_MESSAGE_INVALID` says which part of the message does not fit. */
+export function parseMemberMessage(given: string): MemberMessage {
+  return parse(given, memberMessage) as MemberMessage;
+}
+
+/** What a member would not take of this outcome; undefined if it would. */
+export function findOutcomeProblem(given: Outcome): string | undefined {
+  const problem = outcome(given);
+  return problem === undefined ? undefined : `outcome${problem}`;
+}
+
+function parse(given: string, schema: Schema): unknown {
+  if (isTooDeep(given)) throw invalid("it is nested too deeply");
+  let message: unknown;
+  try {
+    message = JSON.parse(given);
+  } catch {
+    throw invalid(`it is not JSON: ${shown(given)}`);
+  }
+  const problem = schema(message);
+  if (problem !== undefined) throw invalid(`${nameOf(message)}${problem}`);
+  return message;
+}
+
+/** For what follows the path to the wrong part. */
+function nameOf(message: unknown): string {
+  const isNamed = typeof message === "object" && message !== null && "type" in message;
+  return isNamed && typeof message.type === "string" ? message.type.slice(0, 20) : "message";
+}
+
+function invalid(problem: string): EngineError {
+  return new EngineError("WORKER_MESSAGE_INVALID", `the message is refused: ${problem}`);
+}
