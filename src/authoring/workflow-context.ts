@@ -71,7 +71,13 @@ export interface WorkflowContext {
   ): string;
   startChild(workflow: Workflow | string, input?: unknown, options?: ChildOptions): string;
 
-  /** As `Promise.all`, `any` and `race`, which do as well: what is waited for settles in the order of history. */
+  /**
+   * As `Promise.all`, `any` and `race`: what is waited for settles in the order of history. What loses in `any` and `race` is
+   * given up, unless something else waits for it: an event is left to whoever waits for it next, a timer is canceled. Awaited
+   * again, or in another race, it is waited for again. Activities and children that lose run on. This holds for what the
+   * context gave, and for what was made of it with `then`, `catch`, `finally` and these three; an async function that loses
+   * goes on.
+   */
   all<T extends readonly unknown[] | []>(values: T): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }>;
   any<T extends readonly unknown[] | []>(values: T): Promise<Awaited<T[number]>>;
   any<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>>;

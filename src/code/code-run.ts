@@ -342,7 +342,7 @@ export class CodeRun {
       onDue();
     });
     return () => {
-      if (this.#timers?.delete(timer) === true) this.take({ type: "cancel-timer", timer });
+      if (this.#timers?.delete(timer) === true && !this.#isOver) this.take({ type: "cancel-timer", timer });
     };
   }
 

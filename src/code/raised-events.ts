@@ -22,6 +22,21 @@ export class RaisedEvents {
     return this.#raised?.get(name)?.shift();
   }
 
+  /** It was taken by somebody who does not want it any more: it is the oldest again. */
+  putBack(event: RaisedEvent): void {
+    const taker = this.#takers?.get(event.name)?.shift();
+    if (taker !== undefined) return taker(event);
+    this.#raised ??= new Map();
+    this.#raised.set(event.name, [event, ...(this.#raised.get(event.name) ?? [])]);
+  }
+
+  /** Unless somebody else has taken it since it was put back. */
+  takeAgain(event: RaisedEvent): void {
+    const raised = this.#raised?.get(event.name) ?? [];
+    const place = raised.indexOf(event);
+    if (place !== -1) raised.splice(place, 1);
+  }
+
   /** Gives back how to give up waiting. */
   wait(name: string, taker: Taker): () => void {
     this.#takers ??= new Map();

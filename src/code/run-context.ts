@@ -13,10 +13,11 @@ import type { ContextLog } from "../base/context-log.ts";
 import { shown } from "../base/shown.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { CodeRun } from "./code-run.ts";
+import { allOf, ContextPromise, handled, raceOf } from "./context-promise.ts";
+import { EventWait } from "./event-wait.ts";
 import { checkActivity, checkChild, checkHandler, checkName } from "./step-check.ts";
-import { StepFailed } from "./step-failed.ts";
+import { TimerWait } from "./timer-wait.ts";
 import { UndoScope } from "./undo-scope.ts";
-import type { Wait } from "./waiting.ts";
 import { fitting, parsed, textOf } from "./values.ts";
 
 /** It is for looking at, and kept with the instance in memory. */
@@ -106,9 +107,8 @@ export class RunContext implements WorkflowContext {
   sleep(time: number | Date): Promise<void> {
     const dueAt = dueTime(time, this.#run.at);
     this.#run.refuseStray("sleeps");
-    const wait = this.#run.waiting.add<void>();
-    this.#run.setTimer(dueAt, () => wait.resolve());
-    return wait.promise;
+    const wait = new TimerWait(this.#run, dueAt);
+    return ContextPromise.of(wait.promise, wait);
   }
 
   createTimer(time: number | Date): Promise<void> {
@@ -118,38 +118,13 @@ export class RunContext implements WorkflowContext {
   waitForEvent<Data>(name: string, options: EventOptions<Data> = {}): Promise<Data> {
     const { timeoutMs, schema } = options;
     checkName("an event", name);
-    const event = this.#nextEvent(name, timeoutMs).then((text) => parsed(text) as Data);
-    if (schema === undefined) return handled(event);
-    const what = `event "${name}" of instance "${this.instanceId}"`;
-    return handled(event.then((data) => fitting(schema as StandardSchema, data, what) as Promise<Data>));
-  }
-
-  #nextEvent(name: string, timeoutMs: number | undefined): Promise<string | undefined> {
-    const { events, waiting } = this.#run;
     const timeout = timeoutMs === undefined ? undefined : { ms: timeoutMs, dueAt: dueTime(timeoutMs, this.#run.at) };
     this.#run.refuseStray("waits for an event");
-    const wait = waiting.add<string | undefined>();
-    const raised = events.take(name);
-    if (raised !== undefined) wait.resolve(raised.data);
-    else this.#awaitEvent(name, timeout, wait);
-    return wait.promise;
-  }
-
-  #awaitEvent(
-    name: string,
-    timeout: { readonly ms: number; readonly dueAt: number } | undefined,
-    wait: Wait<string | undefined>,
-  ): void {
-    const callOff =
-      timeout &&
-      this.#run.setTimer(timeout.dueAt, () => {
-        giveUp();
-        wait.reject(eventTimeout(name, timeout.ms));
-      });
-    const giveUp = this.#run.events.wait(name, ({ data }) => {
-      callOff?.();
-      wait.resolve(data);
-    });
+    const wait = new EventWait(this.#run, name, timeout);
+    const event = wait.promise.then((text) => parsed(text) as Data);
+    const what = `event "${name}" of instance "${this.instanceId}"`;
+    const fit = (data: Data): Promise<Data> => fitting(schema as StandardSchema, data, what) as Promise<Data>;
+    return ContextPromise.of(handled(schema === undefined ? event : event.then(fit)), wait);
   }
 
   sendEvent(to: string, name: string, data?: unknown): void {
@@ -198,15 +173,15 @@ export class RunContext implements WorkflowContext {
   }
 
   all<T extends readonly unknown[] | []>(values: T): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }> {
-    return handled(Promise.all(values));
+    return allOf(values) as Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }>;
   }
 
   any<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>> {
-    return handled(Promise.any(values));
+    return raceOf([...values], "fulfilled");
   }
 
   race<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>> {
-    return handled(Promise.race(values));
+    return raceOf([...values], "settled");
   }
 
   continueAsNew(input?: unknown, options: { readonly keepEvents?: boolean } = {}): Promise<never> {
@@ -264,12 +239,6 @@ export class RunContext implements WorkflowContext {
   }
 }
 
-/** Code that has stopped looking at a promise must not end the process when it fails. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
-}
-
 /** Of a saga that is through, when the code around it fails after all. */
 async function undoAll(undoing: UndoScope): Promise<void> {
   const problems = await undoing.undo();
@@ -296,9 +265,4 @@ function dueTime(time: number | Date, now: number): number {
   const dueAt = time instanceof Date ? time.getTime() : now + time;
   if (Number.isFinite(dueAt)) return Math.ceil(dueAt);
   throw new EngineError("OPTION_INVALID", `a wait takes a number of ms or a Date, got ${shown(time)}`);
-}
-
-function eventTimeout(name: string, timeoutMs: number): StepFailed {
-  const message = `event "${name}" did not come within ${timeoutMs} ms`;
-  return new StepFailed(message, { type: "TASK_TIMEOUT", message, retryable: true });
 }

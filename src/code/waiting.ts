@@ -1,10 +1,9 @@
 import { EngineError } from "../base/error.ts";
 import type { Step } from "../kernel/code/step.ts";
+import { handled } from "./context-promise.ts";
 import { WorkflowCanceled } from "./step-failed.ts";
 
 export type TaskStep = Extract<Step, { type: "activity" | "child" }>;
-
-const ignore = (): void => undefined;
 
 /** A promise that the code waits for. Those of one run are a chain: most have one, and a set would be larger than it. */
 export class Wait<T = unknown> {
@@ -15,6 +14,7 @@ export class Wait<T = unknown> {
   after: Wait<never> | undefined;
   readonly #waiting: Waiting;
   readonly #settle: PromiseWithResolvers<T>;
+  isSettled = false;
 
   constructor(waiting: Waiting, task: TaskStep | undefined) {
     this.task = task;
@@ -24,15 +24,29 @@ export class Wait<T = unknown> {
   }
 
   resolve(value: T): void {
-    this.#waiting.remove(this as unknown as Wait<never>);
+    this.#end();
     this.#settle.resolve(value);
   }
 
   /** It counts as handled: code that has stopped looking at it must not end the process when it fails. */
   reject(error: unknown): void {
-    this.#waiting.remove(this as unknown as Wait<never>);
-    this.promise.catch(ignore);
+    this.#end();
+    void handled(this.promise);
     this.#settle.reject(error);
+  }
+
+  #end(): void {
+    this.isSettled = true;
+    this.suspend();
+  }
+
+  /** Nobody wants it at present. */
+  suspend(): void {
+    this.#waiting.remove(this as unknown as Wait<never>);
+  }
+
+  resume(): void {
+    this.#waiting.append(this as unknown as Wait<never>);
   }
 }
 
@@ -50,12 +64,15 @@ export class Waiting {
 
   add<T>(task?: TaskStep): Wait<T> {
     const wait = new Wait<T>(this, task);
-    const link = wait as unknown as Wait<never>;
-    link.before = this.#last;
-    if (this.#last === undefined) this.#first = link;
-    else this.#last.after = link;
-    this.#last = link;
+    this.append(wait as unknown as Wait<never>);
     return wait;
+  }
+
+  append(wait: Wait<never>): void {
+    wait.before = this.#last;
+    if (this.#last === undefined) this.#first = wait;
+    else this.#last.after = wait;
+    this.#last = wait;
   }
 
   /** Settled twice, it is not there the second time. */

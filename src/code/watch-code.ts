@@ -42,7 +42,7 @@ export class CodeWatch {
     return current.run(this, call);
   }
 
-  note({ call, instead }: UnsteadyCall): void {
+  note({ call, problem = "which a replay cannot repeat", instead }: UnsteadyCall): void {
     if (!this.#isWatching) return;
     const place = placeOfCaller();
     if (place === "engine") return;
@@ -54,7 +54,7 @@ export class CodeWatch {
       instead,
       ...(place && { function: place.functionName, file: place.file, line: place.line }),
     };
-    this.logger.warn(fields, `the code of a workflow calls ${call}, which a replay cannot repeat: use ${instead}`);
+    this.logger.warn(fields, `the code of a workflow calls ${call}, ${problem}: use ${instead}`);
   }
 }
 

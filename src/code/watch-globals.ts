@@ -2,11 +2,14 @@ import nodeCrypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import nodeTimers from "node:timers";
 import timersPromises from "node:timers/promises";
+import { ContextPromise } from "./context-promise.ts";
 
-/** Something that gives another answer each time it is asked. */
+/** Something that the code of a workflow should not call. */
 export interface UnsteadyCall {
   /** As users write it. */
   readonly call: string;
+  /** What is wrong with it; absent: it gives another answer each time it is asked. */
+  readonly problem?: string;
   /** What a workflow's code uses in its place. */
   readonly instead: string;
 }
@@ -14,6 +17,8 @@ export interface UnsteadyCall {
 interface Watched extends UnsteadyCall {
   readonly holder: object;
   readonly name: string;
+  /** Of what it is called with; absent: it is never right. */
+  readonly isWrong?: (args: readonly unknown[]) => boolean;
 }
 
 type Callable = (...args: unknown[]) => unknown;
@@ -32,13 +37,28 @@ function watchedCalls(): Watched[] {
     { holder: nodeCrypto, name: "randomUUID", call: "crypto.randomUUID()", instead: "ctx.uuid()" },
     ...timers.map((timer) => ({ ...timer, instead: "ctx.sleep()" })),
     { holder: globalThis, name: "fetch", call: "fetch()", instead: "a job, with ctx.run()" },
+    ...["race", "any"].map((name) => ({
+      holder: Promise,
+      name,
+      call: `Promise.${name}()`,
+      problem: "which goes on waiting for the events and timers that lose: the next event is theirs, and lost",
+      instead: `ctx.${name}()`,
+      isWrong: ([values]: readonly unknown[]) => Array.isArray(values) && values.some(isGivenUp),
+    })),
   ];
+}
+
+/** Something that `ctx.race()` gives up when it loses. */
+function isGivenUp(value: unknown): boolean {
+  return value instanceof ContextPromise;
 }
 
 /** Has `onCall` called before each of these calls, wherever they come from. Gives back how to undo it. */
 export function watchGlobals(onCall: (call: UnsteadyCall) => void): () => void {
   const restores = watchedCalls().map((each) =>
-    replace(each.holder, each.name, (original) => noting(original, () => onCall(each))),
+    replace(each.holder, each.name, (original) =>
+      noting(original, (args) => (each.isWrong?.(args) ?? true) && onCall(each)),
+    ),
   );
   // Whoever asks a date for its class gets the one that it finds under its name.
   restores.push(replace(Date.prototype, "constructor", () => Date));
@@ -50,14 +70,14 @@ export function watchGlobals(onCall: (call: UnsteadyCall) => void): () => void {
 }
 
 /** The function works, and looks, as before. What is constructed from something, such as a date, depends on nothing else. */
-function noting(original: Callable, note: () => void): Callable {
+function noting(original: Callable, note: (args: readonly unknown[]) => void): Callable {
   return new Proxy(original, {
     apply: (target, self, args) => {
-      note();
+      note(args);
       return Reflect.apply(target, self, args);
     },
     construct: (target, args, newTarget) => {
-      if (args.length === 0) note();
+      if (args.length === 0) note(args);
       return Reflect.construct(target, args, newTarget) as object;
     },
   });

@@ -220,6 +220,27 @@ describe("8.1 fan-out and fan-in", () => {
     assert.deepEqual(rig.calls, ["x", "y"]);
   });
 
+  test("8.1 timers that lose a race never fire, and waits that lose take no event", async (t) => {
+    const poll = defineWorkflow("poll", async (ctx) => {
+      const seen: unknown[] = [];
+      while (seen.length < 300) {
+        seen.push(await ctx.race([ctx.waitForEvent("cmd"), ctx.sleep(1000).then(() => "tick")]));
+      }
+      await ctx.sleep(10_000);
+      return seen;
+    });
+    const rig = await CodeRig.start(t, { workflows: [poll] });
+    const handle = await rig.engine.startWorkflow(poll, undefined, { instanceId: "p" });
+    await rig.clock.advance(1500);
+    for (let n = 1; n < 150; n++) await handle.raiseEvent("cmd", n);
+    await rig.restart();
+    for (let n = 150; n < 300; n++) await rig.engine.raiseEvent("p", "cmd", n);
+    const seen = await rig.clock.until(rig.engine.awaitWorkflowInstance("p"));
+    assert.deepEqual(seen, ["tick", ...Array.from({ length: 299 }, (_, n) => n + 1)]);
+    const types = await rig.eventTypes("p");
+    assert.equal(types.filter((type) => type === "TimerFired").length, 2, "the tick and the last sleep");
+  });
+
   test("8.1 what the code leaves running when it ends is stopped", async (t) => {
     const aborted: string[] = [];
     const endless = defineJob("endless", (_: undefined, ctx) => {

@@ -11,6 +11,8 @@ export type Program =
   /** So many promises between one step and the next. */
   | { readonly op: "ticks"; readonly n: number }
   | { readonly op: "seq" | "all" | "race" | "any" | "settled"; readonly parts: readonly Program[] }
+  /** Of what can be given up, and is asked for by the code itself; the first is kept for another race. */
+  | { readonly op: "waits"; readonly parts: readonly Program[]; readonly isKept: boolean }
   | { readonly op: "try"; readonly body: Program; readonly rescue: Program }
   | { readonly op: "branch"; readonly body: Program; readonly rescue: Program }
   | { readonly op: "saga" | "background"; readonly body: Program };
@@ -58,6 +60,11 @@ const leaf: fc.Arbitrary<Program> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Program>({ op: "fail" }) },
 );
 
+const waits: fc.Arbitrary<Program[]> = fc.array(
+  leaf.filter(({ op }) => op === "event" || op === "sleep" || op === "run"),
+  { minLength: 2, maxLength: 4 },
+);
+
 const program: fc.Arbitrary<Program> = fc.letrec<{ program: Program }>((tie) => {
   const parts = fc.array(tie("program"), { minLength: 1, maxLength: 4 });
   const two = { body: tie("program"), rescue: tie("program") };
@@ -67,6 +74,10 @@ const program: fc.Arbitrary<Program> = fc.letrec<{ program: Program }>((tie) => 
       { weight: 4, arbitrary: leaf },
       { weight: 4, arbitrary: fc.record({ op: fc.constant("seq" as const), parts }) },
       { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("all", "race", "any", "settled"), parts }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({ op: fc.constant("waits" as const), parts: waits, isKept: fc.boolean() }),
+      },
       { weight: 2, arbitrary: fc.record({ op: fc.constantFrom("try", "branch"), ...two }) },
       { weight: 2, arbitrary: fc.record({ op: fc.constantFrom("saga", "background"), body: tie("program") }) },
     ),
@@ -130,6 +141,15 @@ async function exec(ctx: WorkflowContext, program: Program): Promise<unknown> {
   }
 }
 
+/** The promise that the context gave, or one that was derived from it. */
+function waitOf(ctx: WorkflowContext, program: Program): Promise<unknown> {
+  if (program.op === "sleep") return ctx.sleep(program.ms);
+  if (program.op !== "event") return exec(ctx, program);
+  const { name, timeoutMs } = program;
+  if (timeoutMs === undefined) return ctx.waitForEvent(name);
+  return ctx.waitForEvent(name, { timeoutMs }).then((value) => value);
+}
+
 type Block = Extract<Program, { parts: unknown } | { body: unknown }>;
 
 async function execBlock(ctx: WorkflowContext, program: Block): Promise<unknown> {
@@ -147,6 +167,11 @@ async function execBlock(ctx: WorkflowContext, program: Block): Promise<unknown>
       return await ctx.race(program.parts.map((part) => exec(ctx, part)));
     case "any":
       return await ctx.any(program.parts.map((part) => exec(ctx, part)));
+    case "waits": {
+      const [kept, ...others] = program.parts.map((part) => waitOf(ctx, part));
+      const first = await ctx.race([kept, ...others]);
+      return program.isKept ? [first, await ctx.any([ctx.sleep(20), kept])] : first;
+    }
     case "settled":
       return (await Promise.allSettled(program.parts.map((part) => exec(ctx, part)))).map(({ status }) => status);
     case "try":

@@ -8,6 +8,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { LogFields, Logger } from "../../src/base/logger.ts";
 import { TestClock } from "../../src/testing.ts";
+import { ContextPromise } from "../../src/code/context-promise.ts";
+import { Interest } from "../../src/code/interest.ts";
 import { CodeWatch } from "../../src/code/watch-code.ts";
 
 const ignore = (): void => undefined;
@@ -42,6 +44,29 @@ function lineHere(): number {
 }
 
 describe("a watch over the code of workflows", () => {
+  test("notices a race of Promise over what ctx.race gives up, and no other", async (t) => {
+    const { watch, warnings } = started(t);
+    const wait = (): Promise<number> => ContextPromise.of(Promise.resolve(1), new Interest());
+    await watch.within(async () => {
+      await Promise.race([Promise.resolve(1), Promise.resolve(2)]);
+      await Promise.any(new Set([wait()]));
+      await Promise.all([wait(), wait()]);
+      await Promise.race([wait(), Promise.resolve(1)]);
+      await Promise.any([wait().then(() => 2), Promise.resolve(1)]);
+    });
+    assert.deepEqual(
+      warnings.all.map(({ call, instead }) => [call, instead]),
+      [
+        ["Promise.race()", "ctx.race()"],
+        ["Promise.any()", "ctx.any()"],
+      ],
+    );
+    assert.match(
+      warnings.all[0]?.message ?? "",
+      /goes on waiting for the events and timers that lose.*: use ctx\.race/,
+    );
+  });
+
   test("names the call, what to use instead, and the user's function, file and line, once for each line", (t) => {
     const { watch, warnings } = started(t);
     let line = 0;

@@ -1,0 +1,80 @@
+import type { RaisedEvent } from "./arrival.ts";
+import type { CodeRun } from "./code-run.ts";
+import { Interest } from "./interest.ts";
+import { StepFailed } from "./step-failed.ts";
+import type { Wait } from "./waiting.ts";
+
+/** After so many ms, which is at that time. */
+export interface EventTimeout {
+  readonly ms: number;
+  readonly dueAt: number;
+}
+
+/** Code that waits for an event. Given up, it leaves the event to others, also one that it has been given already. */
+export class EventWait extends Interest {
+  readonly #run: CodeRun;
+  readonly #name: string;
+  readonly #timeout: EventTimeout | undefined;
+  readonly #wait: Wait<string | undefined>;
+  #event: RaisedEvent | undefined;
+  #stop: (() => void) | undefined;
+
+  constructor(run: CodeRun, name: string, timeout: EventTimeout | undefined) {
+    super();
+    this.#run = run;
+    this.#name = name;
+    this.#timeout = timeout;
+    this.#wait = run.waiting.add();
+    this.#begin();
+  }
+
+  /** Of the event's data, as JSON text. */
+  get promise(): Promise<string | undefined> {
+    return this.#wait.promise;
+  }
+
+  #begin(): void {
+    const raised = this.#run.events.take(this.#name);
+    if (raised !== undefined) return this.#take(raised);
+    const cancelTimer = this.#timeout && this.#setTimer(this.#timeout);
+    const leave = this.#run.events.wait(this.#name, (event) => {
+      cancelTimer?.();
+      this.#take(event);
+    });
+    this.#stop = () => {
+      leave();
+      cancelTimer?.();
+    };
+  }
+
+  #take(event: RaisedEvent): void {
+    this.#event = event;
+    this.#wait.resolve(event.data);
+  }
+
+  #setTimer({ ms, dueAt }: EventTimeout): () => void {
+    return this.#run.setTimer(dueAt, () => {
+      this.#stop?.();
+      this.#wait.reject(eventTimeout(this.#name, ms));
+    });
+  }
+
+  override giveUp(): void {
+    if (this.#event !== undefined) return this.#run.events.putBack(this.#event);
+    if (this.#wait.isSettled) return;
+    this.#wait.suspend();
+    this.#stop?.();
+  }
+
+  override takeUp(): void {
+    if (this.#event !== undefined) return this.#run.events.takeAgain(this.#event);
+    if (this.#wait.isSettled) return;
+    this.#wait.resume();
+    this.#begin();
+  }
+}
+
+function eventTimeout(name: string, timeoutMs: number): StepFailed {
+  const message = `event "${name}" did not come within ${timeoutMs} ms`;
+  return new StepFailed(message, { type: "TASK_TIMEOUT", message, retryable: true });
+}
