@@ -156,7 +156,7 @@ class Truth {
   onRemoved: (member: string) => void = () => undefined;
 
   join(id: string, address: string): void {
-    if (!this.members.has(id)) this.members.set(id, { id, address, beat: 0 });
+    if (!this.members.has(id)) this.members.set(id, { id, address, about: "", beat: 0 });
   }
 
   beat(id: string): ClusterView {
@@ -242,6 +242,7 @@ class Member {
     const { truth } = world;
     let lives = 0;
     this.membership = new Membership({
+      about: () => "",
       process: { stamp: undefined, hasDied: () => false },
       store: {
         join: ({ id, address }) => wire.send(() => truth.join(id, address)),

@@ -24,8 +24,8 @@ class ShakyStore extends MemoryStore {
     return this.#shake("join", member.id, () => super.join(member));
   }
 
-  override beat(member: string): Promise<ClusterView> {
-    return this.#shake("beat", member, () => super.beat(member));
+  override beat(member: string, about?: string): Promise<ClusterView> {
+    return this.#shake("beat", member, () => super.beat(member, about));
   }
 
   override removeMember(member: string, ifBeat?: number): Promise<boolean> {
@@ -92,6 +92,9 @@ describe("membership", () => {
     readonly events: MemberEvent[] = [];
     readonly told: string[] = [];
     readonly views: ClusterView[] = [];
+    about = "";
+    /** Level and message of each line about a member, with its id. */
+    readonly logged: string[] = [];
     drop: () => Promise<void> = async () => undefined;
     #lives = 0;
 
@@ -100,9 +103,14 @@ describe("membership", () => {
       this.membership = new Membership({
         store,
         clock: this.clock,
-        logger: silentLogger,
+        logger: {
+          ...silentLogger,
+          info: ({ member }, message) => void this.logged.push(`info ${member} ${message}`),
+          warn: ({ member }, message) => void this.logged.push(`warn ${member} ${message}`),
+        },
         process: { stamp: `of ${name}`, hasDied: (stamp) => died.has(stamp) },
         address: `${name}:1`,
+        about: () => this.about,
         newId: () => `${name}${++this.#lives}`,
         timings,
         onView: (view) => void this.views.push(view),
@@ -489,6 +497,49 @@ describe("membership", () => {
       assert.equal(clock.now(), startedAt, "no time has passed");
     });
 
+    test("is lost, and not said to have left, however lately it gave a sign of life; this is logged once, as a warning", async () => {
+      const died = new Set<string>();
+      const a = new Member("a", died);
+      await a.membership.start();
+      await begin("b");
+      const c = new Member("c", died);
+      await c.membership.start();
+      await clock.advance(5000);
+      silence("b");
+      died.add("of b");
+      await clock.advance(2500);
+      assert.deepEqual(a.tale.slice(3), ["lost b1"]);
+      assert.deepEqual(
+        a.logged.filter((line) => line.includes("b1")),
+        ["info b1 member joined", "warn b1 member lost; its shards are taken over"],
+      );
+      assert.deepEqual(await store.ids(), ["a1", "c1"]);
+    });
+
+    test("is lost also for those who cannot tell, as long as its shards show that it did not release them", async () => {
+      const a = await begin("a");
+      await begin("b");
+      await store.claimShard(3, "b1");
+      await clock.advance(5000);
+      silence("b");
+      await store.removeMember("b1");
+      await clock.advance(2500);
+      assert.deepEqual(a.tale.slice(2), ["lost b1"]);
+    });
+
+    test("has left if it took its leave before its process ended", async () => {
+      const died = new Set<string>();
+      const a = new Member("a", died);
+      await a.membership.start();
+      const b = await begin("b");
+      await clock.advance(5000);
+      await b.membership.stop();
+      died.add("of b");
+      await clock.advance(2500);
+      assert.deepEqual(a.tale.slice(2), ["left b1"]);
+      assert.deepEqual(a.logged.at(-1), "info b1 member left");
+    });
+
     test("is shown under its address, without what tells its process", async () => {
       const a = await begin("a");
       assert.deepEqual(
@@ -496,6 +547,17 @@ describe("membership", () => {
         ["a:1"],
       );
     });
+  });
+
+  test("what a member says about itself goes out with its next heartbeat", async () => {
+    const a = await begin("a");
+    const b = await begin("b");
+    b.about = "draining";
+    await clock.advance(5000);
+    assert.deepEqual(
+      a.membership.view.members.map(({ about }) => about),
+      ["", "draining"],
+    );
   });
 
   describe("watching the others", () => {

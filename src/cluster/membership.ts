@@ -20,6 +20,8 @@ export interface MembershipOptions {
   readonly logger: Logger;
   /** Where others reach this member. */
   readonly address: string;
+  /** What this member says about itself, asked with every heartbeat. */
+  readonly about: () => string;
   /** What tells this process from others, and whether one of them is known to be no more: nobody waits for its lease. */
   readonly process: { readonly stamp: string | undefined; readonly hasDied: (stamp: string) => boolean };
   /** Gives an id that no member ever had. */
@@ -235,7 +237,7 @@ export class Membership {
 
   async #renew(life: Life): Promise<Renewal> {
     const sent = life.lease.moment();
-    const { members, shards } = await this.#options.store.beat(life.id);
+    const { members, shards } = await this.#options.store.beat(life.id, this.#options.about());
     const dead = members.filter((row) => row.id !== life.id && this.#hasDied(row));
     const plain = members.map((row) => ({ ...row, address: withoutStamp(row.address) }));
     return { sent, view: { members: plain, shards }, dead };
@@ -288,7 +290,7 @@ export class Membership {
     }
     this.#renewed(life, sent);
     this.#announce(life);
-    this.#lookAt(life, view, sent);
+    this.#lookAt(life, { view, sent, dead });
     for (const row of dead) void this.#bury(life, row);
     if (life.isOver) return;
     this.#options.onView(view);
@@ -337,8 +339,9 @@ export class Membership {
     await this.#rejoin();
   }
 
-  #lookAt(life: Life, view: ClusterView, asked: Moment): void {
-    const { events, lost } = this.#watch.look(view, life.id, { asked, arrived: life.lease.moment() });
+  #lookAt(life: Life, { view, sent, dead }: Renewal): void {
+    const { events, lost } = this.#watch.look(view, life.id, { asked: sent, arrived: life.lease.moment() });
+    this.#watch.markDead(dead);
     for (const event of events) this.#tell(event);
     for (const row of lost) void this.#remove(life, row);
   }
@@ -402,17 +405,21 @@ interface Renewal {
 }
 
 const lines = {
-  joined: { level: "info", message: "a member joined" },
-  suspected: { level: "warn", message: "a member gives no sign of life" },
-  returned: { level: "info", message: "a member that was silent gives signs of life again" },
-  lost: { level: "warn", message: "a member is lost; its shards are taken over" },
-  left: { level: "info", message: "a member left" },
+  joined: { level: "info", message: "member joined" },
+  suspected: { level: "warn", message: "member unreachable" },
+  returned: { level: "info", message: "member reachable again" },
+  lost: { level: "warn", message: "member lost; its shards are taken over" },
+  left: { level: "info", message: "member left" },
   lapsed: {
     level: "warn",
-    message: "no sign of life of this member is known to have reached the store; it stands still",
+    message:
+      "the lease of this member has expired: no heartbeat reached the store in time; it starts and answers nothing",
   },
-  regained: { level: "info", message: "signs of life reach the store again; this member goes on" },
-  gone: { level: "warn", message: "the others gave this member up; it drops what it owned and joins again" },
+  regained: { level: "info", message: "heartbeats reach the store again; this member continues" },
+  gone: {
+    level: "warn",
+    message: "the other members removed this member; it drops what it owned and joins again under a new id",
+  },
 } as const;
 
 /** In less than this nobody can have been found silent for too long, by whatever clock that is allowed. */
@@ -428,6 +435,8 @@ interface Watched {
   /** It gave this sign of life after that; unknown for those of the first view. */
   readonly livedAt: Moment | undefined;
   isSuspected: boolean;
+  /** There is a proof that its process has ended. */
+  hasDied: boolean;
 }
 
 /** Between them a view was on its way. */
@@ -441,6 +450,11 @@ interface Sight {
   readonly events: AboutMember[];
   /** Silent for so long that they are to be removed. */
   readonly lost: MemberRow[];
+}
+
+/** A member that leaves in good order releases its shards first. */
+function ownsShard(member: string, { shards }: ClusterView): boolean {
+  return shards.some(({ owner, released }) => owner === member && !released);
 }
 
 /** Finds out from one view to the next who came, who went and who is silent. Has no clock of its own. */
@@ -464,7 +478,7 @@ class Watch {
     for (const [member, other] of this.#others) {
       if (rows.has(member)) continue;
       this.#others.delete(member);
-      const type = this.#mayBeLost(other, arrived) ? "lost" : "left";
+      const type = this.#mayBeLost(other, arrived) || ownsShard(member, view) ? "lost" : "left";
       sight.events.push({ type, member, address: other.row.address });
     }
     for (const [member, row] of rows) {
@@ -473,7 +487,7 @@ class Watch {
         this.#unmoved(other, asked.monotonic, sight);
         continue;
       }
-      this.#others.set(member, { row, since: arrived.monotonic, livedAt, isSuspected: false });
+      this.#others.set(member, { row, since: arrived.monotonic, livedAt, isSuspected: false, hasDied: false });
       if (other === undefined && livedAt !== undefined)
         sight.events.push({ type: "joined", member, address: row.address });
       if (other?.isSuspected) sight.events.push({ type: "returned", member, address: row.address });
@@ -481,9 +495,18 @@ class Watch {
     return sight;
   }
 
+  /** The processes of these members have ended: whoever removes them from the store, they did not leave by themselves. */
+  markDead(rows: readonly MemberRow[]): void {
+    for (const { id } of rows) {
+      const other = this.#others.get(id);
+      if (other !== undefined) other.hasDied = true;
+    }
+  }
+
   /** Another member may have watched it for longer than this one, and have found it silent for too long. */
-  #mayBeLost({ isSuspected, livedAt }: Watched, arrived: Moment): boolean {
-    return isSuspected || livedAt === undefined || passedMs(livedAt, arrived) >= leaseMsOf(this.#timings);
+  #mayBeLost({ isSuspected, hasDied, livedAt }: Watched, arrived: Moment): boolean {
+    if (isSuspected || hasDied || livedAt === undefined) return true;
+    return passedMs(livedAt, arrived) >= leaseMsOf(this.#timings);
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import { Courier } from "../cluster/courier.ts";
 import { DomainQuotas } from "../cluster/domain-quotas.ts";
+import { formatAbout, type MemberAbout, type MemberRole, parseAbout } from "../cluster/member-about.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import { Membership } from "../cluster/membership.ts";
 import { ShardKeeper } from "../cluster/shard-keeper.ts";
@@ -35,6 +36,7 @@ export interface ClusterMemberParts {
   readonly logger: Logger;
   readonly dispatcher: Dispatcher;
   readonly domains: Readonly<Record<string, DomainOptions>>;
+  readonly runsJobs: boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
 }
 
@@ -43,6 +45,10 @@ export interface MemberView {
   readonly id: string;
   readonly address: string;
   readonly isSuspected: boolean;
+  /** Empty until it has said so. */
+  readonly roles: readonly MemberRole[];
+  /** It takes no new tasks. */
+  readonly isDraining: boolean;
   /** How many shards it owns, as far as this member knows. */
   readonly shards: number;
   /** The one that was asked. */
@@ -89,6 +95,7 @@ export class ClusterMember implements RegionCluster {
       logger,
       timings,
       address: name,
+      about: () => formatAbout(this.#about()),
       process: machineOf(parts),
       newId: () => `${name}:${joinStamp(random.uuid(clock.now()))}`,
       onView: (view) => this.#follow(view),
@@ -289,14 +296,25 @@ export class ClusterMember implements RegionCluster {
   members(): MemberView[] {
     const { members } = this.#membership.view;
     const oldest = oldestOf(members);
-    return members.map(({ id, address }) => ({
+    return members.map(({ id, address, about }) => ({
       id,
       address,
+      ...(id === this.id ? this.#about() : parseAbout(about)),
       isSuspected: this.#suspected.has(id),
       shards: id === this.id ? this.#keeper.owned.size : this.#owners.countOf(id),
       isSelf: id === this.id,
       isOldest: id === oldest,
     }));
+  }
+
+  /** Sends a heartbeat now: what this member says about itself has changed. */
+  announceChange(): void {
+    this.#membership.lookAgain();
+  }
+
+  #about(): MemberAbout {
+    const { runsJobs, dispatcher } = this.#parts;
+    return { roles: runsJobs ? ["server", "worker"] : ["server"], isDraining: dispatcher.isDraining };
   }
 
   onEvent(listener: (event: MemberEvent) => void): () => void {

@@ -185,7 +185,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
     const { storage: store, clock, random, logger, cluster, domains, jobs, workflows, watchCode } = this.#options;
-    const { onTaskLog } = this.#options;
+    const { onTaskLog, runsJobs } = this.#options;
     this.#watch = watchCode ? new CodeWatch(logger) : undefined;
     const versionOf = (workflow: string): string | undefined => this.#submission.versionOf(workflow);
     this.#processCode = new ProcessCode({ registry: this.#code, clock, logger, versionOf, watch: this.#watch });
@@ -195,7 +195,8 @@ export class Engine {
     this.#dispatcher = this.#makeDispatcher();
     const dispatcher = this.#dispatcher;
     this.#member =
-      cluster && new ClusterMember({ options: cluster, store, clock, random, logger, dispatcher, domains, onTaskLog });
+      cluster &&
+      new ClusterMember({ options: cluster, store, clock, random, logger, dispatcher, domains, runsJobs, onTaskLog });
     this.executor = new Executor({
       dispatcher,
       registry: this.#registry,
@@ -829,7 +830,11 @@ export class Engine {
    */
   async drain(worker?: string): Promise<void> {
     this.#refuseUnlessUp();
-    if (worker === undefined || worker === this.#address()) return await this.#dispatcher.drain();
+    if (worker === undefined || worker === this.#address()) {
+      const drained = this.#dispatcher.drain();
+      this.#member?.announceChange();
+      return await drained;
+    }
     if (await this.#dispatcher.drainWorker(worker)) return;
     throw new EngineError("WORKER_UNKNOWN", `no worker ${shown(worker)} is connected to this process`);
   }

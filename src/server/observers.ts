@@ -86,7 +86,6 @@ export class Observers {
       log.observe(change);
       alerts?.observe(change);
     });
-    engine.onMemberEvent((event) => log.observeMember(event));
   }
 
   /** The engine runs. */

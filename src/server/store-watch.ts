@@ -18,10 +18,10 @@ export class StoreWatch {
 
   constructor(store: Store, clock: Clock) {
     this.#clock = clock;
-    const beat: Store["beat"] = async (member) => {
+    const beat: Store["beat"] = async (member, about) => {
       this.#askedAt = clock.monotonic();
       try {
-        const view = await store.beat(member);
+        const view = await store.beat(member, about);
         this.#failure = undefined;
         return view;
       } catch (error) {

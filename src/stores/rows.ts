@@ -1,4 +1,5 @@
-import { assert } from "../base/assert.ts";
+import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
 import type { EndStatus, InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import type {
   DefinitionRow,
@@ -22,6 +23,53 @@ import type {
 } from "./store.ts";
 import { fromDisk } from "./text.ts";
 
+/** A row of the database does not hold what was written: the file or the table was damaged. */
+export class DamagedRow extends EngineError {
+  /** Which column of which row. */
+  readonly damage: string;
+
+  constructor(damage: string) {
+    super("STORE_CORRUPT", `the database is damaged: ${damage}; restore it from a backup`);
+    this.damage = damage;
+  }
+}
+
+const rowKeys = ["shard", "instance", "key", "id", "task", "turn", "kind", "name", "workflow", "number", "topic"];
+
+function isKey(value: unknown): boolean {
+  return typeof value === "number" || (typeof value === "string" && value.length <= 200);
+}
+
+const endStatuses: Readonly<Record<EndStatus, true>> = { Success: true, Failed: true, Terminated: true };
+const instanceStatuses: Readonly<Record<InstanceStatus, true>> = {
+  Ready: true,
+  Running: true,
+  Paused: true,
+  ...endStatuses,
+};
+const taskStatuses: Readonly<Record<TaskStatus, true>> = {
+  Pending: true,
+  Running: true,
+  Success: true,
+  Failed: true,
+  TimeoutFailed: true,
+  Stopped: true,
+  Skipped: true,
+  Canceled: true,
+};
+
+/** Reads a row of this table, and names the table where one is damaged. */
+function rowOf<Row>(table: string, read: (row: Columns) => Row): (row: Columns) => Row {
+  return (row) => {
+    try {
+      return read(row);
+    } catch (error) {
+      if (error instanceof DamagedRow) throw new DamagedRow(`table ${table}, ${error.damage}`);
+      throw error;
+    }
+  };
+}
+
 /** A row as a driver gives it: every database's queries name their columns as the fields of the store's rows. */
 export class Columns {
   readonly #values: Readonly<Record<string, unknown>>;
@@ -32,7 +80,7 @@ export class Columns {
 
   number(name: string): number {
     const value = this.#values[name];
-    assert(typeof value === "number", `column ${name} holds a number`);
+    if (typeof value !== "number") throw this.damaged(name, "a number");
     return value;
   }
 
@@ -57,13 +105,28 @@ export class Columns {
   /** A word of our own, which needs no escapes. */
   word(name: string): string {
     const value = this.#values[name];
-    assert(typeof value === "string", `column ${name} holds text`);
+    if (typeof value !== "string") throw this.damaged(name, "text");
     return value;
+  }
+
+  /** A word out of a closed list. */
+  oneOf<Word extends string>(name: string, words: Readonly<Record<Word, unknown>>): Word {
+    const word = this.word(name);
+    if (!Object.hasOwn(words, word)) throw this.damaged(name, `one of ${Object.keys(words).join(", ")}`);
+    return word as Word;
+  }
+
+  /** Names the row by whichever of its keys can still be read. */
+  damaged(column: string, expected: string): DamagedRow {
+    const keys = rowKeys.filter((key) => key !== column && isKey(this.#values[key]));
+    const where = keys.map((key) => `${key} ${shown(this.#values[key])}`).join(", ");
+    const holds = `column ${column} holds ${shown(this.#values[column])} instead of ${expected}`;
+    return new DamagedRow(where === "" ? holds : `${holds} (${where})`);
   }
 }
 
 /** What a claim gives that found the shard so. */
-export function toClaim(before: Columns): ShardClaim {
+export const toClaim = rowOf("shard", (before: Columns): ShardClaim => {
   return {
     epoch: before.number("epoch") + 1,
     batch: before.number("batch"),
@@ -71,28 +134,28 @@ export function toClaim(before: Columns): ShardClaim {
     clean: before.boolean("clean"),
     previousOwner: before.text("owner"),
   };
-}
+});
 
-export function toShard(row: Columns): ShardRow {
+export const toShard = rowOf("shard", (row: Columns): ShardRow => {
   return {
     shard: row.number("shard"),
     epoch: row.number("epoch"),
     owner: row.text("owner"),
     released: row.boolean("released"),
   };
-}
+});
 
-export function toMember(row: Columns): MemberRow {
-  return { id: row.text("id"), address: row.text("address"), beat: row.number("beat") };
-}
+export const toMember = rowOf("member", (row: Columns): MemberRow => {
+  return { id: row.text("id"), address: row.text("address"), about: row.text("about"), beat: row.number("beat") };
+});
 
-export function toInstance(row: Columns): InstanceRow {
+export const toInstance = rowOf("instance", (row: Columns): InstanceRow => {
   return {
     key: row.number("key"),
     id: row.text("id"),
     workflow: row.text("workflow"),
     version: row.text("version"),
-    status: row.word("status") as InstanceStatus,
+    status: row.oneOf("status", instanceStatuses),
     generation: row.number("generation"),
     wake: row.numberOrNull("wake"),
     active: row.boolean("active"),
@@ -101,15 +164,15 @@ export function toInstance(row: Columns): InstanceRow {
     updatedAt: row.number("updatedAt"),
     parked: row.textOrNull("parked"),
   };
-}
+});
 
-export function toFinished(row: Columns): FinishedRow {
+export const toFinished = rowOf("finished", (row: Columns): FinishedRow => {
   return {
     key: row.number("key"),
     id: row.text("id"),
     workflow: row.text("workflow"),
     version: row.text("version"),
-    status: row.word("status") as EndStatus,
+    status: row.oneOf("status", endStatuses),
     generation: row.number("generation"),
     reason: row.textOrNull("reason"),
     createdAt: row.number("createdAt"),
@@ -117,24 +180,24 @@ export function toFinished(row: Columns): FinishedRow {
     tasks: row.number("tasks"),
     tasksFailed: row.number("tasksFailed"),
   };
-}
+});
 
-export function toSummary(row: Columns): InstanceSummary {
+export const toSummary = rowOf("instance", (row: Columns): InstanceSummary => {
   return {
     key: row.number("key"),
     id: row.text("id"),
     workflow: row.text("workflow"),
     version: row.text("version"),
-    status: row.word("status") as InstanceStatus,
+    status: row.oneOf("status", instanceStatuses),
     generation: row.number("generation"),
     createdAt: row.number("createdAt"),
     endedAt: row.numberOrNull("endedAt"),
     reason: row.textOrNull("reason"),
     parked: row.textOrNull("parked"),
   };
-}
+});
 
-export function toHistory(row: Columns): HistoryRow {
+export const toHistory = rowOf("history", (row: Columns): HistoryRow => {
   return {
     instance: row.number("instance"),
     turn: row.number("turn"),
@@ -142,72 +205,72 @@ export function toHistory(row: Columns): HistoryRow {
     at: row.number("at"),
     events: row.text("events"),
   };
-}
+});
 
-export function toTask(row: Columns): TaskRow {
+export const toTask = rowOf("task", (row: Columns): TaskRow => {
   return {
     instance: row.number("instance"),
     task: row.number("task"),
     attempt: row.number("attempt"),
     name: row.text("name"),
     type: row.number("type"),
-    status: row.word("status") as TaskStatus,
+    status: row.oneOf("status", taskStatuses),
     worker: row.textOrNull("worker"),
     startedAt: row.numberOrNull("startedAt"),
     endedAt: row.numberOrNull("endedAt"),
     retryCount: row.number("retryCount"),
     error: row.textOrNull("error"),
   };
-}
+});
 
-export function toOutbox(row: Columns): OutboxRow {
+export const toOutbox = rowOf("outbox", (row: Columns): OutboxRow => {
   return {
     source: row.number("source"),
     target: row.number("target"),
     number: row.number("number"),
     body: row.text("body"),
   };
-}
+});
 
-export function toMark(row: Columns): MarkRow {
+export const toMark = rowOf("mark", (row: Columns): MarkRow => {
   return { shard: row.number("shard"), source: row.number("source"), number: row.number("number") };
-}
+});
 
-export function toSent(row: Columns): { target: number; number: number } {
+export const toSent = rowOf("outbox", (row: Columns): { target: number; number: number } => {
   return { target: row.number("target"), number: row.number("number") };
-}
+});
 
-export function toRequest(row: Columns): RequestRow {
+export const toRequest = rowOf("request", (row: Columns): RequestRow => {
   return {
     shard: row.number("shard"),
     key: row.text("key"),
     at: row.number("at"),
     refusal: row.textOrNull("refusal"),
   };
-}
+});
 
-export function toMail(row: Columns): MailRow {
+export const toMail = rowOf("mail", (row: Columns): MailRow => {
   return { id: row.number("id"), box: row.text("box"), body: row.text("body") };
-}
+});
 
-export function toDomain(row: Columns): DomainRow {
+export const toDomain = rowOf("domain", (row: Columns): DomainRow => {
   return { name: row.text("name"), size: row.number("size"), priority: row.number("priority") };
-}
+});
 
-export function toDefinition(row: Columns): DefinitionRow {
+export const toDefinition = rowOf("definition", (row: Columns): DefinitionRow => {
   return {
     name: row.text("name"),
     version: row.text("version"),
     spec: row.text("spec"),
     createdAt: row.number("createdAt"),
   };
-}
+});
 
-export function toSavedDefinition(row: Columns): SavedDefinition {
+export const toSavedDefinition = rowOf("definition", (row: Columns): SavedDefinition => {
   return { number: row.number("number"), ...toDefinition(row) };
-}
+});
 
-export function toDocument(row: Columns): DocumentRow {
+export const toDocument = rowOf("document", (row: Columns): DocumentRow => {
   return {
     kind: row.text("kind"),
     name: row.text("name"),
@@ -215,13 +278,13 @@ export function toDocument(row: Columns): DocumentRow {
     at: row.number("at"),
     body: row.text("body"),
   };
-}
+});
 
-export function toLine(row: Columns): LineRow {
+export const toLine = rowOf("line", (row: Columns): LineRow => {
   return { number: row.number("number"), topic: row.text("topic"), at: row.number("at"), body: row.text("body") };
-}
+});
 
-export function toJob(row: Columns): JobRow {
+export const toJob = rowOf("job", (row: Columns): JobRow => {
   return {
     id: row.text("id"),
     name: row.text("name"),
@@ -233,4 +296,4 @@ export function toJob(row: Columns): JobRow {
     updatedAt: row.number("updatedAt"),
     missing: row.boolean("missing"),
   };
-}
+});

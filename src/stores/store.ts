@@ -33,9 +33,10 @@ export interface Store {
   join(member: { readonly id: string; readonly address: string }): Promise<void>;
   /**
    * A sign of life: the member's beat goes up by one, if it is still among the living. The answer is the cluster right
-   * after that; a member that does not find itself in it was taken for dead.
+   * after that; a member that does not find itself in it was taken for dead. `about` replaces what the member says about
+   * itself.
    */
-  beat(member: string): Promise<ClusterView>;
+  beat(member: string, about?: string): Promise<ClusterView>;
   /**
    * Takes a member out of the living, with its letter box (`letterBoxOf`): itself when it leaves, or, with `ifBeat`,
    * another one that has not moved on from that beat. False if it has, or was gone already. An id that is gone never
@@ -189,6 +190,8 @@ export interface ClusterView {
 export interface MemberRow {
   readonly id: string;
   readonly address: string;
+  /** What it last said about itself with a sign of life, up to 1,000 characters; empty before. */
+  readonly about: string;
   readonly beat: number;
 }
 

@@ -1,5 +1,4 @@
 import type { LogFields, Logger } from "../base/logger.ts";
-import type { MemberEvent } from "../cluster/member-event.ts";
 import type { InstanceChange } from "../engine/instance-change.ts";
 import type { TaskView } from "../engine/instance-view.ts";
 import type { Event, Execution } from "../kernel/event.ts";
@@ -36,13 +35,6 @@ export class InstanceLog {
       // What follows in this turn was copied from another instance.
       if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
     }
-  }
-
-  observeMember(event: MemberEvent): void {
-    const told = memberLines[event.type];
-    if (told === undefined) return;
-    const { type: _, ...fields } = event;
-    this.#logger[told.level](fields, told.message);
   }
 
   #about(change: InstanceChange): LogFields {
@@ -125,11 +117,3 @@ function keyOf(instanceId: string, { task, attempt }: Attempt): string {
 function nodeOf(task: TaskView | undefined): LogFields {
   return task === undefined ? {} : { nodeId: task.nodeId, taskName: task.name };
 }
-
-const memberLines: Readonly<Partial<Record<MemberEvent["type"], { level: "info" | "warn"; message: string }>>> = {
-  joined: { level: "info", message: "member joined" },
-  suspected: { level: "warn", message: "member unreachable" },
-  returned: { level: "info", message: "member reachable" },
-  left: { level: "info", message: "member exited" },
-  lost: { level: "warn", message: "member removed" },
-};

@@ -624,6 +624,23 @@ describe("11.2 joins and leaves rebalance", () => {
     assert.match(a.id, /^a:/, "an id begins with the member's name");
   });
 
+  test("11.2 everybody sees the roles of each member, and which one is draining", async (t) => {
+    const [rig, a, b] = await ClusterRig.start(t, 2, {});
+    const c = await rig.join("c", { runsJobs: false });
+    await rig.clock.until(b.engine.drain());
+    await rig.clock.advance(5000);
+    for (const { view } of [a, b, c]) {
+      assert.deepEqual(
+        view.map(({ address, roles, isDraining }) => [address, roles.join(), isDraining]),
+        [
+          ["a", "server,worker", false],
+          ["b", "server,worker", true],
+          ["c", "server", false],
+        ],
+      );
+    }
+  });
+
   test("11.2 the default of 128 shards is spread over a few members, to each its part", async (t) => {
     const [rig] = await ClusterRig.start(t, 4, { cluster: { shards: 128 } });
     for (const { shards } of rig.running) assert.ok(shards >= 16 && shards <= 48, `${shards} of 128`);

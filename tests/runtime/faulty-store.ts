@@ -112,7 +112,7 @@ export class FaultyStore implements Store {
   settleShardCount: Store["settleShardCount"] = (count) =>
     this.#read("settleShardCount", (store) => store.settleShardCount(count));
   join: Store["join"] = (member) => this.#read("join", (store) => store.join(member));
-  beat: Store["beat"] = (member) => this.#read("beat", (store) => store.beat(member));
+  beat: Store["beat"] = (member, about) => this.#read("beat", (store) => store.beat(member, about));
   removeMember: Store["removeMember"] = (member, ifBeat) =>
     this.#read("removeMember", (store) => store.removeMember(member, ifBeat));
   claimShard: Store["claimShard"] = (shard, owner) =>

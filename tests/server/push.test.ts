@@ -67,6 +67,8 @@ describe("a WebSocket", () => {
       id,
       address: id,
       isSuspected: false,
+      roles: [],
+      isDraining: false,
       shards: 4,
       isSelf,
       isOldest: isSelf,

@@ -279,6 +279,7 @@ async function schedules(rig: ServerRig): Promise<void> {
 async function cluster(rig: ServerRig): Promise<void> {
   const status = await rig.ok("getCluster");
   assert.deepEqual([status.totalMembers, status.upMembers, status.members[0]?.isLeader], [1, 1, true]);
+  assert.deepEqual(status.members[0]?.roles, ["server", "worker"]);
   assert.equal((await rig.ok("listWorkers")).items[0]?.status, "up");
   assert.equal((await rig.ok("getClusterTopology")).nodes.length, 1);
   assert.deepEqual((await rig.ok("listJobs")).items.map(({ name }) => name).toSorted(), [
@@ -299,6 +300,8 @@ async function cluster(rig: ServerRig): Promise<void> {
   await rig.ok("resizeDomain", { params: { name: "small" }, body: { size: 3 } });
   assert.equal((await rig.ok("listDomains")).items.find(({ domain }) => domain === "small")?.size, 3);
   await rig.ok("drain");
+  const drained = await rig.ok("getCluster");
+  assert.deepEqual([drained.upMembers, drained.members[0]?.status], [0, "draining"]);
   const { status: ready, text } = await rig.fetch("/actuator/health/readiness");
   assert.deepEqual([ready, (JSON.parse(text) as { status: string }).status], [503, "OUT_OF_SERVICE"]);
   await rig.restart();

@@ -114,9 +114,9 @@ export class SimStore implements Store {
       () => this.#inner.join(member),
       () => this.#witness.membership(this.#user, "joined", member.id),
     );
-  beat: Store["beat"] = async (member) => {
+  beat: Store["beat"] = async (member, about) => {
     const sentAt = this.#scheduler.now;
-    const view = await this.#call("beat", () => this.#inner.beat(member));
+    const view = await this.#call("beat", () => this.#inner.beat(member, about));
     if (view.members.some(({ id }) => id === member)) this.#witness.renewal(this.#user, member, sentAt);
     return view;
   };

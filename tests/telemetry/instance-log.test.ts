@@ -88,23 +88,4 @@ describe("the log tells", () => {
     assert.deepEqual(told(), ["info node completed", "info node executing", "info node completed"]);
     assert.equal(lines.all[1]?.fields["childInstanceId"], "order-1/ship");
   });
-
-  test("what happens among members", () => {
-    const { lines, log, told } = rig();
-    const who = { member: "m1", address: "here:1" };
-    log.observeMember({ type: "joined", ...who });
-    log.observeMember({ type: "suspected", ...who, silentMs: 10_000 });
-    log.observeMember({ type: "returned", ...who });
-    log.observeMember({ type: "left", ...who });
-    log.observeMember({ type: "lost", ...who });
-    log.observeMember({ type: "shard-opened", member: "m1", shard: 3 });
-    assert.deepEqual(told(), [
-      "info member joined",
-      "warn member unreachable",
-      "info member reachable",
-      "info member exited",
-      "warn member removed",
-    ]);
-    assert.deepEqual(lines.all[1]?.fields, { ...who, silentMs: 10_000 });
-  });
 });

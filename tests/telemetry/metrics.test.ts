@@ -110,7 +110,16 @@ describe("gauges", () => {
     refusedWorkerMessages: 4,
   } as const;
   const worker = { address: "here", isRemote: false, slots: 10, runningTasks: 2, isDraining: false };
-  const member = { id: "a", address: "a", isSuspected: false, shards: 1, isSelf: true, isOldest: true };
+  const member = {
+    id: "a",
+    address: "a",
+    isSuspected: false,
+    roles: [],
+    isDraining: false,
+    shards: 1,
+    isSelf: true,
+    isOldest: true,
+  };
   const engine = (told: Partial<GaugedEngine> = {}): GaugedEngine & { subscribe(): () => void } => ({
     health,
     members: () => [],

@@ -1,5 +1,6 @@
 import type { DataOf } from "../../api/routes.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { MemberView } from "../../engine/cluster-member.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
@@ -49,16 +50,20 @@ function membersOf(engine: Engine): Members {
   const views = engine.members();
   const [own] = engine.listWorkers();
   const self = views.find(({ isSelf }) => isSelf)?.id ?? own?.address ?? "";
-  const roles = ["server", "worker"];
   if (views.length === 0) {
-    const status = engine.health.status === "up" ? "up" : engine.health.status;
-    return { self, leader: self, members: [{ address: self, status, roles, isLeader: true }] };
+    const roles = own?.isRemote === false ? ["server", "worker"] : ["server"];
+    return { self, leader: self, members: [{ address: self, status: engine.health.status, roles, isLeader: true }] };
   }
   const leader = views.find(({ isOldest }) => isOldest)?.id ?? null;
-  const members = views.map(({ id, isSuspected }) => {
-    return { address: id, status: isSuspected ? "unreachable" : "up", roles, isLeader: id === leader };
+  const members = views.map((view) => {
+    return { address: view.id, status: statusOf(view), roles: [...view.roles], isLeader: view.id === leader };
   });
   return { self, leader, members };
+}
+
+function statusOf({ isSuspected, isDraining }: MemberView): string {
+  if (isSuspected) return "unreachable";
+  return isDraining ? "draining" : "up";
 }
 
 function clusterStatus(engine: Engine): DataOf<"getCluster"> {

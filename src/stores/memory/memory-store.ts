@@ -75,13 +75,13 @@ export class MemoryStore implements Store {
 
   async join({ id, address }: { readonly id: string; readonly address: string }): Promise<void> {
     const { members } = this.#read();
-    if (!members.has(id)) members.set(id, { id, address, beat: 0 });
+    if (!members.has(id)) members.set(id, { id, address, about: "", beat: 0 });
   }
 
-  async beat(member: string): Promise<ClusterView> {
+  async beat(member: string, about?: string): Promise<ClusterView> {
     const { members, shards } = this.#read();
     const row = members.get(member);
-    if (row) members.set(member, { ...row, beat: row.beat + 1 });
+    if (row) members.set(member, { ...row, about: about ?? row.about, beat: row.beat + 1 });
     const rows = [...shards].map(([shard, { epoch, owner, clean }]) => ({ shard, epoch, owner, released: clean }));
     return {
       members: copies([...members.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),

@@ -161,10 +161,10 @@ export class MysqlStore implements Store {
   }
 
   /** The beat is a transaction by itself. Members and shards are read after it, both as of one moment. */
-  async beat(member: string): Promise<ClusterView> {
+  async beat(member: string, about?: string): Promise<ClusterView> {
     const [, , , members, shards] = await this.#send(
       "life",
-      statements.beatMember.with(text(member)),
+      statements.beatMember.with(text(member), textOrNull(about ?? null)),
       ...oneMoment.begin,
       statements.loadMembers.with(),
       statements.loadShards.with(),

@@ -181,9 +181,13 @@ export class PostgresStore implements Store {
   }
 
   /** Shards are read before members: an owner that is not among the members is gone, and not one that has just come. */
-  async beat(member: string): Promise<ClusterView> {
+  async beat(member: string, about?: string): Promise<ClusterView> {
     const { beatMember, loadShards, loadMembers } = this.#statements;
-    const steps = [step(beatMember, toDisk(member)), step(loadShards), step(loadMembers)];
+    const steps = [
+      step(beatMember, toDisk(member), about === undefined ? null : toDisk(about)),
+      step(loadShards),
+      step(loadMembers),
+    ];
     const [, shards, members] = await this.#run("life", steps);
     return { members: mapRows(members, toMember), shards: mapRows(shards, toShard) };
   }

@@ -139,9 +139,9 @@ export class SqliteStore implements Store {
     this.#write((statements) => statements.insertMember.run(toDisk(member.id), toDisk(member.address)));
   }
 
-  async beat(member: string): Promise<ClusterView> {
+  async beat(member: string, about?: string): Promise<ClusterView> {
     return this.#write((statements) => {
-      statements.beatMember.run(toDisk(member));
+      statements.beatMember.run(toDisk(member), about === undefined ? null : toDisk(about));
       return {
         members: statements.loadMembers.all().map((row) => toMember(new Columns(row))),
         shards: statements.loadShards.all().map((row) => toShard(new Columns(row))),

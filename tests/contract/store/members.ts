@@ -31,7 +31,7 @@ function joiningSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       assert.deepEqual(await view(store), { members: [], shards: [] });
       await joinAll(store, ["a"]);
-      assert.deepEqual((await view(store)).members, [{ id: "a", address: "tcp://a", beat: 0 }]);
+      assert.deepEqual((await view(store)).members, [{ id: "a", address: "tcp://a", about: "", beat: 0 }]);
     });
 
     test("a beat moves on the one member, and tells of all", async (t) => {
@@ -39,9 +39,21 @@ function joiningSuite(name: string, makeStore: MakeStore): void {
       await joinAll(store, ["a", "b"]);
       await store.beat("b");
       assert.deepEqual((await store.beat("b")).members, [
-        { id: "a", address: "tcp://a", beat: 0 },
-        { id: "b", address: "tcp://b", beat: 2 },
+        { id: "a", address: "tcp://a", about: "", beat: 0 },
+        { id: "b", address: "tcp://b", about: "", beat: 2 },
       ]);
+    });
+
+    test("a beat carries what the member says about itself, and one without leaves that as it is", async (t) => {
+      const store = await fresh(t, makeStore);
+      await joinAll(store, ["a", "b"]);
+      const about = JSON.stringify({ roles: ["server"], note: "ä'\\ ☃" });
+      await store.beat("a", about);
+      await store.beat("a");
+      assert.deepEqual(
+        (await store.beat("b", "x".repeat(1000))).members.map((member) => member.about),
+        [about, "x".repeat(1000)],
+      );
     });
 
     test("joining twice changes nothing", async (t) => {
@@ -49,7 +61,7 @@ function joiningSuite(name: string, makeStore: MakeStore): void {
       await joinAll(store, ["a"]);
       await store.beat("a");
       await store.join({ id: "a", address: "tcp://elsewhere" });
-      assert.deepEqual((await view(store)).members, [{ id: "a", address: "tcp://a", beat: 1 }]);
+      assert.deepEqual((await view(store)).members, [{ id: "a", address: "tcp://a", about: "", beat: 1 }]);
     });
 
     test("beats of many at once are all counted", async (t) => {
@@ -67,7 +79,9 @@ function joiningSuite(name: string, makeStore: MakeStore): void {
       if (!subject) return;
       await joinAll(subject.store, ["a"]);
       await subject.store.beat("a");
-      assert.deepEqual((await view(await subject.reopen())).members, [{ id: "a", address: "tcp://a", beat: 1 }]);
+      assert.deepEqual((await view(await subject.reopen())).members, [
+        { id: "a", address: "tcp://a", about: "", beat: 1 },
+      ]);
     });
   });
 }
@@ -108,8 +122,8 @@ function viewSuite(name: string, makeStore: MakeStore): void {
       await two.claimShard(0, "b");
       assert.deepEqual(await one.beat("a"), {
         members: [
-          { id: "a", address: "tcp://a", beat: 1 },
-          { id: "b", address: "tcp://b", beat: 0 },
+          { id: "a", address: "tcp://a", about: "", beat: 1 },
+          { id: "b", address: "tcp://b", about: "", beat: 0 },
         ],
         shards: [{ shard: 0, epoch: 1, owner: "b", released: false }],
       });
@@ -121,7 +135,7 @@ function viewSuite(name: string, makeStore: MakeStore): void {
       const before = await store.beat("a");
       await store.beat("a");
       await joinAll(store, ["b"]);
-      assert.deepEqual(before.members, [{ id: "a", address: "tcp://a", beat: 1 }]);
+      assert.deepEqual(before.members, [{ id: "a", address: "tcp://a", about: "", beat: 1 }]);
     });
   });
 }
@@ -141,7 +155,7 @@ function removalSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a", "b"]);
       await store.removeMember("a", 0);
-      assert.deepEqual((await store.beat("a")).members, [{ id: "b", address: "tcp://b", beat: 0 }]);
+      assert.deepEqual((await store.beat("a")).members, [{ id: "b", address: "tcp://b", about: "", beat: 0 }]);
       assert.deepEqual(await living(store), ["b"]);
     });
 

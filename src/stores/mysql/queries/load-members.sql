@@ -1,3 +1,3 @@
-SELECT id, address, beat
+SELECT id, address, about, beat
 FROM heddle_member
 ORDER BY id
