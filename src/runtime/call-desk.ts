@@ -1,6 +1,7 @@
 import { unreachable } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
+import { parseStored } from "../base/stored-json.ts";
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Input } from "../kernel/input.ts";
@@ -178,6 +179,6 @@ export class CallDesk {
 }
 
 function rebuiltRefusal(refusal: string): EngineError {
-  const { code, message } = JSON.parse(refusal) as { code: ErrorCode; message: string };
+  const { code, message } = parseStored(refusal, "the answer to a request") as { code: ErrorCode; message: string };
   return new EngineError(code, message);
 }

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import { parseStored } from "../base/stored-json.ts";
 import type { Arrival } from "../code/arrival.ts";
 import { CodeRun, type Onlooker, type RunOwner } from "../code/code-run.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
@@ -408,7 +409,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
 
 function pastOf(history: readonly HistoryRow[]): PastEvent[] {
   return history.flatMap(({ turn, at, events }) =>
-    (JSON.parse(events) as Event[]).map((event) => ({ event, turn, at })),
+    (parseStored(events, `turn ${turn} of a history`) as Event[]).map((event) => ({ event, turn, at })),
   );
 }
 

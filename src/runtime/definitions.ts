@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { parseStored } from "../base/stored-json.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import type { DefinitionRow, Store } from "../stores/store.ts";
@@ -99,7 +100,11 @@ export class Definitions {
 
   #fromRow(row: DefinitionRow): Definition {
     this.stored(row.name, row.version);
-    return this.add(row.name, row.version, JSON.parse(row.spec) as DagSpec | CodeSpec);
+    return this.add(
+      row.name,
+      row.version,
+      parseStored(row.spec, `the definition of workflow "${row.name}"`) as DagSpec | CodeSpec,
+    );
   }
 }
 

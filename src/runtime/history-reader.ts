@@ -1,3 +1,4 @@
+import { type EngineError, hasCode } from "../base/error.ts";
 import type { HistoryRow, Store } from "../stores/store.ts";
 
 /** So many histories are read at a time. */
@@ -36,11 +37,47 @@ export class HistoryReader {
 
   async #readSome(readers: readonly Reader[]): Promise<void> {
     try {
-      const rows = await this.#store.loadHistory(readers.map(({ instance }) => instance));
-      const histories = Map.groupBy(rows, ({ instance }) => instance);
-      for (const { instance, resolve } of readers) resolve(histories.get(instance) ?? []);
+      const histories = await loadHistories(
+        this.#store,
+        readers.map(({ instance }) => instance),
+      );
+      for (const { instance, resolve, reject } of readers) {
+        const history = histories.get(instance) ?? [];
+        if (isDamage(history)) reject(history);
+        else resolve(history);
+      }
     } catch (error) {
       for (const { reject } of readers) reject(error);
     }
   }
+}
+
+/** A history, or why it cannot be read. */
+export type ReadHistory = HistoryRow[] | EngineError;
+
+export function isDamage(history: ReadHistory): history is EngineError {
+  return !Array.isArray(history);
+}
+
+/** With one read, if none of them is damaged. Otherwise each is read by itself: damage concerns its own instance alone. */
+export async function loadHistories(
+  store: Pick<Store, "loadHistory">,
+  instances: readonly number[],
+): Promise<Map<number, ReadHistory>> {
+  try {
+    return Map.groupBy(await store.loadHistory(instances), ({ instance }) => instance);
+  } catch (error) {
+    if (!isCorrupt(error)) throw error;
+    const [only] = instances;
+    if (instances.length === 1 && only !== undefined) return new Map([[only, error]]);
+  }
+  const histories = new Map<number, ReadHistory>();
+  for (const instance of instances) {
+    for (const [key, history] of await loadHistories(store, [instance])) histories.set(key, history);
+  }
+  return histories;
+}
+
+function isCorrupt(error: unknown): error is EngineError {
+  return hasCode(error, "STORE_CORRUPT");
 }

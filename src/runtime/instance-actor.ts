@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
+import { parseStored } from "../base/stored-json.ts";
 import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import type { Event, Execution } from "../kernel/event.ts";
 import type { Input, Outcome } from "../kernel/input.ts";
@@ -123,7 +124,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   /** Takes in the history of an earlier life. What was before a new beginning is not there any more. */
   restore(history: readonly HistoryRow[]): void {
     for (const { turn, at, firstEvent, events } of history) {
-      const decided = JSON.parse(events) as Event[];
+      const decided = parseStored(events, `turn ${turn} of instance "${this.id}"`) as Event[];
       if (this.isUnborn && decided[0]?.type === "InstanceContinued") {
         this.#turns = turn;
         this.#events = firstEvent;

@@ -4,6 +4,7 @@ import type { ParentAddress } from "../kernel/address.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
 import type { ChildEnded } from "../kernel/input.ts";
 import { utf8Length } from "../base/utf8.ts";
+import { parseStored } from "../base/stored-json.ts";
 import type { MarkRow, OutboxRow } from "../stores/store.ts";
 import type { Message, Origin } from "./message.ts";
 import { InboundMark } from "./inbound-mark.ts";
@@ -80,7 +81,7 @@ export class MailRoom {
   receive(row: OutboxRow): boolean {
     const inbound = this.markOf(row.source);
     for (const { source, number, body } of inbound.received(row)) {
-      const letter = JSON.parse(body) as Letter;
+      const letter = parseStored(body, `letter ${number} of shard ${source}`) as Letter;
       this.#handingOn = this.#handingOn
         .then(() => this.#handOn({ source, number }, letter))
         .catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import { parseStored } from "../base/stored-json.ts";
 import type { ParentAddress } from "../kernel/address.ts";
 import type { ChildOrder } from "../kernel/command.ts";
 import type { ContextPatch } from "../kernel/event.ts";
@@ -104,7 +105,7 @@ export interface Void {
 
 /** Takes up the number of a letter that will never be written. */
 function voided(row: OutboxRow): OutboxRow {
-  const { from, to } = JSON.parse(row.body) as Letter;
+  const { from, to } = parseStored(row.body, `letter ${row.number} of shard ${row.source}`) as Letter;
   const letter: Void = { kind: "void", from, to };
   return { ...row, body: JSON.stringify(letter) };
 }

@@ -1,6 +1,7 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import { EngineError } from "../base/error.ts";
 import { silentLogger } from "../base/logger.ts";
+import { parseStored } from "../base/stored-json.ts";
 import { CodeRun, type RunHost } from "../code/code-run.ts";
 import { CodeState } from "../kernel/code/code-state.ts";
 import { describeStep, identityOf, type LastStep, type Step } from "../kernel/code/step.ts";
@@ -31,7 +32,8 @@ export async function recordHistory(
   const turns: RecordedTurn[] = [];
   for (const { turn, at, events } of await store.loadHistory([key])) {
     const texts: Event[] = [];
-    for (const event of JSON.parse(events) as Event[]) texts.push(await withTexts(event, read));
+    for (const event of parseStored(events, `turn ${turn} of instance "${id}"`) as Event[])
+      texts.push(await withTexts(event, read));
     turns.push({ turn, at, events: texts });
   }
   return { instanceId: id, turns };

@@ -4,7 +4,7 @@ import type { FinishedRow, HistoryRow, InstanceRow, Store } from "../stores/stor
 import type { Definition, Definitions } from "./definitions.ts";
 import type { ActorHost, InstanceActor } from "./instance-actor.ts";
 import { InstanceEntry } from "./instance-entry.ts";
-import { HistoryReader } from "./history-reader.ts";
+import { HistoryReader, isDamage, loadHistories, type ReadHistory } from "./history-reader.ts";
 import { newActor } from "./new-actor.ts";
 import { instanceRow } from "./turn-rows.ts";
 
@@ -118,15 +118,26 @@ export class Residents {
     const actors: InstanceActor[] = [];
     for (let start = 0; start < rows.length; start += instancesPerPage) {
       const page = rows.slice(start, start + instancesPerPage);
-      const histories = Map.groupBy(await this.#store.loadHistory(page.map(({ key }) => key)), (row) => row.instance);
+      const histories = await loadHistories(
+        this.#store,
+        page.map(({ key }) => key),
+      );
       for (const row of page) {
-        const entry = this.#entries.get(row.id) as InstanceEntry;
-        const definition = await this.#definitionOf(entry, row);
-        const actor = definition && this.#restore(entry, definition, histories.get(row.key) ?? [], row);
+        const actor = await this.#restoreOne(row, histories.get(row.key) ?? []);
         if (actor !== undefined) actors.push(actor);
       }
     }
     return actors;
+  }
+
+  async #restoreOne(row: InstanceRow, history: ReadHistory): Promise<InstanceActor | undefined> {
+    const entry = this.#entries.get(row.id) as InstanceEntry;
+    if (isDamage(history)) {
+      this.#onBroken(entry, row, history);
+      return undefined;
+    }
+    const definition = await this.#definitionOf(entry, row);
+    return definition && this.#restore(entry, definition, history, row);
   }
 
   /** One that cannot be read takes out of service those who need it, and nobody else. */

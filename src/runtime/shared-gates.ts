@@ -1,3 +1,4 @@
+import { parseStored } from "../base/stored-json.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { InstanceSummary, Store } from "../stores/store.ts";
 import type { Definitions } from "./definitions.ts";
@@ -80,7 +81,7 @@ export class SharedGates {
     const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
     const answers = new Map<string, "admitted" | "refused">();
     for (const { source, body } of await this.#store.loadLetters(shards)) {
-      const letter = source === this.#shard ? (JSON.parse(body) as Letter) : undefined;
+      const letter = source === this.#shard ? (parseStored(body, `a letter of shard ${source}`) as Letter) : undefined;
       if (letter?.kind === "admit") answers.set(letter.to, letter.refusal === undefined ? "admitted" : "refused");
     }
     return answers;

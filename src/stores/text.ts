@@ -1,3 +1,6 @@
+import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+
 /**
  * Databases keep text as UTF-8, which has no form for one half of a surrogate pair, while a JavaScript string may hold
  * one; and PostgreSQL has none for the zero character. Such a unit is written as a mark and its four hexadecimal digits.
@@ -10,7 +13,11 @@ const lone = "[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\ud
 const unsafe = new RegExp(`${zero}|${mark}|${lone}`, "g");
 const marked = /\ufdd0([0-9a-f]{4})/g;
 
+/** `STORE_DATA` for what is no text: a damaged history can lead to a turn that no store will ever take. */
 export function toDisk(text: string): string {
+  if (typeof text !== "string") {
+    throw new EngineError("STORE_DATA", `a row cannot be written: it holds ${shown(text)} where text belongs`);
+  }
   if (text.isWellFormed() && !text.includes(mark) && !text.includes(zero)) return text;
   return text.replace(unsafe, (unit) => mark + unit.charCodeAt(0).toString(16).padStart(4, "0"));
 }

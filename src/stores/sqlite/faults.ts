@@ -1,6 +1,7 @@
 import { Bug } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import type { ErrorCode } from "../../base/error.ts";
+import { DamagedRow } from "../rows.ts";
 
 /** SQLite's primary result codes; an extended code has its primary one in the lowest byte. */
 const resultCode = {
@@ -30,6 +31,7 @@ interface Fault {
 
 /** Sorts an error of a running store; what is unknown may have been written, so it counts as unavailable. */
 export function operationError(error: unknown, file: string): Error {
+  if (error instanceof DamagedRow) return damagedRow(error, file);
   if (isOurs(error)) return error;
   const fault = operationFault(error, file);
   return new EngineError(fault.code, `${fault.sentence}: ${messageOf(error)}.`, { cause: error });
@@ -57,6 +59,7 @@ function operationFault(error: unknown, file: string): Fault {
 
 /** Sorts an error met while opening, when nothing has been written yet and a person can still put it right. */
 export function openingError(error: unknown, file: string): Error {
+  if (error instanceof DamagedRow) return damagedRow(error, file);
   if (isOurs(error)) return error;
   const fault = openingFault(error, file);
   return new EngineError(fault.code, `${fault.sentence} (${messageOf(error)}).`, { cause: error });
@@ -109,6 +112,11 @@ function sqliteOpeningFault(error: unknown, file: string): Fault {
     default:
       return { code: "STORE_UNAVAILABLE", sentence: `The database ${file} cannot be opened, try again` };
   }
+}
+
+function damagedRow(error: DamagedRow, file: string): EngineError {
+  const message = `The database ${file} is damaged, restore it from a backup: ${error.damage}.`;
+  return new EngineError("STORE_CORRUPT", message, { cause: error });
 }
 
 function readOnly(file: string): Fault {
