@@ -105,8 +105,8 @@ describe("membership", () => {
         clock: this.clock,
         logger: {
           ...silentLogger,
-          info: ({ member }, message) => void this.logged.push(`info ${member} ${message}`),
-          warn: ({ member }, message) => void this.logged.push(`warn ${member} ${message}`),
+          info: ({ member }, message) => void this.logged.push(`info ${String(member)} ${message}`),
+          warn: ({ member }, message) => void this.logged.push(`warn ${String(member)} ${message}`),
         },
         process: { stamp: `of ${name}`, hasDied: (stamp) => died.has(stamp) },
         address: `${name}:1`,
