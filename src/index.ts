@@ -85,7 +85,7 @@ export type { FailedTask, InstanceView, TaskView } from "./engine/instance-view.
 export { inProcessBus } from "./engine/in-process-bus.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
 export type { EngineOptions } from "./engine/options.ts";
-export type { JobView, QueuedTask, QueueFilter, WorkerView, WorkflowView } from "./engine/overview.ts";
+export type { JobView, QueuedTask, QueueFilter, StuckInstance, WorkerView, WorkflowView } from "./engine/overview.ts";
 export { Schedules } from "./engine/schedules.ts";
 export type { ListedSchedule } from "./engine/schedules.ts";
 export { WorkflowController } from "./engine/workflow-controller.ts";

@@ -45,6 +45,8 @@ export const job = z.object({
   name: z.string(),
   signature: z.string(),
   parameters: z.unknown(),
+  codePath: z.string().optional().meta({ description: "The module and export that hold it, where they are known." }),
+  sourceHash: z.string().meta({ description: "Of its source text: another hash means that the code has changed." }),
   isHere: z.boolean(),
   missing: z.boolean(),
   createdAt: epochMs,

@@ -37,6 +37,7 @@ export const taskView = z.object({
   name: z.string(),
   nodeId: z.union([z.number(), z.string()]),
   kind: z.enum(["job", "decision", "nested"]),
+  job: z.string().optional(),
   status: z.string(),
   cause: z.string().optional(),
   attempt: z.number().int(),
@@ -62,10 +63,16 @@ export const instanceView = z.object({
   withSkippedFailures: z.boolean(),
   generation: z.number().int(),
   reason: z.string().optional(),
+  trigger: z.enum(["api", "nested", "schedule"]).meta({ description: "What started it." }),
   createdAt: epochMs,
+  updatedAt: epochMs.meta({ description: "Of its last change." }),
   startedAt: epochMs.optional(),
   endedAt: epochMs.optional(),
   parentInstanceId: z.string().optional(),
+  historyLength: z
+    .number()
+    .int()
+    .meta({ description: "Events in its history, those of earlier generations included." }),
   tasks: z.array(taskView),
 });
 

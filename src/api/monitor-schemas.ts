@@ -62,3 +62,13 @@ export const queueQuery = z.object({ limit: z.coerce.number().int().min(1).max(1
 
 /** `total` counts those above the limit, too. */
 export const queue = z.object({ items: z.array(queuedNode), total: z.number().int() });
+
+export const stuckQuery = z.object({
+  minutes: z.coerce.number().min(0).max(525_600).optional().meta({
+    description: "For how long at least. Default: the server's setting, an hour.",
+  }),
+});
+
+export const stuckInstances = z.object({
+  items: z.array(z.object({ instanceId: z.string(), workflowName: z.string(), updatedAt: epochMs })),
+});

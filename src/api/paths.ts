@@ -15,6 +15,7 @@ export const paths = {
   monitorTopology: "GET /api/dag/monitor/workflow/{instanceId}/topology",
   listWaitingNodes: "GET /api/dag/monitor/queue/waiting",
   listRunningNodes: "GET /api/dag/monitor/queue/running",
+  listStuckInstances: "GET /api/dag/monitor/stuck",
 
   listInstances: "GET /api/instance",
   getInstance: "GET /api/instance/{id}",

@@ -72,6 +72,10 @@ export const routes = {
     query: monitor.queueQuery,
   },
   listRunningNodes: { ...look("Nodes that run.", monitor.queue), query: monitor.queueQuery },
+  listStuckInstances: {
+    ...look("Instances that have something under way and make no progress.", monitor.stuckInstances),
+    query: monitor.stuckQuery,
+  },
 
   listInstances: {
     ...look("Instances, newest first.", page(instance.instanceSummary)),

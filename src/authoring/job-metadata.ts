@@ -19,7 +19,7 @@ export interface JobDescription {
   readonly signature: string;
   /** JSON text: the input's JSON Schema, or else the function's parameter list as text. */
   readonly parameters: string;
-  /** `module#export`, where the job says it. */
+  /** `module#export`, where the job, or whoever loaded it, says it. */
   readonly codePath: string | null;
   readonly sourceHash: string;
 }
@@ -35,7 +35,7 @@ export function describeJob(job: Job): JobDescription {
     name: job.name,
     signature,
     parameters,
-    codePath: job.source === undefined ? null : `${job.source.module}#${job.source.export}`,
+    codePath: job.codePath ?? (job.source === undefined ? null : `${job.source.module}#${job.source.export}`),
     sourceHash: textHash(source),
   };
 }

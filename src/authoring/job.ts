@@ -18,6 +18,8 @@ export interface Job<Params = unknown, Output = unknown, Input = Params> {
   readonly source?: JobSource;
   /** The number by which PowerJob's files name the job. */
   readonly jobId?: number;
+  /** `file#export`: set by whoever loads jobs from modules, for people to find the code. */
+  readonly codePath?: string;
 }
 
 /** Typed as a method, which is lenient about its parameters: so jobs of all kinds fit into one list without a cast. */

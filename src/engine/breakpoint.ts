@@ -11,7 +11,12 @@ export interface Breakpoint {
   readonly completedTasks: readonly string[];
   readonly runningTasks: readonly string[];
   readonly dag: {
-    readonly nodes: readonly { readonly name: string; readonly status: TaskStatus }[];
+    readonly nodes: readonly {
+      readonly name: string;
+      readonly status: TaskStatus;
+      /** Predecessors that are not complete, not counting edges that are off; the task is ready when none is left. */
+      readonly inDegree: number;
+    }[];
     readonly edges: readonly { readonly from: string; readonly to: string; readonly isOff: boolean }[];
   };
   readonly context: Readonly<Record<string, unknown>>;
@@ -34,12 +39,23 @@ export function viewBreakpoint(machine: Machine, now: number): Omit<Breakpoint, 
     completedTasks: tasks.filter((task) => state.phase(task) === Phase.success).map(name),
     runningTasks: tasks.filter((task) => isInFlight(state.phase(task))).map(name),
     dag: {
-      nodes: tasks.map((task) => ({ name: name(task), status: statusOf(state.phase(task)) })),
+      nodes: tasks.map((task) => ({
+        name: name(task),
+        status: statusOf(state.phase(task)),
+        inDegree: machine instanceof DagMachine ? inDegree(machine, task) : 0,
+      })),
       edges: [...(machine instanceof DagMachine ? edgesOf(machine, name) : []), ...subTaskEdges],
     },
     updatedAt: state.updatedAt,
     spentMs: state.startedAt === undefined ? 0 : (state.endedAt ?? now) - state.startedAt,
   };
+}
+
+function inDegree({ state }: DagMachine, task: number): number {
+  const { graph } = state;
+  const edges = task < graph.size ? [...graph.inEdges(task)] : [];
+  const before = edges.filter((edge) => !state.isEdgeOff(edge)).map((edge) => graph.edgeFrom[edge] as number);
+  return [...before, ...state.siblingsBefore(task)].filter((each) => !state.isComplete(each)).length;
 }
 
 function edgesOf({ state }: DagMachine, name: (task: number) => string): Breakpoint["dag"]["edges"] {

@@ -72,6 +72,7 @@ import {
   type JobView,
   jobView,
   type QueuedTask,
+  type StuckInstance,
   type QueueFilter,
   queuedTasks,
   type WorkerView,
@@ -793,6 +794,18 @@ export class Engine {
     checkQueueFilter(filter);
     const { state, limit = 1000 } = filter;
     return await queuedTasks({ dispatcher: this.#dispatcher, region: this.#region }, { state, limit });
+  }
+
+  /**
+   * Instances of this process that have something under way and have made no progress for so long; by default for the
+   * option `stuckMs`. Those that wait for a time or an event are not among them.
+   */
+  listStuckInstances({ forMs = this.#options.stuckMs }: { forMs?: number } = {}): StuckInstance[] {
+    this.#refuseUnlessUp();
+    const before = this.#options.clock.now() - forMs;
+    return this.#region.listStuck(before).map(({ id, workflow, lastTurnAt }) => {
+      return { instanceId: id, workflowName: workflow, updatedAt: lastTurnAt };
+    });
   }
 
   /** Those on record, whether or not this process has their functions. */

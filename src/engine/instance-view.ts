@@ -1,4 +1,5 @@
 import type { Machine } from "../kernel/machine.ts";
+import type { Trigger } from "../kernel/event.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
 import type { TaskKind } from "../kernel/task-definition.ts";
 import { causeOf, isFailed, isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
@@ -23,10 +24,16 @@ export interface InstanceView {
   readonly withSkippedFailures: boolean;
   readonly generation: number;
   readonly reason: string | undefined;
+  /** What started it: a call, a schedule, a parent, another instance. */
+  readonly trigger: Trigger;
   readonly createdAt: number;
+  /** Of its last turn. */
+  readonly updatedAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   readonly parentInstanceId: string | undefined;
+  /** Events in its history so far, those of earlier generations included. */
+  readonly historyLength: number;
   readonly tasks: readonly TaskView[];
 }
 
@@ -36,6 +43,8 @@ export interface TaskView {
   readonly name: string;
   readonly nodeId: NodeId;
   readonly kind: TaskKind;
+  /** The job's name; undefined for a decision or a nested workflow. */
+  readonly job: string | undefined;
   readonly status: TaskStatus;
   readonly cause: CancelCause | undefined;
   readonly attempt: number;
@@ -58,7 +67,7 @@ export type WaitingReason = (task: number) => string | undefined;
 export function viewInstance(
   machine: Machine,
   waitingFor: WaitingReason,
-): Omit<InstanceView, "customStatus" | "attention"> {
+): Omit<InstanceView, "customStatus" | "attention" | "historyLength"> {
   const { state, address } = machine;
   const tasks = taskNumbers(machine).map((task) => viewTask(machine, task, waitingFor));
   return {
@@ -72,7 +81,9 @@ export function viewInstance(
       state.status === "Success" && tasks.some(({ status }) => status === "Failed" || status === "TimeoutFailed"),
     generation: state.generation,
     reason: state.reason,
+    trigger: state.trigger,
     createdAt: state.createdAt,
+    updatedAt: state.updatedAt,
     startedAt: state.startedAt,
     endedAt: state.endedAt,
     parentInstanceId: state.parent?.id,
@@ -91,6 +102,7 @@ export function viewTask(machine: Machine, task: number, waitingFor: WaitingReas
     name: definition.name,
     nodeId: definition.nodeId,
     kind: definition.kind,
+    job: definition.jobName,
     status: statusOf(phase),
     cause: causeOf(phase),
     attempt: record?.attempt ?? 0,

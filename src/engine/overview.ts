@@ -49,12 +49,24 @@ export interface WorkerView {
   readonly isDraining: boolean;
 }
 
+/** An instance that has something under way and makes no progress. */
+export interface StuckInstance {
+  readonly instanceId: string;
+  readonly workflowName: string;
+  /** Of its last turn; epoch ms. */
+  readonly updatedAt: number;
+}
+
 export interface JobView {
   readonly id: string;
   readonly name: string;
   readonly signature: string;
   /** Their types by name. */
   readonly parameters: unknown;
+  /** `module#export`, where it is known. */
+  readonly codePath: string | undefined;
+  /** Of the function's source text: another hash means that the code has changed. */
+  readonly sourceHash: string;
   /** This process has its function. */
   readonly isHere: boolean;
   /** No process that shares the store had its function when it started last. */
@@ -114,9 +126,20 @@ function identityOf(run: TaskRun): AttemptView {
 }
 
 export function jobView(
-  { id, name, signature, parameters, missing, createdAt, updatedAt }: JobRow,
+  { id, name, signature, parameters, codePath, sourceHash, missing, createdAt, updatedAt }: JobRow,
   registry: JobRegistry,
 ): JobView {
   const isHere = registry.find(id) !== undefined;
-  return { id, name, signature, parameters: JSON.parse(parameters) as unknown, isHere, missing, createdAt, updatedAt };
+  return {
+    id,
+    name,
+    signature,
+    parameters: JSON.parse(parameters) as unknown,
+    codePath: codePath ?? undefined,
+    sourceHash,
+    isHere,
+    missing,
+    createdAt,
+    updatedAt,
+  };
 }

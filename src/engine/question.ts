@@ -54,6 +54,7 @@ type Answerers = { readonly [Q in Question]: (actor: InstanceActor, parts: Answe
 const answerers: Answerers = {
   status: (actor, { waitingFor }) => ({
     ...viewInstance(actor.machine, (task) => waitingFor(actor, task)),
+    historyLength: actor.eventCount,
     attention: actor instanceof CodeActor ? actor.attention : undefined,
     customStatus: actor instanceof CodeActor ? parsed(actor.machine.state.customStatus) : undefined,
   }),

@@ -117,6 +117,11 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
     return this.#turns === 0;
   }
 
+  /** Events in its history, those of earlier generations included. */
+  get eventCount(): number {
+    return this.#events;
+  }
+
   get hasEnded(): boolean {
     return hasEnded(this.machine.status);
   }

@@ -40,6 +40,11 @@ export class InstanceEntry {
     this.lastTurnAt = options.at;
   }
 
+  /** It has something under way and has made no progress since then. What waits for its time or an event may wait for years. */
+  isStuck(before: number): boolean {
+    return this.lastTurnAt < before && this.status === "Running" && this.actor?.isActive === true;
+  }
+
   get hasWaiters(): boolean {
     return this.#waiters.length > 0;
   }

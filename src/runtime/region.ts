@@ -356,6 +356,11 @@ export class Region {
     return this.#open().flatMap((shard) => shard.sweep(options));
   }
 
+  /** Instances of this member that have something under way and have made no progress since then. */
+  listStuck(before: number): InstanceEntry[] {
+    return this.#open().flatMap((shard) => [...shard.entries].filter((entry) => entry.isStuck(before)));
+  }
+
   /** Keys of requests that nobody repeats any more. */
   async forgetRequests(before: number): Promise<void> {
     for (const shard of this.#open()) await shard.commit({ requestsForgotten: [{ shard: shard.number, before }] });

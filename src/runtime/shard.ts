@@ -754,9 +754,7 @@ export class Shard implements ActorHost, MailShard {
     for (const entry of this.entries) {
       const { actor } = entry;
       if (entry.lastTurnAt < options.idleBefore && actor?.isIdle && !actor.isBusy) entry.actor = undefined;
-      if (entry.lastTurnAt >= options.stuckBefore || entry.status !== "Running" || entry.isReportedStuck) continue;
-      // One that has nothing under way waits for its time or for an event, and that may take years.
-      if (actor?.isActive !== true) continue;
+      if (entry.isReportedStuck || !entry.isStuck(options.stuckBefore)) continue;
       entry.isReportedStuck = true;
       stuck.push(entry);
     }

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { InstanceChange } from "../engine/instance-change.ts";
+import type { TaskView } from "../engine/instance-view.ts";
 import type { Event, TaskFailed, TaskSucceeded } from "../kernel/event.ts";
 import { LabelValues, otherValue } from "./label-values.ts";
 import { type MetricFamilies, metricFamilies } from "./metric-families.ts";
@@ -39,12 +40,12 @@ export class ChangeCounters {
       case "InstanceEnded":
         return workflow.ended(event.status, secondsBetween(change.startedAt ?? change.createdAt, change.at));
       case "DecisionMade":
-        return this.#task(workflow, taskOf(event.task)?.name).attemptEnded("Success", "", undefined);
+        return this.#task(workflow, labelOf(taskOf(event.task))).attemptEnded("Success", "", undefined);
       case "TaskSucceeded":
       case "TaskFailed": {
         const { startedAt, worker = "" } = event;
         const seconds = startedAt === undefined ? undefined : secondsBetween(startedAt, change.at);
-        const task = this.#task(workflow, taskOf(event.task)?.name);
+        const task = this.#task(workflow, labelOf(taskOf(event.task)));
         return task.attemptEnded(statusOf(event), this.#workerNames.of(worker), seconds);
       }
       default:
@@ -73,6 +74,11 @@ export class ChangeCounters {
     workflow.tasks.set(label, made);
     return made;
   }
+}
+
+/** A sub-task has a name of its own in every fan-out, so it is counted under its job, or its nested workflow under its parent task. */
+function labelOf(task: TaskView | undefined): string | undefined {
+  return task?.parentTask === undefined ? task?.name : (task.job ?? task.parentTask);
 }
 
 function statusOf(event: TaskSucceeded | TaskFailed): AttemptStatus {

@@ -49,7 +49,7 @@ export function metricFamilies(registry: Registry) {
     taskDuration: new Histogram({
       name: "dag_task_duration_seconds",
       help: "From the start of an attempt to its end.",
-      labelNames: ["workflow", "task"],
+      labelNames: ["workflow", "task", "status"],
       buckets: durationBuckets,
       registers,
     }),

@@ -48,7 +48,7 @@ export class TaskSeries {
   readonly #task: string;
   readonly #families: MetricFamilies;
   readonly #failed: Count;
-  readonly #duration: Spread;
+  readonly #durations = new Map<AttemptStatus, Spread>();
   readonly #executed: Readonly<Record<AttemptStatus, Map<string, Count>>> = {
     Success: new Map(),
     Failed: new Map(),
@@ -61,7 +61,6 @@ export class TaskSeries {
     this.#families = families;
     this.#failed = families.taskFailed.labels(workflow, task);
     this.#failed.inc(0);
-    this.#duration = families.taskDuration.labels(workflow, task);
   }
 
   /** Without seconds where nothing ran: a decision, a nested workflow, a job that never started. */
@@ -74,6 +73,14 @@ export class TaskSeries {
     }
     executed.inc();
     if (status !== "Success") this.#failed.inc();
-    if (seconds !== undefined) this.#duration.observe(seconds);
+    if (seconds !== undefined) this.#durationOf(status).observe(seconds);
+  }
+
+  #durationOf(status: AttemptStatus): Spread {
+    const known = this.#durations.get(status);
+    if (known !== undefined) return known;
+    const made = this.#families.taskDuration.labels(this.#workflow, this.#task, status);
+    this.#durations.set(status, made);
+    return made;
   }
 }

@@ -356,8 +356,8 @@ test("5.3 the breakpoint is readable at any time: tasks, DAG, context, last upda
   assert.deepEqual(during.completedTasks, []);
   assert.deepEqual(during.runningTasks, ["a"]);
   assert.deepEqual(during.dag.nodes, [
-    { name: "a", status: "Running" },
-    { name: "b", status: "Pending" },
+    { name: "a", status: "Running", inDegree: 0 },
+    { name: "b", status: "Pending", inDegree: 1 },
   ]);
   assert.deepEqual(during.dag.edges, [{ from: "a", to: "b", isOff: false }]);
   assert.ok(during.updatedAt <= Date.now() && during.updatedAt > Date.now() - 60_000);
@@ -367,6 +367,10 @@ test("5.3 the breakpoint is readable at any time: tasks, DAG, context, last upda
   const after = await engine.getWorkflowInstanceBreakpoint(id);
   assert.deepEqual(after.completedTasks, ["a", "b"]);
   assert.deepEqual(after.runningTasks, []);
+  assert.deepEqual(
+    after.dag.nodes.map(({ inDegree }) => inDegree),
+    [0, 0],
+  );
   assert.deepEqual(after.context, { by: "hand" });
   assert.ok(after.spentMs >= during.spentMs);
   assert.equal((await engine.getWorkflowInstanceBreakpoint(id)).spentMs, after.spentMs);

@@ -428,6 +428,9 @@ describe("an instance that makes no progress", () => {
     assert.deepEqual(world.engine.health.stuckInstances, []);
     await world.clock.advance(10 * minuteMs);
     assert.deepEqual(world.engine.health.stuckInstances, ["x"]);
+    const [stuck, ...others] = world.engine.listStuckInstances();
+    assert.deepEqual([stuck?.instanceId, stuck?.workflowName, others], ["x", "long", []]);
+    assert.deepEqual(world.engine.listStuckInstances({ forMs: 2 * hourMs }), []);
     const warnings = world.log.lines.filter(({ message }) => message.includes("no progress"));
     assert.deepEqual(
       warnings.map(({ fields }) => fields["instanceId"]),

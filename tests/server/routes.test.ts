@@ -184,6 +184,11 @@ async function nodes(rig: ServerRig): Promise<void> {
   while ((await running()) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual((await rig.ok("listWaitingNodes")).items, []);
   assert.equal((await rig.ok("countOwnTasks")).count, 1);
+  assert.deepEqual((await rig.ok("listStuckInstances")).items, []);
+  const [stuck] = (await rig.ok("listStuckInstances", { query: { minutes: 0 } })).items;
+  const heldView = await rig.ok("getInstance", { params: { id: held } });
+  assert.deepEqual(stuck, { instanceId: held, workflowName: "holds", updatedAt: heldView.updatedAt });
+  assert.deepEqual([heldView.trigger, heldView.historyLength > 1], ["api", true]);
   const topology = await rig.ok("monitorTopology", { params: { instanceId: held } });
   assert.deepEqual(topology.edges, [{ from: 1, to: 2, property: null, enable: true }]);
   await rig.ok("patchContext", { params: { id: held }, body: { size: 3 } });

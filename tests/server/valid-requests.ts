@@ -32,6 +32,7 @@ export function validRequests({ instance, workflow, schedule, token }: Subjects)
     monitorTopology: { params: { instanceId: instance } },
     listWaitingNodes: {},
     listRunningNodes: {},
+    listStuckInstances: { query: { minutes: 30 } },
     listInstances: {},
     getInstance: ofInstance,
     deleteInstance: ofInstance,

@@ -40,6 +40,8 @@ async function rig(t: TestContext, rules: readonly AlertRule[], told: Partial<Al
     customStatus: undefined,
     withSkippedFailures: false,
     generation: 1,
+    updatedAt: noon,
+    historyLength: 1,
   };
   const engine = {
     get health() {
@@ -171,6 +173,8 @@ describe("alerts", () => {
       customStatus: undefined,
       withSkippedFailures: false,
       generation: 1,
+      updatedAt: noon,
+      historyLength: 1,
     };
     const engine = {
       health: { stuckInstances: [] } as unknown as AlertsParts["engine"]["health"],

@@ -43,7 +43,8 @@ describe("counters", () => {
       'dag_task_executed_total{workflow="orders",task="b",status="Success",worker="here"}': 1,
       'dag_task_failed_total{workflow="orders",task="a"}': 2,
       'dag_task_failed_total{workflow="orders",task="b"}': 0,
-      'dag_task_duration_seconds_sum{workflow="orders",task="b"}': 0.5,
+      'dag_task_duration_seconds_sum{workflow="orders",task="b",status="Success"}': 0.5,
+      'dag_task_duration_seconds_count{workflow="orders",task="a",status="TimeoutFailed"}': 1,
     });
   });
 
@@ -57,7 +58,20 @@ describe("counters", () => {
     await values(metrics, {
       'dag_task_executed_total{workflow="orders",task="c",status="Success",worker="here"}': 1,
       'dag_task_executed_total{workflow="orders",task="b",status="Success",worker=""}': 1,
-      'dag_task_duration_seconds_count{workflow="orders",task="b"}': undefined,
+      'dag_task_duration_seconds_count{workflow="orders",task="b",status="Success"}': undefined,
+    });
+  });
+
+  test("count sub-tasks under their job, so that a wide fan-out does not use up the names of other tasks", async () => {
+    const metrics = new Metrics();
+    const item = { parentTask: "split", job: "convert" };
+    const tasks = [taskView("split"), ...Array.from({ length: 500 }, (_, at) => taskView(`item-${at}`, item))];
+    metrics.observe(change({ tasks, events: tasks.map((_, at) => succeeded(at)) }));
+    metrics.observe(change({ tasks: [taskView("late")], events: [succeeded(0)] }));
+    await values(metrics, {
+      'dag_task_executed_total{workflow="orders",task="convert",status="Success",worker="here"}': 500,
+      'dag_task_executed_total{workflow="orders",task="split",status="Success",worker="here"}': 1,
+      'dag_task_executed_total{workflow="orders",task="late",status="Success",worker="here"}': 1,
     });
   });
 

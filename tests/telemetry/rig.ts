@@ -39,6 +39,7 @@ export function taskView(name: string, told: Partial<TaskView> = {}): TaskView {
     name,
     nodeId: name,
     kind: "job",
+    job: undefined,
     status: "Success",
     cause: undefined,
     attempt: 1,

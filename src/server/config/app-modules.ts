@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { basename, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type CodeWorkflow, isCodeWorkflow } from "../../authoring/code-workflow.ts";
 import type { Job } from "../../authoring/job.ts";
@@ -16,14 +17,14 @@ export interface AppParts {
  * twice is there once. `OPTION_INVALID` names the file and what was wrong with it.
  */
 export async function loadApp(files: readonly string[]): Promise<AppParts> {
-  const jobs = new Set<Job>();
+  const jobs = new Map<unknown, Job>();
   const workflows = new Set<Workflow | CodeWorkflow>();
   for (const file of files) {
     const before = jobs.size + workflows.size;
-    for (const value of Object.values(await importModule(file))) {
+    for (const [name, value] of Object.entries(await importModule(file))) {
       for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
         if (each instanceof Workflow || isCodeWorkflow(each)) workflows.add(each);
-        else if (isJob(each)) jobs.add(each);
+        else if (isJob(each)) jobs.set(each, jobs.get(each) ?? { ...each, codePath: codePathOf(file, name) });
         else if (isForeignWorkflow(each)) throw twoCopies(file);
       }
     }
@@ -34,7 +35,13 @@ export async function loadApp(files: readonly string[]): Promise<AppParts> {
       );
     }
   }
-  return { jobs: [...jobs], workflows: [...workflows] };
+  return { jobs: [...jobs.values()], workflows: [...workflows] };
+}
+
+/** As one would name it in the project, whatever folder the project is in. */
+function codePathOf(file: string, exportName: string): string {
+  const short = relative(process.cwd(), file);
+  return `${short.startsWith("..") ? basename(file) : short}#${exportName}`;
 }
 
 async function importModule(file: string): Promise<object> {

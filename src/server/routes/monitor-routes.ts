@@ -10,7 +10,10 @@ import type { Handlers } from "../http/handler.ts";
 import { nodeResults } from "./node-results.ts";
 import type { RouteParts } from "./route-parts.ts";
 
-type MonitorRoutes = Pick<Handlers, "monitorInstance" | "monitorTopology" | "listWaitingNodes" | "listRunningNodes">;
+type MonitorRoutes = Pick<
+  Handlers,
+  "monitorInstance" | "monitorTopology" | "listWaitingNodes" | "listRunningNodes" | "listStuckInstances"
+>;
 
 /** Instances as points and lines, in the words of PowerJob. */
 export function monitorRoutes(parts: RouteParts): MonitorRoutes {
@@ -25,6 +28,9 @@ export function monitorRoutes(parts: RouteParts): MonitorRoutes {
     monitorTopology: ({ params }) => inTime(clock, monitorTopology(parts, params.instanceId)),
     listWaitingNodes: ({ query }) => inTime(clock, queued("waiting", query.limit)),
     listRunningNodes: ({ query }) => inTime(clock, queued("running", query.limit)),
+    listStuckInstances: ({ query: { minutes } }) => {
+      return { items: engine.listStuckInstances(minutes === undefined ? {} : { forMs: minutes * 60_000 }) };
+    },
   };
 }
 

@@ -126,7 +126,7 @@ function viewsOf(evidence: Evidence, instance: Parameters<typeof eventsOf>[0]): 
   if (machine === undefined) return [];
   return eventsOf(instance).map(({ event, turnAt }) => {
     machine.apply(event, turnAt);
-    return digest({ ...viewInstance(machine, () => undefined), ...ofCode(machine) });
+    return digest({ ...viewInstance(machine, () => undefined), ...ofCode(machine), historyLength: 0 });
   });
 }
 

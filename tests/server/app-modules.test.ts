@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { describeJob } from "../../src/authoring/job-metadata.ts";
+import { loadApp } from "../../src/server/config/app-modules.ts";
+
+test("6.1 a job of a module has its code path, by itself or in a list, and is there once", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "heddle-app-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "app.ts");
+  const door = join(import.meta.dirname, "../../src/index.ts");
+  writeFileSync(
+    file,
+    `import { defineJob } from "${door}";
+     export const pay = defineJob("pay", () => 1);
+     export const all = [pay, defineJob("ship", () => 2)];`,
+  );
+  const { jobs } = await loadApp([file]);
+  assert.deepEqual(Object.fromEntries(jobs.map((job) => [job.name, describeJob(job).codePath])), {
+    pay: "app.ts#pay",
+    ship: "app.ts#all",
+  });
+});
