@@ -5,7 +5,10 @@ export const nothing = z.object({});
 /** The names of things: never a way out of a folder, and never too long for an index. */
 export const name = z.string().min(1).max(200);
 
-export const epochMs = z.number().int().min(0).meta({ description: "Epoch milliseconds." });
+/** The year 9999: beyond it dates become invalid somewhere. */
+export const momentMax = 253_402_300_799_999;
+
+export const epochMs = z.number().int().min(0).max(momentMax).meta({ description: "Epoch milliseconds." });
 
 /** Query parameters come as text. */
 export const limit = z.coerce.number().int().min(1).max(1000).default(50);

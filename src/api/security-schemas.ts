@@ -1,17 +1,29 @@
 import { z } from "zod";
-import { cursor, epochMs, json, limit, name } from "./common-schemas.ts";
+import { cursor, epochMs, json, limit, momentMax, name } from "./common-schemas.ts";
 
 export const role = z.enum(["viewer", "operator", "admin"]);
 
-export const auditQuery = z.object({ cursor, limit });
+export const auditQuery = z.object({
+  who: name.optional().meta({ description: "Lines of this token." }),
+  operation: name.optional().meta({ description: "Lines of this operation." }),
+  since: z.coerce.number().int().min(0).max(momentMax).optional().meta({ description: "Epoch milliseconds." }),
+  cursor,
+  limit,
+});
 export const auditLine = z.object({
   number: z.number().int(),
   at: epochMs,
   who: z.string(),
   what: z.string(),
+  role: role.nullable(),
+  address: z.string().meta({ description: "Of the connection; behind a proxy, the proxy's." }),
+  requestId: z.string(),
   target: z.string().nullable(),
   status: z.number().int(),
+  code: z.string().optional().meta({ description: "Of a refusal." }),
+  digest: z.string().optional().meta({ description: "SHA-256 of the request's body." }),
   details: json.optional(),
+  count: z.number().int().optional().meta({ description: "Refusals that this line stands for." }),
 });
 
 export const newToken = z.object({ name, role, expiresAt: epochMs.optional() });

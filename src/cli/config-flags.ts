@@ -25,6 +25,7 @@ const said: Readonly<Record<ConfigKey, string>> = {
   "retentionDays.Success": "how long instances are kept; 0 for ever",
   "retentionDays.Failed": "the same for failed ones",
   "retentionDays.Terminated": "the same for terminated ones",
+  auditRetentionDays: "how long lines of the audit log are kept; 0 for ever",
   "cluster.enabled": "one of several servers on the same store",
   "cluster.name": "how this one is called",
   "cluster.shards": "parts of the work; fixed with the store's first member",

@@ -10,6 +10,7 @@ import { orderCommands } from "./commands/orders.ts";
 import { runCommand, submitCommand } from "./commands/run.ts";
 import { scheduleCommand } from "./commands/schedule.ts";
 import { serverCommand } from "./commands/server.ts";
+import { auditCommand } from "./commands/audit.ts";
 import { tokenCommand } from "./commands/token.ts";
 import { exportCommand, importCommand } from "./commands/transfer.ts";
 import { workerCommand } from "./commands/worker.ts";
@@ -38,6 +39,7 @@ export function makeProgram(doors: Doors): Command {
     workflowCommand(),
     clusterCommand(),
     tokenCommand(),
+    auditCommand(),
     serverCommand(doors),
     workerCommand(),
     exportCommand(doors),

@@ -51,6 +51,8 @@ export interface ServerParts {
 
 const clock = systemClock;
 
+const dayMs = 86_400_000;
+
 /** Of a secret that people choose; those that the server makes have 47 characters. */
 const secretLengthMin = 16;
 
@@ -186,8 +188,13 @@ export class Server {
     const isLoopback = isLoopbackHost(host);
     const version = ownVersion();
     const origins = { isLoopback, origins: corsOrigins };
+    const keepMs = this.#config.auditRetentionDays * dayMs;
+    const audit = new Audit({ store, clock, logger, keepMs });
+    audit.start();
+    this.#started.defer(() => audit.stop());
     const app = await makeHttpApp({
       logger,
+      audit,
       bodyLimitBytes,
       requestTimeoutMs,
       origins,
@@ -196,7 +203,6 @@ export class Server {
       tls: tls && (await readTlsFiles(tls)),
     });
     const guard = new Guard({ tokens, clock, isLoopback, ratePerSecond: rateLimitPerSecond });
-    const audit = new Audit({ store, clock, logger });
     const ofProgram = new Set((this.#parts.workflows ?? []).map(({ name }) => name));
     const stopping = this.#stopping.signal;
     const handlers = handlersOf({
@@ -212,7 +218,7 @@ export class Server {
       stopping,
     });
     await pushRoutes(app, { feed: this.#feed, engine, logs: taskLogs, guard, origins });
-    await workerRoutes(app, { engine, guard });
+    await workerRoutes(app, { engine, guard, audit });
     pageRoutes(app);
     const answerMs = requestTimeoutMs;
     mountRoutes(app, { handlers, guard, audit, keys: this.#keys, watch: this.#watch, clock, logger, answerMs });

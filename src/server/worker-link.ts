@@ -1,13 +1,17 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { EngineError } from "../base/error.ts";
 import type { Engine } from "../engine/engine.ts";
 import { HttpError } from "./http/http-error.ts";
 import { acceptWebSockets } from "./push/web-sockets.ts";
+import type { Audit } from "./security/audit.ts";
+import { auditEntryOf } from "./security/audit-entry.ts";
+import { letIn } from "./security/caller.ts";
 import type { Guard } from "./security/guard.ts";
 
 export interface WorkerRouteParts {
   readonly engine: Pick<Engine, "acceptWorker">;
   readonly guard: Pick<Guard, "admit">;
+  readonly audit: Pick<Audit, "append">;
 }
 
 /** The engine takes no workers, and the client need not try again here soon. */
@@ -20,13 +24,13 @@ const reasonBytesMax = 123;
 
 /** `/ws/worker`: where `heddle worker` connects. Whoever runs jobs sees what they are given, so it needs an operator. */
 export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts): Promise<void> {
-  const { engine, guard } = parts;
+  const { engine, guard, audit } = parts;
   await acceptWebSockets(app);
-  const onRequest = async (request: Parameters<Guard["admit"]>[0]): Promise<void> => {
+  const onRequest = async (request: FastifyRequest): Promise<void> => {
     refuseBrowsers(request.headers);
-    guard.admit(request, "operator");
+    letIn(request, guard.admit(request, "operator"));
   };
-  app.get("/ws/worker", { websocket: true, onRequest }, (socket) => {
+  app.get("/ws/worker", { websocket: true, onRequest }, (socket, request) => {
     let isAlive = true;
     const send = (text: string): void => {
       if (socket.readyState === socket.OPEN) socket.send(text);
@@ -40,8 +44,10 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
       listener = engine.acceptWorker({ send, close });
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
+      void audit.append(auditEntryOf(request, { status: 503, code: error.code }));
       return socket.close(notServed, closeReason(error));
     }
+    void audit.append(auditEntryOf(request, { status: 101 }));
     // A cable that was pulled says nothing.
     const beat = setInterval(() => {
       if (!isAlive) return socket.terminate();

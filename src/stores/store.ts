@@ -131,8 +131,8 @@ export interface Store {
    * lost may be there twice.
    */
   appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void>;
-  /** Of one topic, in order: those after a number; or with `last`, the last ones of them. */
-  readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]>;
+  /** Of one topic, in order. */
+  readLines(topic: string, page: LinePage): Promise<LineRow[]>;
   /** Of all topics that begin so: those from before that time. A little at a time, so it may stop half way. */
   deleteLines(topicPrefix: string, before: number): Promise<void>;
   /** Of that topic alone, all of them. A little at a time, so it may stop half way. */
@@ -388,6 +388,17 @@ export interface DocumentRow {
 }
 
 /** What was said under a topic, and is never changed. */
+/** Which lines of a topic. */
+export interface LinePage {
+  /** Those with a higher number. */
+  readonly after?: number;
+  /** Those with a lower number. */
+  readonly before?: number;
+  /** The last of them instead of the first. */
+  readonly last?: boolean;
+  readonly limit: number;
+}
+
 export interface LineRow {
   readonly number: number;
   readonly topic: string;

@@ -9,6 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { silentLogger } from "../../src/base/logger.ts";
 import { HttpError } from "../../src/server/http/http-error.ts";
+import { takeJsonOnly } from "../../src/server/http/json-body.ts";
+import { knowCallers } from "../../src/server/security/caller.ts";
 import { workerRoutes, type WorkerRouteParts } from "../../src/server/worker-link.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { newDatabase } from "../servers/databases.ts";
@@ -66,7 +68,9 @@ async function listen(
   port = 0,
 ): Promise<{ app: FastifyInstance; port: number }> {
   const app = fastify();
-  await workerRoutes(app, { engine, guard });
+  knowCallers(app);
+  takeJsonOnly(app);
+  await workerRoutes(app, { engine, guard, audit: { append: async () => undefined } });
   app.get("/api/cluster/self/tasks", (request, reply) => {
     const isLetIn = request.headers.authorization === "Bearer hdl_w";
     if (isLetIn) return reply.send({ code: 0, data: { count: 0 } });

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /** A WebSocket that speaks the protocol by hand, and reads when it is told to. */
-export async function openRaw(server: { readonly url: string }, path = "/ws"): Promise<Socket> {
+export async function openRaw(server: { readonly url: string }, path = "/ws", token = ""): Promise<Socket> {
   const { hostname, port, host } = new URL(server.url);
   const socket = connect(Number(port), hostname);
   const key = randomBytes(16).toString("base64");
   socket.write(
-    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n${token === "" ? "" : `Authorization: Bearer ${token}\r\n`}\r\n`,
   );
   const [head] = (await once(socket, "data")) as [Buffer];
   const accepted = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");

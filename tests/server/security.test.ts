@@ -203,7 +203,7 @@ describe("the audit log", () => {
     assert.deepEqual(lines, [
       ["ann", "pauseInstance", "nobody", 404],
       ...Array.from({ length: 20 }, () => ["ann", "triggerWorkflow", "hello", 201]),
-      ["environment", "createToken", null, 201],
+      ["environment", "createToken", "ann", 201],
     ]);
   });
 });

@@ -26,6 +26,7 @@ export const configKeys = {
   "retentionDays.Success": "number",
   "retentionDays.Failed": "number",
   "retentionDays.Terminated": "number",
+  auditRetentionDays: "number",
   "cluster.enabled": "switch",
   "cluster.name": "text",
   "cluster.shards": "number",

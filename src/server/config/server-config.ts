@@ -53,6 +53,8 @@ export const serverConfigSchema = z.strictObject({
   retentionDays: z
     .strictObject({ Success: days.default(7), Failed: days.default(7), Terminated: days.default(7) })
     .prefault({}),
+  /** 0 keeps them for ever. */
+  auditRetentionDays: days.default(90),
   cluster: z
     .strictObject({
       enabled: z.boolean().default(false),

@@ -1,12 +1,16 @@
+import { randomUUID } from "node:crypto";
 import cors from "@fastify/cors";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "../../base/logger.ts";
+import type { Audit } from "../security/audit.ts";
+import { auditEntryOf } from "../security/audit-entry.ts";
 import { type Caller, knowCallers } from "../security/caller.ts";
 import { checkOrigin, type OriginCheckParts } from "../security/origin-check.ts";
 import type { TlsFiles } from "../security/tls-files.ts";
 import { securityHeaders, tlsHeaders } from "../security/security-headers.ts";
-import { answerOf, sendAnswer } from "./answer-error.ts";
+import { type Answer, answerOf, sendAnswer } from "./answer-error.ts";
 import { answerClientError } from "./client-error.ts";
+import { HttpError } from "./http-error.ts";
 import { takeJsonOnly } from "./json-body.ts";
 import { MethodTable } from "./method-table.ts";
 import { openApiOf } from "./openapi.ts";
@@ -14,6 +18,7 @@ import { referencePage, referenceStyle } from "./reference-page.ts";
 
 export interface HttpAppParts {
   readonly logger: Logger;
+  readonly audit: Pick<Audit, "appendRefusal">;
   readonly bodyLimitBytes: number;
   /** A request that has not arrived by then is refused. */
   readonly requestTimeoutMs: number;
@@ -40,6 +45,7 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
   const timing = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: Math.min(checkMs, requestTimeoutMs) };
   const app: FastifyInstance = fastify({
     logger: false,
+    genReqId: () => randomUUID(),
     bodyLimit: parts.bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     connectionTimeout: requestTimeoutMs + idleMs,
@@ -56,17 +62,38 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
   const methods = new MethodTable(app);
   knowCallers(app);
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers(headers);
+    reply.headers(headers).header("x-request-id", request.id);
     checkOrigin(request, origins);
   });
   if (origins.origins.length > 0) await app.register(cors, { origin: [...origins.origins] });
   if (parts.logsRequests) logRequests(app, logger);
-  app.setErrorHandler((error, _request, reply) => sendAnswer(reply, answerOf(error, logger)));
+  app.setErrorHandler(async (error, request, reply) => {
+    const answer = answerOf(error, logger);
+    if (isAudited(request, answer.status)) await noteRefusal(parts.audit, request, { ...answer, error });
+    return sendAnswer(reply, answer);
+  });
   app.setNotFoundHandler((request, reply) =>
     sendAnswer(reply, answerOf(methods.refusalOf(request.method, request.url), logger)),
   );
   documentRoutes(app, parts.version);
   return app;
+}
+
+/** Callers that are not let in, whatever they ask for; and changes that are refused before they are looked at. */
+function isAudited({ routeOptions }: FastifyRequest, status: number): boolean {
+  const { isChange = false } = routeOptions.config as { isChange?: boolean };
+  return isChange || status === 401 || status === 403 || status === 429;
+}
+
+/** Waits for its line, unless it is refused because the store is away. */
+async function noteRefusal(
+  audit: Pick<Audit, "appendRefusal">,
+  request: FastifyRequest,
+  { status, refusal, error }: Answer & { readonly error: unknown },
+): Promise<void> {
+  const caller = error instanceof HttpError ? error.caller : undefined;
+  const noted = audit.appendRefusal(auditEntryOf(request, { status, code: refusal.code, caller }));
+  if (status < 500) await noted;
 }
 
 function logRequests(app: FastifyInstance, logger: Logger): void {

@@ -1,10 +1,13 @@
 import type { InterfaceErrorCode, Refusal } from "../../api/envelope.ts";
+import type { Caller } from "../security/caller.ts";
 
 export interface HttpErrorOptions {
   readonly details?: Refusal["details"];
   /** When it is worth trying again. */
   readonly retryAfterSeconds?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Who was refused, if that is known. */
+  readonly caller?: Caller;
 }
 
 /** A refusal of the interface itself; what the engine refuses is an `EngineError`. */
@@ -14,6 +17,7 @@ export class HttpError extends Error {
   readonly details: Refusal["details"];
   readonly retryAfterSeconds: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly caller: Caller | undefined;
 
   constructor(code: InterfaceErrorCode, message: string, options: HttpErrorOptions = {}) {
     super(message);
@@ -21,5 +25,6 @@ export class HttpError extends Error {
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.headers = options.headers ?? {};
+    this.caller = options.caller;
   }
 }

@@ -1,6 +1,14 @@
-import type { FastifyInstance } from "fastify";
+import { hash } from "node:crypto";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HttpError } from "./http-error.ts";
 import { depthMax, isTooDeep } from "../../base/json-depth.ts";
+
+const decorator = "bodyDigest";
+
+/** SHA-256 of the body as it came, hexadecimal; undefined without one. */
+export function bodyDigestOf(request: FastifyRequest): string | undefined {
+  return request.getDecorator<string | undefined>(decorator);
+}
 
 /**
  * JSON is all that is taken. An empty body is none, whatever its type says: tools that set the header on every request are
@@ -9,9 +17,11 @@ import { depthMax, isTooDeep } from "../../base/json-depth.ts";
 export function takeJsonOnly(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
+  app.decorateRequest(decorator, undefined);
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    if (body === "") done(null, undefined);
-    else if (isTooDeep(body as string)) done(new HttpError("REQUEST_INVALID", `nested deeper than ${depthMax} levels`));
+    if (body === "") return done(null, undefined);
+    request.setDecorator(decorator, hash("sha256", body as string));
+    if (isTooDeep(body as string)) done(new HttpError("REQUEST_INVALID", `nested deeper than ${depthMax} levels`));
     else void parse(request, body as string, done);
   });
 }

@@ -5,7 +5,8 @@ import { routes } from "../../api/routes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { EngineError } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { Audit, AuditEntry } from "../security/audit.ts";
+import type { Audit } from "../security/audit.ts";
+import { auditEntryOf } from "../security/audit-entry.ts";
 import { type Caller, callerOf, letIn } from "../security/caller.ts";
 import type { Guard } from "../security/guard.ts";
 import type { StoreWatch } from "../store-watch.ts";
@@ -78,13 +79,13 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
   };
 
   /** An answer waits for its line, unless that would take as long as the store is away. */
-  const note = async (entry: AuditEntry): Promise<void> => {
-    const noted = audit.append(entry);
+  const note = async (noted: Promise<void>): Promise<void> => {
     if (watch.problem === undefined) await noted;
   };
 
   app.route({
     method,
+    config: { operation: name, isChange },
     url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // Before a body is read: who may not ask does not send ten megabytes either.
     onRequest: async (request) => {
@@ -101,14 +102,14 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
         return reply.code(status).send({ code: 0, data: data ?? null });
       }
       if (isAway && !needsNoStore.has(name)) throw storeAway(watch);
-      const line = { who: caller.name, what: name, target: targetOf(request.params) };
       try {
         const data = (await changeInTime(clock, carryOut(request, caller), answerMs)) ?? null;
-        await note({ ...line, status });
+        await note(audit.append(auditEntryOf(request, { status, data })));
         return await reply.code(status).send({ code: 0, data });
       } catch (error) {
         const answer = answerOf(error, logger);
-        await note({ ...line, status: answer.status });
+        const outcome = { status: answer.status, code: answer.refusal.code };
+        await note(audit.appendRefusal(auditEntryOf(request, outcome)));
         return sendAnswer(reply, answer);
       }
     },
@@ -123,12 +124,6 @@ function waitMsOf(request: FastifyRequest): number {
 
 function storeAway({ problem }: Pick<StoreWatch, "problem">): EngineError {
   return new EngineError("STORE_UNAVAILABLE", `nothing can be changed for now, try again: ${problem}`);
-}
-
-/** What the path names: an instance, a workflow, a node of an instance. */
-function targetOf(params: unknown): string | null {
-  const parts = Object.values(params as Record<string, string>);
-  return parts.length === 0 ? null : parts.join("/");
 }
 
 function keyOf(request: FastifyRequest): string | undefined {

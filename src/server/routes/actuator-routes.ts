@@ -5,7 +5,8 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Readiness } from "../readiness.ts";
 import type { Audit } from "../security/audit.ts";
-import { callerOf, letIn } from "../security/caller.ts";
+import { auditEntryOf } from "../security/audit-entry.ts";
+import { letIn } from "../security/caller.ts";
 import type { Guard } from "../security/guard.ts";
 
 export interface ActuatorParts {
@@ -67,7 +68,7 @@ async function shutDown(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  await audit.append({ who: callerOf(request).name, what: "shutdown", target: null, status: 200 });
+  await audit.append(auditEntryOf(request, { status: 200 }));
   await reply.send({ message: "stopping: what runs gets its time to finish" });
   begin();
   return reply;

@@ -2,7 +2,6 @@ import { shown } from "../../base/shown.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { Handlers } from "../http/handler.ts";
 import { HttpError } from "../http/http-error.ts";
-import type { AuditEntry } from "../security/audit.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 
 type SecurityRoutes = Pick<Handlers, "listAudit" | "listTokens" | "createToken" | "deleteToken">;
@@ -11,13 +10,9 @@ export function securityRoutes({ tokens, audit }: RouteParts): SecurityRoutes {
   return {
     listAudit: async ({ query }) => {
       const [before] = placeOf<[number]>(query.cursor, ["number"]) ?? [];
-      const lines = await audit.read({ limit: query.limit + 1, ...(before !== undefined && { before }) });
-      const page = lines.slice(0, query.limit);
-      const last = page.at(-1);
-      return {
-        items: page.map(({ number, at, body }) => ({ number, at, ...(JSON.parse(body) as AuditEntry) })),
-        next: lines.length > query.limit && last !== undefined ? cursorOf([last.number]) : null,
-      };
+      const { who, operation: what, since, limit } = query;
+      const page = await audit.read({ who, what, since }, { limit, ...(before !== undefined && { before }) });
+      return { items: page.lines, next: page.before === undefined ? null : cursorOf([page.before]) };
     },
     listTokens: async () => ({ items: await tokens.list() }),
     createToken: async ({ body, key }) => {

@@ -1,14 +1,53 @@
-import type { Clock } from "../../base/clock.ts";
+import type { Role } from "../../api/route.ts";
+import type { Clock, Timer } from "../../base/clock.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { LineRow, Store } from "../../stores/store.ts";
+import { RefusalWindows } from "./refusal-windows.ts";
 
 export interface AuditEntry {
+  /** The token's name; "anonymous" if no token was recognised. */
   readonly who: string;
+  readonly role: Role | null;
+  /** Of the connection: behind a proxy, the proxy's. */
+  readonly address: string;
+  /** As the answer's header `x-request-id` says it. */
+  readonly requestId: string;
+  /** The operation. */
   readonly what: string;
   readonly target: string | null;
   /** HTTP status of the answer. */
   readonly status: number;
+  /** Of a refusal. */
+  readonly code?: string;
+  /** SHA-256 of the request's body, hexadecimal. */
+  readonly digest?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Of refusals that came so often that one line stands for them. */
+  readonly count?: number;
+}
+
+export interface AuditFilter {
+  readonly who?: string | undefined;
+  readonly what?: string | undefined;
+  readonly since?: number | undefined;
+}
+
+export interface AuditPage {
+  /** The newest first. */
+  readonly lines: readonly AuditLine[];
+  /** Where to go on; undefined if there are no more. */
+  readonly before: number | undefined;
+}
+
+export type AuditLine = AuditEntry & { readonly number: number; readonly at: number };
+
+export interface AuditParts {
+  readonly store: Pick<Store, "appendLines" | "readLines" | "deleteLines">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Lines are kept so long; 0 for ever. */
+  readonly keepMs: number;
 }
 
 const topic = "audit";
@@ -19,60 +58,123 @@ const gatherMs = 5;
 /** Answers do not wait longer for their line; it is written when the store takes it. */
 const patienceMs = 5000;
 
-/** Who changed what. Changes that come together are written together; each answer waits for its own line. */
+const purgeEveryMs = 3_600_000;
+
+/** Lines that are looked at for one page; a page that found less says where to go on. */
+const scannedMax = 20_000;
+const scannedAtOnce = 1000;
+
+/** Members' clocks may differ by this much, so lines are in the order of time only nearly. */
+const skewMs = 300_000;
+
+/** Who changed what, and who was refused. Lines that come together are written together; each answer waits for its own. */
 export class Audit {
-  readonly #store: Pick<Store, "appendLines" | "readLines">;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #parts: AuditParts;
+  readonly #refusals: RefusalWindows;
   #gathered: { at: number; entry: AuditEntry }[] = [];
   #written: Promise<void> | undefined;
   #lastWriteAt = -Infinity;
+  #purgeTimer: Timer | undefined;
 
-  constructor(parts: { store: Pick<Store, "appendLines" | "readLines">; clock: Clock; logger: Logger }) {
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#logger = parts.logger;
+  constructor(parts: AuditParts) {
+    this.#parts = parts;
+    this.#refusals = new RefusalWindows(parts.clock, (entry) => void this.append(entry));
+  }
+
+  start(): void {
+    if (this.#parts.keepMs > 0) void this.#purge();
+  }
+
+  /** Writes what is still counted. */
+  async stop(): Promise<void> {
+    this.#purgeTimer?.cancel();
+    this.#purgeTimer = undefined;
+    this.#refusals.close();
+    await this.#written;
   }
 
   /** Resolves when it is on disk; if the store does not take it, in the log; or after some seconds: the change is made already. */
   append(entry: AuditEntry): Promise<void> {
-    this.#gathered.push({ at: this.#clock.now(), entry });
+    this.#gathered.push({ at: this.#parts.clock.now(), entry });
     this.#written ??= this.#write();
     return this.#written;
   }
 
-  /** The newest first. The store reads from either end, so a page further back costs what lies after it. */
-  async read({ before = Infinity, limit }: { readonly before?: number; readonly limit: number }): Promise<LineRow[]> {
-    for (let count = limit; ; count *= 2) {
-      const last = await this.#store.readLines(topic, { last: true, limit: count });
-      const older = last.filter(({ number }) => number < before);
-      if (older.length >= limit || last.length < count) return older.slice(-limit).reverse();
+  /** The first of its kind is a line at once; those of the next minute are counted, and become one line. */
+  async appendRefusal(entry: AuditEntry): Promise<void> {
+    if (this.#refusals.isFirst(entry)) await this.append(entry);
+  }
+
+  async read(filter: AuditFilter, page: { readonly before?: number; readonly limit: number }): Promise<AuditPage> {
+    const found: AuditLine[] = [];
+    let { before } = page;
+    for (let scanned = 0; scanned < scannedMax;) {
+      const limit = Math.min(scannedAtOnce, Math.max(page.limit, 100));
+      const rows = await this.#parts.store.readLines(topic, {
+        last: true,
+        limit,
+        ...(before !== undefined && { before }),
+      });
+      for (const row of rows.toReversed()) {
+        if (filter.since !== undefined && row.at < filter.since - skewMs) return { lines: found, before: undefined };
+        const line = lineOf(row);
+        if (fits(line, filter) && found.push(line) === page.limit) return { lines: found, before: row.number };
+      }
+      if (rows.length < limit) return { lines: found, before: undefined };
+      before = rows[0]?.number;
+      scanned += rows.length;
     }
+    return { lines: found, before };
   }
 
   async #write(): Promise<void> {
-    const waitMs = this.#lastWriteAt + gatherMs - this.#clock.monotonic();
+    const { clock } = this.#parts;
+    const waitMs = this.#lastWriteAt + gatherMs - clock.monotonic();
     await new Promise<void>((resolve) => {
-      if (waitMs > 0) this.#clock.after(waitMs, resolve);
-      else this.#clock.soon(resolve);
+      if (waitMs > 0) clock.after(waitMs, resolve);
+      else clock.soon(resolve);
     });
-    this.#lastWriteAt = this.#clock.monotonic();
+    this.#lastWriteAt = clock.monotonic();
     const entries = this.#gathered;
     this.#gathered = [];
     this.#written = undefined;
     const late = Promise.withResolvers<void>();
-    const timer = this.#clock.after(patienceMs, late.resolve);
+    const timer = clock.after(patienceMs, late.resolve);
     await Promise.race([this.#save(entries), late.promise]);
     timer.cancel();
   }
 
   async #save(entries: readonly { at: number; entry: AuditEntry }[]): Promise<void> {
+    const { store, logger } = this.#parts;
     try {
-      await this.#store.appendLines(entries.map(({ at, entry }) => ({ topic, at, body: JSON.stringify(entry) })));
+      await store.appendLines(entries.map(({ at, entry }) => ({ topic, at, body: JSON.stringify(entry) })));
     } catch (error) {
       for (const { at, entry } of entries) {
-        this.#logger.error({ ...entry, at, error: messageOf(error) }, "a line of the audit log could not be stored");
+        logger.error({ ...entry, at, error: messageOf(error) }, "a line of the audit log could not be stored");
       }
     }
   }
+
+  /** The store deletes a little at a time. */
+  async #purge(): Promise<void> {
+    const { store, clock, logger, keepMs } = this.#parts;
+    this.#purgeTimer = clock.after(purgeEveryMs, () => void this.#purge());
+    try {
+      await store.deleteLines(topic, clock.now() - keepMs);
+    } catch (error) {
+      logger.warn({ error: messageOf(error) }, "old lines of the audit log could not be deleted; it is tried again");
+    }
+  }
+}
+
+function lineOf({ number, at, body }: LineRow): AuditLine {
+  return { number, at, ...(JSON.parse(body) as AuditEntry) };
+}
+
+function fits({ who, what, at }: AuditLine, filter: AuditFilter): boolean {
+  return (
+    (filter.who === undefined || who === filter.who) &&
+    (filter.what === undefined || what === filter.what) &&
+    (filter.since === undefined || at >= filter.since)
+  );
 }

@@ -18,6 +18,11 @@ export function letIn(request: FastifyRequest, caller: Caller): void {
   request.setDecorator(decorator, caller);
 }
 
+/** Undefined if it was not let in. */
+export function findCaller(request: FastifyRequest): Caller | undefined {
+  return request.getDecorator<Caller | undefined>(decorator);
+}
+
 /** Of a request that was let in. */
 export function callerOf(request: FastifyRequest): Caller {
   return request.getDecorator<Caller>(decorator);

@@ -42,12 +42,14 @@ export class Guard {
   admitSecret(secret: string | undefined, address: string, needed: Role): Caller {
     const caller = this.#isOpen ? local : this.#identify(secret, address);
     if (!mayAct(caller.role, needed)) {
-      throw new HttpError("FORBIDDEN", `that needs the role ${needed}, and "${caller.name}" is ${caller.role}`);
+      const message = `that needs the role ${needed}, and "${caller.name}" is ${caller.role}`;
+      throw new HttpError("FORBIDDEN", message, { caller });
     }
     const waitSeconds = this.#rate.take(caller.name);
     if (waitSeconds === undefined) return caller;
     throw new HttpError("RATE_LIMITED", `"${caller.name}" asks more often than it may`, {
       retryAfterSeconds: waitSeconds,
+      caller,
     });
   }
 

@@ -17,6 +17,7 @@ import type {
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LinePage,
   LineRow,
   MailRow,
   MarkRow,
@@ -295,9 +296,10 @@ export class MemoryStore implements Store {
     }
   }
 
-  async readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]> {
-    const { after = 0, last = false, limit } = page;
-    const rows = [...this.#read().lines.values()].filter((row) => row.topic === topic && row.number > after);
+  async readLines(topic: string, page: LinePage): Promise<LineRow[]> {
+    const { after = 0, before = Infinity, last = false, limit } = page;
+    const isOnPage = ({ number }: LineRow): boolean => number > after && number < before;
+    const rows = [...this.#read().lines.values()].filter((row) => row.topic === topic && isOnPage(row));
     return copies(last ? rows.slice(Math.max(0, rows.length - limit)) : rows.slice(0, limit));
   }
 

@@ -40,6 +40,7 @@ import type {
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LinePage,
   LineRow,
   MailRow,
   MarkRow,
@@ -406,8 +407,9 @@ export class MysqlStore implements Store {
     await this.#write(statements.insertLine, rows, [statements.takeLineTurn.with()]);
   }
 
-  async readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]> {
-    const values = [text(topic), whole(page.after ?? 0), whole(page.limit)];
+  async readLines(topic: string, page: LinePage): Promise<LineRow[]> {
+    const { after = 0, before = Number.MAX_SAFE_INTEGER, limit } = page;
+    const values = [text(topic), whole(after), whole(before), whole(limit)];
     if (!page.last) return await this.#all(statements.readLines.with(...values), toLine);
     return (await this.#all(statements.readLastLines.with(...values), toLine)).reverse();
   }

@@ -41,6 +41,7 @@ import type {
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LinePage,
   LineRow,
   MailRow,
   MarkRow,
@@ -411,9 +412,10 @@ export class PostgresStore implements Store {
     if (lines.length > 0) await this.#write(appendLines, lineColumns(lines));
   }
 
-  async readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]> {
+  async readLines(topic: string, page: LinePage): Promise<LineRow[]> {
     const { readLines, readLastLines } = this.#statements;
-    const values = [toDisk(topic), page.after ?? 0, page.limit];
+    const { after = 0, before = Number.MAX_SAFE_INTEGER, limit } = page;
+    const values = [toDisk(topic), after, before, limit];
     if (!page.last) return await this.#all(readLines, values, toLine);
     return (await this.#all(readLastLines, values, toLine)).reverse();
   }

@@ -19,6 +19,7 @@ import type {
   InstanceRow,
   InstanceSummary,
   JobRow,
+  LinePage,
   LineRow,
   MailRow,
   MarkRow,
@@ -338,8 +339,9 @@ export class SqliteStore implements Store {
     });
   }
 
-  async readLines(topic: string, page: { after?: number; last?: boolean; limit: number }): Promise<LineRow[]> {
-    const values = [toDisk(topic), page.after ?? 0, page.limit];
+  async readLines(topic: string, page: LinePage): Promise<LineRow[]> {
+    const { after = 0, before = Number.MAX_SAFE_INTEGER, limit } = page;
+    const values = [toDisk(topic), after, before, limit];
     if (!page.last) return this.#all((from) => from.readLines, values, toLine);
     return this.#all((from) => from.readLastLines, values, toLine).reverse();
   }

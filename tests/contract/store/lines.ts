@@ -72,6 +72,11 @@ function readingSuite(name: string, makeStore: MakeStore): void {
       const after = last[0]?.number ?? 0;
       assert.deepEqual(await store.readLines("a", { last: true, after, limit: 9 }), last.slice(1));
       assert.deepEqual(await store.readLines("c", { last: true, limit: 9 }), []);
+      const all = await store.readLines("a", { limit: 9 });
+      const before = all.at(-1)?.number ?? 0;
+      assert.deepEqual(await store.readLines("a", { last: true, before, limit: 9 }), all.slice(0, -1));
+      assert.deepEqual(await store.readLines("a", { last: true, before, limit: 1 }), all.slice(-2, -1));
+      assert.deepEqual(await store.readLines("a", { before, limit: 1 }), all.slice(0, 1));
     });
 
     test("also large ones", async (t) => {

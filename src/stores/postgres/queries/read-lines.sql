@@ -1,5 +1,5 @@
 SELECT number, topic, at, body
 FROM line
-WHERE topic = $1 AND number > $2
+WHERE topic = $1 AND number > $2 AND number < $3
 ORDER BY number
-LIMIT $3
+LIMIT $4

@@ -1,0 +1,94 @@
+import type { FastifyRequest } from "fastify";
+import type { RouteName } from "../../api/paths.ts";
+import { bodyDigestOf } from "../http/json-body.ts";
+import type { AuditEntry } from "./audit.ts";
+import { type Caller, findCaller } from "./caller.ts";
+
+export interface Outcome {
+  readonly status: number;
+  /** Of a refusal. */
+  readonly code?: string;
+  /** What the operation gave back. */
+  readonly data?: unknown;
+  /** Who was refused; otherwise who was let in. */
+  readonly caller?: Caller | undefined;
+}
+
+/** Operations that are not of the contract. */
+const otherOperations: Readonly<Record<string, string>> = {
+  "/ws": "watch",
+  "/ws/worker": "connectWorker",
+  "/api/events": "watch",
+  "/actuator/shutdown": "shutdown",
+};
+
+const targetLengthMax = 512;
+
+/** The field of the body that names what a create makes, or an order is about. */
+const targetFields: Partial<Record<RouteName, string>> = {
+  createToken: "name",
+  createWorkflow: "name",
+  createSchedule: "scheduleId",
+  drain: "worker",
+};
+
+/** Fields of the body that a reader of the log needs. */
+const detailFields: Partial<Record<RouteName, readonly string[]>> = {
+  createToken: ["role", "expiresAt"],
+  createSchedule: ["workflow"],
+  resizeDomain: ["size"],
+  rollBackWorkflow: ["version"],
+};
+
+/** The line of a request, whether it was carried out or refused. */
+export function auditEntryOf(request: FastifyRequest, outcome: Outcome): AuditEntry {
+  const { status, code, data, caller = findCaller(request) } = outcome;
+  const digest = bodyDigestOf(request);
+  const what = operationOf(request);
+  const details = detailsOf(what, request.body, data);
+  return {
+    who: caller?.name ?? "anonymous",
+    role: caller?.role ?? null,
+    address: request.ip,
+    requestId: request.id,
+    what,
+    target: targetOf(what, request),
+    status,
+    ...(code !== undefined && { code }),
+    ...(digest !== undefined && { digest }),
+    ...(Object.keys(details).length > 0 && { details }),
+  };
+}
+
+/** Its name in the contract, or where it was sent. */
+function operationOf({ routeOptions, method }: FastifyRequest): string {
+  const { operation } = routeOptions.config as { operation?: string };
+  if (operation !== undefined) return operation;
+  const { url } = routeOptions;
+  return url === undefined ? `${method} elsewhere` : (otherOperations[url] ?? `${method} ${url}`);
+}
+
+/** What the path names: an instance, a workflow, a node of an instance; or what is to be made. */
+function targetOf(what: string, { params, body }: FastifyRequest): string | null {
+  const parts = Object.values((params ?? {}) as Record<string, string>);
+  if (parts.length > 0) return parts.join("/").slice(0, targetLengthMax);
+  const named = fieldOf(body, targetFields[what as RouteName] ?? "");
+  return typeof named === "string" ? named.slice(0, targetLengthMax) : null;
+}
+
+function detailsOf(what: string, body: unknown, data: unknown): Record<string, unknown> {
+  const details: Record<string, unknown> = {};
+  for (const field of detailFields[what as RouteName] ?? []) {
+    const value = fieldOf(body, field);
+    if (typeof value === "number") details[field] = value;
+    if (typeof value === "string") details[field] = value.slice(0, targetLengthMax);
+  }
+  const instanceId = fieldOf(data, "instanceId");
+  if (typeof instanceId === "string") details["instanceId"] = instanceId;
+  return details;
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  const isObject = typeof value === "object" && value !== null && Object.hasOwn(value, field);
+  return isObject ? (value as Record<string, unknown>)[field] : undefined;
+}
