@@ -73,7 +73,9 @@ export class Observers {
     const { config, clock } = this.#parts;
     const { logLevel } = config;
     gaugeEngine(metrics.registry, engine, () => clock.now());
-    const log = new InstanceLog({ logger, failuresOnly: logLevel !== "debug" && logLevel !== "info" });
+    // At level error and above the logger would drop every line of it.
+    const isHeard = logLevel !== "error" && logLevel !== "silent";
+    const log = isHeard ? new InstanceLog({ logger, failuresOnly: logLevel === "warn" }) : undefined;
     const alerts =
       config.alerts.length === 0
         ? undefined
@@ -83,7 +85,7 @@ export class Observers {
       metrics.observe(change);
       tracing.observe(change);
       traceIds.observe(change);
-      log.observe(change);
+      log?.observe(change);
       alerts?.observe(change);
     });
   }

@@ -180,7 +180,7 @@ describe("heddle dev", () => {
       cwd: newFolder(t),
       env: { HEDDLE_TOKEN: "two words" },
     });
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(stderr, /token/);
   });
 

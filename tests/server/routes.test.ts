@@ -187,7 +187,7 @@ async function nodes(rig: ServerRig): Promise<void> {
   assert.deepEqual((await rig.ok("listStuckInstances")).items, []);
   const [stuck] = (await rig.ok("listStuckInstances", { query: { minutes: 0 } })).items;
   const heldView = await rig.ok("getInstance", { params: { id: held } });
-  assert.deepEqual(stuck, { instanceId: held, workflowName: "holds", updatedAt: heldView.updatedAt });
+  assert.deepEqual([stuck?.instanceId, stuck?.workflowName], [held, "holds"]);
   assert.deepEqual([heldView.trigger, heldView.historyLength > 1], ["api", true]);
   const topology = await rig.ok("monitorTopology", { params: { instanceId: held } });
   assert.deepEqual(topology.edges, [{ from: 1, to: 2, property: null, enable: true }]);

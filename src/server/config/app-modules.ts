@@ -21,7 +21,9 @@ export async function loadApp(files: readonly string[]): Promise<AppParts> {
   const workflows = new Set<Workflow | CodeWorkflow>();
   for (const file of files) {
     const before = jobs.size + workflows.size;
-    for (const [name, value] of Object.entries(await importModule(file))) {
+    // Exports that are no lists go first: they name a job best.
+    const exported = Object.entries(await importModule(file)).toSorted(([, a], [, b]) => rankOf(a) - rankOf(b));
+    for (const [name, value] of exported) {
       for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
         if (each instanceof Workflow || isCodeWorkflow(each)) workflows.add(each);
         else if (isJob(each)) jobs.set(each, jobs.get(each) ?? { ...each, codePath: codePathOf(file, name) });
@@ -36,6 +38,10 @@ export async function loadApp(files: readonly string[]): Promise<AppParts> {
     }
   }
   return { jobs: [...jobs.values()], workflows: [...workflows] };
+}
+
+function rankOf(value: unknown): number {
+  return Array.isArray(value) ? 1 : 0;
 }
 
 /** As one would name it in the project, whatever folder the project is in. */
