@@ -21,6 +21,7 @@ export { Task } from "./authoring/task.ts";
 export { TaskBuilder } from "./authoring/task-builder.ts";
 export { Workflow } from "./authoring/workflow.ts";
 export { WorkflowBuilder } from "./authoring/workflow-builder.ts";
+export type { Jsonified } from "./authoring/jsonified.ts";
 export type {
   ActivityOptions,
   ChildOptions,

@@ -1,21 +1,21 @@
 import { EngineError } from "../base/error.ts";
 
+/** Nested more deeply, a value is looked at more closely: it may hold itself. */
+const plainDepthMax = 100;
+
 /**
  * The value as JSON text; `undefined` stays `undefined`. Throws VALUE_NOT_SERIALIZABLE, naming the part to blame, for
- * what JSON cannot hold. As everywhere in JSON, functions and `undefined` inside an object are left out and NaN becomes null.
+ * what the text would not hold: maps, sets, errors, bytes, promises, functions, NaN and the like. As everywhere in JSON, a
+ * property that is `undefined` is left out, in a list it becomes null, and `toJSON` speaks for its object: a Date is text.
  */
 export function toJsonText(value: unknown, what: string): string | undefined {
-  let text: string | undefined;
+  const problem = isSurelyPlain(value) ? undefined : findProblem(value);
+  if (problem !== undefined) throw refusal(what, problem.text, problem.cause);
   try {
-    text = JSON.stringify(value);
+    return JSON.stringify(value);
   } catch (error) {
-    const problem = findProblem(value) ?? (error instanceof Error ? error.message : String(error));
-    throw new EngineError("VALUE_NOT_SERIALIZABLE", `${what} cannot be written as JSON: ${problem}`, { cause: error });
+    throw refusal(what, error instanceof Error ? error.message : String(error), error);
   }
-  if (text === undefined && (typeof value === "function" || typeof value === "symbol")) {
-    throw new EngineError("VALUE_NOT_SERIALIZABLE", `${what} cannot be written as JSON: it is a ${typeof value}`);
-  }
-  return text;
 }
 
 /** A copy as JSON would bring it back: nothing shared with the original. */
@@ -24,9 +24,49 @@ export function copyAsJson(value: unknown, what: string): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
+function refusal(what: string, problem: string, cause?: unknown): EngineError {
+  return new EngineError("VALUE_NOT_SERIALIZABLE", `${what} cannot be written as JSON: ${problem}`, { cause });
+}
+
+/** What throws while it is looked at is looked at again, part by part. */
+function isSurelyPlain(value: unknown): boolean {
+  try {
+    return isPlain(value, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Lists, plain objects, texts and numbers all the way down: nearly every value. In one function, it takes a quarter of the time that writing takes. */
+function isPlain(value: unknown, depth: number): boolean {
+  if (value === null || value === undefined || typeof value === "string" || typeof value === "boolean") return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || depth > plainDepthMax) return false;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const item: unknown = value[index];
+      if (typeof item !== "string" && !isPlain(item, depth + 1)) return false;
+    }
+    return true;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  // Plain objects inherit nothing that the loop would see.
+  for (const key in value) {
+    const part = (value as Record<string, unknown>)[key];
+    if (typeof part !== "string" && !isPlain(part, depth + 1)) return false;
+  }
+  return true;
+}
+
+interface Problem {
+  readonly text: string;
+  readonly cause?: unknown;
+}
+
 /** Walks the value as `JSON.stringify` does, with a stack of its own: what is nested too deeply for it is no problem here. */
-function findProblem(root: unknown): string | undefined {
-  const stack: Part[] = [{ value: root, key: "", path: "" }];
+function findProblem(root: unknown): Problem | undefined {
+  const stack: Part[] = [{ holder: { "": root }, key: "", path: "" }];
   const ancestors = new Set<unknown>();
   for (let part = stack.pop(); part !== undefined; part = stack.pop()) {
     if ("leave" in part) {
@@ -35,36 +75,81 @@ function findProblem(root: unknown): string | undefined {
     }
     const { path } = part;
     const seen = jsonView(part);
-    if ("threw" in seen) return `toJSON${where(path)} threw ${seen.threw}`;
+    if ("text" in seen) return seen;
     const { value } = seen;
-    if (typeof value === "bigint") return `a BigInt${where(path)}`;
+    const loss = lossOf(value);
+    if (loss !== undefined) return { text: loss.replace(" @", where(path)) };
     if (typeof value !== "object" || value === null) continue;
-    if (ancestors.has(value)) return `a circle${where(path)}, which refers back to an object that holds it`;
+    if (ancestors.has(value)) return { text: `a circle${where(path)}, which refers back to an object that holds it` };
     ancestors.add(value);
     stack.push({ leave: value });
     const isList = Array.isArray(value);
-    for (const [key, child] of Object.entries(value).toReversed()) {
-      stack.push({ value: child, key, path: extendPath(path, key, isList) });
+    for (const key of Object.keys(value).toReversed()) {
+      stack.push({ holder: value, key, path: extendPath(path, key, isList) });
     }
   }
   return undefined;
 }
 
-type Part = { value: unknown; key: string; path: string } | { leave: unknown };
+type Part = { readonly holder: object; readonly key: string; readonly path: string } | { readonly leave: unknown };
 
-/** What JSON sees in place of the value: whatever its `toJSON` gives. */
-function jsonView(part: { value: unknown; key: string }): { value: unknown } | { threw: string } {
-  const { value, key } = part;
-  if (!hasToJson(value)) return { value };
+/** What JSON sees: whatever the getter gives, and then the value's own `toJSON`. */
+function jsonView({ holder, key, path }: Exclude<Part, { leave: unknown }>): { readonly value: unknown } | Problem {
+  let what = "what is read";
   try {
+    const value = (holder as Record<string, unknown>)[key];
+    if (!hasToJson(value)) return { value };
+    // Of an invalid one JSON makes null.
+    if (value instanceof Date && Number.isNaN(value.getTime())) return { value };
+    what = "toJSON";
     return { value: value.toJSON(key) };
   } catch (error) {
-    return { threw: String(error) };
+    return { text: `${what}${where(path)} threw ${String(error)}`, cause: error };
   }
 }
 
 function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
   return typeof value === "object" && value !== null && "toJSON" in value && typeof value.toJSON === "function";
+}
+
+/** What would be lost of the value itself, with @ in place of where it is; undefined if nothing is. */
+function lossOf(value: unknown): string | undefined {
+  switch (typeof value) {
+    case "bigint":
+      return "a BigInt @";
+    case "function":
+    case "symbol":
+      return `a ${typeof value} @`;
+    case "number":
+      return Number.isFinite(value) ? undefined : `${value} @, for which JSON has no number`;
+    case "object":
+      return value === null ? undefined : lossOfObject(value);
+    default:
+      return undefined;
+  }
+}
+
+/** Objects around a value that JSON takes for the value itself, such as `new Number(1)`. */
+const boxes: ReadonlySet<string> = new Set(
+  ["Number", "String", "Boolean", "BigInt", "Symbol"].map((name) => `[object ${name}]`),
+);
+
+function lossOfObject(value: object): string | undefined {
+  if (value instanceof Promise) return "a promise @: did you forget await?";
+  if (value instanceof Date) return "an invalid Date @";
+  if (value instanceof Error) return "an Error @: give its message, or throw it";
+  if (ArrayBuffer.isView(value)) return `bytes @ (${className(value)}): give them as text, such as base64`;
+  if (boxes.has(Object.prototype.toString.call(value))) return lossOf(value.valueOf());
+  if (Array.isArray(value)) return undefined;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return undefined;
+  const isLost = value instanceof Map || value instanceof Set || Object.keys(value).length === 0;
+  return isLost ? `a ${className(value)} @, of which JSON would keep nothing` : undefined;
+}
+
+function className(value: object): string {
+  const { name } = value.constructor ?? {};
+  return typeof name === "string" && name !== "" ? name : "class";
 }
 
 function extendPath(path: string, key: string, inList: boolean): string {

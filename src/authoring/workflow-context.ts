@@ -3,6 +3,7 @@ import type { WhenParentEnds } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import type { CodeWorkflow } from "./code-workflow.ts";
 import type { Job } from "./job.ts";
+import type { Jsonified } from "./jsonified.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { ParamsArgument } from "./task-builder.ts";
 import type { Workflow } from "./workflow.ts";
@@ -36,8 +37,8 @@ export interface WorkflowContext {
   /** Runs a job, wherever there is a worker for it, and gives back its output. Throws `StepFailed`. */
   run<Params, Output, Input>(
     job: Job<Params, Output, Input>,
-    ...input: ActivityArguments<Input, Awaited<Output>>
-  ): Promise<Awaited<Output>>;
+    ...input: ActivityArguments<Input, Jsonified<Awaited<Output>>>
+  ): Promise<Jsonified<Awaited<Output>>>;
   run(job: string, input?: unknown, options?: ActivityOptions): Promise<unknown>;
   /** Another name for `run`. */
   callActivity: WorkflowContext["run"];
@@ -59,7 +60,7 @@ export interface WorkflowContext {
   callChild<Params, Output, Input>(
     workflow: CodeWorkflow<Params, Output, Input>,
     ...input: ChildArguments<Input>
-  ): Promise<Awaited<Output>>;
+  ): Promise<Jsonified<Awaited<Output>>>;
   callChild(workflow: Workflow | string, input?: unknown, options?: ChildOptions): Promise<unknown>;
   /**
    * Starts another workflow and does not wait for it. Gives back its instance id. It goes on when this one begins anew, and

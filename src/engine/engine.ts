@@ -11,6 +11,7 @@ import { JobRegistry } from "../authoring/job-registry.ts";
 import { shown } from "../base/shown.ts";
 import type { Task } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";
+import type { Jsonified } from "../authoring/jsonified.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError, messageOf } from "../base/error.ts";
@@ -487,7 +488,7 @@ export class Engine {
   async startWorkflow<Params, Output, Input>(
     workflow: CodeWorkflow<Params, Output, Input>,
     ...[input, options]: [...ParamsArgument<Input>, options?: StartOptions]
-  ): Promise<WorkflowHandle<Awaited<Output>>> {
+  ): Promise<WorkflowHandle<Jsonified<Awaited<Output>>>> {
     const { instanceId, reuse = false, whenActive = "refuse", traceparent } = (options ?? {}) as StartOptions;
     const id = instanceId ?? this.#options.random.uuid(this.#options.clock.now());
     if (instanceId !== undefined && whenActive !== "refuse") {
@@ -505,7 +506,7 @@ export class Engine {
   async signalWithStart<Params, Output, Input>(
     workflow: CodeWorkflow<Params, Output, Input>,
     options: { readonly instanceId: string; readonly input?: Input; readonly event: RaisedData },
-  ): Promise<WorkflowHandle<Awaited<Output>>> {
+  ): Promise<WorkflowHandle<Jsonified<Awaited<Output>>>> {
     const { instanceId: id, input, event } = options;
     await this.#codeStarts.startOrRaise(workflow, input, { id, event });
     return new WorkflowHandle(this, id);

@@ -196,7 +196,10 @@ describe("the context of a job", () => {
 
   test("has a signal that aborts with the run", async () => {
     const abort = new Abort();
-    const waits = defineJob("job", (_, ctx) => new Promise((resolve) => ctx.signal.addEventListener("abort", resolve)));
+    const waits = defineJob(
+      "job",
+      (_, ctx) => new Promise((resolve) => ctx.signal.addEventListener("abort", () => resolve(1))),
+    );
     const outcome = execute(waits, {}, abort);
     abort.abort(new Error("stop"));
     assert.equal((await outcome).kind, "success");
