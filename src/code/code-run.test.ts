@@ -284,7 +284,39 @@ describe("continueAsNew", () => {
       return await ctx.continueAsNew();
     });
     await bare.raise("other", 1);
-    assert.deepEqual(await bare.raise("go"), [{ type: "continue", events: [] }]);
+    assert.deepEqual(await bare.raise("go"), [{ type: "continue", events: [], updates: [] }]);
+  });
+
+  test("gives on the updates that came while the instance was paused, behind the one that it begins anew for", async () => {
+    const rig = await RunRig.started(async (ctx) => {
+      ctx.onUpdate("set", () => assert.fail("it belongs to the next generation"));
+      await ctx.waitForEvent("go");
+      await ctx.continueAsNew();
+    });
+    await rig.see({ type: "paused" });
+    await rig.raise("go");
+    await rig.update("u", "set", 5);
+    assert.deepEqual(await rig.see({ type: "resumed" }), [
+      { type: "continue", events: [], updates: [{ update: "u", name: "set", data: "5" }] },
+    ]);
+  });
+
+  test("lets an update answer that has led to it; one that is not through is a warning", async () => {
+    const rig = await RunRig.started(async (ctx) => {
+      const asked = Promise.withResolvers<void>();
+      ctx.onUpdate("quick", async () => {
+        asked.resolve();
+        for (let n = 0; n < 9; n++) await Promise.resolve();
+        return "done";
+      });
+      ctx.onUpdate("slow", () => ctx.sleep(1000));
+      await ctx.race([asked.promise, ctx.waitForEvent("never")]);
+      await ctx.continueAsNew();
+    });
+    await rig.update("s", "slow");
+    assert.deepEqual(inWords(await rig.update("q", "quick")), ['answer q "done"', "continue undefined with "]);
+    assert.match(rig.lines[0] ?? "", /begins anew while it handles update "slow", which is therefore never answered/);
+    assert.equal(rig.lines.length, 1);
   });
 
   test("also those that came while the instance was paused, behind the one that it begins anew for", async () => {

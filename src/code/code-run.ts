@@ -6,8 +6,8 @@ import type { UpdateHandler, UpdateOptions } from "../authoring/workflow-context
 import { EngineError } from "../base/error.ts";
 import { type ContextLog, contextLogOf, silentContextLog } from "../base/context-log.ts";
 import { type Logger, withFields } from "../base/logger.ts";
-import type { Step } from "../kernel/code/step.ts";
-import type { KeptEvent } from "../kernel/event.ts";
+import { isLast, type LastStep, type Step } from "../kernel/code/step.ts";
+import type { KeptEvent, KeptUpdate } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Arrival } from "./arrival.ts";
 import type { Drained } from "./drain.ts";
@@ -110,8 +110,11 @@ export class CodeRun {
   /** Why it was asked to end while it undid a saga, or was absent: it does so when the saga is through, or when told again. */
   #heldCancel: string | undefined;
   #isOver = false;
-  /** Of its last step: events that go on to the next generation. */
+  /** Of its last step: events and updates that go on to the next generation. */
   #kept: KeptEvent[] | undefined;
+  #keptUpdates: KeptUpdate[] | undefined;
+  /** Names of updates that it handles, and has not answered. */
+  #updatesUnderWay: string[] | undefined;
   /** A workflow that it asked for and that this process does not have. */
   lacking: string | undefined;
   /** Why it is not to be relied on any more. */
@@ -191,6 +194,7 @@ export class CodeRun {
     this.#isReacting = false;
     try {
       this.#refuseIdle();
+      if (this.#isOver) this.#warnOfUnanswered();
       onlooker.onSteps(this.#takeSteps());
       if (this.#reactToHeld(this.at, onlooker)) return;
     } catch (error) {
@@ -372,19 +376,22 @@ export class CodeRun {
     if (this.#isOver) return;
     this.#warnOfUnawaited("begins anew");
     const events: KeptEvent[] = [];
-    this.take({ type: "continue", events, ...(input !== undefined && { input }) });
+    const updates: KeptUpdate[] = [];
+    this.take({ type: "continue", events, updates, ...(input !== undefined && { input }) });
     this.#isOver = true;
-    if (!keepsEvents) return;
-    this.#kept = events;
+    this.#keptUpdates = updates;
+    if (keepsEvents) this.#kept = events;
     for (const event of this.events.untaken()) this.#keep({ type: "event", event });
     for (const arrival of this.#held ?? []) this.#keep(arrival);
   }
 
-  /** Events that the code can no longer wait for are the next generation's, if it wants them. */
+  /** What the code can no longer see is the next generation's: events if it wants them, and updates, which somebody waits for. */
   #keep(arrival: Arrival): void {
-    if (arrival.type !== "event") return;
-    const { name, data } = arrival.event;
-    this.#kept?.push({ name, ...(data !== undefined && { data }) });
+    if (arrival.type !== "event" && arrival.type !== "update") return;
+    const { name, data } = arrival.type === "event" ? arrival.event : arrival;
+    const kept = { name, ...(data !== undefined && { data }) };
+    if (arrival.type === "event") this.#kept?.push(kept);
+    else this.#keptUpdates?.push({ update: arrival.update, ...kept });
   }
 
   /**
@@ -515,6 +522,7 @@ export class CodeRun {
 
   async #update({ update, name, data }: Extract<Arrival, { type: "update" }>): Promise<void> {
     const handled = this.#updates?.get(name);
+    (this.#updatesUnderWay ??= []).push(name);
     try {
       if (handled === undefined) throw this.#unknown("update", name, this.#updates?.keys() ?? []);
       const given = parsed(data);
@@ -525,10 +533,30 @@ export class CodeRun {
     } catch (error) {
       this.#answer({ type: "answer", update, failure: this.parts.host.failureFrom(error) });
     }
+    this.#updatesUnderWay.splice(this.#updatesUnderWay.indexOf(name), 1);
   }
 
+  /** Also in the reaction in which the code takes its last step, which is then the last all the same. */
   #answer(step: Extract<Step, { type: "answer" }>): void {
     if (!this.#isOver && !this.#hasStrayed()) this.#note(step);
+    else if (this.#isReacting && this.#lastStep !== undefined) this.#steps?.splice(-1, 0, step);
+  }
+
+  /** If it is of this reaction. */
+  get #lastStep(): LastStep | undefined {
+    const step = this.#steps?.at(-1);
+    return step !== undefined && isLast(step) ? step : undefined;
+  }
+
+  #warnOfUnanswered(): void {
+    const last = this.#lastStep?.type;
+    if (last !== "complete" && last !== "continue") return;
+    for (const update of this.#updatesUnderWay ?? noSteps) {
+      this.log.warn(
+        { update },
+        `the code of a workflow ${last === "complete" ? "ends" : "begins anew"} while it handles update "${update}", which is therefore never answered: wait for it first`,
+      );
+    }
   }
 }
 

@@ -110,7 +110,7 @@ export interface InstanceContinued {
   readonly customStatus?: string;
   readonly events?: readonly KeptEvent[];
   /** The last answers that the code gave: whoever asked may not have heard them yet. */
-  readonly answers?: readonly UpdateAnswered[];
+  readonly answers?: readonly KeptAnswer[];
   /** Those that run on: the instance has not ended. */
   readonly children?: readonly DetachedChild[];
 }
@@ -118,6 +118,17 @@ export interface InstanceContinued {
 export interface KeptEvent {
   readonly name: string;
   readonly data?: Payload;
+}
+
+export interface KeptUpdate {
+  readonly update: string;
+  readonly name: string;
+  readonly data?: Payload;
+}
+
+/** With the time of the answer. */
+export interface KeptAnswer extends UpdateAnswered {
+  readonly at?: number;
 }
 
 export interface UpdateAnswered {

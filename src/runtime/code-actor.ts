@@ -16,6 +16,9 @@ import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-acto
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Message, Told } from "./message.ts";
 
+/** So many turns an update or a query waits for code that begins anew and anew. */
+const turnsWithoutAnswerMax = 100;
+
 const noInputs: TaskInputs = { context: {}, outputs: {} };
 
 /**
@@ -40,6 +43,10 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #heard = 0;
   /** Of the open turn: how many of its events the code has seen. */
   #seen = 0;
+  /** What the code has to answer, and was taken out of the open turn for the next one. */
+  #deferred: Message[] | undefined;
+  /** Turns in a row in which the code began anew twice before it could answer anything. */
+  #turnsWithoutAnswer = 0;
   #onPrepared: ((actor: InstanceActor) => void) | undefined;
   /** It needs another turn: it has begun anew, or its code has come after this one was prepared. */
   #isPutOff = false;
@@ -102,7 +109,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     const taken = this.#open?.messages ?? [];
     this.#open = undefined;
     this.#isAbandoned = true;
-    return [...taken, ...super.abandonInbox()];
+    return [...taken, ...(this.#deferred?.splice(0) ?? []), ...super.abandonInbox()];
   }
 
   /** The code that it waited for is there. */
@@ -129,7 +136,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #absent(): EngineError {
     return new EngineError(
       "INSTANCE_STATE",
-      `the code of instance "${this.id}" does not go on, so it cannot answer: ${this.attention ?? "it is about to begin anew"}`,
+      `the code of instance "${this.id}" does not go on, so it cannot answer: ${this.attention ?? "it begins anew again and again"}`,
     );
   }
 
@@ -170,16 +177,47 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
         if (this.#isReacting(open)) return;
         const message = open.messages[this.#heard++];
         if (message === undefined) break;
+        if (this.#needsCode(message) && this.#defer(message, open)) continue;
         if ("query" in message) open.answer(message);
         else {
           const wait = this.#hear(message, open);
           if (wait !== undefined) return this.#wait(wait);
         }
       }
+      this.#requeueDeferred();
       this.#onPrepared?.(this);
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  #needsCode(message: Message): boolean {
+    if ("query" in message) return message.ofCode === true;
+    const { input } = message;
+    return input.type === "RequestUpdate" && !this.machine.state.hasUpdate(input.update);
+  }
+
+  /**
+   * Queries and updates of code that is about to begin anew wait for the next turn, and so for the next generation. Code
+   * that begins anew without end would never get to them: after some turns they are refused.
+   */
+  #defer(message: Message, open: InstanceTurn): boolean {
+    if (!this.#isBetweenGenerations) this.#turnsWithoutAnswer = 0;
+    if (!this.#isBetweenGenerations || this.#turnsWithoutAnswer > turnsWithoutAnswerMax) return false;
+    (open.messages as Message[]).splice(--this.#heard, 1);
+    (this.#deferred ??= []).push(message);
+    return true;
+  }
+
+  get #isBetweenGenerations(): boolean {
+    return this.#isPutOff && this.#run === undefined && this.attention === undefined && !this.hasEnded;
+  }
+
+  #requeueDeferred(): void {
+    if (this.#deferred === undefined) return;
+    this.#turnsWithoutAnswer++;
+    this.inbox = [...this.#deferred, ...this.inbox];
+    this.#deferred = undefined;
   }
 
   #wait(until: Promise<void>): void {
@@ -215,6 +253,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #answerLatecomers(open: InstanceTurn): void {
     const messages = open.messages as Message[];
     for (let first = this.inbox[0]; first !== undefined && "query" in first; first = this.inbox[0]) {
+      if (this.#needsCode(first) && this.#isBetweenGenerations) return;
       this.inbox.shift();
       messages.push(first);
       open.answer(first);

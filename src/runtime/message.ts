@@ -29,6 +29,8 @@ export interface Origin {
 /** A read-only turn: answered from the state, released with the instance's last outstanding commit. */
 export interface Asked {
   readonly query: (machine: Machine) => void;
+  /** Answered by the instance's code, which may have to be brought back for it. */
+  readonly ofCode?: boolean;
   /** Releases the answer, or says why there is none. */
   readonly reply: Reply<void>;
 }

@@ -82,7 +82,11 @@ export class PayloadRows {
       case "complete":
         return this.#with(step, "output");
       case "continue":
-        return { ...this.#with(step, "input"), events: step.events.map((event) => this.#with(event, "data")) };
+        return {
+          ...this.#with(step, "input"),
+          events: step.events.map((event) => this.#with(event, "data")),
+          ...(step.updates && { updates: step.updates.map((update) => this.#with(update, "data")) }),
+        };
       default:
         return step;
     }

@@ -384,7 +384,8 @@ export class Shard implements ActorHost, MailShard {
       };
       // With nothing of it outstanding, what it is in memory is what it is in the store: no commit to wait for.
       const isPlain = options.ofCode !== true || !actor.isPrepared;
-      if (!isPlain || actor.hasNews || actor.isBusy || this.isClosed) return actor.tell({ query: look, reply });
+      if (!isPlain || actor.hasNews || actor.isBusy || this.isClosed)
+        return actor.tell({ query: look, ofCode: !isPlain, reply });
       look(actor.machine);
       reply.resolve();
     });

@@ -411,6 +411,60 @@ describe("8.1 updates", () => {
     assert.equal(await handle.result(), "end");
   });
 
+  /** An entity that begins anew after so many updates. */
+  const entity = defineWorkflow("entity", async (ctx, { n, perGeneration }: { n: number; perGeneration: number }) => {
+    let total = n;
+    let seen = 0;
+    const isFull = Promise.withResolvers<void>();
+    ctx.onQuery("total", () => total);
+    ctx.onUpdate("add", (more: number) => {
+      total += more;
+      if (++seen === perGeneration) isFull.resolve();
+      return total;
+    });
+    await ctx.race([isFull.promise, ctx.waitForEvent("anew")]);
+    return await ctx.continueAsNew({ n: total, perGeneration });
+  });
+
+  for (const perGeneration of [1, 10, 30]) {
+    test(`8.1 that meet continue-as-new are answered by the next generation: ${perGeneration} in each`, async (t) => {
+      const rig = await CodeRig.start(t, { workflows: [entity] });
+      const handle = await rig.engine.startWorkflow(entity, { n: 0, perGeneration }, { instanceId: "e" });
+      for (let batch = 1; batch <= 3; batch++) {
+        const answers = await Promise.all(Array.from({ length: 50 }, () => handle.update("add", 1)));
+        const from = (batch - 1) * 50;
+        assert.deepEqual(
+          answers.toSorted((a, b) => (a as number) - (b as number)),
+          Array.from({ length: 50 }, (_, n) => from + n + 1),
+        );
+      }
+      assert.equal(await handle.query("total"), 150);
+      assert.equal((await handle.getStatus()).generation, 1 + 150 / perGeneration);
+    });
+  }
+
+  test("8.1 so are queries", async (t) => {
+    const rig = await CodeRig.start(t, { workflows: [entity] });
+    const handle = await rig.engine.startWorkflow(entity, { n: 7, perGeneration: 1 }, { instanceId: "e" });
+    const answers: Promise<unknown>[] = [];
+    for (let n = 0; n < 50; n++) {
+      void handle.raiseEvent("anew");
+      answers.push(handle.query("total"));
+    }
+    assert.deepEqual(new Set(await Promise.all(answers)), new Set([7]));
+    assert.ok((await handle.getStatus()).generation > 2);
+  });
+
+  test("8.1 but code that begins anew without end refuses them", async (t) => {
+    const restless = defineWorkflow("restless", (ctx) => ctx.continueAsNew());
+    const rig = await CodeRig.start(t, { workflows: [restless] });
+    const handle = await rig.engine.startWorkflow(restless, undefined, { instanceId: "r" });
+    for (const ask of [() => handle.query("total"), () => handle.update("add", 1)]) {
+      await assert.rejects(ask(), says("INSTANCE_STATE", "it begins anew again and again"));
+    }
+    await handle.terminate();
+  });
+
   test("8.1 one that is answered right before continue-as-new is heard all the same", async (t) => {
     const renewing = defineWorkflow("renewing", async (ctx, round: number): Promise<string> => {
       const asked = new Promise<void>((resolve) => {

@@ -176,6 +176,39 @@ const prolificStory: Story = {
   },
 };
 
+/** Begins anew after every second update, and races them against events and time. */
+const entity = defineWorkflow("entity", async (ctx, { total }: { total: number }): Promise<unknown> => {
+  let sum = total;
+  let answered = 0;
+  const isFull = Promise.withResolvers<void>();
+  ctx.onUpdate("add", async (n: number) => {
+    sum += (await ctx.run("work", n)) as number;
+    if (++answered === 2) isFull.resolve();
+    return sum;
+  });
+  for (;;) {
+    const first = await ctx.race([isFull.promise, ctx.waitForEvent("end"), ctx.sleep(60_000).then(() => "tick")]);
+    if (first === undefined) return await ctx.continueAsNew({ total: sum }, { keepEvents: true });
+    if (first !== "tick") return [sum, first];
+  }
+});
+
+const entityStory: Story = {
+  workflows: [entity],
+  tell: async (engine) => {
+    await started(() => engine.startWorkflow(entity, { total: 0 }, { instanceId: "x" }));
+    if ((await engine.getWorkflowInstanceStatus("x")).status === "Running") {
+      const answers: unknown[] = [];
+      for (const n of [1, 2, 3, 4, 5]) {
+        answers.push(await engine.updateWorkflowInstance("x", "add", n, { updateId: `u${n}` }));
+      }
+      assert.deepEqual(answers, [1, 3, 6, 10, 15]);
+      await engine.raiseEvent("x", "end", "bye");
+    }
+    return await engine.awaitWorkflowInstance("x");
+  },
+};
+
 async function until(engine: Engine, holds: () => Promise<boolean>): Promise<void> {
   const changed = Promise.withResolvers<void>();
   const stop = engine.subscribe(() => void holds().then((yes) => yes && changed.resolve(), changed.reject));
@@ -190,6 +223,7 @@ const stories: Readonly<Record<string, Story>> = {
   "pause, resume and fork": pausedStory,
   "generation after generation without a pause": restlessStory,
   "children that are started in the last reaction of a generation": prolificStory,
+  "updates around new generations, and races": entityStory,
 };
 
 const endings: Readonly<Record<Moment, string>> = {

@@ -351,7 +351,7 @@ describe("what clients say", () => {
     assert.deepEqual(rig.tell({ type: "RequestUpdate", update: "u", name: "set", data: "1" }).events, []);
     assert.equal(rig.machine.state.answerTo("u"), undefined);
     rig.take({ type: "answer", update: "u", output: "2" }, { type: "complete" });
-    assert.deepEqual(rig.machine.state.answerTo("u"), { type: "UpdateAnswered", update: "u", output: "2" });
+    assert.deepEqual(rig.machine.state.answerTo("u"), { type: "UpdateAnswered", update: "u", output: "2", at: 1000 });
     assert.deepEqual(rig.tell({ type: "RequestUpdate", update: "u", name: "set" }).events, [], "also after the end");
   });
 

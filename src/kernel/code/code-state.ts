@@ -12,8 +12,8 @@ import type {
   InstanceCreated,
   InstanceEnded,
   TaskFailed,
+  KeptAnswer,
   Trigger,
-  UpdateAnswered,
 } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { InstanceState } from "../instance-state.ts";
@@ -63,9 +63,9 @@ export class CodeState extends TaskTable implements InstanceState {
   /** The code has yet to heed that. */
   isCancelHeld = false;
   /** By id, with their answers once they have one. Made with the first of them: most instances have none. */
-  #updates: Map<string, UpdateAnswered | undefined> | undefined;
+  #updates: Map<string, KeptAnswer | undefined> | undefined;
   /** Of them, those that the generation before has answered, or one before that. */
-  #inherited: readonly UpdateAnswered[] = none;
+  #inherited: readonly KeptAnswer[] = none;
   /** By generation and task, those that have not ended. Made with the first of them. */
   #detached: Map<string, DetachedChild> | undefined;
   /** Of the next timer. */
@@ -117,15 +117,16 @@ export class CodeState extends TaskTable implements InstanceState {
   }
 
   /**
-   * Those that the next generation is to know, in the order they were given. Large ones are kept for one generation: the
-   * rows of their values would keep all that came after them.
+   * Those that the next generation is to know, in the order they were given: the last ones, and all since that time. Large
+   * ones are kept for one generation: the rows of their values would keep all that came after them.
    */
-  answersToKeep(max: number): UpdateAnswered[] {
+  answersToKeep({ max, since }: { max: number; since: number }): KeptAnswer[] {
     const answers = [...(this.#updates?.values() ?? [])].filter((answer) => answer !== undefined);
-    return answers.filter((each) => typeof each.output !== "object" || !this.#inherited.includes(each)).slice(-max);
+    const small = answers.filter((each) => typeof each.output !== "object" || !this.#inherited.includes(each));
+    return small.filter(({ at = 0 }, place) => place >= small.length - max || at > since);
   }
 
-  answerTo(update: string): UpdateAnswered | undefined {
+  answerTo(update: string): KeptAnswer | undefined {
     return this.#updates?.get(update);
   }
 
@@ -187,7 +188,7 @@ export class CodeState extends TaskTable implements InstanceState {
         (this.#updates ??= new Map()).set(event.update, undefined);
         return;
       case "UpdateAnswered":
-        (this.#updates ??= new Map()).set(event.update, event);
+        (this.#updates ??= new Map()).set(event.update, { ...event, at });
         return;
       case "EventRaised":
       case "EventSent":

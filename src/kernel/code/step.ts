@@ -1,5 +1,5 @@
 import type { NodeSpec } from "../node-spec.ts";
-import type { CodeEvent, Event, KeptEvent } from "../event.ts";
+import type { CodeEvent, Event, KeptEvent, KeptUpdate } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { Payload } from "../payload.ts";
 
@@ -21,7 +21,13 @@ type OrdinaryStep =
 
 /** After one of these the code does nothing more. Others may end an instance too, so its end alone tells nothing of the code. */
 export type LastStep =
-  | { readonly type: "continue"; readonly input?: Payload; readonly events: readonly KeptEvent[] }
+  | {
+      readonly type: "continue";
+      readonly input?: Payload;
+      readonly events: readonly KeptEvent[];
+      /** Updates that the code has not seen: the next generation answers them. */
+      readonly updates?: readonly KeptUpdate[];
+    }
   | { readonly type: "complete"; readonly output?: Payload }
   | { readonly type: "fail"; readonly failure: Failure }
   /** It was asked to end, and is through with that. */

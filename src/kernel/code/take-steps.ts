@@ -147,12 +147,12 @@ function takeLast(step: CodeTurn, last: LastStep): void {
  * What the code left running belongs to a generation that is over. A cancel that it has not heeded is for the next. So are
  * children that nobody waits for: the instance has not ended.
  */
-function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { type: "continue" }>): void {
+function continueAsNew(step: CodeTurn, { input, events, updates = [] }: Extract<LastStep, { type: "continue" }>): void {
   const { state } = step;
   step.stopGeneration("the parent instance has begun anew");
   const { workflow, version, createdAt, parent, trigger, traceparent, deadline, customStatus } = state;
   const reason = state.isCancelHeld ? state.cancelReason : undefined;
-  const answers = state.answersToKeep(answersKeptMax);
+  const answers = state.answersToKeep({ max: answersKeptMax, since: step.turn.at - answersKeptMs });
   const children = state.detachedChildren;
   step.emit({
     type: "InstanceContinued",
@@ -170,11 +170,13 @@ function continueAsNew(step: CodeTurn, { input, events }: Extract<LastStep, { ty
     ...(answers.length > 0 && { answers }),
     ...(children.length > 0 && { children }),
   });
+  for (const update of updates) step.emit({ type: "UpdateRequested", ...update });
   if (reason !== undefined) step.emit({ type: "CancelRequested", reason, isHeld: true });
 }
 
-/** So many answers outlive the generation that gave them. */
+/** So many answers outlive the generation that gave them; and all that were given so shortly before, for nobody may have heard them yet. */
 const answersKeptMax = 20;
+const answersKeptMs = 1000;
 
 function tooLong(step: CodeTurn): void {
   const message =
