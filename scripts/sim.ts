@@ -8,13 +8,13 @@
  *   names, until a seed finds it.
  * - `--stacks`: errors have stacks.
  *
- * But for `--seed`, runs are in child processes. A watchdog ends one whose run makes no progress, and its seed has failed.
+ * Runs are in child processes. A watchdog ends one that makes no progress, and its seed has failed.
  *
  * Ends with 1 if anything is wrong, or if a mutation is not found.
  */
 import { parseArgs } from "node:util";
 import type { ClimateName } from "../tests/sim/climate.ts";
-import { firstToCatch, runSeed, type PlainSeedOptions } from "../tests/sim/main.ts";
+import { firstToCatch, type PlainSeedOptions } from "../tests/sim/main.ts";
 import { findMutation, mutations } from "../tests/sim/mutations.ts";
 import { SeedProcess, type SeedReport } from "../tests/sim/seed-process.ts";
 
@@ -56,12 +56,15 @@ else if (values.mutations) await findMutations();
 else await many();
 
 async function one(seed: number): Promise<void> {
-  const outcome = await runSeed(seed, { ...options, mutation: named[0] });
-  for (const line of outcome.log(values.log ? undefined : tailLines)) console.log(line);
-  const { hash, about, events, virtualMs, violations } = outcome;
-  console.log(`seed ${seed}: ${about}; ${events} events, ${(virtualMs / 1000).toFixed(0)} s; hash ${hash}`);
-  for (const violation of violations) console.log(`  ${violation}`);
-  if (violations.length > 0) process.exitCode = 1;
+  const logLines = values.log ? {} : { logLines: tailLines };
+  await inProcesses(async (seeds) => {
+    const report = await seeds.run({ ...options, ...logLines, seed, mutation: named[0]?.name, isLogged: true });
+    for (const line of report.tail) console.log(line);
+    const { hash, about, events, virtualMs, violations } = report;
+    console.log(`seed ${seed}: ${about}; ${events} events, ${(virtualMs / 1000).toFixed(0)} s; hash ${hash}`);
+    for (const violation of violations) console.log(`  ${violation}`);
+    if (violations.length > 0) process.exitCode = 1;
+  });
 }
 
 async function findMutations(): Promise<void> {
@@ -71,7 +74,7 @@ async function findMutations(): Promise<void> {
       const range = Array.from({ length: Number(values.seeds) }, (_, i) => first + i);
       const { name } = mutation;
       const report = await firstToCatch(mutation, range, options, (seed, drawn) => {
-        return seeds.run({ ...drawn, seed, mutation: name });
+        return seeds.run({ ...drawn, seed, mutation: name, logLines: tailLines });
       });
       if (report === undefined) process.exitCode = 1;
       const found = report === undefined ? `NOT FOUND by ${range.length} seeds` : `seed ${report.seed}`;
@@ -104,7 +107,7 @@ async function many(): Promise<void> {
   let next = first;
   await inProcesses(async (seeds) => {
     while (next < end && performance.now() < endsAt) {
-      take(await seeds.run({ ...options, seed: next++, mutation: named[0]?.name }));
+      take(await seeds.run({ ...options, seed: next++, mutation: named[0]?.name, logLines: tailLines }));
     }
   });
   console.log(progress(count, failures.length));

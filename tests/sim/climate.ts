@@ -9,6 +9,8 @@ export type FaultKind =
   /** In the middle of a call to the store, or between two promises. */
   | "crash-at-call"
   | "crash-at-event"
+  /** With a commit that was sent and never arrives, some time after that. */
+  | "lose-commit"
   /** In good order, to come back later. */
   | "leave"
   /** The process stands still and goes on: before the others give it up, or after. */
@@ -20,6 +22,9 @@ export type FaultKind =
   | "cut-store"
   | "slow-store"
   | "failing-store"
+  /** Of all members at once: from the store, or from their processors. */
+  | "store-outage"
+  | "freeze-all"
   /** Between machines, both ways or one way. */
   | "partition"
   | "one-way"
@@ -68,6 +73,7 @@ const everywhere: Readonly<Partial<Record<FaultKind, number>>> = {
   crash: 1,
   "crash-at-call": 1,
   "crash-at-event": 1,
+  "lose-commit": 1,
   leave: 1,
   freeze: 1,
   "slow-store": 1,
@@ -81,6 +87,8 @@ const betweenMembers: Readonly<Partial<Record<FaultKind, number>>> = {
   partition: 0.5,
   "one-way": 0.5,
   "lossy-network": 0.5,
+  "store-outage": 0.3,
+  "freeze-all": 0.3,
 };
 
 /** Where there are workers: how often their connections break. */
@@ -88,9 +96,9 @@ const linkBreaks: Readonly<Partial<Record<ClimateName, number>>> = { network: 8,
 
 const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, number>>>>> = {
   mild: {},
-  crashes: { crash: 10, "crash-at-call": 10, "crash-at-event": 10 },
-  freezes: { freeze: 10, "long-freeze": 10, suspend: 6 },
-  store: { "cut-store": 8, "slow-store": 8, "failing-store": 8, "crash-at-call": 3 },
+  crashes: { crash: 10, "crash-at-call": 10, "crash-at-event": 10, "lose-commit": 10 },
+  freezes: { freeze: 10, "long-freeze": 10, suspend: 6, "freeze-all": 6 },
+  store: { "cut-store": 8, "slow-store": 8, "failing-store": 8, "crash-at-call": 3, "store-outage": 5 },
   network: { partition: 8, "one-way": 8, "lossy-network": 8, "cut-store": 3 },
   clocks: { "clock-jump": 12, suspend: 4 },
   "comings-and-goings": { leave: 12, crash: 3 },
@@ -98,6 +106,7 @@ const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, num
     crash: 3,
     "crash-at-call": 3,
     "crash-at-event": 3,
+    "lose-commit": 3,
     leave: 3,
     freeze: 3,
     "long-freeze": 3,
@@ -108,6 +117,8 @@ const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, num
     partition: 3,
     "one-way": 3,
     "lossy-network": 3,
+    "store-outage": 2,
+    "freeze-all": 2,
     "clock-jump": 3,
   },
 };
@@ -119,6 +130,7 @@ const forOne: readonly FaultKind[] = [
   "crash",
   "crash-at-call",
   "crash-at-event",
+  "lose-commit",
   "leave",
   "freeze",
   "suspend",

@@ -10,6 +10,7 @@ import {
   type CounterInput,
   type FanInput,
   type InboxInput,
+  type MailerInput,
   type ParentInput,
   type RetriedInput,
   type SagaInput,
@@ -103,6 +104,13 @@ const codeShapes = {
       again: { sum: 3, length: 0 },
     };
     return { workflow: code.parent, status: "Success", outputs, params: { ...input } };
+  },
+
+  "code-mailer"({ chance }: Brush): CodeShape {
+    const [readers, rounds] = [chance.whole(2, 4), chance.whole(3, 8)];
+    const input: MailerInput = { readers, rounds, text: bulkyText, pauseMs: chance.whole(0, 2000) };
+    const outputs = { sent: input.readers * (input.rounds + 1) };
+    return { workflow: code.mailer, status: "Success", outputs, params: { ...input } };
   },
 
   "code-retried"({ chance }: Brush): CodeShape {

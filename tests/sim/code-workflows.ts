@@ -199,6 +199,29 @@ async function tell(ctx: WorkflowContext, listener: string, notes: number): Prom
   }
 }
 
+export interface MailerInput {
+  readonly readers: number;
+  readonly rounds: number;
+  /** Goes with the notes to every other reader, who is slower for it: what comes after it for others overtakes it. */
+  readonly text: string;
+  /** Between two rounds. */
+  readonly pauseMs: number;
+}
+
+/** Writes to several readers at once, again and again; which of them takes its note in first is left to chance. */
+const mailer = defineWorkflow("code-mailer", async (ctx, { readers, rounds, text, pauseMs }: MailerInput) => {
+  const ids = Array.from({ length: readers }, (_, place) => `${ctx.instanceId}/reader${place}`);
+  for (const instanceId of ids) ctx.startChild(inbox, listenerInput, { instanceId, whenParentEnds: "leave" });
+  for (let number = 0; number <= rounds; number++) {
+    for (const [place, id] of ids.entries()) {
+      const note: Note = { sender: ctx.instanceId, number, isLast: number === rounds };
+      ctx.sendEvent(id, "note", place % 2 === 0 ? { ...note, text } : note);
+    }
+    await nap(ctx, pauseMs);
+  }
+  return { sent: readers * (rounds + 1) };
+});
+
 export interface RetriedInput {
   readonly text: string;
 }
@@ -251,7 +274,7 @@ export const childDag: Workflow = new WorkflowBuilder()
   )
   .build();
 
-export const code = { steps, fan, sleeper, inbox, saga, counter, parent, retried, desk, timed } as const;
+export const code = { steps, fan, sleeper, inbox, saga, counter, parent, mailer, retried, desk, timed } as const;
 
 export const codeWorkflows: readonly CodeWorkflow[] = Object.values(code);
 

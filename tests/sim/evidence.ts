@@ -27,6 +27,8 @@ export interface Evidence {
   readonly runs: readonly JobRun[];
   readonly lives: readonly LifeRecord[];
   readonly clockSettings: readonly ClockSetting[];
+  /** When a member could not reach the store as usual. */
+  readonly storeTroubles: readonly StoreTrouble[];
   readonly commits: readonly CommitRecord[];
   readonly claims: readonly ClaimRecord[];
   readonly memberships: readonly MembershipRecord[];
@@ -48,6 +50,8 @@ export interface Setting {
   readonly maxInterruptions: number;
   /** Processes begin without the code of some workflows, and get it later. */
   readonly lacksCode?: boolean;
+  /** The store fails and is slow now and then, throughout the run. */
+  readonly isStoreRough?: boolean;
   /** The faults end here. */
   readonly calmAt: number;
 }
@@ -91,6 +95,13 @@ export interface Vouch {
 export interface ClockSetting extends Moment {
   readonly machine: string;
   readonly wallOffsetMs: number;
+}
+
+/** The way from the machine to the store was cut, slow or failing. */
+export interface StoreTrouble {
+  readonly machine: string;
+  readonly from: number;
+  to: number;
 }
 
 export type Operation =

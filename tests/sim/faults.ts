@@ -1,3 +1,4 @@
+import { ownPatience } from "../../src/cluster/timings.ts";
 import type { Chance } from "./chance.ts";
 import type { Climate, FaultKind } from "./climate.ts";
 import { Life, type Machine } from "./machine.ts";
@@ -19,7 +20,10 @@ export interface FaultyWorld {
 }
 
 /** What happens between a member and the store: workers have nothing to do with that. */
-const storeFaults: readonly FaultKind[] = ["crash-at-call", "cut-store", "slow-store", "failing-store"];
+const storeFaults: readonly FaultKind[] = ["crash-at-call", "lose-commit", "cut-store", "slow-store", "failing-store"];
+
+/** A process whose commit is lost lives on for up to so long, and must not let out what the commit was about. */
+const lostCommitMs = 3000;
 
 /** Promises that may settle between an event and the crash in the middle of what it leads to. */
 const promisesToCrash = 40;
@@ -59,13 +63,15 @@ export class Faults {
   /** Whom it may befall. */
   #within(kind: FaultKind): readonly Machine[] {
     if (kind === "break-link") return this.#world.workers;
-    return storeFaults.includes(kind) ? this.#world.members : this.#machines;
+    const isOfMembers = storeFaults.includes(kind) || kind === "store-outage" || kind === "freeze-all";
+    return isOfMembers ? this.#world.members : this.#machines;
   }
 
   /** From now on nothing goes wrong any more, and everybody is there. */
   end(): void {
     const { network, scheduler, operator } = this.#world;
     this.#isOver = true;
+    this.#world.witness.endStoreTroubles();
     scheduler.afterEvent = undefined;
     network.heal();
     network.weather = { ...this.#climate.network, loss: 0, doubling: 0, straying: 0 };
@@ -80,7 +86,9 @@ export class Faults {
   #mendStore({ link, life }: Member): void {
     link.weather = { ...this.#climate.store, slowness: 0, failing: 0, lying: 0, lagging: 0 };
     link.isCut = false;
-    if (life !== undefined) life.callsToLive = Infinity;
+    if (life === undefined) return;
+    life.callsToLive = Infinity;
+    life.keepCommits();
   }
 
   #setUp(machine: Machine): void {
@@ -98,6 +106,13 @@ export class Faults {
       case "crash-at-call":
         if (machine instanceof Member && machine.life) machine.life.callsToLive = this.#chance.whole(1, 30);
         return;
+      case "lose-commit":
+        if (machine instanceof Member) this.#loseCommit(machine);
+        return;
+      case "store-outage":
+        return void this.#storeOutage();
+      case "freeze-all":
+        return void this.#freezeAll();
       case "break-link":
         if (machine instanceof WorkerMachine) machine.life?.breakLink();
         return this.#world.witness.fault(`the connection of ${machine.name} breaks`);
@@ -105,6 +120,8 @@ export class Faults {
         this.#eventsToCrash = this.#chance.whole(1, 200);
         return;
       case "leave":
+        // Some find the store failing while they leave.
+        if (machine instanceof Member && this.#chance.isLucky(0.3)) void this.#forAWhile("failing-store", machine);
         return void this.#world.operator.leave(machine, this.#chance.waitMs(this.#climate.downMs));
       case "freeze":
       case "long-freeze":
@@ -115,6 +132,17 @@ export class Faults {
       default:
         return void this.#forAWhile(kind, machine);
     }
+  }
+
+  /** Half of the time workers lose their connections to it before it is gone, and turn to others. */
+  #loseCommit({ life }: Member): void {
+    const ms = this.#chance.within(0, lostCommitMs);
+    const breakMs = this.#chance.isLucky(0.5) ? this.#chance.within(0, ms / 3) : Infinity;
+    life?.loseCommit(this.#chance.whole(1, 4), ms, () => {
+      this.#world.scheduler.after(breakMs, life, () => {
+        for (const worker of this.#world.workers) if (worker.life?.member === life) worker.life.breakLink();
+      });
+    });
   }
 
   #afterEvent(owner: EventOwner): void {
@@ -140,6 +168,34 @@ export class Faults {
       void this.#forAWhile(machine instanceof Member ? "cut-store" : "partition", machine);
     }
     life.thaw();
+  }
+
+  /** All members stand still together, about as long as one alone could before it is given up. */
+  async #freezeAll(): Promise<void> {
+    const lives = this.#world.members.flatMap(({ life }) => (life === undefined || life.isFrozen ? [] : [life]));
+    for (const life of lives) life.freeze("stopped");
+    const { suspectMs, lostMs, workerLostMs } = this.#climate.timings;
+    // Workers that hear nothing from anybody go on for a while: almost that long, or less.
+    const workersMs = ownPatience * workerLostMs - this.#chance.within(0, 1000);
+    const membersMs = (suspectMs + lostMs) * this.#chance.within(0.7, 1.5);
+    await this.#world.scheduler.sleep(this.#chance.isLucky(0.5) ? workersMs : membersMs);
+    for (const life of lives) life.thaw();
+  }
+
+  /** Nobody reaches the store, for less or more than it takes to give a member up. */
+  async #storeOutage(): Promise<void> {
+    const { members, scheduler, witness } = this.#world;
+    const { suspectMs, lostMs } = this.#climate.timings;
+    const ms = (suspectMs + lostMs) * this.#chance.within(0.2, 1.6);
+    witness.fault(`store-outage for ${ms.toFixed(0)} ms`);
+    const ends = members.map(({ name, link }) => {
+      link.isCut = true;
+      return witness.storeTrouble(name);
+    });
+    await scheduler.sleep(ms);
+    if (this.#isOver) return;
+    for (const { link } of members) link.isCut = false;
+    for (const end of ends) end();
   }
 
   /** One that was suspended must be able to see that by its wall clock: where there is that, clocks are not set back. */
@@ -179,7 +235,9 @@ export class Faults {
       machine instanceof Member && storeFaults.includes(kind)
         ? this.#breakStore(kind, machine)
         : this.#breakNetwork(kind, machine);
+    const endTrouble = storeFaults.includes(kind) ? witness.storeTrouble(machine.name) : undefined;
     await scheduler.sleep(ms);
+    endTrouble?.();
     // What the end of all faults has mended already is mended.
     if (!this.#isOver) mend();
   }

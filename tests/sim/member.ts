@@ -7,7 +7,7 @@ import type { Chance } from "./chance.ts";
 import { simJobs } from "./jobs.ts";
 import { Life, type LifeParts, Machine } from "./machine.ts";
 import type { Mutation } from "./mutations.ts";
-import type { EventOwner } from "./scheduler.ts";
+import type { EventOwner, Scheduler } from "./scheduler.ts";
 import { SimStore, StoreLink, type StoreUser } from "./store.ts";
 
 /** A machine with an engine, and a cable to the store. */
@@ -36,6 +36,8 @@ export class MemberLife extends Life implements StoreUser {
   readonly #store: SimStore;
   readonly #isServer: boolean;
   readonly #late: MemberLifeParts["late"];
+  readonly #scheduler: Scheduler;
+  #lossToCome: { commits: number; readonly livesOnMs: number; readonly onLost: () => void } | undefined;
 
   constructor(parts: MemberLifeParts) {
     super({ ...parts, role: "member" });
@@ -43,6 +45,7 @@ export class MemberLife extends Life implements StoreUser {
     const { link } = machine;
     this.#isServer = parts.isServer;
     this.#late = parts.late;
+    this.#scheduler = scheduler;
     this.#store = new SimStore({ inner, user: this, link, scheduler, chance: chance.fork("store"), log, witness });
     this.engine = new Engine({
       ...parts.options(this),
@@ -72,6 +75,24 @@ export class MemberLife extends Life implements StoreUser {
 
   async stop(): Promise<void> {
     await this.engine.stop();
+  }
+
+  /** One of its next commits never arrives, and is never answered; so much later the process is gone. */
+  loseCommit(commits: number, livesOnMs: number, onLost: () => void): void {
+    this.#lossToCome = { commits, livesOnMs, onLost };
+  }
+
+  keepCommits(): void {
+    this.#lossToCome = undefined;
+  }
+
+  losesCommit(): boolean {
+    const loss = this.#lossToCome;
+    if (loss === undefined || --loss.commits > 0) return false;
+    this.#lossToCome = undefined;
+    this.#scheduler.after(loss.livesOnMs, this, () => this.crash("with a commit that was lost"));
+    loss.onLost();
+    return true;
   }
 
   lingerMs(): number {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstToCatch, runSeed } from "./main.ts";
 import { findMutation, mutations } from "./mutations.ts";
+import { SeedProcess } from "./seed-process.ts";
+import { mutatedSource, sourceMutations } from "./source-mutations.ts";
 
 /** Those that hardly any run survives; the others are for `npm run sim -- --mutations`. */
 for (const name of ["hasty-store", "fast-clock", "endless-domains", "lost-events", "early-timers", "runs-by-start"]) {
@@ -27,4 +29,21 @@ test("the simulator finds the bug impatient-member", async () => {
 test("no two bugs have one name", () => {
   assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);
   assert.throws(() => findMutation("none"), /no mutation is called none; there are: hasty-store/);
+});
+
+test("every mutation of the source has its place there", () => {
+  for (const { source } of sourceMutations) assert.ok(source && mutatedSource(source).length > 0);
+  const missing = { file: "src/runtime/shard.ts", find: "no such text", replace: "" };
+  assert.throws(() => mutatedSource(missing), /src\/runtime\/shard.ts has 0 places, not one/);
+});
+
+test("the simulator finds a bug that is a change of the source", async (t) => {
+  const seeds = new SeedProcess();
+  t.after(() => seeds.stop());
+  const mutation = findMutation("letters-before-commit");
+  const range = Array.from({ length: 30 }, (_, i) => i + 1);
+  const report = await firstToCatch(mutation, range, {}, (seed, options) =>
+    seeds.run({ ...options, seed, mutation: mutation.name }),
+  );
+  assert.ok(report, mutation.about);
 });

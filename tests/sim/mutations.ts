@@ -27,6 +27,7 @@ import { GrantedRuns } from "../../src/worker/granted-runs.ts";
 import { epochMs } from "./clock.ts";
 import type { ClimateName } from "./climate.ts";
 import { redefined } from "./redefined.ts";
+import { sourceMutations } from "./source-mutations.ts";
 
 /**
  * A bug put in on purpose, to see whether the simulator finds it. It changes what an engine is given, or, while it is
@@ -50,9 +51,19 @@ export interface Mutation {
   readonly workerTimings?: (timings: ClusterTimings) => ClusterTimings;
   /** Gives back how to take it out again. */
   readonly install?: () => () => void;
+  /** Only in a process of its own, which loads the changed source. */
+  readonly source?: SourceChange;
 }
 
-export const mutations: readonly Mutation[] = [
+/** The text stands in the file once. */
+export interface SourceChange {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+const classMutations: readonly Mutation[] = [
   {
     name: "hasty-store",
     about: "A commit is answered when it is sent, not when it is durable.",
@@ -236,6 +247,8 @@ export const mutations: readonly Mutation[] = [
     install: ignoreClockChanges,
   },
 ];
+
+export const mutations: readonly Mutation[] = [...classMutations, ...sourceMutations];
 
 export function findMutation(name: string): Mutation {
   const found = mutations.find((mutation) => mutation.name === name);

@@ -1,15 +1,21 @@
-/** The child of a `SeedProcess`: runs the seeds that it is sent, one at a time, and says that it makes progress. */
-import { runSeed } from "./main.ts";
-import { findMutation } from "./mutations.ts";
+/**
+ * The child of a `SeedProcess`: runs the seeds that it is sent, one at a time, and says that it makes progress. A mutation
+ * of the source that its argument names is made before anything of the engine is loaded.
+ */
 import type { SeedMessage, SeedRequest } from "./seed-process.ts";
+import { installSource, sourceMutations } from "./source-mutations.ts";
 import type { World } from "./world.ts";
 
+const mutated = sourceMutations.find(({ name }) => name === process.argv[2]);
+if (mutated?.source !== undefined) installSource(mutated.source);
+const { runSeed } = await import("./main.ts");
+const { findMutation } = await import("./mutations.ts");
+
 const heartbeatMs = 1000;
-const tailLines = 60;
 
 process.on("message", (request) => void run(request as SeedRequest));
 
-async function run({ seed, mutation, ...options }: SeedRequest): Promise<void> {
+async function run({ seed, mutation, logLines, isLogged, ...options }: SeedRequest): Promise<void> {
   let world: World | undefined;
   let seen = 0;
   const heartbeat = setInterval(() => {
@@ -23,7 +29,7 @@ async function run({ seed, mutation, ...options }: SeedRequest): Promise<void> {
       ...(mutation !== undefined && { mutation: findMutation(mutation) }),
       onWorld: (each) => (world = each),
     });
-    send({ report: { ...outcome, tail: outcome.violations.length > 0 ? log(tailLines) : [] } });
+    send({ report: { ...outcome, tail: outcome.violations.length > 0 || isLogged ? log(logLines) : [] } });
   } finally {
     clearInterval(heartbeat);
   }

@@ -7,6 +7,9 @@ export interface SeedRequest extends PlainSeedOptions {
   readonly seed: number;
   /** By name. */
   readonly mutation?: string | undefined;
+  /** So many lines of its log are reported, or all, if something is wrong; with `isLogged`, in any case. */
+  readonly logLines?: number;
+  readonly isLogged?: boolean;
 }
 
 /** What came of a seed; the end of the log only if something is wrong. */
@@ -36,6 +39,8 @@ export class SeedProcess {
   readonly #stallMs: number;
   readonly #module: string;
   #child: ChildProcess | undefined;
+  /** Which the child was started for: one may change the source that it loads. */
+  #mutation: string | undefined;
 
   constructor({ stallMs = defaultStallMs, module = childModule }: SeedProcessOptions = {}) {
     this.#stallMs = stallMs;
@@ -43,7 +48,7 @@ export class SeedProcess {
   }
 
   async run(request: SeedRequest): Promise<SeedReport> {
-    const child = (this.#child ??= fork(this.#module));
+    const child = this.#childFor(request.mutation);
     let heartbeat = 0;
     let watchdog: NodeJS.Timeout | undefined;
     const { promise, resolve } = Promise.withResolvers<SeedReport>();
@@ -74,6 +79,13 @@ export class SeedProcess {
       clearTimeout(watchdog);
       child.off("message", receive).off("exit", onExit);
     }
+  }
+
+  #childFor(mutation: string | undefined): ChildProcess {
+    if (mutation !== this.#mutation) this.stop();
+    this.#mutation = mutation;
+    this.#child ??= fork(this.#module, mutation === undefined ? [] : [mutation]);
+    return this.#child;
   }
 
   stop(): void {

@@ -250,6 +250,17 @@ const shapes = {
     return { ...success(workflow, { wait: sum(43), extra: sum(44), after: sum(88) }), errand: "add" };
   },
 
+  /** More tasks at once than a domain that all members share has slots. */
+  crowded(brush: Brush): Shape {
+    const { chance, domains } = brush;
+    const workflow = named("crowded");
+    const inner = domains.length === 0 ? brush : { ...brush, domains: [], workflowDomain: chance.pick(domains) };
+    if (inner.workflowDomain !== undefined) workflow.withDomain(inner.workflowDomain);
+    const names = Array.from({ length: chance.whole(2, 5) }, (_, i) => `t${i}`);
+    for (const name of names) workflow.withTask(task(inner, name, "step", { value: 1, ms: chance.whole(50, 1500) }));
+    return success(workflow, Object.fromEntries(names.map((name) => [name, sum(1)])));
+  },
+
   limited(brush: Brush): Shape {
     const retry = { count: 1, initialMs: 1500 };
     const workflow = named("limited")

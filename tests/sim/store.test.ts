@@ -78,7 +78,14 @@ async function stage(
   const scheduler = new Scheduler(() => undefined);
   const log = new EventLog(() => scheduler.now);
   const witness = new Witness(log, () => scheduler.now);
-  const user = { number: 1, machine: "m1", isDead: false, isFrozen: false, onStoreCall: () => undefined };
+  const user = {
+    number: 1,
+    machine: "m1",
+    isDead: false,
+    isFrozen: false,
+    onStoreCall: () => undefined,
+    losesCommit: () => false,
+  };
   const link = new StoreLink();
   link.weather = { ...calmStore, ...weather };
   const store = new SimStore({ inner, user, link, scheduler, chance: new Chance(seed), log, witness });

@@ -39,6 +39,8 @@ export interface StoreUser {
   readonly isFrozen: boolean;
   /** Called as a call is made: some lives end right here, in the middle of what they do. */
   onStoreCall(name: string): void;
+  /** This commit is lost on its way, and its caller waits for an answer until it dies. */
+  losesCommit(): boolean;
 }
 
 /** What becomes of a call. */
@@ -140,6 +142,10 @@ export class SimStore implements Store {
   commit(batch: Batch): Promise<void> {
     // The caller may go on with its arrays before the request arrives.
     const sent = copyOf(batch);
+    if (sent.changes.history.length > 0 && this.#user.losesCommit()) {
+      this.#log.note(`${this.#user.machine} loses its commit ${shownFences(sent)}`);
+      return new Promise(() => undefined);
+    }
     return this.#call(
       `commit ${shownFences(sent)}`,
       () => this.#inner.commit(sent),

@@ -12,6 +12,7 @@ import type {
   LogLine,
   MembershipRecord,
   Moment,
+  StoreTrouble,
   Vouch,
 } from "./evidence.ts";
 
@@ -27,6 +28,7 @@ export class Witness {
   readonly runs: JobRun[] = [];
   readonly lives: LifeRecord[] = [];
   readonly clockSettings: ClockSetting[] = [];
+  readonly storeTroubles: StoreTrouble[] = [];
   readonly commits: CommitRecord[] = [];
   readonly claims: ClaimRecord[] = [];
   readonly memberships: MembershipRecord[] = [];
@@ -52,6 +54,18 @@ export class Witness {
 
   fault(what: string): void {
     this.#log.note(`fault: ${what}`);
+  }
+
+  /** Gives back how to say that it is over; one that nobody says is over lasts to the end. */
+  storeTrouble(machine: string): () => void {
+    const trouble: StoreTrouble = { machine, from: this.#now(), to: Infinity };
+    this.storeTroubles.push(trouble);
+    return () => void (trouble.to = Math.min(trouble.to, this.#now()));
+  }
+
+  /** All faults are. */
+  endStoreTroubles(): void {
+    for (const trouble of this.storeTroubles) trouble.to = Math.min(trouble.to, this.#now());
   }
 
   birth(machine: string, role: LifeRecord["role"], rate: number): LifeRecord {

@@ -40,6 +40,7 @@ export class WorkerLife extends Life {
   readonly #members: () => readonly MemberLife[];
   readonly #lingerMs: number;
   #wire: Wire | undefined;
+  #member: MemberLife | undefined;
 
   constructor(parts: WorkerLifeParts) {
     super({ ...parts, role: "worker" });
@@ -74,6 +75,11 @@ export class WorkerLife extends Life {
     return this.#chance.waitMs(this.#lingerMs);
   }
 
+  /** That it is connected to, or was last. */
+  get member(): MemberLife | undefined {
+    return this.#member;
+  }
+
   /** Its connection of now is gone, and nobody has closed it. */
   breakLink(): void {
     this.#wire?.break();
@@ -84,6 +90,7 @@ export class WorkerLife extends Life {
     const members = this.#members();
     if (members.length === 0) throw new Error("no member is up");
     const member = this.#chance.pick(members);
+    this.#member = member;
     const ledger = new Ledger(this, this.#witness, () => this.#scheduler.now);
     this.#wire = new Wire({
       network: this.#network,

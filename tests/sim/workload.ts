@@ -70,14 +70,27 @@ export interface WorkloadOptions {
 /** The same for the same chance. */
 export function drawWorkload(chance: Chance, options: WorkloadOptions): Workload {
   const count = chance.whole(10, 25);
-  const scenarios = Array.from({ length: count }, (_, number) =>
-    drawScenario(chance.fork(`scenario ${number}`), number, options),
-  );
+  const crowd = drawCrowd(chance.fork("crowd"), options);
+  const scenarios = Array.from({ length: count }, (_, number) => {
+    const own = chance.fork(`scenario ${number}`);
+    const scenario = drawScenario(own, number, { ...options, ...(number < crowd.size && { kinds: [crowd.kind] }) });
+    return number < crowd.size ? { ...scenario, submitAt: crowd.at + own.waitMs(300) } : scenario;
+  });
   return { scenarios, resizes: drawResizes(chance.fork("resizes"), options) };
 }
 
+/** Now and then many instances come at once that share a limit: a maximum of instances, or the slots of a domain. */
+function drawCrowd(
+  chance: Chance,
+  { spanMs, kinds: allowed }: WorkloadOptions,
+): { kind: Kind; size: number; at: number } {
+  const kind = chance.pick(["limited", "crowded"] as const);
+  const size = allowed === undefined && chance.isLucky(0.3) ? chance.whole(4, 8) : 0;
+  return { kind, size, at: chance.within(0, spanMs) };
+}
+
 function drawScenario(chance: Chance, number: number, options: WorkloadOptions): Scenario {
-  const kind = chance.isLucky(0.15) ? "layered" : chance.pick(options.kinds ?? kinds);
+  const kind = options.kinds === undefined && chance.isLucky(0.15) ? "layered" : chance.pick(options.kinds ?? kinds);
   const shape = drawShape(kind, { chance, domains: Object.keys(options.domains) });
   const acts = drawActs(chance);
   const isTerminated = acts.some(({ what }) => what === "terminate");

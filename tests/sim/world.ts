@@ -132,7 +132,7 @@ export class World implements FaultyWorld {
   /** Where there are workers, members run little themselves, so that the workers have something to do. */
   #drawSetting(chance: Chance): Setting {
     const { memberCount, workerCount = 0 } = this.#options;
-    const { timings, spanMs } = this.climate;
+    const { timings, spanMs, store } = this.climate;
     const poolSize = chance.whole(7, 12);
     const ofWorkers = this.#chance.fork("workers");
     return {
@@ -143,6 +143,7 @@ export class World implements FaultyWorld {
       domains,
       maxInterruptions: 1_000_000,
       lacksCode: this.#chance.fork("code").isLucky(0.25),
+      isStoreRough: store.failing + store.lying + store.lagging + store.slowness > 0,
       calmAt: spanMs,
     };
   }
@@ -385,7 +386,8 @@ export class World implements FaultyWorld {
 
   async #evidence(): Promise<Evidence> {
     const { witness } = this;
-    const { calls, runs, lives, clockSettings, commits, claims, memberships, logLines, troubles } = witness;
+    const { calls, runs, lives, clockSettings, storeTroubles, commits, claims, memberships } = witness;
+    const { logLines, troubles } = witness;
     const remains = {
       ...(await readRemains(this.#store, commits)),
       leftovers: this.#leftovers,
@@ -398,6 +400,7 @@ export class World implements FaultyWorld {
       runs,
       lives,
       clockSettings,
+      storeTroubles,
       commits,
       claims,
       memberships,

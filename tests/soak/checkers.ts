@@ -26,7 +26,8 @@ class Readings {
   }
 }
 
-const { fencing: _, leases: __, ...withMoments } = simulated;
+/** Nobody knows there how late a busy machine makes a timer. */
+const { fencing: _, leases: __, lateness: ___, ...withMoments } = simulated;
 
 const checkers: Readonly<Record<string, (readings: Readings) => readonly string[]>> = {
   database: ({ landings }) => landings.wrong,

@@ -24,6 +24,7 @@ export function evidenceOf(testimony: Testimony, { commits, claims }: Landings, 
     // Only the database knows when, and its order is compared with nothing but itself.
     memberships: [],
     clockSettings: clockSettings(testimony),
+    storeTroubles: [],
   };
 }
 
@@ -41,6 +42,7 @@ export function orderOf(testimony: Testimony, { commits, claims }: Landings): Ev
     claims: claims.map((landing) => ({ ...placeOf(landing), ...claimOf(landing) })),
     memberships,
     clockSettings: [],
+    storeTroubles: [],
   };
 }
 

@@ -5,10 +5,12 @@ import { checkFencing } from "./fencing.ts";
 import { checkHealth } from "./health.ts";
 import { checkHistories } from "./histories.ts";
 import { checkHolders } from "./holders.ts";
+import { checkLateness } from "./lateness.ts";
 import { checkLeases } from "./leases.ts";
 import { checkLeftovers } from "./leftovers.ts";
 import { checkLimits } from "./limits.ts";
 import { checkLiveness } from "./liveness.ts";
+import { checkMemberships } from "./memberships.ts";
 import { checkNotes } from "./notes.ts";
 import { checkOutcomes } from "./outcomes.ts";
 import { checkReads } from "./reads.ts";
@@ -28,7 +30,9 @@ export const checkers: Readonly<Record<string, Checker>> = {
   causality: checkCausality,
   holders: checkHolders,
   leases: checkLeases,
+  memberships: checkMemberships,
   timing: checkTiming,
+  lateness: checkLateness,
   limits: checkLimits,
   families: checkFamilies,
   requests: checkRequests,

@@ -40,6 +40,7 @@ export class Scene {
     runs: [],
     lives: [],
     clockSettings: [],
+    storeTroubles: [],
     commits: [],
     claims: [],
     memberships: [],

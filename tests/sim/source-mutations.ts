@@ -1,0 +1,139 @@
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { Mutation, SourceChange } from "./mutations.ts";
+
+const root = new URL("../../", import.meta.url);
+
+/**
+ * Bugs that are a change of one place in the source, which is loaded with it: for what no class shows to others. This
+ * file loads nothing of the engine, so that the change can be made before anything is loaded.
+ */
+export const sourceMutations: readonly Mutation[] = [
+  {
+    name: "letters-before-commit",
+    about: "Letters are posted when a turn is opened, before it is durable.",
+    source: {
+      file: "src/runtime/shard.ts",
+      find: "        if (row !== undefined) turn.send(row);\n",
+      replace: "        if (row !== undefined) {\n          turn.send(row);\n          this.post(row);\n        }\n",
+    },
+  },
+  {
+    name: "acknowledged-gaps",
+    about: "A letter that is consumed ahead of an earlier one acknowledges that one too.",
+    source: {
+      file: "src/runtime/inbound-mark.ts",
+      find: "    if (number > this.#mark) this.#ahead.add(number);\n    while (this.#ahead.delete(this.#mark + 1)) this.#mark++;",
+      replace: "    if (number > this.#mark) this.#mark = number;",
+    },
+  },
+  {
+    name: "lost-wake-ups",
+    about: "A wake-up that failed because the store was away is not tried again.",
+    source: {
+      file: "src/runtime/shard.ts",
+      find: "      if (!this.isClosed && entry.parked === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);\n",
+      replace: "",
+    },
+  },
+  {
+    name: "rows-without-wake-ups",
+    about: "The row of an instance with something in flight has no wake-up.",
+    source: {
+      file: "src/runtime/turn-rows.ts",
+      find: "wake: machine.nextWake() ?? null,",
+      replace: "wake: (machine.state.inFlight > 0 ? undefined : machine.nextWake()) ?? null,",
+    },
+  },
+  {
+    name: "kept-generations",
+    about: "An instance that is retried keeps its generation, so attempt ids are used again.",
+    source: {
+      file: "src/kernel/dag/life-cycle.ts",
+      find: "const generation = step.state.generation + 1;",
+      replace: "const generation = step.state.generation;",
+    },
+  },
+  {
+    name: "outdated-searches",
+    about: "A look into the store counts although an instance of that id has come meanwhile.",
+    source: {
+      file: "src/runtime/residents.ts",
+      find: 'return search.hasCome ? "outdated" : { found };',
+      replace: "return { found };",
+    },
+  },
+  {
+    name: "forgotten-tries",
+    about: "A call that went out and came home counts as one that was never tried.",
+    needsCluster: true,
+    source: {
+      file: "src/cluster/courier.ts",
+      find: "    const sentAt = this.#clock.monotonic();\n    call.isUntried = false;\n",
+      replace: "    const sentAt = this.#clock.monotonic();\n",
+    },
+  },
+  {
+    name: "hasty-allocators",
+    about: "A new allocator of a domain grants slots before it has heard from every member.",
+    needsCluster: true,
+    source: {
+      file: "src/cluster/domain-allocator.ts",
+      find: "      this.#unheard = new Set(living);\n",
+      replace: "      this.#unheard = new Set();\n",
+    },
+  },
+  {
+    name: "restarted-waits",
+    about: "Waits start over when a shard is opened.",
+    source: {
+      file: "src/runtime/shard.ts",
+      find: "this.#wakes.set(this.#residents.get(row.id) as InstanceEntry, row.wake ?? undefined);",
+      replace:
+        "{\n      const entry = this.#residents.get(row.id) as InstanceEntry;\n      this.#wakes.set(entry, row.wake === null ? undefined : this.#parts.clock.now() + Math.max(0, row.wake - entry.lastTurnAt));\n    }",
+    },
+  },
+  {
+    name: "unforgiving-watch",
+    about: "Time in which nobody saw the store is held against the other members.",
+    needsCluster: true,
+    climate: "store",
+    source: {
+      file: "src/cluster/membership.ts",
+      find: "    this.#forgive({ asked, arrived });\n",
+      replace: "    this.#asked = asked;\n",
+    },
+  },
+  {
+    name: "hasty-rejections",
+    about: "A holder hears that nobody wants a result before the reason is durable.",
+    needsWorkers: true,
+    climate: "crashes",
+    source: {
+      file: "src/runtime/shard.ts",
+      find: "    await Promise.all(unwanted.map((id) => this.#durable(instanceOf(id))));\n",
+      replace: "",
+    },
+  },
+];
+
+/** Throws where the source has moved on: then the mutation has to follow it. */
+export function mutatedSource({ file, find, replace }: SourceChange): string {
+  const source = readFileSync(new URL(file, root), "utf8");
+  const places = source.split(find).length - 1;
+  if (places !== 1) throw new Error(`${file} has ${places} places, not one, that the mutation would change: ${find}`);
+  return source.replace(find, () => replace);
+}
+
+/** From now on the module is loaded with the change. */
+export function installSource(change: SourceChange): void {
+  const source = mutatedSource(change);
+  const path = fileURLToPath(new URL(change.file, root));
+  registerHooks({
+    load: (url, context, nextLoad) => {
+      const loaded = nextLoad(url, context);
+      return url.startsWith("file:") && fileURLToPath(url) === path ? { ...loaded, source } : loaded;
+    },
+  });
+}
