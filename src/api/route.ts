@@ -1,7 +1,10 @@
 import type { z } from "zod";
 
-/** Who may: everybody may look who is let in, operators run things, admins change who may and end the server. */
-export type Role = "viewer" | "operator" | "admin";
+/**
+ * Who may: viewers look, operators run things, admins change who may and end the server; each may do what those before it
+ * may. Workers run tasks and may do nothing else; so may admins.
+ */
+export type Role = "viewer" | "operator" | "worker" | "admin";
 
 export interface Route<
   Params extends z.ZodType = z.ZodType,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { cursor, epochMs, json, limit, momentMax, name } from "./common-schemas.ts";
 
-export const role = z.enum(["viewer", "operator", "admin"]);
+export const role = z.enum(["viewer", "operator", "worker", "admin"]);
 
 export const auditQuery = z.object({
   who: name.optional().meta({ description: "Lines of this token." }),

@@ -77,7 +77,7 @@ export interface AnnouncedAttempt {
  */
 export class WorkerSession implements ConnectedWorker {
   readonly isRemote = true;
-  /** The worker's id. */
+  /** The worker's id, after the principal's if it has one. */
   readonly id: string;
   readonly address: string;
   readonly #parts: SessionParts;

@@ -33,7 +33,8 @@ export class WorkerSessions {
   }
 
   /** A worker has connected. What comes in over the link goes to what is returned, which never throws. */
-  accept(link: Link): LinkListener {
+  accept(link: Link, principal?: string): LinkListener {
+    const prefix = principal === undefined ? "" : `${encodeURIComponent(principal)}/`;
     let session: WorkerSession | undefined;
     let isClosed = false;
     const close = (): void => {
@@ -45,10 +46,10 @@ export class WorkerSessions {
         if (isClosed) return;
         try {
           const message = parseWorkerMessage(text);
-          refuseOtherWorker(message, session);
+          refuseOtherWorker(message, prefix, session);
           // Whoever has no lease vouches for nothing. It will send the worker away as soon as it looks.
           if (session !== undefined && this.#parts.mayServe?.() === false) return;
-          session ??= this.#attach(link, message);
+          session ??= this.#attach(link, message, prefix);
           session?.receive(link, message);
         } catch (error) {
           this.#refuse(link, session, error);
@@ -76,7 +77,7 @@ export class WorkerSessions {
   }
 
   /** A connection begins with a hello; what comes before it was overtaken. */
-  #attach(link: Link, message: WorkerMessage): WorkerSession | undefined {
+  #attach(link: Link, message: WorkerMessage, prefix: string): WorkerSession | undefined {
     if (message.type !== "Hello") return undefined;
     const { dispatcher, mayServe, addressOf } = this.#parts;
     if (dispatcher.isShutDown || mayServe?.() === false) {
@@ -84,7 +85,8 @@ export class WorkerSessions {
       link.close();
       return undefined;
     }
-    const id = message.worker;
+    // An id belongs to its principal: the same one of another principal is another worker.
+    const id = `${prefix}${message.worker}`;
     let session = this.#byWorker.get(id);
     if (session === undefined) {
       session = new WorkerSession({ id, address: addressOf(id) }, this.#sessionParts());
@@ -117,7 +119,7 @@ export class WorkerSessions {
 }
 
 /** A link belongs to the worker that said hello over it first. */
-function refuseOtherWorker(message: WorkerMessage, session: WorkerSession | undefined): void {
-  if (message.type !== "Hello" || session === undefined || message.worker === session.id) return;
+function refuseOtherWorker(message: WorkerMessage, prefix: string, session: WorkerSession | undefined): void {
+  if (message.type !== "Hello" || session === undefined || `${prefix}${message.worker}` === session.id) return;
   throw new EngineError("WORKER_MESSAGE_INVALID", "the message is refused: Hello.worker changes over one connection");
 }

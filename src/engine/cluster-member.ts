@@ -188,8 +188,8 @@ export class ClusterMember implements RegionCluster {
   }
 
   /** A worker has connected. `OPTION_INVALID` if this cluster has none. */
-  acceptWorker(link: Link): LinkListener {
-    if (this.#workers !== undefined) return this.#workers.accept(link);
+  acceptWorker(link: Link, principal?: string): LinkListener {
+    if (this.#workers !== undefined) return this.#workers.accept(link, principal);
     throw new EngineError("OPTION_INVALID", 'workers can connect only with the engine option "cluster.remoteWorkers"');
   }
 

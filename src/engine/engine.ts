@@ -778,10 +778,13 @@ export class Engine {
     return this.#stage === "stopped" ? [] : (this.#member?.members() ?? []);
   }
 
-  /** A worker in a process of its own has connected; what comes in over the link goes to what is given back. */
-  acceptWorker(link: Link): LinkListener {
+  /**
+   * A worker in a process of its own has connected; what comes in over the link goes to what is given back. `principal`
+   * names whoever it was authenticated as: only workers of the same one can take over its id, or bring along what it ran.
+   */
+  acceptWorker(link: Link, options: { readonly principal?: string } = {}): LinkListener {
     this.#refuseUnlessUp();
-    if (this.#member !== undefined) return this.#member.acceptWorker(link);
+    if (this.#member !== undefined) return this.#member.acceptWorker(link, options.principal);
     throw new EngineError("OPTION_INVALID", 'workers can connect only to an engine with the option "cluster"');
   }
 

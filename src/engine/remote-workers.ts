@@ -62,8 +62,8 @@ export class RemoteWorkers {
   }
 
   /** A worker has connected. What comes in over the link goes to what is given back. */
-  accept(link: Link): LinkListener {
-    return this.#sessions.accept(link);
+  accept(link: Link, principal?: string): LinkListener {
+    return this.#sessions.accept(link, principal);
   }
 
   get refusedMessages(): number {
@@ -92,14 +92,14 @@ export class RemoteWorkers {
     const { attemptId, instanceId } = descriptor;
     const shard = region.shardOf(instanceId);
     if (!namesItself(descriptor)) return false;
-    const own = region.takeBack(shard, attemptId);
+    const own = region.takeBack(shard, attemptId, worker.address);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
     const vouchedAt = await holdings.ask(shard, attemptId, worker.connection);
     // It was announced again meanwhile, and taken in.
     if (dispatcher.isRunningOn(attemptId, worker)) return true;
     if (vouchedAt === undefined) return false;
     // The shard may have come here meanwhile, and the answer from here.
-    const run = region.takeBack(shard, attemptId);
+    const run = region.takeBack(shard, attemptId, worker.address);
     if (run !== undefined) return await this.#adoptOwn(announced, run);
     const foreign = foreignRun(descriptor, (...report) => holdings.report(...report));
     return await this.#adopt(announced, foreign, () => holdings.keep(shard, [attemptId], vouchedAt));

@@ -24,6 +24,16 @@ export function workerOf(workerAddress: string): string {
   return isRemote(workerAddress) ? workerAddress.slice(workerAddress.indexOf("/") + 1) : "";
 }
 
+/**
+ * Whose worker it is: `principal/worker` is what comes after the member. Empty where workers have none. Histories name the
+ * worker that an attempt was given to first; one that it went to then, because that refused it, may be another of any
+ * principal, and is then not believed after the shard has moved: the attempt is lost, and runs again.
+ */
+function principalOf(workerAddress: string): string {
+  const name = workerOf(workerAddress);
+  return name.slice(0, Math.max(0, name.lastIndexOf("/")));
+}
+
 /** The instance that an attempt is of: its id is the first part of the attempt's, and may have colons in it. */
 export function instanceOf(attemptId: string): string {
   return attemptId.split(":").slice(0, -3).join(":");
@@ -113,18 +123,21 @@ export class AttachedAttempts {
     return this.#attempts.has(attemptId);
   }
 
-  /** Its holder says that it has it. False: it is not wanted. `CALL_UNANSWERED`: that cannot be said yet. */
-  heard(attemptId: string, holder: string): boolean {
+  /**
+   * Its holder says that it has it, on that worker. False: it is not wanted. `CALL_UNANSWERED`: that cannot be said yet.
+   */
+  heard(attemptId: string, holder: string, worker?: string): boolean {
     const attached = this.#attempts.get(attemptId);
-    if (attached === undefined || !this.#mayHold(attached, holder)) return false;
+    if (attached === undefined || !this.#mayHold(attached, holder, worker)) return false;
     attached.holders.add(holder);
     attached.hasHolder = true;
     attached.heardAt = this.#clock.monotonic();
     return true;
   }
 
-  /** Only a remote worker takes an attempt along, to a member that lives. */
-  #mayHold({ worker, holders }: Attached, holder: string): boolean {
+  /** Only a remote worker takes an attempt along, to a member that lives; and only one of the same principal. */
+  #mayHold({ worker, holders }: Attached, holder: string, other: string | undefined): boolean {
+    if (other !== undefined && principalOf(`${holder}/${other}`) !== principalOf(worker)) return false;
     if (holders.has(holder)) return true;
     if (!isRemote(worker)) return false;
     if (this.#holders.isLiving(holder)) return true;
@@ -132,20 +145,21 @@ export class AttachedAttempts {
     throw new EngineError("CALL_UNANSWERED", `member ${holder} holds an attempt and is not among the living here`);
   }
 
-  /** It is with this member's dispatcher again. Undefined if it is not attached. */
-  takeBack(attemptId: string): InstanceTaskRun | undefined {
+  /** It is with this member's dispatcher again, on the worker of that address. Undefined if it is not attached. */
+  takeBack(attemptId: string, worker: string): InstanceTaskRun | undefined {
     const attached = this.#attempts.get(attemptId);
+    if (attached === undefined || principalOf(attached.worker) !== principalOf(worker)) return undefined;
     this.#attempts.delete(attemptId);
-    return attached?.run;
+    return attached.run;
   }
 
   /**
    * Its end is known. False if it is not attached, or cannot be with that holder. `CALL_UNANSWERED`: that cannot be said
    * yet.
    */
-  delete(attemptId: string, holder: string): boolean {
+  delete(attemptId: string, holder: string, worker?: string): boolean {
     const attached = this.#attempts.get(attemptId);
-    return attached !== undefined && this.#mayHold(attached, holder) && this.#attempts.delete(attemptId);
+    return attached !== undefined && this.#mayHold(attached, holder, worker) && this.#attempts.delete(attemptId);
   }
 
   abort(attemptIds: readonly string[]): void {

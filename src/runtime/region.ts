@@ -234,8 +234,8 @@ export class Region {
   }
 
   /** An attempt that was elsewhere has come to this member, which owns its shard. Undefined if it is not waited for. */
-  takeBack(number: number, attemptId: string): InstanceTaskRun | undefined {
-    return this.#shards[number]?.attached.takeBack(attemptId);
+  takeBack(number: number, attemptId: string, worker: string): InstanceTaskRun | undefined {
+    return this.#shards[number]?.attached.takeBack(attemptId, worker);
   }
 
   /** Attempts that others hold, of shards that are open here: those that are lost by now run again. */

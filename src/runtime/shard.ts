@@ -15,7 +15,7 @@ import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { Input, StartWorkflow } from "../kernel/input.ts";
 import type { HistoryRow, InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
-import { AttachedAttempts, type Holders, instanceOf, workerOf } from "./attached-attempts.ts";
+import { AttachedAttempts, type Holders, instanceOf, isRemote, workerOf } from "./attached-attempts.ts";
 import type { HoldCall, ReportCall } from "./call.ts";
 import { endFor } from "./children.ts";
 import type { CodeHost } from "./code-host.ts";
@@ -502,7 +502,9 @@ export class Shard implements ActorHost, MailShard {
     // The worker that ran it here has gone there since, or was quicker than the word that it had: it is its own result.
     const isSameWorker = input.type === "NodeCompleted" && here?.worker === workerOf(input.worker ?? "");
     if (isSameWorker) dispatcher.letGo([attemptId]);
-    if (this.attached.delete(attemptId, holder)) return await this.tell(id, () => input);
+    const ranOn =
+      input.type === "NodeCompleted" && isRemote(input.worker ?? "") ? workerOf(input.worker ?? "") : undefined;
+    if (this.attached.delete(attemptId, holder, ranOn)) return await this.tell(id, () => input);
     this.droppedReports++;
     await this.#durable(id);
   }
@@ -515,14 +517,14 @@ export class Shard implements ActorHost, MailShard {
   }
 
   #isHeld(attemptId: string, holder: string, there: WorkerConnection | undefined): boolean {
-    if (this.attached.heard(attemptId, holder)) return true;
+    if (this.attached.heard(attemptId, holder, there?.worker)) return true;
     const { dispatcher } = this.#parts;
     const here = dispatcher.connectionOf(attemptId);
     // A worker that was connected here has taken it along; or had taken it along before it came here.
     const hasGone = here !== undefined && here.worker === there?.worker && here.since < there.since;
     if (!hasGone) return false;
     dispatcher.letGo([attemptId]);
-    return this.attached.heard(attemptId, holder);
+    return this.attached.heard(attemptId, holder, there.worker);
   }
 
   /** A worker that hears that nobody wants a result forgets it: whatever made it unwanted must not be lost after that. */

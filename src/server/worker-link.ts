@@ -5,7 +5,7 @@ import { HttpError } from "./http/http-error.ts";
 import { acceptWebSockets } from "./push/web-sockets.ts";
 import type { Audit } from "./security/audit.ts";
 import { auditEntryOf } from "./security/audit-entry.ts";
-import { letIn } from "./security/caller.ts";
+import { callerOf, letIn } from "./security/caller.ts";
 import type { Guard } from "./security/guard.ts";
 
 export interface WorkerRouteParts {
@@ -18,17 +18,25 @@ export interface WorkerRouteParts {
 const notServed = 4003;
 /** The worker broke the protocol. */
 const invalidMessage = 1007;
+/** Its token was deleted, or has expired. */
+const notLetIn = 4001;
 const beatMs = 30_000;
+const tokenCheckMs = 5000;
 /** What the protocol allows for a close's reason. */
 const reasonBytesMax = 123;
 
-/** `/ws/worker`: where `heddle worker` connects. Whoever runs jobs sees what they are given, so it needs an operator. */
+type WorkerRequest = Parameters<Guard["admit"]>[0];
+
+/**
+ * `/ws/worker`: where `heddle worker` connects. Workers see what tasks are given and decide what comes of them, so they have
+ * a role of their own. A worker's id belongs to the token that it came with.
+ */
 export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts): Promise<void> {
   const { engine, guard, audit } = parts;
   await acceptWebSockets(app);
   const onRequest = async (request: FastifyRequest): Promise<void> => {
     refuseBrowsers(request.headers);
-    letIn(request, guard.admit(request, "operator"));
+    letIn(request, guard.admit(request, "worker"));
   };
   app.get("/ws/worker", { websocket: true, onRequest }, (socket, request) => {
     let isAlive = true;
@@ -41,7 +49,8 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
         if (error === undefined) socket.close();
         else socket.close(invalidMessage, closeReason(error));
       };
-      listener = engine.acceptWorker({ send, close });
+      const { name: principal } = callerOf(request);
+      listener = engine.acceptWorker({ send, close }, { principal });
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       void audit.append(auditEntryOf(request, { status: 503, code: error.code }));
@@ -54,13 +63,27 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
       isAlive = false;
       socket.ping();
     }, beatMs);
+    const tokenCheck = setInterval(() => {
+      if (!mayStay(request, guard)) socket.close(notLetIn, "UNAUTHORIZED: the token is no longer valid");
+    }, tokenCheckMs);
     socket.on("pong", () => (isAlive = true));
     socket.on("message", (data: Buffer) => listener.receive(data.toString()));
     socket.on("close", () => {
       clearInterval(beat);
+      clearInterval(tokenCheck);
       listener.closed();
     });
   });
+}
+
+/** A token that asks too often is still one. */
+function mayStay(request: WorkerRequest, guard: WorkerRouteParts["guard"]): boolean {
+  try {
+    guard.admit(request, "worker");
+    return true;
+  } catch (error) {
+    return error instanceof HttpError && error.code === "RATE_LIMITED";
+  }
 }
 
 /** A page in a browser can open a WebSocket to any address, with the rights of its visitor's machine. No worker is a page. */

@@ -24,7 +24,9 @@ function createCommand(): Command {
   return clientCommand("create", "Makes a token; it is shown once.")
     .argument("<name>")
     .addOption(
-      new Option("-r, --role <role>", "what it may do").choices(["viewer", "operator", "admin"]).makeOptionMandatory(),
+      new Option("-r, --role <role>", "what it may do")
+        .choices(["viewer", "operator", "worker", "admin"])
+        .makeOptionMandatory(),
     )
     .option("--expires <time>", "it is let in until then")
     .action(async (name: string, options: CreateOptions) => {

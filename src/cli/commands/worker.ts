@@ -35,11 +35,24 @@ export function workerCommand(): Command {
     });
 }
 
-/** A worker may be there before its server; but whoever is not let in should hear it now. */
+/**
+ * A worker may be there before its server; but whoever is not let in should hear it now. The link itself is asked, without
+ * an upgrade: a worker's token may do nothing else.
+ */
 async function refuseStranger(options: WorkerOptions): Promise<void> {
+  const { token = "" } = options;
+  let answer: Response;
   try {
-    await sessionOf(options, { retriesMax: 0 }).client.call("countOwnTasks");
-  } catch (error) {
-    if (!(error instanceof HeddleClientError) || error.code !== "UNREACHABLE") throw error;
+    const headers = token === "" ? {} : { authorization: `Bearer ${token}` };
+    answer = await fetch(`${sessionOf(options).client.url}/ws/worker`, { headers });
+  } catch {
+    // Not there yet: the worker tries again and again.
+    return;
   }
+  const { status } = answer;
+  if (status !== 401 && status !== 403) return await answer.body?.cancel();
+  const code = status === 401 ? "UNAUTHORIZED" : "FORBIDDEN";
+  const { message } = (await answer.json().catch(() => ({}))) as { message?: unknown };
+  const reason = typeof message === "string" ? message : "the worker is not let in";
+  throw new HeddleClientError(reason, { code, status });
 }

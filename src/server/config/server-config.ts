@@ -8,7 +8,7 @@ const tls = z.strictObject({ key: text, cert: text });
 
 const token = z.strictObject({
   name: text.max(200),
-  role: z.enum(["viewer", "operator", "admin"]),
+  role: z.enum(["viewer", "operator", "worker", "admin"]),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits in lower case"),
 });
 

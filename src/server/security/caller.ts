@@ -28,9 +28,14 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.getDecorator<Caller>(decorator);
 }
 
-const rank: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 };
+/** What each role may do. */
+const allowed: Readonly<Record<Role, readonly Role[]>> = {
+  viewer: ["viewer"],
+  operator: ["viewer", "operator"],
+  worker: ["worker"],
+  admin: ["viewer", "operator", "worker", "admin"],
+};
 
-/** Each role may do what the ones before it may. */
 export function mayAct(as: Role, needed: Role): boolean {
-  return rank[as] >= rank[needed];
+  return allowed[as].includes(needed);
 }
