@@ -1,6 +1,7 @@
 // Authoring
 export { defineWorkflow } from "./authoring/code-workflow.ts";
 export type {
+  CodeMaxInstances,
   CodeWorkflow,
   WorkflowFunction,
   WorkflowOptions,

@@ -1,5 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import type { OverflowPolicy } from "../kernel/dag/dag-spec.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { WorkflowContext } from "./workflow-context.ts";
 
@@ -16,6 +17,14 @@ export interface CodeWorkflow<Params = unknown, Output = unknown, Input = Params
   readonly output?: StandardSchema<Awaited<Output>, unknown>;
   /** How long an instance may take from its start to its end. */
   readonly timeoutSeconds?: number;
+  readonly maxConcurrentActivities?: number;
+  readonly maxInstances?: CodeMaxInstances;
+}
+
+/** Instances that run at a time, and what happens to a start above that: it waits (`queue`, the default), ends in Terminated (`skip`) or in Failed (`fail`). */
+export interface CodeMaxInstances {
+  readonly max: number;
+  readonly policy?: OverflowPolicy;
 }
 
 /** Typed as a method, which is lenient about its parameters: so workflows of all kinds fit into one list without a cast. */
@@ -25,6 +34,10 @@ export interface WorkflowOptions {
   /** Default "1". Change it with the code, and keep the code of versions that still run; or branch with `ctx.patched`. */
   readonly version?: string;
   readonly timeoutSeconds?: number;
+  /** Activities of one instance that run at a time. Default: the engine's `maxConcurrentActivities`; 0 for no limit. */
+  readonly maxConcurrentActivities?: number;
+  /** Instances of the workflow that run at a time, over the whole cluster. Default: no limit. */
+  readonly maxInstances?: CodeMaxInstances;
 }
 
 export interface WorkflowOptionsWithInput<Input, Params> extends WorkflowOptions {
@@ -78,13 +91,34 @@ export function isCodeWorkflow(value: unknown): value is CodeWorkflow {
   return typeof value === "object" && value !== null && "fn" in value && "version" in value && "name" in value;
 }
 
-function checkOptions({ name, version, timeoutSeconds, input, output }: CodeWorkflow): void {
+function checkMaxInstances(name: string, maxInstances: CodeMaxInstances): void {
+  const isObject = typeof maxInstances === "object" && maxInstances !== null;
+  const { max, policy = "queue", ...others } = isObject ? maxInstances : { max: 0 };
+  const isSound = isCount(max, 1) && ["queue", "skip", "fail"].includes(policy) && Object.keys(others).length === 0;
+  if (isSound) return;
+  throw invalid(
+    name,
+    `maxInstances must be { max, policy }, max a whole number, at least 1, and policy "queue", "skip" or "fail", got ${shown(maxInstances)}`,
+  );
+}
+
+function isCount(value: unknown, min: number): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= min;
+}
+
+function checkOptions(workflow: CodeWorkflow): void {
+  const { name, version, timeoutSeconds, input, output, maxConcurrentActivities, maxInstances } = workflow;
   if (typeof version !== "string" || version.trim() === "") {
     throw invalid(name, `must have a version that is text, not blank, got ${shown(version)}`);
   }
   if (timeoutSeconds !== undefined && !(Number.isFinite(timeoutSeconds) && timeoutSeconds > 0)) {
     throw invalid(name, `timeoutSeconds must be a number above 0, got ${shown(timeoutSeconds)}`);
   }
+  if (maxConcurrentActivities !== undefined && !isCount(maxConcurrentActivities, 0)) {
+    const given = shown(maxConcurrentActivities);
+    throw invalid(name, `maxConcurrentActivities must be a whole number, at least 0, got ${given}`);
+  }
+  if (maxInstances !== undefined) checkMaxInstances(name, maxInstances);
   for (const [what, schema] of Object.entries({ input, output })) {
     if (schema !== undefined && typeof schema["~standard"]?.validate !== "function") {
       throw invalid(name, `${what} must be a Standard Schema, such as zod, Valibot or ArkType make`);

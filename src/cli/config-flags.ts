@@ -21,6 +21,7 @@ const said: Readonly<Record<ConfigKey, string>> = {
   alerts: "webhooks that are called, as JSON",
   poolSize: "tasks that run at once in this process",
   domains: "parts of the pool, as JSON",
+  maxConcurrentActivities: "activities of one code instance that run at a time; 0 for no limit",
   maxConcurrentTasks: "tasks of one DAG instance that run at a time",
   "retentionDays.Success": "how long instances are kept; 0 for ever",
   "retentionDays.Failed": "the same for failed ones",

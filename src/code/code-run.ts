@@ -96,6 +96,8 @@ export class CodeRun {
   /** Arrivals that came while the instance was paused. */
   #held: Arrival[] | undefined;
   #isPaused = false;
+  /** An instance above its workflow's maximum is there before its code begins. */
+  #hasStarted = false;
   #steps: Step[] | undefined;
   #onlooker: Onlooker | undefined;
   /** Its number. */
@@ -162,17 +164,25 @@ export class CodeRun {
       this.#isPaused = true;
       return false;
     }
-    if (arrival.type === "resumed") this.#isPaused = false;
-    else if (this.#isPaused || (this.#held?.length ?? 0) > 0) (this.#held ??= []).push(arrival);
-    else {
-      this.#react(arrival, at, onlooker);
-      return true;
+    // What comes before its start is held until then.
+    if (arrival.type === "start") this.#hasStarted = true;
+    else if (arrival.type === "resumed") {
+      this.#isPaused = false;
+      return this.#reactToHeld(at, onlooker);
+    } else if (!this.#mayReact || (this.#held?.length ?? 0) > 0) {
+      (this.#held ??= []).push(arrival);
+      return this.#reactToHeld(at, onlooker);
     }
-    return this.#reactToHeld(at, onlooker);
+    this.#react(arrival, at, onlooker);
+    return true;
+  }
+
+  get #mayReact(): boolean {
+    return this.#hasStarted && !this.#isPaused;
   }
 
   #reactToHeld(at: number, onlooker: Onlooker): boolean {
-    const next = this.#isPaused || this.#isOver ? undefined : this.#held?.shift();
+    const next = !this.#mayReact || this.#isOver ? undefined : this.#held?.shift();
     if (next === undefined) return false;
     this.#react(next, at, onlooker);
     return true;

@@ -287,7 +287,7 @@ export class Engine {
 
   #makeRegion(expressions: Expressions): Region {
     const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions, maxSteps } = this.#options;
-    const { cluster, idleMax, maxConcurrentTasks } = this.#options;
+    const { cluster, idleMax, maxConcurrentTasks, maxConcurrentActivities } = this.#options;
     return new Region({
       shardCount: cluster?.shards ?? 1,
       laneCount: store.lanes,
@@ -307,6 +307,7 @@ export class Engine {
         interruptionsMax: maxInterruptions,
         stepsMax: maxSteps,
         concurrentTasks: maxConcurrentTasks,
+        concurrentActivities: maxConcurrentActivities,
       },
       owner: () => this.#address(),
       resolveJob: (definition, params) => this.#resolveJob(definition, params),

@@ -36,6 +36,8 @@ export interface EngineOptions {
   readonly domains?: Readonly<Record<string, DomainOptions>>;
   /** Tasks of one DAG instance that run at a time, where neither start, context nor definition says otherwise. Default 5. */
   readonly maxConcurrentTasks?: number;
+  /** Activities of one instance of code that run at a time, where its workflow does not say. Default 0: no limit. */
+  readonly maxConcurrentActivities?: number;
   /** Sub-tasks that one task may generate. Default 1000. */
   readonly maxSubTasks?: number;
   /** Steps that the code of a workflow may take before it has to continue as new. Default 250,000. */
@@ -93,6 +95,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     poolSizeMax: defaultPoolSizeMax(availableParallelism()),
     domains: {},
     maxConcurrentTasks: defaultLimits.concurrentTasks,
+    maxConcurrentActivities: defaultLimits.concurrentActivities,
     maxSubTasks: defaultLimits.subTasksMax,
     maxSteps: defaultLimits.stepsMax,
     maxInterruptions: defaultLimits.interruptionsMax,
@@ -121,6 +124,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   poolSizeMax: true,
   domains: true,
   maxConcurrentTasks: true,
+  maxConcurrentActivities: true,
   maxSubTasks: true,
   maxSteps: true,
   maxInterruptions: true,
@@ -158,7 +162,7 @@ function checkOptions(options: ResolvedOptions): void {
     throw invalid("cluster", "needs a store that several members can open; an embedded one belongs to one process");
   }
   checkParts(options);
-  for (const name of ["maxSubTasks", "maxSteps", "maxInterruptions", "idleMax"] as const) {
+  for (const name of ["maxSubTasks", "maxSteps", "maxInterruptions", "maxConcurrentActivities", "idleMax"] as const) {
     if (!Number.isSafeInteger(options[name]) || options[name] < 0)
       throw invalid(name, "must be a whole number, at least 0");
   }

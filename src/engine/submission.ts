@@ -212,10 +212,12 @@ export class Submission {
     return { definition, all: [definition] };
   }
 
-  defineCode({ name, version, timeoutSeconds }: CodeWorkflow): Definition {
+  defineCode({ name, version, timeoutSeconds, maxConcurrentActivities, maxInstances }: CodeWorkflow): Definition {
     return this.#definitions.add(name, version, {
       code: true,
       ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+      ...(maxConcurrentActivities !== undefined && { maxConcurrentActivities }),
+      ...(maxInstances !== undefined && { maxInstances: { policy: "queue", ...maxInstances } }),
     });
   }
 

@@ -45,6 +45,8 @@ export interface MachineLimits {
   readonly stepsMax: number;
   /** Tasks of one DAG instance that run at a time, where nobody says otherwise. */
   readonly concurrentTasks: number;
+  /** Activities of one instance of code that run at a time, where its workflow does not say; 0 for no limit. */
+  readonly concurrentActivities: number;
 }
 
 export const defaultLimits: MachineLimits = {
@@ -52,4 +54,5 @@ export const defaultLimits: MachineLimits = {
   interruptionsMax: 3,
   stepsMax: 250_000,
   concurrentTasks: 5,
+  concurrentActivities: 0,
 };

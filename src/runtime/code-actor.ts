@@ -56,9 +56,10 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #problem: { readonly error: unknown } | undefined;
 
   constructor(host: ActorHost, definition: CodeDefinition, id: string, key: number) {
-    const { timeoutSeconds } = definition.spec;
+    const { timeoutSeconds, maxConcurrentActivities } = definition.spec;
     const timeoutMs = timeoutSeconds === undefined ? undefined : timeoutSeconds * 1000;
-    super(host, definition, new CodeMachine({ id, key, limits: host.limits, timeoutMs }));
+    const { limits } = host;
+    super(host, definition, new CodeMachine({ id, key, limits, timeoutMs, maxConcurrentActivities }));
   }
 
   override get isInboxEmpty(): boolean {

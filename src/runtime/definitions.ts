@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
-import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import type { DagSpec, MaxInstances } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import type { DefinitionRow, Store } from "../stores/store.ts";
 
@@ -26,7 +26,8 @@ export interface CodeDefinition {
 export interface CodeSpec {
   readonly code: true;
   readonly timeoutSeconds?: number;
-  readonly maxInstances?: undefined;
+  readonly maxConcurrentActivities?: number;
+  readonly maxInstances?: MaxInstances;
 }
 
 /** Definitions are kept for reuse up to this many; a running instance holds on to its own. */

@@ -19,6 +19,7 @@ export function engineOptionsOf(config: ServerConfig, store: Store): Omit<Engine
     poolSize: config.poolSize,
     poolSizeMax,
     maxConcurrentTasks: config.maxConcurrentTasks,
+    maxConcurrentActivities: config.maxConcurrentActivities,
     domains: config.domains as NonNullable<EngineOptions["domains"]>,
     retentionMs: { Success: Success * dayMs, Failed: Failed * dayMs, Terminated: Terminated * dayMs },
     ...(isMember && { cluster: { shards, remoteWorkers, timings, ...(name !== undefined && { name }) } }),

@@ -13,7 +13,13 @@ import { letterOf } from "../../src/runtime/letter-of.ts";
 import { CodeModel, type ModelTask } from "./code-model.ts";
 import { codeStateOf } from "./code-state-of.ts";
 
-export const limits = { subTasksMax: 4, interruptionsMax: 2, stepsMax: 40, concurrentTasks: 5 };
+export const limits = {
+  subTasksMax: 4,
+  interruptionsMax: 2,
+  stepsMax: 40,
+  concurrentTasks: 5,
+  concurrentActivities: 0,
+};
 
 export interface RunOptions {
   readonly timeoutMs: number | undefined;

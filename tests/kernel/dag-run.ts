@@ -14,7 +14,13 @@ import { Turn } from "../../src/kernel/turn.ts";
 import { DagModel, type ModelTask } from "./dag-model.ts";
 import { stateOf } from "./state-of.ts";
 
-export const limits = { subTasksMax: 4, interruptionsMax: 2, stepsMax: 10, concurrentTasks: 5 };
+export const limits = {
+  subTasksMax: 4,
+  interruptionsMax: 2,
+  stepsMax: 10,
+  concurrentTasks: 5,
+  concurrentActivities: 0,
+};
 
 export interface RunOptions {
   readonly spec: DagSpec;

@@ -48,6 +48,8 @@ export interface Setting {
   readonly workerSlots: number;
   readonly domains: Readonly<Record<string, number>>;
   readonly maxInterruptions: number;
+  /** Of an instance of code; 0 for no limit. */
+  readonly maxConcurrentActivities: number;
   /** Processes begin without the code of some workflows, and get it later. */
   readonly lacksCode?: boolean;
   /** The store fails and is slow now and then, throughout the run. */

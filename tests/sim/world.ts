@@ -135,6 +135,7 @@ export class World implements FaultyWorld {
     const { timings, spanMs, store } = this.climate;
     const poolSize = chance.whole(7, 12);
     const ofWorkers = this.#chance.fork("workers");
+    const ofLimits = this.#chance.fork("activities");
     return {
       isCluster: memberCount !== undefined,
       timings,
@@ -142,6 +143,7 @@ export class World implements FaultyWorld {
       workerSlots: ofWorkers.whole(1, 6),
       domains,
       maxInterruptions: 1_000_000,
+      maxConcurrentActivities: ofLimits.isLucky(0.3) ? ofLimits.whole(1, 3) : 0,
       lacksCode: this.#chance.fork("code").isLucky(0.25),
       isStoreRough: store.failing + store.lying + store.lagging + store.slowness > 0,
       calmAt: spanMs,
@@ -361,13 +363,14 @@ export class World implements FaultyWorld {
   }
 
   #engineOptions(network: Network, member: Member, life: EventOwner): Partial<EngineOptions> {
-    const { poolSize, domains, maxInterruptions, timings, isCluster } = this.#setting;
+    const { poolSize, domains, maxInterruptions, maxConcurrentActivities, timings, isCluster } = this.#setting;
     const sizes = Object.entries(domains).map(([name, size], priority) => [name, { size, priority }]);
     const alone = {
       poolSize,
       poolSizeMax: 16,
       domains: Object.fromEntries(sizes) as Record<string, { size: number; priority: number }>,
       maxInterruptions,
+      maxConcurrentActivities,
       idleMs: this.#idleMs,
       idleMax: this.#idleMax,
       stopGraceMs: 1000,

@@ -109,7 +109,8 @@ export class SoakWorld {
     const poolSize = chance.fork("pool").whole(7, 12);
     const maxInterruptions = 1_000_000;
     const calmAt = time.now + spanMs;
-    this.#setting = { isCluster: true, timings, poolSize, workerSlots: 0, domains, maxInterruptions, calmAt };
+    const limits = { maxInterruptions, maxConcurrentActivities: 0 };
+    this.#setting = { isCluster: true, timings, poolSize, workerSlots: 0, domains, ...limits, calmAt };
     const operator = (this.#operator = new Operator({
       scheduler: time,
       log,

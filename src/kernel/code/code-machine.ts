@@ -3,7 +3,7 @@ import { EngineError } from "../../base/error.ts";
 import { attemptIds, type InstanceAddress, type ParentAddress } from "../address.ts";
 import type { TellParent } from "../command.ts";
 import type { Event } from "../event.ts";
-import type { Input, RetryWorkflow, StartWorkflow } from "../input.ts";
+import type { Input, Refusal, RetryWorkflow, StartWorkflow } from "../input.ts";
 import type { Machine, MachineIdentity, MachineLimits } from "../machine.ts";
 import { refuseDeep } from "../size-limits.ts";
 import { type EndStatus, hasEnded, type InstanceStatus } from "../status.ts";
@@ -15,20 +15,30 @@ import { CodeState } from "./code-state.ts";
 import { CodeTurn, tellParent } from "./code-turn.ts";
 import { schedule, scheduleAnew, takeSteps } from "./take-steps.ts";
 
+export interface CodeMachineOptions {
+  readonly id: string;
+  readonly key: number;
+  readonly limits: MachineLimits;
+  readonly timeoutMs: number | undefined;
+  /** Default: that of the limits; 0 for none. */
+  readonly maxConcurrentActivities?: number | undefined;
+}
+
 /**
  * Decides what an instance of code does about each message. What its code makes of an arrival is not decided here: the
  * runtime lets the code see each one, in order, and says so with `StepsTaken`.
  */
 export class CodeMachine implements Machine {
   readonly kind = "code";
-  readonly state = new CodeState();
+  readonly state: CodeState;
   readonly #identity: MachineIdentity;
   readonly #timeoutMs: number | undefined;
 
-  constructor(options: { id: string; key: number; limits: MachineLimits; timeoutMs: number | undefined }) {
-    const { id, key, limits, timeoutMs } = options;
+  constructor(options: CodeMachineOptions) {
+    const { id, key, limits, timeoutMs, maxConcurrentActivities = limits.concurrentActivities } = options;
     this.#identity = { id, key, limits };
     this.#timeoutMs = timeoutMs;
+    this.state = new CodeState(maxConcurrentActivities === 0 ? Infinity : maxConcurrentActivities);
   }
 
   get address(): InstanceAddress {
@@ -80,6 +90,7 @@ export class CodeMachine implements Machine {
       case "TimerDue":
         return this.#wake(step);
       case "AdmitWorkflow":
+        return this.#admit(step, input.refusal);
       case "DecisionEvaluated":
         return step.drop();
       default:
@@ -125,7 +136,7 @@ export class CodeMachine implements Machine {
   }
 
   #start(step: CodeTurn, start: StartWorkflow): void {
-    const { workflow, version, generation, parent, trigger, traceparent, input, fork } = start;
+    const { workflow, version, generation, parent, trigger, traceparent, input, fork, admission } = start;
     const { state, identity } = step;
     if (state.generation > 0) {
       throw new EngineError(
@@ -147,8 +158,23 @@ export class CodeMachine implements Machine {
       ...(input !== undefined && { input }),
       ...(fork !== undefined && { forkedFrom: fork.from }),
     });
+    if (typeof admission === "object") return this.#refuse(step, admission);
+    // What it takes over from another instance has no place to wait in, so it does not.
+    if (admission === "queue" && fork === undefined) return;
     step.emit({ type: "InstanceStarted", ...this.#newDeadline(step) });
     if (fork !== undefined) this.#takeOver(step, fork.events);
+  }
+
+  #refuse(step: CodeTurn, { refuse: policy, reason }: Refusal): void {
+    step.end(policy === "fail" ? "Failed" : "Terminated", { reason });
+  }
+
+  #admit(step: CodeTurn, refusal: Refusal | undefined): void {
+    const { status, pausing } = step.state;
+    if (status !== "Ready") return step.drop();
+    if (refusal !== undefined) return this.#refuse(step, refusal);
+    step.emit({ type: "InstanceStarted", ...this.#newDeadline(step) });
+    if (pausing) step.emit({ type: "InstancePaused" });
   }
 
   /** What was under way in the other instance is begun anew in this one; so is a child that waited for another attempt, for it is the other's. */
@@ -167,9 +193,10 @@ export class CodeMachine implements Machine {
     return this.#timeoutMs === undefined ? {} : { deadline: turn.at + this.#timeoutMs };
   }
 
-  /** At once: the code sees nothing more. What is with the dispatcher and has not started is taken back. */
+  /** At once, or as soon as it has started: the code sees nothing more. What is with the dispatcher and has not started is taken back. */
   #pause(step: CodeTurn): void {
     const { state } = step;
+    if (state.status === "Ready" && !state.pausing) return step.emit({ type: "PauseRequested" });
     if (state.status !== "Running") throw stateRefusal(state, step.identity.id, "pause");
     step.emit({ type: "InstancePaused" });
     const scheduled = this.jobsInFlight().filter((task) => state.phase(task) === Phase.scheduled);
@@ -179,7 +206,8 @@ export class CodeMachine implements Machine {
   }
 
   #resume(step: CodeTurn): void {
-    if (step.state.status !== "Paused") throw stateRefusal(step.state, step.identity.id, "resume");
+    const { status, pausing } = step.state;
+    if (status !== "Paused" && !pausing) throw stateRefusal(step.state, step.identity.id, "resume");
     step.emit({ type: "InstanceResumed" });
     step.tellChildren({ type: "ResumeWorkflow" });
     this.#wake(step);
@@ -189,6 +217,8 @@ export class CodeMachine implements Machine {
   #cancel(step: CodeTurn, { reason, isHeld }: Extract<Input, { type: "RequestCancel" }>): void {
     const { state } = step;
     refuseIfEnded(state, step.identity.id, "cancel");
+    // It has done nothing yet that could be undone.
+    if (state.status === "Ready") return step.end("Terminated", { reason });
     if (state.cancelReason !== undefined && (isHeld || !state.isCancelHeld)) return;
     if (isHeld) return step.emit({ type: "CancelRequested", reason, isHeld });
     step.cancel(reason, { type: "CancelRequested", reason });

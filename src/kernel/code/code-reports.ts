@@ -18,18 +18,20 @@ import { schedule } from "./take-steps.ts";
 // What is heard about activities and children. A report of an older attempt or generation, or of what was stopped, is dropped.
 
 export function completed(step: CodeTurn, report: NodeCompleted): void {
-  const { state, identity } = step;
-  if (!isCurrent(state, report)) return step.drop();
+  if (!isCurrent(step.state, report)) return step.drop();
   const { task, outcome } = report;
   const execution = executionOf(report);
-  if (outcome.kind === "success") return succeed(step, task, outcome, execution);
-  if (outcome.kind !== "lost") {
-    return fail(step, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
-  }
+  if (outcome.kind === "success") succeed(step, task, outcome, execution);
+  else if (outcome.kind === "lost") lose(step, task, execution);
+  else fail(step, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
+  schedule(step);
+}
+
+function lose(step: CodeTurn, task: number, execution: Execution): void {
+  const { state, identity } = step;
   const failure = lossOf(state, task, identity.limits.interruptionsMax);
   if (failure !== undefined) return fail(step, task, failure, { execution });
   step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
-  schedule(step);
 }
 
 export function withdrawn(step: CodeTurn, report: NodesWithdrawn): void {

@@ -30,7 +30,7 @@ const none: readonly never[] = [];
  * from the same events, by running the code over them.
  *
  * C1  Tasks are the activities and children that the code asked for, numbered in the order it did.
- * C2  A task that is ready is scheduled at once, unless the instance is paused.
+ * C2  A task that is ready is scheduled at once, unless the instance is paused or its activities are at their limit.
  * C3  Of a task that has ended nothing is kept but how: a long run stays small.
  */
 export class CodeState extends TaskTable implements InstanceState {
@@ -41,7 +41,8 @@ export class CodeState extends TaskTable implements InstanceState {
   parent: ParentAddress | undefined;
   status: InstanceStatus = "Ready";
   generation = 0;
-  readonly pausing = false;
+  /** Told to pause before it could start. */
+  pausing = false;
   readonly failing = false;
   reason: string | undefined;
   deadline: number | undefined;
@@ -51,7 +52,8 @@ export class CodeState extends TaskTable implements InstanceState {
   updatedAt = 0;
   readonly context = Context.empty;
   readonly domain = undefined;
-  readonly maxConcurrentTasks = Infinity;
+  /** Of its activities; children do not count. */
+  readonly maxConcurrentTasks: number;
   input: Payload | undefined;
   forkedFrom: ForkedFrom | undefined;
   output: Payload | undefined;
@@ -76,14 +78,18 @@ export class CodeState extends TaskTable implements InstanceState {
   readyCount = 0;
   /** None before it is ready. */
   #firstReady = 0;
+  /** Of those that are ready. */
+  #childrenReady = 0;
   tasksFailed = 0;
   #definitions: TaskDefinition[] = [];
 
-  constructor() {
+  constructor(maxConcurrentTasks = Infinity) {
     super(0);
+    this.maxConcurrentTasks = maxConcurrentTasks;
   }
 
   get waitingCount(): number {
+    if (this.status === "Ready") return Math.min(this.generation, 1);
     return this.readyCount + this.retryWaits.size;
   }
 
@@ -156,11 +162,16 @@ export class CodeState extends TaskTable implements InstanceState {
         return this.#start(event.deadline, at);
       case "InstanceContinued":
         return this.#continue(event, at);
+      case "PauseRequested":
+        this.pausing = true;
+        return;
       case "InstancePaused":
+        this.pausing = false;
         this.status = "Paused";
         return;
       case "InstanceResumed":
-        this.status = "Running";
+        this.pausing = false;
+        if (this.status === "Paused") this.status = "Running";
         return;
       case "InstanceEnded":
         return this.#end(event, at);
@@ -287,6 +298,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.retryWaits.clear();
     this.readyCount = 0;
     this.#firstReady = 0;
+    this.#childrenReady = 0;
     this.tasksFailed = 0;
     this.forgetTasks();
     this.#definitions = [];
@@ -320,21 +332,49 @@ export class CodeState extends TaskTable implements InstanceState {
 
   /** By number. Most often it is one, which gets a list with no room for more. */
   readyTasks(): number[] {
-    if (this.readyCount === 1 && this.phase(this.#firstReady) === Phase.ready) return [this.#firstReady];
+    return this.#readyTasks(Infinity);
+  }
+
+  /** Those that may be scheduled: children all, activities as far as they have places. By number. */
+  startableTasks(): number[] {
+    return this.#readyTasks(this.maxConcurrentTasks - this.jobsInFlight);
+  }
+
+  /** Where many are ready and few have places, it looks no further than it must. */
+  #readyTasks(jobsMax: number): number[] {
+    if (this.readyCount === 0) return [];
+    while (this.phase(this.#firstReady) !== Phase.ready) this.#firstReady++;
+    if (this.readyCount === 1 && jobsMax > 0) return [this.#firstReady];
     const tasks: number[] = [];
-    for (let task = this.#firstReady; tasks.length < this.readyCount; task++) {
-      if (this.phase(task) === Phase.ready) tasks.push(task);
+    let [jobs, children] = [0, 0];
+    const jobsReady = this.readyCount - this.#childrenReady;
+    for (let task = this.#firstReady; jobs < Math.min(jobsMax, jobsReady) || children < this.#childrenReady; task++) {
+      if (this.phase(task) !== Phase.ready) continue;
+      const isChild = this.#isChild(task);
+      if (isChild) children++;
+      else if (jobs >= jobsMax) continue;
+      else jobs++;
+      tasks.push(task);
     }
     return tasks;
   }
 
+  #isChild(task: number): boolean {
+    return this.definition(task).kind === "nested";
+  }
+
   override setPhase(task: number, phase: Phase): void {
-    if (this.phase(task) === Phase.ready) this.readyCount--;
+    if (this.phase(task) === Phase.ready) this.#countReady(task, -1);
     if (phase === Phase.ready) {
       this.#firstReady = this.readyCount === 0 ? task : Math.min(this.#firstReady, task);
-      this.readyCount++;
+      this.#countReady(task, 1);
     }
     super.setPhase(task, phase);
+  }
+
+  #countReady(task: number, change: number): void {
+    this.readyCount += change;
+    if (this.#isChild(task)) this.#childrenReady += change;
   }
 
   #add(node: NodeSpec): void {

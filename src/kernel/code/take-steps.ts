@@ -117,12 +117,12 @@ function childAgain(step: CodeTurn, task: number): void {
   startChild(step, task, childId, isChildMissing ? given : undefined);
 }
 
-/** All that is ready. */
+/** All that is ready, activities within their limit. */
 export function schedule(step: CodeTurn): void {
   const { state } = step;
   if (state.status !== "Running" || state.readyCount === 0) return;
   const isJob = (task: number): boolean => state.definition(task).kind === "job";
-  const ready = state.readyTasks();
+  const ready = state.startableTasks();
   const jobs = ready.every(isJob) ? ready : ready.filter(isJob);
   for (const task of ready) if (!isJob(task)) childAgain(step, task);
   if (jobs.length === 0) return;

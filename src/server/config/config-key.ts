@@ -23,6 +23,7 @@ export const configKeys = {
   poolSize: "number",
   domains: "json",
   maxConcurrentTasks: "number",
+  maxConcurrentActivities: "number",
   "retentionDays.Success": "number",
   "retentionDays.Failed": "number",
   "retentionDays.Terminated": "number",

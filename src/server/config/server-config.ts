@@ -48,6 +48,8 @@ export const serverConfigSchema = z.strictObject({
   alerts: z.array(alert).default([]),
   poolSize: z.number().int().min(1).max(10_000).default(10),
   maxConcurrentTasks: z.number().int().min(1).default(5),
+  /** 0 for no limit. */
+  maxConcurrentActivities: z.number().int().min(0).default(0),
   domains: z.record(text, domain).default({}),
   /** 0 keeps them for ever. */
   retentionDays: z

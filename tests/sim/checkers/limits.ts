@@ -117,8 +117,8 @@ function settledAt({ outcome, answered, invoked }: ClientCall, { isCluster, timi
 function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
   const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
   const birth = instance && birthOf(instance);
-  // Code has no such limit.
-  return (birth?.type === "InstanceCreated" && birth.maxConcurrentTasks) || Infinity;
+  const ofDag = birth?.type === "InstanceCreated" ? birth.maxConcurrentTasks : 0;
+  return ofDag || evidence.setting.maxConcurrentActivities || Infinity;
 }
 
 /** No more instances of the limited workflow run at once than may. */

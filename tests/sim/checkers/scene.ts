@@ -65,6 +65,7 @@ export class Scene {
       workerSlots: 2,
       domains: { red: 1 },
       maxInterruptions: 3,
+      maxConcurrentActivities: 0,
       calmAt: 0,
       ...setting,
     };
