@@ -97,9 +97,9 @@ export interface WorkflowContext {
   patched(name: string): boolean;
 
   /** Called when the instance is asked to end, before what it did is undone. */
-  onCancel(handler: () => void | Promise<void>): void;
-  /** Called, last one first, when the code fails or is asked to end. */
-  undo(handler: () => void | Promise<void>): void;
+  onCancel(handler: () => unknown): void;
+  /** Called, last one first, when the code fails or is asked to end. What it gives back is waited for. Dropped by `continueAsNew`. */
+  undo(handler: () => unknown): void;
   /** A stretch of code with its own undoing: if it throws, what its steps registered is undone, and then it throws. */
   saga<T>(body: (ctx: WorkflowContext) => Promise<T>): Promise<T>;
 
@@ -119,7 +119,7 @@ export interface ActivityOptions<Output = unknown> {
   readonly retryPolicy?: Partial<RetryPolicy>;
   readonly domain?: string;
   /** How to undo the step, once it has succeeded, if the code fails later on or is asked to end. */
-  readonly undo?: (output: Output) => void | Promise<void>;
+  readonly undo?: (output: Output) => unknown;
 }
 
 export interface ChildOptions {

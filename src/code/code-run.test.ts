@@ -269,6 +269,16 @@ describe("W3: after its last step it does nothing more", () => {
 });
 
 describe("continueAsNew", () => {
+  test("says that it drops what is there to be undone", async () => {
+    const rig = await RunRig.started(async (ctx) => {
+      ctx.undo(() => undefined);
+      await ctx.run("a", undefined, { undo: () => undefined });
+      await ctx.continueAsNew();
+    });
+    await rig.succeed(0);
+    assert.match(rig.lines[0] ?? "", /begins anew with 2 undo handlers, which are dropped/);
+  });
+
   const code = async (ctx: WorkflowContext): Promise<never> => {
     await ctx.waitForEvent("go");
     return await ctx.continueAsNew("next", { keepEvents: true });

@@ -92,7 +92,7 @@ export class CodeRun {
   #queries: Map<string, (input: unknown) => unknown> | undefined;
   #updates: Map<string, Update> | undefined;
   #patches: Map<string, boolean> | undefined;
-  #cancelHandlers: (() => void | Promise<void>)[] | undefined;
+  #cancelHandlers: (() => unknown)[] | undefined;
   /** Arrivals that came while the instance was paused. */
   #held: Arrival[] | undefined;
   #isPaused = false;
@@ -106,6 +106,8 @@ export class CodeRun {
   #isReacting = false;
   /** A client's question is being answered, or its update checked: nothing may come of it. */
   #isLooking = false;
+  /** What the function threw. */
+  thrown: Failure | undefined;
   /** It is on its way to its end, and takes back what it did. */
   isUndoing = false;
   #sagasUndoing = 0;
@@ -368,6 +370,16 @@ export class CodeRun {
     this.#isOver = true;
   }
 
+  /** Functions cannot go on to the next generation. */
+  #warnOfUndo(): void {
+    const { size } = this.#undoing;
+    if (size === 0) return;
+    this.log.warn(
+      { handlers: size },
+      `the code of a workflow begins anew with ${size} undo handlers, which are dropped: what they would undo is final from now on`,
+    );
+  }
+
   /** What the code asks for in its last reaction, and so does not wait for, comes to nothing. */
   #warnOfUnawaited(does: "ends" | "begins anew"): void {
     for (const step of this.#steps ?? noSteps) {
@@ -385,6 +397,7 @@ export class CodeRun {
   continueAsNew(input: string | undefined, { keepsEvents }: { keepsEvents: boolean }): void {
     if (this.#isOver) return;
     this.#warnOfUnawaited("begins anew");
+    this.#warnOfUndo();
     const events: KeptEvent[] = [];
     const updates: KeptUpdate[] = [];
     this.take({ type: "continue", events, updates, ...(input !== undefined && { input }) });
@@ -419,7 +432,7 @@ export class CodeRun {
     return isNewer;
   }
 
-  onCancel(handler: () => void | Promise<void>): void {
+  onCancel(handler: () => unknown): void {
     (this.#cancelHandlers ??= []).push(handler);
   }
 
@@ -454,6 +467,7 @@ export class CodeRun {
 
   async #fail(error: unknown): Promise<void> {
     this.isUndoing = true;
+    this.thrown = this.parts.host.failureFrom(error);
     const reason = isCancel(error) ? this.cancelReason : undefined;
     const problems: string[] = [];
     if (reason !== undefined) {

@@ -95,7 +95,7 @@ export class RunContext implements WorkflowContext {
     return undo === undefined ? output : handled(output.then((value) => this.#undoable(value, undo)));
   }
 
-  #undoable(output: never, undo: (output: never) => void | Promise<void>): never {
+  #undoable(output: never, undo: (output: never) => unknown): never {
     this.#undoing.add(() => undo(output));
     return output;
   }
@@ -200,12 +200,12 @@ export class RunContext implements WorkflowContext {
     return this.#run.patched(name);
   }
 
-  onCancel(handler: () => void | Promise<void>): void {
+  onCancel(handler: () => unknown): void {
     checkHandler("onCancel", handler);
     this.#run.onCancel(handler);
   }
 
-  undo(handler: () => void | Promise<void>): void {
+  undo(handler: () => unknown): void {
     checkHandler("undo", handler);
     this.#undoing.add(handler);
   }

@@ -1,6 +1,6 @@
 import { messageOf } from "../base/error.ts";
 
-type Handler = () => void | Promise<void>;
+type Handler = () => unknown;
 
 /** What has to be undone if a stretch of code does not get to its end: the last thing first. */
 export class UndoScope {
@@ -8,6 +8,10 @@ export class UndoScope {
 
   add(handler: Handler): void {
     (this.#handlers ??= []).push(handler);
+  }
+
+  get size(): number {
+    return this.#handlers?.length ?? 0;
   }
 
   /** One that fails does not keep the others from running; gives back what could not be undone. */

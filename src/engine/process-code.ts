@@ -45,7 +45,7 @@ export class ProcessCode implements CodeHost {
   }
 
   failureFrom(error: unknown): Failure {
-    return failureFrom(error);
+    return failureFrom(error, "the code of the workflow");
   }
 
   within<T>(call: () => T): T {

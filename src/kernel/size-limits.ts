@@ -20,7 +20,10 @@ const nestingDepthMax = 32;
 /** NESTING_TOO_DEEP. */
 export function refuseDeep(workflow: string, parent: ParentAddress | undefined): void {
   if (parent === undefined || parent.depth <= nestingDepthMax) return;
-  throw new EngineError("NESTING_TOO_DEEP", `workflow "${workflow}" is nested more than ${nestingDepthMax} deep`);
+  throw new EngineError(
+    "NESTING_TOO_DEEP",
+    `workflow "${workflow}" is nested more than ${nestingDepthMax} deep, which is the limit; start it with ctx.startChild() and whenParentEnds "leave", or let one instance do the work of several levels`,
+  );
 }
 
 function tooLarge(what: string, bytes: number): string {

@@ -84,10 +84,16 @@ export function lossOf(state: InstanceState, task: number, lossesMax: number): F
   return { type: "TASK_LOST", message, retryable: false };
 }
 
+/** Every level of nested workflows adds its own words to the reason: how it began and what caused it, at its end, are kept. */
+function shortened(reason: string): string {
+  const [first, last] = [100, 300];
+  return reason.length <= first + last ? reason : `${reason.slice(0, first)} … ${reason.slice(-last)}`;
+}
+
 /** Of a child that did not end well. */
 export function childFailure(state: InstanceState, { task, status, reason, isMissing }: ChildEnded): Failure {
   const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
-  const because = reason === undefined ? "" : `: ${reason}`;
+  const because = reason === undefined ? "" : `: ${shortened(reason)}`;
   const how = isMissing ? "could not be started" : `ended in ${status}`;
   const message = `nested workflow instance "${awaitedRecord(state, task).childId}" ${how}${because}`;
   return { type, message, retryable: true };

@@ -43,7 +43,7 @@ export async function replay(
   run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
   const steps: Step[] = [];
   const onSteps = (taken: readonly Step[]): void => {
-    for (const step of taken) if (!recorded.match(step)) steps.push(step);
+    for (const step of taken) if (!recorded.match(step, run.thrown)) steps.push(step);
   };
   run.isReplaying = true;
   for (const [place, { event, at }] of past.entries()) {

@@ -6,17 +6,17 @@ const stackFramesMax = 20;
 const stackLengthMax = 4096;
 const causeDepthMax = 5;
 
-/** A job may throw anything at all; history gets a failure that can be read. Never throws. */
-export function failureFrom(thrown: unknown): Failure {
-  return describe(thrown, 0);
+/** A user's code, `who`, may throw anything at all; history gets a failure that can be read. Never throws. */
+export function failureFrom(thrown: unknown, who = "the job"): Failure {
+  return describe(thrown, who, 0);
 }
 
-function describe(thrown: unknown, depth: number): Failure {
+function describe(thrown: unknown, who: string, depth: number): Failure {
   try {
-    return isErrorLike(thrown) ? describeError(thrown, depth) : describeValue(thrown);
+    return isErrorLike(thrown) ? describeError(thrown, who, depth) : describeValue(thrown, who);
   } catch {
     // A getter or proxy that throws while it is read: nothing can be said about the thing itself.
-    return { type: "Error", message: "the job threw something that cannot be read", retryable: true };
+    return { type: "Error", message: `${who} threw something that cannot be read`, retryable: true };
   }
 }
 
@@ -34,18 +34,20 @@ function isErrorLike(thrown: unknown): thrown is ErrorLike {
   return typeof thrown === "object" && thrown !== null && "message" in thrown && typeof thrown.message === "string";
 }
 
-function describeError(error: ErrorLike, depth: number): Failure {
+function describeError(error: ErrorLike, who: string, depth: number): Failure {
   const stack = typeof error.stack === "string" ? trimStack(error.stack) : "";
   const { cause } = error;
   return {
     type: typeOf(error),
     message: cut(
-      error.message.trim() === "" ? `the job threw ${typeOf(error)} without a message` : error.message,
+      error.message.trim() === "" ? `${who} threw ${typeOf(error)} without a message` : error.message,
       messageLengthMax,
     ),
     retryable: error.retryable !== false,
     ...(stack === "" ? {} : { stack }),
-    ...(cause === undefined || cause === null || depth >= causeDepthMax ? {} : { cause: describe(cause, depth + 1) }),
+    ...(cause === undefined || cause === null || depth >= causeDepthMax
+      ? {}
+      : { cause: describe(cause, who, depth + 1) }),
   };
 }
 
@@ -55,9 +57,9 @@ function typeOf(error: ErrorLike): string {
   return typeof error.name === "string" && error.name !== "" ? cut(error.name, 200) : "Error";
 }
 
-function describeValue(thrown: unknown): Failure {
+function describeValue(thrown: unknown, who: string): Failure {
   const isSaying = typeof thrown === "string" && thrown.trim() !== "";
-  const message = isSaying ? thrown : `the job threw ${inspect(thrown, { depth: 2, breakLength: Infinity })}`;
+  const message = isSaying ? thrown : `${who} threw ${inspect(thrown, { depth: 2, breakLength: Infinity })}`;
   return { type: "Error", message: cut(message, messageLengthMax), retryable: true };
 }
 

@@ -137,6 +137,9 @@ const order = defineWorkflow(
     isExactly<{ receipt: string; at: number }>()(paid);
     isExactly<number>()(await ctx.callChild(refund, { receipt: paid.receipt }));
     isExactly<string>()(ctx.startChild(refund, { receipt: paid.receipt }));
+    ctx.undo(() => ctx.run(charge, { cents: 1 }));
+    ctx.onCancel(() => ctx.run(charge, { cents: 1 }));
+    await ctx.run(charge, { cents: 1 }, { undo: ({ at }) => ctx.run(charge, { cents: at }) });
     return { receipt: paid.receipt };
   },
 );

@@ -1,6 +1,7 @@
 /** Spec 8.2 and 8.3: code that is not what it was, is not there, or waits for what does not last; and versions. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import * as z from "zod";
 import { type CodeWorkflow, defineJob, defineWorkflow, type WorkflowContext } from "../../src/index.ts";
 import { CodeRig } from "./code-rig.ts";
 import { Gate, says } from "./rig.ts";
@@ -21,6 +22,7 @@ const original = defineWorkflow("w", async (ctx) => {
   const one = await ctx.run("note", "one");
   await ctx.sleep(1000);
   ctx.setCustomStatus("slept");
+  ctx.sendEvent("other", "slept");
   const word = await ctx.waitForEvent<string>("go");
   return [one, word, await ctx.run("note", "two")];
 });
@@ -48,7 +50,7 @@ describe("8.2 non-determinism", () => {
     ],
     [
       "a step too many",
-      'step 2 is on record as custom-status, but the code now asks for child "child" with 1',
+      'step 2 is on record as event "slept to other", but the code now asks for child "child" with 1',
       async (ctx) => {
         await ctx.run("note", "one");
         await ctx.sleep(1000);
@@ -57,7 +59,7 @@ describe("8.2 non-determinism", () => {
     ],
     [
       "a step too few",
-      "step 2 is on record as custom-status, but the code now asks for nothing",
+      'step 2 is on record as event "slept to other", but the code now asks for nothing',
       async (ctx) => {
         await ctx.run("note", "one");
         await ctx.sleep(1000);
@@ -71,15 +73,15 @@ describe("8.2 non-determinism", () => {
     ],
     [
       "a failure that was none",
-      'step 0 is on record as activity "note" with "one", but the code now asks for fail',
+      'step 0 is on record as activity "note" with "one", but the code now throws Error: new',
       () => Promise.reject(new Error("new")),
     ],
     [
       "two steps that have changed places",
-      "step 1 is on record as timer, but the code now asks for custom-status",
+      'step 1 is on record as timer, but the code now asks for event "slept to other"',
       async (ctx) => {
         await ctx.run("note", "one");
-        ctx.setCustomStatus("slept");
+        ctx.sendEvent("other", "slept");
         await ctx.sleep(1000);
         await ctx.waitForEvent("go");
       },
@@ -94,6 +96,33 @@ describe("8.2 non-determinism", () => {
       assert.ok(rig.log.find("error", /the code of an instance was stopped/));
     });
   }
+
+  test("8.2 the custom status is no step: it may be set in other places, and the last one counts", async (t) => {
+    const rig = await CodeRig.start(t, { workflows: [original] });
+    const attention = await changed(rig, async (ctx) => {
+      ctx.setCustomStatus("new");
+      const one = await ctx.run("note", "one");
+      await ctx.sleep(1000);
+      ctx.sendEvent("other", "slept");
+      ctx.setCustomStatus("still there");
+      return [one, await ctx.waitForEvent("never")];
+    });
+    assert.equal(attention, undefined);
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("w")).customStatus, "still there");
+  });
+
+  test("8.2 an input that no longer fits its schema is shown", async (t) => {
+    const rig = await CodeRig.start(t, { workflows: [original, child] });
+    const strict = defineWorkflow("w", { input: z.object({ id: z.string() }) }, (ctx) => ctx.run("note", "one"));
+    await changed(rig, (ctx) => ctx.run("note", "one"));
+    await rig.restart({ workflows: [strict, child] });
+    await rig.settle();
+    const { attention } = await rig.engine.getWorkflowInstanceStatus("w");
+    assert.match(
+      attention ?? "",
+      /but the code now throws INPUT_INVALID: the input of instance "w" does not fit its schema/,
+    );
+  });
 
   test("8.2 the instance is not failed: the right code and a resume continue it", async (t) => {
     const rig = await CodeRig.start(t, { workflows: [original] });

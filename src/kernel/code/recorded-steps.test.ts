@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../../base/error.ts";
 import type { Event } from "../event.ts";
-import { activity, timer } from "./code-rig.test.ts";
+import { activity, failureOf, timer } from "./code-rig.test.ts";
 import { RecordedSteps } from "./recorded-steps.ts";
 
 const added = (jobName: string, nodeParams?: string): Event => ({
@@ -46,6 +46,29 @@ describe("steps on record", () => {
       const sentence = `step 0 is on record as activity "a" with 1, but the code now asks for ${actual}; deploy`;
       assert.throws(() => recorded([first]).match(step), changed(sentence));
     }
+  });
+
+  test("show what the code has thrown, before and after it undoes something", () => {
+    const thrown = failureOf("new bug", { type: "TypeError" });
+    const fail = { type: "fail", failure: thrown } as const;
+    assert.throws(
+      () => recorded([added("a")]).match(fail, thrown),
+      changed('step 0 is on record as activity "a", but the code now throws TypeError: new bug; deploy'),
+    );
+    assert.throws(
+      () => recorded([added("a")]).match(activity("undo"), thrown),
+      changed('but the code now throws TypeError: new bug and asks for activity "undo"; deploy'),
+    );
+  });
+
+  test("are none of those that set the custom status: it may be set more or less often", () => {
+    const status = { type: "custom-status", status: "1" } as const;
+    const steps = recorded([{ type: "CustomStatusSet", status: "1" }, added("a"), added("b")]);
+    assert.equal(steps.match(activity("a")), true);
+    assert.equal(steps.match(status), true, "one is on record");
+    assert.equal(steps.match(status), false, "another is new");
+    assert.equal(steps.match(activity("b")), true);
+    recorded([{ type: "CustomStatusSet", status: "1" }]).refuseMissing();
   });
 
   test("count from 0, and the sentence says what to do", () => {

@@ -1,5 +1,6 @@
 import { EngineError } from "../../base/error.ts";
 import type { Event } from "../event.ts";
+import type { Failure } from "../failure.ts";
 import { describeStep, identityOf, isLast, recordedIdentity, type Step, type StepIdentity } from "./step.ts";
 
 /**
@@ -9,20 +10,24 @@ import { describeStep, identityOf, isLast, recordedIdentity, type Step, type Ste
 export class RecordedSteps {
   readonly #recorded: (StepIdentity & { readonly isCopied: boolean })[] = [];
   #matched = 0;
+  /** What the code shows of itself changes nothing: setting it more or less often is no other step. */
+  #statuses = 0;
 
   /** One that was copied from another instance may have had another input there: ids differ. */
   add(event: Event, { isCopied }: { isCopied: boolean }): void {
     const identity = recordedIdentity(event);
-    if (identity !== undefined) this.#recorded.push({ ...identity, isCopied });
+    if (identity?.kind === "custom-status") this.#statuses++;
+    else if (identity !== undefined) this.#recorded.push({ ...identity, isCopied });
   }
 
-  /** True for a step that is on record, false for one that is new. `WORKFLOW_CHANGED`. */
-  match(step: Step): boolean {
+  /** True for a step that is on record, false for one that is new. `WORKFLOW_CHANGED`, with what the code has thrown, if it has. */
+  match(step: Step, thrown?: Failure): boolean {
+    if (step.type === "custom-status") return this.#statuses-- > 0;
     const recorded = this.#recorded[this.#matched];
     if (recorded === undefined) return false;
     const actual = identityOf(step);
     if (isLast(step) || !isSame(recorded, actual))
-      throw changed(this.#matched, describeStep(recorded), describeStep(actual));
+      throw changed(this.#matched, describeStep(recorded), describeActual(actual, thrown));
     this.#matched++;
     return true;
   }
@@ -30,8 +35,15 @@ export class RecordedSteps {
   /** The code has seen all that it saw in earlier lives. `WORKFLOW_CHANGED` if it took fewer steps now. */
   refuseMissing(): void {
     const recorded = this.#recorded[this.#matched];
-    if (recorded !== undefined) throw changed(this.#matched, describeStep(recorded), "nothing");
+    if (recorded !== undefined) throw changed(this.#matched, describeStep(recorded), "asks for nothing");
   }
+}
+
+/** Code that throws takes other steps, those that undo something, before the one that says so. */
+function describeActual(actual: StepIdentity, thrown: Failure | undefined): string {
+  if (thrown === undefined) return `asks for ${describeStep(actual)}`;
+  const error = `throws ${thrown.type}: ${thrown.message}`;
+  return actual.kind === "fail" ? error : `${error} and asks for ${describeStep(actual)}`;
 }
 
 function isSame(recorded: StepIdentity & { readonly isCopied: boolean }, actual: StepIdentity): boolean {
@@ -42,7 +54,7 @@ function isSame(recorded: StepIdentity & { readonly isCopied: boolean }, actual:
 function changed(index: number, recorded: string, actual: string): EngineError {
   return new EngineError(
     "WORKFLOW_CHANGED",
-    `the code does not do what it did before: step ${index} is on record as ${recorded}, but the code now asks for ${actual}; ` +
+    `the code does not do what it did before: step ${index} is on record as ${recorded}, but the code now ${actual}; ` +
       `deploy the code that it began with, or branch with ctx.patched(), and resume it`,
   );
 }
