@@ -139,6 +139,7 @@ test("a retry policy is checked field by field", () => {
     [{ maxMs: Number.NaN }, /maxMs must be a number, at least 0, got NaN/],
     [{ jitter: 2 }, /jitter must be a number, at least 0 and at most 1, got 2/],
     [{ nonRetryable: "TypeError" }, /nonRetryable must be a list of texts, got "TypeError"/],
+    [{ retryOn: [1] }, /retryOn must be a list of texts, got a list/],
     [null, /retry policy must be an object, got null/],
   ];
   for (const [policy, message] of policies) {

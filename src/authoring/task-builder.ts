@@ -190,13 +190,14 @@ function checkWork(check: SettingCheck, work: Work): void {
 export function checkRetryPolicy(check: SettingCheck, policy: Partial<RetryPolicy>): void {
   if (typeof policy !== "object" || policy === null)
     check.refuse(`retry policy must be an object, got ${shown(policy)}`);
-  const { initialMs, factor, maxMs, jitter, nonRetryable } = policy;
+  const { initialMs, factor, maxMs, jitter, nonRetryable, retryOn } = policy;
   const max = Number.MAX_VALUE;
   if (initialMs !== undefined) check.numberWithin("retry policy's initialMs", initialMs, { min: 0, max });
   if (factor !== undefined) check.numberWithin("retry policy's factor", factor, { min: 1, max });
   if (maxMs !== undefined) check.numberWithin("retry policy's maxMs", maxMs, { min: 0, max });
   if (jitter !== undefined) check.numberWithin("retry policy's jitter", jitter, { min: 0, max: 1 });
   if (nonRetryable !== undefined) check.texts("retry policy's nonRetryable", nonRetryable);
+  if (retryOn !== undefined) check.texts("retry policy's retryOn", retryOn);
 }
 
 /** Without what is `undefined`, which would hide the default. */

@@ -40,3 +40,11 @@ test("a failure is final if it says so or the policy lists its type", () => {
   assert.equal(isRetryable(defaultRetryPolicy, { ...failure, retryable: false }), false);
   assert.equal(isRetryable(policy({ nonRetryable: ["TypeError"] }), failure), false);
 });
+
+test("where the policy lists what is retried, nothing else is", () => {
+  const failure = { type: "TypeError", message: "no", retryable: true };
+  assert.equal(isRetryable(policy({ retryOn: ["TypeError", "Busy"] }), failure), true);
+  assert.equal(isRetryable(policy({ retryOn: ["Busy"] }), failure), false);
+  assert.equal(isRetryable(policy({ retryOn: ["TypeError"], nonRetryable: ["TypeError"] }), failure), false);
+  assert.equal(isRetryable(policy({ retryOn: ["TypeError"] }), { ...failure, retryable: false }), false);
+});

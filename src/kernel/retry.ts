@@ -11,6 +11,8 @@ export interface RetryPolicy {
   readonly jitter: number;
   /** Failures of these types are final. */
   readonly nonRetryable: readonly string[];
+  /** If given, only failures of these types are retried. */
+  readonly retryOn?: readonly string[];
 }
 
 export const defaultRetryPolicy: RetryPolicy = {
@@ -29,6 +31,6 @@ export function retryDelayMs(policy: RetryPolicy, retriesUsed: number, chance: n
   return Math.round(Math.min(wait, policy.maxMs));
 }
 
-export function isRetryable(policy: RetryPolicy, failure: Failure): boolean {
-  return failure.retryable && !policy.nonRetryable.includes(failure.type);
+export function isRetryable({ nonRetryable, retryOn }: RetryPolicy, { retryable, type }: Failure): boolean {
+  return retryable && !nonRetryable.includes(type) && (retryOn?.includes(type) ?? true);
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
-import { defineJob, type Engine, WorkflowFailed } from "../../src/index.ts";
+import { defineJob, defineWorkflow, type Engine, Workflow, WorkflowFailed } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { memoryStore, TestClock } from "../../src/testing.ts";
 import {
@@ -136,6 +136,32 @@ describe("4.4 retry", () => {
     starts.length = 0;
     await clock.until(assert.rejects((await start("BadData")).result()));
     assert.equal(starts.length, 1);
+  });
+
+  test("4.4 retryOn: only these are retried, in a DAG and in code, from a builder and from a file", async (t) => {
+    const starts: string[] = [];
+    const fail = defineJob("fail", (name: string) => {
+      starts.push(name);
+      throw Object.assign(new Error("no"), { name });
+    });
+    const retryPolicy = { initialMs: 1, retryOn: ["Busy"] };
+    const code = defineWorkflow("code", (ctx, name: string) => ctx.run(fail, name, { retryCount: 2, retryPolicy }));
+    const engine = await startEngine(t, { jobs: [fail], workflows: [code] });
+    const built = (name: string): Workflow =>
+      workflow("w", task("t", "fail", name).withRetryCount(2).withRetryPolicy(retryPolicy));
+    for (const [name, times] of [
+      ["Busy", 3],
+      ["Broken", 1],
+    ] as const) {
+      for (const dag of [built(name), Workflow.fromJSON(JSON.parse(JSON.stringify(built(name))))]) {
+        starts.length = 0;
+        await assert.rejects((await engine.submitWorkflow(dag)).result());
+        assert.equal(starts.length, times);
+      }
+      starts.length = 0;
+      await assert.rejects((await engine.startWorkflow(code, name)).result());
+      assert.equal(starts.length, times);
+    }
   });
 
   test("4.4 jitter adds at most its part of the wait", async (t) => {

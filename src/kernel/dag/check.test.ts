@@ -209,6 +209,11 @@ describe("a malformed definition is refused", () => {
     `${w}, task "a", retryPolicy: nonRetryable must be a list of texts, got a list`,
   );
   refusedAs(
+    "retryOn",
+    node({ retryPolicy: { retryOn: "Busy" } }),
+    `${w}, task "a", retryPolicy: retryOn must be a list of texts, got "Busy"`,
+  );
+  refusedAs(
     "null where only Heddle writes",
     node({ domain: null }),
     `${w}, task "a": domain must be text that is not blank, got null`,

@@ -125,6 +125,7 @@ const retryPolicyRules: Rules = {
   maxMs: numberFrom(0),
   jitter: numberFrom(0, 1),
   nonRetryable: texts,
+  retryOn: texts,
 };
 
 const edgeRules: Rules = { property: orNull(text), enable: orNull(flag) };
