@@ -19,9 +19,14 @@ export const clusterStatus = z.object({
 
 export const worker = z.object({
   address: z.string(),
-  status: z.string(),
+  status: z
+    .string()
+    .meta({ description: "`up`, `draining`, or `unreachable`: it has missed a beat or its link is closed." }),
   isLeader: z.boolean(),
   runningTasks: z.number().int(),
+  slots: z.number().int().meta({ description: "How many tasks it runs at once." }),
+  lastHeardAt: epochMs.nullable().meta({ description: "Its last sign of life; null for the server's own pool." }),
+  jobs: z.array(z.string()).meta({ description: "Ids of the jobs that it has." }),
 });
 
 export const clusterTopology = z.object({

@@ -59,6 +59,10 @@ export class JobRegistry {
     return this.#byId.get(idOrName) ?? (others.length === 0 ? only : undefined);
   }
 
+  get ids(): string[] {
+    return [...this.#byId.keys()];
+  }
+
   get names(): string[] {
     return [...this.#byName.keys()].toSorted();
   }

@@ -36,6 +36,10 @@ export class Attempt {
   /** The time from which the timeout counts; absent until the job itself runs. */
   jobStartedAt: number | undefined;
   timer: Timer | undefined;
+  /** On the monotonic clock: since when its worker runs it for this process. */
+  followedSince = -Infinity;
+  /** Its time was up while its worker was out of touch. */
+  isOverdue = false;
 
   constructor(run: TaskRun, arrival: number, queuedAt: number) {
     this.run = run;

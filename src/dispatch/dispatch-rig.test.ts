@@ -145,6 +145,10 @@ export class HandSession extends HandWorker implements ConnectedWorker {
   readonly connection: WorkerConnection;
   slots: number;
   isInTouch = true;
+  readonly lastHeardAt = 0;
+  readonly jobs = [];
+  /** What it has left to report results, once it is in touch again. */
+  graceMs = 0;
   isDraining = false;
   /** It still has what is to be adopted. */
   isThere = true;
@@ -154,6 +158,10 @@ export class HandSession extends HandWorker implements ConnectedWorker {
     this.address = `here/${name}`;
     this.connection = { worker: name, since: 1 };
     this.slots = slots;
+  }
+
+  timeoutGraceMs(): number {
+    return this.isInTouch ? this.graceMs : Infinity;
   }
 
   override get freeSlots(): number {

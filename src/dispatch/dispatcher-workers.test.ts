@@ -16,6 +16,64 @@ function where(rig: Rig): Record<string, string> {
   return Object.fromEntries(rig.dispatcher.listRunning().map(({ run, worker }) => [run.attemptId, worker]));
 }
 
+describe("a timeout on a remote worker", () => {
+  async function overdue(): Promise<{ rig: Rig; session: HandSession }> {
+    const rig = new Rig();
+    rig.worker.missing.add("job");
+    const session = new HandSession("a");
+    rig.dispatcher.connect(session);
+    await rig.enqueue(rig.run("a", { timeoutMs: 1000 }));
+    session.isInTouch = false;
+    await rig.clock.advance(5000);
+    assert.deepEqual([rig.owner.ends, rig.running], [[], ["a"]], "it cannot time out while its worker is out of touch");
+    return { rig, session };
+  }
+
+  test("does not come while the worker is out of touch: the attempt is lost with it", async () => {
+    const { rig, session } = await overdue();
+    rig.dispatcher.disconnect(session);
+    assert.deepEqual(rig.owner.ends, ["a lost"]);
+    assert.equal(rig.clock.timerCount, 0);
+  });
+
+  test("does not come if the worker brings a result when it is back, however late", async () => {
+    const { rig, session } = await overdue();
+    Object.assign(session, { isInTouch: true, graceMs: 700 });
+    rig.dispatcher.connect(session);
+    await rig.clock.advance(699);
+    session.call("a").resolve(success);
+    await rig.clock.advance(5000);
+    assert.deepEqual(rig.owner.ends, ["a success"]);
+  });
+
+  test("comes if there is no result after the grace of a worker that is back", async () => {
+    const { rig, session } = await overdue();
+    Object.assign(session, { isInTouch: true, graceMs: 700 });
+    rig.dispatcher.connect(session);
+    await rig.clock.advance(699);
+    session.graceMs = 1;
+    assert.deepEqual(rig.owner.ends, []);
+    await rig.clock.advance(1);
+    session.graceMs = 0;
+    await rig.clock.advance(1);
+    assert.deepEqual([rig.owner.ends, session.heard], [["a timeout"], ["a aborted"]]);
+  });
+
+  test("waits for as long as the worker is away a second time", async () => {
+    const { rig, session } = await overdue();
+    Object.assign(session, { isInTouch: true, graceMs: 700 });
+    rig.dispatcher.connect(session);
+    await rig.clock.advance(10);
+    session.isInTouch = false;
+    await rig.clock.advance(5000);
+    assert.deepEqual(rig.owner.ends, []);
+    Object.assign(session, { isInTouch: true, graceMs: 0 });
+    rig.dispatcher.connect(session);
+    await rig.clock.advance(1);
+    assert.deepEqual(rig.owner.ends, ["a timeout"]);
+  });
+});
+
 describe("several workers", () => {
   test("take attempts in turn, as long as they have a slot", async () => {
     const rig = await rigWith(1, new HandSession("a", 2), new HandSession("b", 1));

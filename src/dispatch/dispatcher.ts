@@ -29,7 +29,8 @@ export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
  *   adopting; they are left alone, and nothing starts until they fit.
  * - I4 No suspect starts beside another, nor where it could do harm (`Isolation`).
  * - I5 Nothing starts inside a caller's `enqueue`: what is enqueued together is put in order before the first starts.
- * - I6 The timeout counts from the job's own start, not from the wait for a slot or for `confirmStart`.
+ * - I6 The timeout counts from the job's own start, not from the wait for a slot or for `confirmStart`. No attempt times out
+ *   while its remote worker is out of touch: the worker comes back, or the attempt is lost with it.
  * - I7 No job is called while `mayStart` says no, and none goes to a remote worker before its start is durable.
  * - I8 Only an attempt that was meant for a remote worker goes back to the queue once its owner has heard of its start:
  *   whoever takes its instance over looks for it on remote workers, and would not look there for one of the embedded
@@ -231,6 +232,7 @@ export class Dispatcher {
   connect(worker: ConnectedWorker): void {
     if (this.#shutDown) return;
     this.#workers.add(worker);
+    this.#rearmOverdue(worker);
     this.jobsChanged();
   }
 
@@ -565,6 +567,7 @@ export class Dispatcher {
 
   #execute(attempt: Attempt, now: number): void {
     attempt.jobStartedAt = now;
+    attempt.followedSince = this.#clock.monotonic();
     let outcome: Outcome;
     try {
       const answer = (attempt.worker as Worker).execute(attempt.run, attempt.abort);
@@ -632,13 +635,31 @@ export class Dispatcher {
   #armTimeout(attempt: Attempt): void {
     const { timeoutMs } = attempt.run;
     if (attempt.timer !== undefined || attempt.jobStartedAt === undefined || timeoutMs === Infinity) return;
-    if (attempt.state !== "running") return;
+    if (attempt.state !== "running" || attempt.isOverdue) return;
     const elapsedMs = Math.max(0, this.#clock.now() - attempt.jobStartedAt);
     attempt.timer = this.#clock.after(Math.max(0, timeoutMs - elapsedMs), () => this.#expire(attempt));
   }
 
+  /** The worker is in touch: what was overdue may time out again, if no result comes. */
+  #rearmOverdue(worker: ConnectedWorker): void {
+    for (const attempt of this.#remote) {
+      if (attempt.worker !== worker || !attempt.isOverdue) continue;
+      attempt.isOverdue = false;
+      attempt.timer = undefined;
+      this.#armTimeout(attempt);
+    }
+  }
+
   #expire(attempt: Attempt): void {
     if (attempt.state !== "running") return;
+    const { worker, followedSince } = attempt;
+    const graceMs = worker !== undefined && isConnected(worker) ? worker.timeoutGraceMs(followedSince) : 0;
+    if (graceMs === Infinity) attempt.isOverdue = true;
+    else if (graceMs > 0) attempt.timer = this.#clock.after(Math.ceil(graceMs), () => this.#expire(attempt));
+    else this.#timeOut(attempt);
+  }
+
+  #timeOut(attempt: Attempt): void {
     const { workflowName, taskName, timeoutMs } = attempt.run;
     const where = workflowName === "" ? "" : ` of workflow "${workflowName}"`;
     const message = `task "${taskName}"${where} ran longer than its timeout of ${timeoutMs / 1000} s`;

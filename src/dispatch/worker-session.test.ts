@@ -346,6 +346,40 @@ describe("a session", () => {
   });
 });
 
+describe("a worker that is out of touch", () => {
+  test("gets nothing from the moment its link closes, or it misses a beat, until it is heard again", async () => {
+    const rig = connected();
+    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [true, 2]);
+    rig.session.linkClosed(rig.link);
+    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [false, 0]);
+    rig.reconnect();
+    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [true, 2]);
+    await rig.clock.advance(1.5 * workerBeatMs - 1);
+    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [true, 2]);
+    await rig.clock.advance(1);
+    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [false, 0]);
+    assert.equal(rig.session.lastHeardAt, rig.clock.now() - 1.5 * workerBeatMs);
+    rig.beat(0);
+    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [true, 2]);
+    assert.equal(rig.session.lastHeardAt, rig.clock.now());
+  });
+
+  test("has a beat to report what it had before, once it is back", async () => {
+    const rig = connected();
+    const before = rig.clock.monotonic();
+    assert.equal(rig.session.timeoutGraceMs(before), 0, "nothing was interrupted");
+    await rig.clock.advance(1.5 * workerBeatMs);
+    assert.equal(rig.session.timeoutGraceMs(before), Infinity);
+    rig.beat(0);
+    assert.equal(rig.session.timeoutGraceMs(before), workerBeatMs);
+    assert.equal(rig.session.timeoutGraceMs(rig.clock.monotonic()), 0, "what starts now has no need of it");
+    await rig.clock.advance(workerBeatMs);
+    assert.equal(rig.session.timeoutGraceMs(before), 0);
+    rig.session.linkClosed(rig.link);
+    assert.equal(rig.session.timeoutGraceMs(before), Infinity);
+  });
+});
+
 describe("a log line", () => {
   const line = { at: 5, level: "info", message: "hi", fields: { a: 1 } } as const;
 
@@ -727,11 +761,11 @@ describe("the sessions of a member", () => {
     await rig.enqueue("a");
     assert.equal(link.last("Grant").descriptor.attemptId, "a");
     await rig.clock.advance(workerLostMs + 1);
-    assert.deepEqual([rig.owner.ends, sessions.all], [["a timeout"], []]);
+    assert.deepEqual([rig.owner.ends, sessions.all], [["a lost"], []]);
     await rig.enqueue(rig.run("b", { timeoutMs: Infinity }));
     hello(sessions.accept(new HandLink()));
     await rig.clock.advance(workerLostMs + 1);
-    assert.deepEqual(rig.owner.ends, ["a timeout", "b lost"]);
+    assert.deepEqual(rig.owner.ends, ["a lost", "b lost"]);
   });
 
   test("send workers to other members where the lease has lapsed, or the dispatcher is shut down", async () => {

@@ -49,6 +49,9 @@ export interface SessionParts {
   readonly onOver: (session: WorkerSession, how: SessionEnd) => void;
 }
 
+/** A worker that has sent nothing for so many beats has missed one: half a beat is allowed for delays. */
+const beatsUntilOutOfTouch = 1.5;
+
 /** `lost`: nothing was heard for too long. `left`: the worker stopped. `closed`: it was sent away. */
 export type SessionEnd = "lost" | "left" | "closed";
 
@@ -101,6 +104,10 @@ export class WorkerSession implements ConnectedWorker {
   #isDraining = false;
   #isOver = false;
   #heardAt: number;
+  /** On the wall clock. */
+  #lastHeardAt: number;
+  /** On the monotonic clock: since then no beat was missed and the link was not closed. Undefined until a message comes. */
+  #inTouchSince: number | undefined;
   #timer: Timer | undefined;
 
   constructor(worker: { readonly id: string; readonly address: string }, parts: SessionParts) {
@@ -108,6 +115,7 @@ export class WorkerSession implements ConnectedWorker {
     this.address = worker.address;
     this.#parts = parts;
     this.#heardAt = parts.clock.monotonic();
+    this.#lastHeardAt = parts.clock.now();
     this.#watch(parts.timings.workerLostMs);
   }
 
@@ -122,8 +130,27 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   get isInTouch(): boolean {
+    return this.#inTouchSince !== undefined && !this.#hasMissedBeat;
+  }
+
+  get #hasMissedBeat(): boolean {
     const { clock, timings } = this.#parts;
-    return this.#link !== undefined && clock.monotonic() - this.#heardAt < 2 * timings.workerBeatMs;
+    return clock.monotonic() - this.#heardAt >= beatsUntilOutOfTouch * timings.workerBeatMs;
+  }
+
+  get lastHeardAt(): number {
+    return this.#lastHeardAt;
+  }
+
+  get jobs(): readonly string[] {
+    return [...this.#jobs];
+  }
+
+  timeoutGraceMs(since: number): number {
+    const { clock, timings } = this.#parts;
+    if (this.#inTouchSince === undefined || this.#hasMissedBeat) return Infinity;
+    if (this.#inTouchSince <= since) return 0;
+    return Math.max(0, this.#inTouchSince + timings.workerBeatMs - clock.monotonic());
   }
 
   get isDraining(): boolean {
@@ -139,7 +166,7 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   get freeSlots(): number {
-    if (this.#link === undefined || this.#isRefusing || this.#isDraining) return 0;
+    if (!this.isInTouch || this.#isRefusing || this.#isDraining) return 0;
     return Math.max(0, this.#slots - this.#held.size - this.#reserved.size - this.#stopping.size);
   }
 
@@ -214,6 +241,7 @@ export class WorkerSession implements ConnectedWorker {
   attach(link: Link): void {
     this.#link?.close();
     this.#link = link;
+    this.#inTouchSince = undefined;
     this.#isNew = true;
     this.#grants = 0;
   }
@@ -221,7 +249,7 @@ export class WorkerSession implements ConnectedWorker {
   /** What comes over an earlier link does not count any more. */
   receive(link: Link, message: WorkerMessage): void {
     if (link !== this.#link) return;
-    this.#heardAt = this.#parts.clock.monotonic();
+    this.#noteContact();
     switch (message.type) {
       case "Hello":
         return this.#hello(message);
@@ -250,7 +278,17 @@ export class WorkerSession implements ConnectedWorker {
 
   /** It may come again over another. Until then it gets nothing new. */
   linkClosed(link: Link): void {
-    if (link === this.#link) this.#link = undefined;
+    if (link !== this.#link) return;
+    this.#link = undefined;
+    this.#inTouchSince = undefined;
+  }
+
+  #noteContact(): void {
+    const { clock } = this.#parts;
+    const now = clock.monotonic();
+    if (this.#inTouchSince === undefined || this.#hasMissedBeat) this.#inTouchSince = now;
+    this.#heardAt = now;
+    this.#lastHeardAt = clock.now();
   }
 
   // Signs of life

@@ -38,8 +38,17 @@ export interface Refused {
 export interface ConnectedWorker extends Worker {
   readonly isRemote: true;
   readonly slots: number;
-  /** It has been heard of lately, over a link that is still open. */
+  /** It has missed no beat, and its link is open. */
   readonly isInTouch: boolean;
+  /** Epoch ms of its last message. */
+  readonly lastHeardAt: number;
+  /** Ids of the jobs that it has. */
+  readonly jobs: readonly string[];
+  /**
+   * For how long no attempt that it has run since that moment, on the monotonic clock, may time out. Infinity while it is
+   * out of touch: then nothing is known of the attempt, and it may be lost. When it is back it has a beat to report results.
+   */
+  timeoutGraceMs(since: number): number;
   readonly connection: WorkerConnection;
   readonly isDraining: boolean;
   /** It is given nothing more; what it runs goes on. */

@@ -827,8 +827,9 @@ export class Engine {
   /** Who runs tasks for this process: its own pool, and the workers that are connected to it. */
   listWorkers(): WorkerView[] {
     const connected = this.#dispatcher.listConnected();
-    const remote = connected.map(({ worker: { address, slots, isDraining }, runningTasks }) => {
-      return { address, isRemote: true, slots, runningTasks, isDraining };
+    const remote = connected.map(({ worker, runningTasks }) => {
+      const { address, slots, isDraining, isInTouch, lastHeardAt, jobs } = worker;
+      return { address, isRemote: true, slots, runningTasks, isDraining, isInTouch, lastHeardAt, jobs };
     });
     if (!this.#options.runsJobs) return remote;
     const sum = (count: "slots" | "runningTasks"): number => remote.reduce((all, worker) => all + worker[count], 0);
@@ -838,6 +839,9 @@ export class Engine {
       slots: this.#dispatcher.poolSize - sum("slots"),
       runningTasks: this.#dispatcher.runningCount - sum("runningTasks"),
       isDraining: this.#dispatcher.isDraining,
+      isInTouch: true,
+      lastHeardAt: undefined,
+      jobs: this.#registry.ids,
     };
     return [own, ...remote];
   }

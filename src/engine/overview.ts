@@ -47,6 +47,12 @@ export interface WorkerView {
   readonly runningTasks: number;
   /** It takes nothing new. */
   readonly isDraining: boolean;
+  /** A remote worker that has missed a beat, or whose link is closed, gets nothing until it is heard again. */
+  readonly isInTouch: boolean;
+  /** Epoch ms of its last message; undefined for the pool of this process. */
+  readonly lastHeardAt: number | undefined;
+  /** Ids of the jobs that it has. */
+  readonly jobs: readonly string[];
 }
 
 /** An instance that has something under way and makes no progress. */

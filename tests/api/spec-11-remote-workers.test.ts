@@ -58,6 +58,38 @@ describe("10.1 a remote worker", () => {
     assert.equal(worker?.startsWith(`${a.id}/`), true, "history names the member and the worker");
   });
 
+  test("4.3 that is killed fails no task by its timeout: the attempt runs again, and uses up no retry", async (t) => {
+    const { rig, clock, a, worker, remote, embedded } = await stage(t);
+    const id = await rig.idOn(a);
+    const short = workflow("short", task("t", "work").withTimeout(30));
+    await clock.until(a.engine.submitWorkflow(short, { instanceId: id }));
+    await clock.until(remote.call("t", { instanceId: id }));
+    worker.kill();
+    await clock.advance(workerLostMs - 1000);
+    const { status, failure } = taskOf(await clock.until(a.engine.getWorkflowInstanceStatus(id)), "t");
+    assert.deepEqual([status, failure], ["Running", undefined]);
+    await clock.advance(2000);
+    (await clock.until(embedded.call("t", { instanceId: id }))).finish("again");
+    assert.deepEqual(await clock.until(a.engine.awaitWorkflowInstance(id)), { t: "again" });
+    assert.equal(taskOf(await clock.until(a.engine.getWorkflowInstanceStatus(id)), "t").attempt, 1);
+  });
+
+  test("4.3 that stands still is given nothing more", async (t) => {
+    const { rig, clock, a, worker, remote, embedded } = await stage(t);
+    worker.mute();
+    await clock.advance(1.5 * workerBeatMs);
+    const view = a.engine.listWorkers().find(({ isRemote }) => isRemote);
+    assert.equal(view?.isInTouch, false);
+    assert.ok(clock.now() - (view?.lastHeardAt ?? 0) >= 1.5 * workerBeatMs);
+    for (const prefix of ["x", "y", "z"]) {
+      const id = await rig.idOn(a, prefix);
+      await clock.until(a.engine.submitWorkflow(one, { instanceId: id }));
+      (await clock.until(embedded.call("t", { instanceId: id }))).finish("here");
+      assert.deepEqual(await clock.until(a.engine.awaitWorkflowInstance(id)), { t: "here" });
+    }
+    assert.deepEqual(remote.calls, []);
+  });
+
   test("10.1 is refused by an engine that is not made for it", async (t) => {
     const [, a] = await ClusterRig.start(t, 1);
     const link = { send: () => undefined, close: () => undefined };

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import type { Grant } from "../../src/dispatch/session-message.ts";
 import { parseMemberMessage } from "../../src/dispatch/session-schema.ts";
+import type { DataOf } from "../../src/api/routes.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { HostileWorker, hostileSteps } from "./hostile-worker.ts";
 import { type RigOptions, ServerRig } from "./rig.ts";
@@ -73,6 +74,32 @@ describe("12.6 the worker link", () => {
     assert.match((await rig.fetch("/metrics")).text, /^dag_worker_messages_refused_total 1$/m);
     await rig.ok("triggerWorkflow", { params: { id: "hello" } });
   });
+});
+
+describe("10.2 a worker in the lists", () => {
+  test(
+    "has its slots, jobs and last sign of life, and is unreachable as soon as its link closes",
+    { timeout: 60_000 },
+    async (t) => {
+      const rig = await startServer(t);
+      const find = async (): Promise<DataOf<"listWorkers">["items"][number] | undefined> =>
+        (await rig.ok("listWorkers")).items.find(({ address }) => address.endsWith("/w"));
+      const since = Date.now();
+      const worker = await connect(rig, {});
+      worker?.socket.send(JSON.stringify({ ...hello, slots: 7, jobs: ["a@1", "b@2"] }));
+      await until(async () => (await find()) !== undefined);
+      const { address, lastHeardAt, ...view } = (await find()) ?? assert.fail();
+      assert.match(address, /\/local\/w$/);
+      assert.ok(lastHeardAt !== null && lastHeardAt >= since && lastHeardAt <= Date.now());
+      assert.deepEqual(view, { status: "up", isLeader: false, runningTasks: 0, slots: 7, jobs: ["a@1", "b@2"] });
+      worker?.socket.close();
+      await until(async () => (await find())?.status === "unreachable");
+      assert.equal((await find())?.lastHeardAt, lastHeardAt);
+      const [own] = (await rig.ok("listWorkers")).items;
+      assert.deepEqual([own?.status, own?.lastHeardAt], ["up", null]);
+      assert.ok(own?.jobs.some((job) => job.startsWith("say@")));
+    },
+  );
 });
 
 describe("12.6 a worker's token", () => {

@@ -123,7 +123,16 @@ describe("gauges", () => {
     droppedReports: 0,
     refusedWorkerMessages: 4,
   } as const;
-  const worker = { address: "here", isRemote: false, slots: 10, runningTasks: 2, isDraining: false };
+  const worker = {
+    address: "here",
+    isRemote: false,
+    slots: 10,
+    runningTasks: 2,
+    isDraining: false,
+    isInTouch: true,
+    lastHeardAt: undefined,
+    jobs: [],
+  };
   const member = {
     id: "a",
     address: "a",

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import type { DataOf } from "../../api/routes.ts";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { type Column, tableText } from "../table.ts";
+import { timeText } from "../time-text.ts";
 
 type Member = DataOf<"getCluster">["members"][number];
 type Worker = DataOf<"listWorkers">["items"][number];
@@ -41,6 +42,8 @@ const workerColumns: readonly Column<Worker>[] = [
   { title: "worker", text: ({ address }) => address },
   { title: "status", text: ({ status }) => status },
   { title: "running", text: ({ runningTasks }) => String(runningTasks), right: true },
+  { title: "slots", text: ({ slots }) => String(slots), right: true },
+  { title: "last heard", text: ({ lastHeardAt }) => timeText(lastHeardAt) },
 ];
 
 function workersCommand(): Command {

@@ -1,6 +1,7 @@
 import type { DataOf } from "../../api/routes.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { MemberView } from "../../engine/cluster-member.ts";
+import type { WorkerView } from "../../engine/overview.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
@@ -80,9 +81,16 @@ function clusterStatus(engine: Engine): DataOf<"getCluster"> {
 
 function workersOf(engine: Engine): DataOf<"listWorkers">["items"] {
   const { leader } = membersOf(engine);
-  return engine.listWorkers().map(({ address, isDraining, runningTasks }) => {
-    return { address, status: isDraining ? "draining" : "up", isLeader: address === leader, runningTasks };
+  return engine.listWorkers().map((worker) => {
+    const { address, runningTasks, slots, lastHeardAt = null, jobs } = worker;
+    const status = workerStatus(worker);
+    return { address, status, isLeader: address === leader, runningTasks, slots, lastHeardAt, jobs: [...jobs] };
   });
+}
+
+function workerStatus({ isInTouch, isDraining }: WorkerView): string {
+  if (!isInTouch) return "unreachable";
+  return isDraining ? "draining" : "up";
 }
 
 /** Members hear each other; remote workers are connected to one of them. */
@@ -96,8 +104,9 @@ function topologyOf(engine: Engine): DataOf<"getClusterTopology"> {
       ...members.map(({ address, status }) => {
         return { id: address, status, kind: "server" as const, runningTasks: address === self ? own : 0 };
       }),
-      ...remote.map(({ address, isDraining, runningTasks }) => {
-        return { id: address, status: isDraining ? "draining" : "up", kind: "worker" as const, runningTasks };
+      ...remote.map((worker) => {
+        const { address: id, runningTasks } = worker;
+        return { id, status: workerStatus(worker), kind: "worker" as const, runningTasks };
       }),
     ],
     links: [
