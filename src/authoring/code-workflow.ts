@@ -15,7 +15,7 @@ export interface CodeWorkflow<Params = unknown, Output = unknown, Input = Params
   readonly fn: WorkflowFunction<Params, Output>;
   readonly input?: StandardSchema<Input, Params>;
   readonly output?: StandardSchema<Awaited<Output>, unknown>;
-  /** How long an instance may take from its start to its end. */
+  /** How long an instance may take from its start to its end. After that it has failed, and nothing is undone. */
   readonly timeoutSeconds?: number;
   readonly maxConcurrentActivities?: number;
   readonly maxInstances?: CodeMaxInstances;

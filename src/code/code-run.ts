@@ -370,6 +370,16 @@ export class CodeRun {
     this.#isOver = true;
   }
 
+  /** The instance was ended, for that reason, while its code had something to undo. */
+  warnOfDroppedUndo(reason: string): void {
+    const { size } = this.#undoing;
+    if (this.#isOver || size === 0) return;
+    this.log.warn(
+      { handlers: size, reason },
+      `an instance was ended with ${size} undo handlers, which are dropped: ${reason}; to undo what took too long, let the code wait with a timeout of its own`,
+    );
+  }
+
   /** Functions cannot go on to the next generation. */
   #warnOfUndo(): void {
     const { size } = this.#undoing;

@@ -1,4 +1,5 @@
 import nodeCrypto from "node:crypto";
+import fsPromises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import nodeTimers from "node:timers";
 import timersPromises from "node:timers/promises";
@@ -35,6 +36,13 @@ function watchedCalls(): Watched[] {
     { holder: Math, name: "random", call: "Math.random()", instead: "ctx.random()" },
     { holder: crypto, name: "randomUUID", call: "crypto.randomUUID()", instead: "ctx.uuid()" },
     { holder: nodeCrypto, name: "randomUUID", call: "crypto.randomUUID()", instead: "ctx.uuid()" },
+    { holder: crypto, name: "getRandomValues", call: "crypto.getRandomValues()", instead: "ctx.random()" },
+    { holder: nodeCrypto, name: "randomBytes", call: "crypto.randomBytes()", instead: "ctx.random()" },
+    { holder: nodeCrypto, name: "randomInt", call: "crypto.randomInt()", instead: "ctx.random()" },
+    { holder: process.hrtime, name: "bigint", call: "process.hrtime.bigint()", instead: "ctx.now()" },
+    { holder: process, name: "hrtime", call: "process.hrtime()", instead: "ctx.now()" },
+    { holder: fsPromises, name: "readFile", call: "readFile()", instead: "a job, with ctx.run()" },
+    { holder: fsPromises, name: "writeFile", call: "writeFile()", instead: "a job, with ctx.run()" },
     ...timers.map((timer) => ({ ...timer, instead: "ctx.sleep()" })),
     { holder: globalThis, name: "fetch", call: "fetch()", instead: "a job, with ctx.run()" },
     ...["race", "any"].map((name) => ({

@@ -352,12 +352,18 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
       this.#seen++;
       if (event.type === "InstanceCreated") this.#run = this.#newRun();
       else if (event.type === "InstanceContinued") this.#beginAnew(open, event);
-      if (this.hasEnded) this.#run?.end();
+      if (this.hasEnded) this.#endRun();
       if (this.#run === undefined || this.#run.isOver) continue;
       const arrival = arrivalOf(event, this.machine.state.input, this);
       if (arrival !== undefined) return arrival;
     }
     return undefined;
+  }
+
+  /** Others may end an instance too: a user, who knows what that means, its timeout, or the limit of steps. */
+  #endRun(): void {
+    if (this.machine.status === "Failed") this.#run?.warnOfDroppedUndo(this.machine.state.reason ?? "");
+    this.#run?.end();
   }
 
   /**

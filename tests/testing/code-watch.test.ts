@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { performance as perfHooks } from "node:perf_hooks";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -44,6 +46,30 @@ function lineHere(): number {
 }
 
 describe("a watch over the code of workflows", () => {
+  test("notices other ways to the clock, to chance and to files", async (t) => {
+    const { watch, warnings } = started(t);
+    await watch.within(async () => {
+      process.hrtime();
+      process.hrtime.bigint();
+      crypto.getRandomValues(new Uint8Array(1));
+      randomBytes(1);
+      randomInt(2);
+      perfHooks.now();
+      Date();
+      await readFile(import.meta.filename);
+    });
+    assert.deepEqual(warnings.calls, [
+      "process.hrtime()",
+      "process.hrtime.bigint()",
+      "crypto.getRandomValues()",
+      "crypto.randomBytes()",
+      "crypto.randomInt()",
+      "performance.now()",
+      "new Date()",
+      "readFile()",
+    ]);
+  });
+
   test("notices a race of Promise over what ctx.race gives up, and no other", async (t) => {
     const { watch, warnings } = started(t);
     const wait = (): Promise<number> => ContextPromise.of(Promise.resolve(1), new Interest());
