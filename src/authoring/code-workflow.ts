@@ -1,6 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import type { OverflowPolicy } from "../kernel/dag/dag-spec.ts";
+import { SettingCheck } from "./setting-check.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { WorkflowContext } from "./workflow-context.ts";
 
@@ -82,10 +83,22 @@ export function defineWorkflow<Params, Output>(
     throw new EngineError("WORKFLOW_INVALID", `a workflow's name must be text, not blank, got ${shown(name)}`);
   }
   if (typeof fn !== "function") throw invalid(name, `needs a function to run, got ${shown(fn)}`);
+  new SettingCheck("WORKFLOW_INVALID", `workflow ${shown(name)}`).options<AllOptions>({ ...options }, optionNames);
   const workflow = { version: "1", ...options, name, fn };
   checkOptions(workflow);
   return Object.freeze(workflow);
 }
+
+type AllOptions = Partial<WorkflowOptionsWithInput<unknown, unknown>> & Pick<CodeWorkflow, "output">;
+
+const optionNames = {
+  version: true,
+  timeoutSeconds: true,
+  maxConcurrentActivities: true,
+  maxInstances: true,
+  input: true,
+  output: true,
+} as const;
 
 export function isCodeWorkflow(value: unknown): value is CodeWorkflow {
   return typeof value === "object" && value !== null && "fn" in value && "version" in value && "name" in value;

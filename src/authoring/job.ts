@@ -1,6 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
 import { shown } from "../base/shown.ts";
+import { SettingCheck } from "./setting-check.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { Task } from "./task.ts";
 
@@ -102,10 +103,17 @@ export function defineJob<Params, Output>(
   checkJobName(name);
   if (typeof fn !== "function") throw invalid(name, `needs a function to run, got ${shown(fn)}`);
   const { isolation = "inline", ...rest } = options ?? {};
+  const check = new SettingCheck("JOB_INVALID", `job ${shown(name)}`);
+  check.options<JobOptionsWithInput<unknown, unknown>>(
+    { ...(options as JobOptionsWithInput<unknown, unknown>) },
+    optionNames,
+  );
   const job: Job<Params, Output> = { name, fn, isolation, ...rest };
   checkOptions(job);
   return Object.freeze(job);
 }
+
+const optionNames = { isolation: true, source: true, jobId: true, input: true } as const;
 
 function checkJobName(name: unknown): void {
   if (typeof name !== "string" || name.trim() === "") {

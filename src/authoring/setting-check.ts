@@ -1,5 +1,6 @@
 import { shown } from "../base/shown.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
+import { didYouMean } from "./closest-name.ts";
 
 /** The longest timeout: far above any use, far below where adding it to a time would lose precision. */
 const timeoutSecondsMax = 2 ** 31;
@@ -54,6 +55,19 @@ export class SettingCheck {
   object(setting: string, value: unknown): void {
     const fits = typeof value === "object" && value !== null && !Array.isArray(value);
     this.#require(fits, setting, "an object", value);
+  }
+
+  /**
+   * An object that has no names but these: a misspelt one would be a default in disguise. The compiler sees to it that
+   * `known` has every name of the options' type.
+   */
+  options<T extends object>(given: T, known: Readonly<Record<keyof T, true>>, what = "its options"): void {
+    this.object(what, given);
+    const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+    if (unknown === undefined) return;
+    const names = Object.keys(known);
+    const hint = didYouMean(unknown, names) || `; there ${names.length === 1 ? "is" : "are"} ${names.join(", ")}`;
+    this.refuse(`${what} have no ${shown(unknown)}${hint}`);
   }
 
   texts(setting: string, value: unknown): void {

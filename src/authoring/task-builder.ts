@@ -76,6 +76,8 @@ export class TaskBuilder<Params = unknown> {
 
   /** Waits for the named task. */
   withDependency(name: string, options: DependencyOptions = {}): this {
+    const check = new SettingCheck("TASK_INVALID", `task ${shown(this.#name)}`);
+    check.options(options ?? {}, { when: true }, `the options of dependency ${shown(name)}`);
     this.#dependencies.push({ name, when: options?.when });
     return this;
   }
@@ -187,9 +189,19 @@ function checkWork(check: SettingCheck, work: Work): void {
     check.name("nested workflow", typeof work.nested === "object" ? work.nested?.name : work.nested);
 }
 
+const retryPolicyNames = {
+  initialMs: true,
+  factor: true,
+  maxMs: true,
+  jitter: true,
+  nonRetryable: true,
+  retryOn: true,
+} as const;
+
 export function checkRetryPolicy(check: SettingCheck, policy: Partial<RetryPolicy>): void {
   if (typeof policy !== "object" || policy === null)
     check.refuse(`retry policy must be an object, got ${shown(policy)}`);
+  check.options(policy, retryPolicyNames, "the settings of its retry policy");
   const { initialMs, factor, maxMs, jitter, nonRetryable, retryOn } = policy;
   const max = Number.MAX_VALUE;
   if (initialMs !== undefined) check.numberWithin("retry policy's initialMs", initialMs, { min: 0, max });

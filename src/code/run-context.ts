@@ -15,7 +15,15 @@ import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { CodeRun } from "./code-run.ts";
 import { allOf, ContextPromise, handled, raceOf } from "./context-promise.ts";
 import { EventWait } from "./event-wait.ts";
-import { checkActivity, checkChild, checkHandler, checkName } from "./step-check.ts";
+import {
+  checkActivity,
+  checkChild,
+  checkContinue,
+  checkEventWait,
+  checkHandler,
+  checkName,
+  checkUpdateHandler,
+} from "./step-check.ts";
 import { TimerWait } from "./timer-wait.ts";
 import { UndoScope } from "./undo-scope.ts";
 import { fitting, parsed, textOf } from "./values.ts";
@@ -116,8 +124,9 @@ export class RunContext implements WorkflowContext {
   }
 
   waitForEvent<Data>(name: string, options: EventOptions<Data> = {}): Promise<Data> {
-    const { timeoutMs, schema } = options;
     checkName("an event", name);
+    checkEventWait(name, options as EventOptions<never>);
+    const { timeoutMs, schema } = options;
     const timeout = timeoutMs === undefined ? undefined : { ms: timeoutMs, dueAt: dueTime(timeoutMs, this.#run.at) };
     this.#run.refuseStray("waits for an event");
     const wait = new EventWait(this.#run, name, timeout);
@@ -185,6 +194,7 @@ export class RunContext implements WorkflowContext {
   }
 
   continueAsNew(input?: unknown, options: { readonly keepEvents?: boolean } = {}): Promise<never> {
+    checkContinue(options);
     const text = textOf(input, "the input to begin anew with");
     this.#run.continueAsNew(text, { keepsEvents: options.keepEvents === true });
     return new Promise<never>(() => undefined);
@@ -234,7 +244,7 @@ export class RunContext implements WorkflowContext {
 
   onUpdate<Input, Params>(name: string, handler: UpdateHandler<Params> | UpdateOptions<Input, Params>): void {
     checkName("an update", name);
-    checkHandler("onUpdate", typeof handler === "object" && handler !== null ? handler.handler : handler);
+    checkUpdateHandler(name, handler);
     this.#run.onUpdate(name, handler);
   }
 }

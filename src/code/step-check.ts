@@ -1,14 +1,25 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
 import { checkRetryPolicy } from "../authoring/task-builder.ts";
-import type { ActivityOptions, ChildOptions } from "../authoring/workflow-context.ts";
+import type { ActivityOptions, ChildOptions, EventOptions, UpdateOptions } from "../authoring/workflow-context.ts";
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 
 // What the code of workflows, and clients without a compiler, may get wrong. All throw OPTION_INVALID.
 
+const activityNames = {
+  name: true,
+  timeoutSeconds: true,
+  retryCount: true,
+  retryPolicy: true,
+  domain: true,
+  undo: true,
+} as const;
+
+const childNames = { whenParentEnds: true, instanceId: true, retryCount: true, retryPolicy: true } as const;
+
 export function checkActivity(activity: string, options: ActivityOptions<never>): void {
   const check = new SettingCheck("OPTION_INVALID", `activity ${shown(activity)}`);
-  check.object("its options", options);
+  check.options(options, activityNames);
   const { name, timeoutSeconds, domain, undo } = options;
   if (name !== undefined) check.name("name", name);
   if (timeoutSeconds !== undefined) check.seconds("timeoutSeconds", timeoutSeconds);
@@ -19,11 +30,30 @@ export function checkActivity(activity: string, options: ActivityOptions<never>)
 
 export function checkChild(workflow: string, options: ChildOptions): void {
   const check = new SettingCheck("OPTION_INVALID", `child workflow ${shown(workflow)}`);
-  check.object("its options", options);
+  check.options(options, childNames);
   const { instanceId, whenParentEnds } = options;
   if (instanceId !== undefined) check.name("instanceId", instanceId);
   if (whenParentEnds !== undefined) check.oneOf("whenParentEnds", whenParentEnds, ["terminate", "cancel", "leave"]);
   checkRetries(check, options);
+}
+
+export function checkEventWait(event: string, options: EventOptions<never>): void {
+  const check = new SettingCheck("OPTION_INVALID", `the wait for event ${shown(event)}`);
+  check.options(options, { timeoutMs: true, schema: true });
+}
+
+export function checkContinue(options: { readonly keepEvents?: boolean }): void {
+  const check = new SettingCheck("OPTION_INVALID", "continueAsNew");
+  check.options(options, { keepEvents: true });
+  if (options.keepEvents !== undefined) check.flag("keepEvents", options.keepEvents);
+}
+
+export function checkUpdateHandler(name: string, handler: unknown): void {
+  if (typeof handler !== "object" || handler === null) return checkHandler("onUpdate", handler);
+  const options = handler as UpdateOptions<never, never>;
+  const check = new SettingCheck("OPTION_INVALID", `update ${shown(name)}`);
+  check.options(options, { input: true, validate: true, handler: true });
+  checkHandler("onUpdate", options.handler);
 }
 
 function checkRetries(check: SettingCheck, { retryCount, retryPolicy }: ChildOptions): void {

@@ -3,6 +3,8 @@ import { shown } from "../base/shown.ts";
 import { EngineError } from "../base/error.ts";
 import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
 import type { InstanceFilter } from "../stores/store.ts";
+import type { RaisedData } from "./code-starts.ts";
+import type { StartOptions, SubmitOptions } from "./engine.ts";
 
 const instanceIdLengthMax = 512;
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
@@ -14,14 +16,39 @@ export function checkInstanceId(instanceId: unknown): void {
   throw invalid(`an instance id is text, not empty, got ${shown(instanceId)}`);
 }
 
-export function checkSubmitOptions(options: {
-  readonly instanceId?: unknown;
-  readonly maxConcurrentTasks?: unknown;
-}): void {
+export function checkSubmitOptions(options: SubmitOptions): void {
   const check = new SettingCheck("OPTION_INVALID", "submitWorkflow");
-  check.object("its options", options);
+  check.options(options, submitNames);
+  if (options.reuse !== undefined) check.flag("reuse", options.reuse);
   if (options.instanceId !== undefined) checkGivenId("submitWorkflow", options.instanceId);
   if (options.maxConcurrentTasks !== undefined) check.wholeNumber("maxConcurrentTasks", options.maxConcurrentTasks, 1);
+}
+
+const submitNames = {
+  instanceId: true,
+  reuse: true,
+  params: true,
+  maxConcurrentTasks: true,
+  traceparent: true,
+} as const;
+
+export function checkStartOptions(options: StartOptions): void {
+  const check = new SettingCheck("OPTION_INVALID", "startWorkflow");
+  check.options(options, { instanceId: true, reuse: true, whenActive: true, traceparent: true });
+  const { reuse, whenActive } = options;
+  if (reuse !== undefined && typeof reuse !== "boolean") check.oneOf("reuse", reuse, ["unless-succeeded"]);
+  if (whenActive !== undefined) check.oneOf("whenActive", whenActive, ["refuse", "use", "terminate"]);
+}
+
+export function checkSignal(options: {
+  readonly instanceId: string;
+  readonly input?: unknown;
+  readonly event: RaisedData;
+}): void {
+  const check = new SettingCheck("OPTION_INVALID", "signalWithStart");
+  check.options(options, { instanceId: true, input: true, event: true });
+  check.options(options.event, { name: true, data: true }, "the parts of its event");
+  check.name("event.name", options.event.name);
 }
 
 /** Of a new instance. Ids of nested instances are made of it and may be longer. */
@@ -35,9 +62,13 @@ export function checkGivenId(method: string, instanceId: unknown): void {
 
 export function checkFork(options: { readonly fromTask?: unknown; readonly instanceId?: unknown }): void {
   const check = new SettingCheck("OPTION_INVALID", "forkWorkflowInstance");
-  check.object("its options", options);
+  check.options(options, { fromTask: true, instanceId: true });
   check.wholeNumber("fromTask", options.fromTask, 0);
   if (options.instanceId !== undefined) checkGivenId("forkWorkflowInstance", options.instanceId);
+}
+
+export function checkUpdateOptions(options: { readonly updateId?: unknown }): void {
+  new SettingCheck("OPTION_INVALID", "updateWorkflowInstance").options(options, { updateId: true });
 }
 
 export function checkUpdateId(updateId: unknown): void {
@@ -57,9 +88,19 @@ export function checkListener(method: string, listener: unknown): void {
   if (typeof listener !== "function") throw invalid(`${method} takes a function to call, got ${shown(listener)}`);
 }
 
+const filterNames = {
+  status: true,
+  workflow: true,
+  idPrefix: true,
+  createdFrom: true,
+  createdTo: true,
+  before: true,
+  limit: true,
+} as const;
+
 export function checkFilter(filter: Partial<InstanceFilter>): void {
   const check = new SettingCheck("OPTION_INVALID", "listWorkflowInstances");
-  check.object("the filter", filter);
+  check.options(filter, filterNames, "the parts of the filter");
   const { status, limit, before, createdFrom, createdTo } = filter;
   if (status !== undefined) {
     check.texts("status", status);
@@ -77,7 +118,7 @@ export function checkFilter(filter: Partial<InstanceFilter>): void {
 
 export function checkQueueFilter(filter: { readonly state?: unknown; readonly limit?: unknown }): void {
   const check = new SettingCheck("OPTION_INVALID", "listQueuedTasks");
-  check.object("the filter", filter);
+  check.options(filter, { state: true, limit: true }, "the parts of the filter");
   if (filter.state !== undefined) check.oneOf("state", filter.state, ["waiting", "running"]);
   if (filter.limit !== undefined) check.wholeNumber("limit", filter.limit, 1);
 }
@@ -92,7 +133,7 @@ function checkPlace(check: SettingCheck, place: unknown): void {
 
 export function checkPage(page: { readonly afterTurn?: unknown; readonly limit?: unknown }): void {
   const check = new SettingCheck("OPTION_INVALID", "getWorkflowInstanceHistory");
-  check.object("the page", page);
+  check.options(page, { afterTurn: true, limit: true }, "the parts of the page");
   if (page.afterTurn !== undefined) check.wholeNumber("afterTurn", page.afterTurn, -1);
   if (page.limit !== undefined) check.wholeNumber("limit", page.limit, 1);
 }

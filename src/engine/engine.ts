@@ -6,7 +6,7 @@ import { checkName } from "../code/step-check.ts";
 import { parsed, textOf } from "../code/values.ts";
 import { StepFailed } from "../code/step-failed.ts";
 import { CodeWatch } from "../code/watch-code.ts";
-import { defineJob, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
+import { defineJob, type Job, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { shown } from "../base/shown.ts";
 import type { Task } from "../authoring/task.ts";
@@ -56,8 +56,11 @@ import {
   checkPurge,
   checkQueueFilter,
   checkReason,
+  checkSignal,
+  checkStartOptions,
   checkSubmitOptions,
   checkUpdateId,
+  checkUpdateOptions,
 } from "./argument-check.ts";
 import type { Breakpoint } from "./breakpoint.ts";
 import { Caretaker } from "./caretaker.ts";
@@ -400,13 +403,16 @@ export class Engine {
     throw new EngineError("OPTION_INVALID", shardCountProblem(settled, this.#options.cluster));
   }
 
-  /** Returns the job's id: its name and a hash of its parameters. `JOB_DUPLICATE`, `JOB_INVALID`. */
+  /** Takes what `defineJob` gave, or what it takes. Returns the job's id: its name and a hash of its parameters. `JOB_DUPLICATE`, `JOB_INVALID`. */
+  registerJobFunction(job: Job): string;
   registerJobFunction<Params, Output, Input = Params>(
     name: string,
     fn: JobFunction<Params, Output>,
-    options: JobOptions | JobOptionsWithInput<Input, Params> = {},
-  ): string {
-    const id = this.#registry.register(defineJob(name, options as JobOptionsWithInput<Input, Params>, fn));
+    options?: JobOptions | JobOptionsWithInput<Input, Params>,
+  ): string;
+  registerJobFunction(jobOrName: Job | string, fn?: JobFunction<unknown, unknown>, options: JobOptions = {}): string {
+    const job = typeof jobOrName === "string" ? defineJob(jobOrName, options, fn as Job["fn"]) : jobOrName;
+    const id = this.#registry.register(job);
     this.#dispatcher.jobsChanged();
     if (this.#stage === "up") void this.#recordJobs();
     return id;
@@ -490,7 +496,9 @@ export class Engine {
     workflow: CodeWorkflow<Params, Output, Input>,
     ...[input, options]: [...ParamsArgument<Input>, options?: StartOptions]
   ): Promise<WorkflowHandle<Jsonified<Awaited<Output>>>> {
-    const { instanceId, reuse = false, whenActive = "refuse", traceparent } = (options ?? {}) as StartOptions;
+    const given = (options ?? {}) as StartOptions;
+    checkStartOptions(given);
+    const { instanceId, reuse = false, whenActive = "refuse", traceparent } = given;
     const id = instanceId ?? this.#options.random.uuid(this.#options.clock.now());
     if (instanceId !== undefined && whenActive !== "refuse") {
       await this.#codeStarts.startOverActive(workflow, input, { id, reuse, whenActive, traceparent });
@@ -508,6 +516,7 @@ export class Engine {
     workflow: CodeWorkflow<Params, Output, Input>,
     options: { readonly instanceId: string; readonly input?: Input; readonly event: RaisedData },
   ): Promise<WorkflowHandle<Jsonified<Awaited<Output>>>> {
+    checkSignal(options);
     const { instanceId: id, input, event } = options;
     await this.#codeStarts.startOrRaise(workflow, input, { id, event });
     return new WorkflowHandle(this, id);
@@ -574,6 +583,7 @@ export class Engine {
     input?: unknown,
     options: { readonly updateId?: string } = {},
   ): Promise<Answer> {
+    checkUpdateOptions(options);
     const { clock, random, storage } = this.#options;
     const update = options.updateId ?? random.uuid(clock.now());
     checkName("an update", name);
@@ -659,8 +669,8 @@ export class Engine {
     instanceId: string,
     page: { afterTurn?: number; limit?: number } = {},
   ): Promise<HistoryEntry[]> {
-    const { key } = await this.#ask(instanceId, "identity");
     checkPage(page);
+    const { key } = await this.#ask(instanceId, "identity");
     const { afterTurn = -1, limit = 1000 } = page;
     const rows = await this.#options.storage.readHistory(key, { afterTurn, limit });
     return rows.map(({ turn, at, firstEvent, events }) => ({

@@ -1,3 +1,5 @@
+import { SettingCheck } from "../authoring/setting-check.ts";
+import { checkRetryPolicy } from "../authoring/task-builder.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
@@ -13,7 +15,7 @@ import {
   scheduleWorkflow,
 } from "../schedules/schedule-workflow.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
-import { refuseNeverDue, timetableOf } from "../schedules/timetable.ts";
+import { checkTiming, refuseNeverDue, timetableOf } from "../schedules/timetable.ts";
 import type { Engine } from "./engine.ts";
 
 /** Schedules are instances of a workflow of ours, and these their ids. */
@@ -179,6 +181,7 @@ export class Schedules {
         `a preview goes from a time in epoch ms and counts up to ${previewMax} due times, got from ${shown(from)} and count ${shown(count)}`,
       );
     }
+    checkTiming(spec.every);
     const timetable = timetableOf(spec, from);
     const { until } = DueSearch.from(from);
     const due: number[] = [];
@@ -198,7 +201,8 @@ export class Schedules {
     const isLocal = "cron" in spec.every || "daily" in spec.every;
     const every = isLocal ? { timeZone: TimeZone.ofThisProcess(), ...spec.every } : spec.every;
     const checked = { ...spec, every };
-    checkChoices(checked);
+    checkSpec(checked);
+    checkTiming(checked.every);
     refuseNeverDue(checked, this.#parts.clock.now());
     if (this.#parts.versionOf(spec.workflow) !== undefined) return checked;
     throw new EngineError(
@@ -249,17 +253,32 @@ export class Schedules {
   }
 }
 
+const specNames = {
+  workflow: true,
+  input: true,
+  every: true,
+  whenBusy: true,
+  whenMissed: true,
+  jitterMs: true,
+  startAt: true,
+  endAt: true,
+  retryCount: true,
+  retryPolicy: true,
+} as const;
+
 const choices = {
   whenBusy: ["skip", "queue", "allow", "cancel-previous"],
   whenMissed: ["once", "all", "none"],
 } as const;
 
-function checkChoices(spec: ScheduleSpec): void {
+function checkSpec(spec: ScheduleSpec): void {
+  const check = new SettingCheck("SCHEDULE_INVALID", "a schedule");
+  check.options(spec, specNames, "its settings");
   for (const name of ["whenBusy", "whenMissed"] as const) {
-    const value = spec[name];
-    if (value === undefined || (choices[name] as readonly string[]).includes(value)) continue;
-    throw new EngineError("SCHEDULE_INVALID", `${name} is one of ${choices[name].join(", ")}, got ${shown(value)}`);
+    if (spec[name] !== undefined) check.oneOf(name, spec[name], choices[name]);
   }
+  if (spec.retryCount !== undefined) check.wholeNumber("retryCount", spec.retryCount, 0);
+  if (spec.retryPolicy !== undefined) checkRetryPolicy(check, spec.retryPolicy);
   const { jitterMs = 0, startAt = 0, endAt = 0 } = spec;
   if (!(jitterMs >= 0) || !(Math.abs(startAt) <= momentMax) || !(Math.abs(endAt) <= momentMax)) {
     throw new EngineError("SCHEDULE_INVALID", "jitterMs, startAt and endAt are numbers of milliseconds");

@@ -63,13 +63,15 @@ export function failedEvent(
 ): TaskFailed {
   const { retryCount, retryPolicy } = state.definition(task);
   const { retriesUsed } = awaitedRecord(state, task);
-  const retries = retriesUsed < retryCount && !isFinal && isRetryable(retryPolicy, failure);
+  const mayRetry = isRetryable(retryPolicy, failure);
+  const retries = retriesUsed < retryCount && !isFinal && mayRetry;
   return {
     type: "TaskFailed",
     task,
     attempt: state.attempt(task),
     ...execution,
-    failure,
+    // Its own policy may make final what the job did not.
+    failure: mayRetry === failure.retryable ? failure : { ...failure, retryable: mayRetry },
     ...(timedOut && { timedOut }),
     ...(isChildMissing && { isChildMissing }),
     ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.chance) }),

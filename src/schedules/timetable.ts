@@ -1,3 +1,4 @@
+import { SettingCheck } from "../authoring/setting-check.ts";
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import { Cron } from "./cron.ts";
@@ -62,6 +63,31 @@ export function latestDueTimes(
     }
     if (due.length === count || from === after) return due;
   }
+}
+
+const cronNames = { cron: true, timeZone: true, inGap: true, whenTwice: true } as const;
+const dailyNames = { daily: true, timeZone: true } as const;
+const hoursNames = { from: true, to: true, everyMs: true, weekdays: true } as const;
+
+/** One way of saying when, and no more than it knows. `SCHEDULE_INVALID`. */
+export function checkTiming(every: Timing): void {
+  const check = new SettingCheck("SCHEDULE_INVALID", "a schedule");
+  check.object("every", every);
+  const kinds = ["cron", "daily", "rateMs", "delayMs"].filter((kind) => Object.hasOwn(every, kind));
+  if (kinds.length !== 1) {
+    const given = kinds.length === 0 ? Object.keys(every) : kinds;
+    check.refuse(`every says when by one of cron, rateMs, delayMs and daily, got ${given.join(" and ") || "none"}`);
+  }
+  if ("rateMs" in every) return check.options(every, { rateMs: true }, "the parts of every");
+  if ("delayMs" in every) return check.options(every, { delayMs: true }, "the parts of every");
+  if ("daily" in every) {
+    check.options(every, dailyNames, "the parts of every");
+    return check.options(every.daily, hoursNames, "the parts of every.daily");
+  }
+  check.options(every, cronNames, "the parts of every");
+  const { inGap, whenTwice } = every;
+  if (inGap !== undefined) check.oneOf("inGap", inGap, ["shift", "skip"]);
+  if (whenTwice !== undefined) check.oneOf("whenTwice", whenTwice, ["first", "last", "both"]);
 }
 
 function timingOf(every: Timing, anchor: number): Timetable {

@@ -1,3 +1,6 @@
+import { SettingCheck } from "../authoring/setting-check.ts";
+import { shown } from "../base/shown.ts";
+
 /** What a mock has to know of the job that it stands in for. */
 interface Mockable {
   readonly name: string;
@@ -20,8 +23,12 @@ export type MockedJob<J extends Mockable = Mockable> = J & {
 export function mockJob<J extends Mockable>(
   job: J,
   fn: J["fn"],
-  { failures = 0 }: { readonly failures?: number } = {},
+  options: { readonly failures?: number } = {},
 ): MockedJob<J> {
+  const check = new SettingCheck("OPTION_INVALID", `the mock of job ${shown(job.name)}`);
+  check.options(options, { failures: true });
+  const { failures = 0 } = options;
+  check.wholeNumber("failures", failures, 0);
   const calls: Parameters<J["fn"]>[0][] = [];
   return Object.freeze({
     ...job,

@@ -148,7 +148,7 @@ describe("9.1 a schedule", () => {
     await assert.rejects(create({ workflow: "nobody" }), says("WORKFLOW_UNKNOWN", /"nobody" is not among/));
     await assert.rejects(
       create({ whenBusy: "panic" }),
-      says("SCHEDULE_INVALID", /skip, queue, allow, cancel-previous/),
+      says("SCHEDULE_INVALID", /"skip", "queue", "allow", "cancel-previous"/),
     );
     const never = (every: object, problem: RegExp, more: object = {}): Promise<void> =>
       assert.rejects(create({ every, ...more }), says("SCHEDULE_INVALID", problem));

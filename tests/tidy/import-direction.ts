@@ -19,7 +19,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   runtime: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "code"],
   engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "code", "runtime", "schedules"],
   transfer: ["base", "kernel", "stores", "runtime"],
-  testing: ["base"],
+  testing: ["base", "authoring"],
   api: [],
   catalogue: ["base", "kernel", "stores", "authoring", "engine", "schedules"],
   telemetry: ["base", "kernel", "stores", "cluster", "engine"],
