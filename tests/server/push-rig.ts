@@ -6,6 +6,7 @@ import {
   defineJob,
   type Engine,
   type EngineOptions,
+  type MemberEvent,
   type MemberView,
   TaskBuilder,
   type Workflow,
@@ -63,6 +64,8 @@ export interface PushOptions {
   readonly connectionLimits?: PushParts["connectionLimits"];
   /** Whom it takes for its cluster. */
   readonly members?: MemberView[];
+  /** Whoever wants to hear what happens to members. */
+  readonly memberListeners?: Set<(event: MemberEvent) => void>;
   /** The only one that is let in. */
   readonly token?: { value: string };
 }
@@ -79,6 +82,10 @@ export async function startPush(t: TestContext, options: PushOptions = {}): Prom
   const origins = { isLoopback: true, origins: ["https://console.example"] };
   const seen: PushParts["engine"] = {
     members: () => options.members ?? engine.members(),
+    onMemberEvent: (listener) => {
+      options.memberListeners?.add(listener);
+      return () => void options.memberListeners?.delete(listener);
+    },
     getWorkflowInstanceStatus: (id) => engine.getWorkflowInstanceStatus(id),
   };
   const { socketLimits, connectionLimits } = options;

@@ -101,7 +101,7 @@ describe("a WebSocket", () => {
       ["{", /JSON/],
       ["[]", /the message/],
       [{ type: "dance" }, /type/],
-      [{ type: "subscribe", id: "x" }, /one of instanceId, workflow and all/],
+      [{ type: "subscribe", id: "x" }, /one of instanceId, workflow, all and members/],
       [{ type: "subscribe", id: "x", all: true, workflow: "a" }, /one of instanceId/],
       [{ type: "subscribe", id: "x", all: true, cursor: "yesterday" }, /no cursor/],
       [{ type: "subscribe", id: "", all: true }, /id/],

@@ -5,6 +5,7 @@ import type { Topic } from "./topic.ts";
 /** What clients say over a WebSocket. */
 export type ClientMessage =
   | { readonly type: "subscribe"; readonly id: string; readonly topic: Topic; readonly since: Cursor | undefined }
+  | { readonly type: "subscribe-members"; readonly id: string }
   | { readonly type: "unsubscribe"; readonly id: string }
   | { readonly type: "ping" };
 
@@ -18,6 +19,7 @@ const wireMessage = z.discriminatedUnion("type", [
     instanceId: name.optional(),
     workflow: name.optional(),
     all: z.literal(true).optional(),
+    members: z.literal(true).optional(),
     cursor: z.string().max(200).optional(),
   }),
   z.strictObject({ type: z.literal("unsubscribe"), id }),
@@ -36,12 +38,28 @@ export function readMessage(text: string): ClientMessage | { readonly problem: s
   if (!read.success) return { problem: problemOf(read.error), ...idOf(json) };
   const message = read.data;
   if (message.type !== "subscribe") return message;
+  if (message.members === true) return membersMessage(message);
   const topic = topicOf(message);
   if (typeof topic === "string") return { problem: topic, id: message.id };
   const since = message.cursor === undefined ? undefined : parseCursor(message.cursor);
   if (message.cursor !== undefined && since === undefined) return { problem: noCursor, id: message.id };
   return { type: "subscribe", id: message.id, topic, since };
 }
+
+/** Members have no history: whoever comes back reads who is there. */
+function membersMessage(message: {
+  readonly id: string;
+  readonly instanceId?: string | undefined;
+  readonly workflow?: string | undefined;
+  readonly all?: true | undefined;
+  readonly cursor?: string | undefined;
+}): ClientMessage | { readonly problem: string; readonly id: string } {
+  const { id, instanceId, workflow, all, cursor } = message;
+  const isAlone = instanceId === undefined && workflow === undefined && all === undefined && cursor === undefined;
+  return isAlone ? { type: "subscribe-members", id } : { problem: membersAlone, id };
+}
+
+export const membersAlone = "a subscription of members has no other topic and no cursor";
 
 export const noCursor = "that is no cursor: give back the one of the last message, or none to begin with now";
 
@@ -57,7 +75,9 @@ export function topicOf(given: {
   if (workflow !== undefined) topics.push({ workflow });
   if (all !== undefined) topics.push({ all });
   const [topic] = topics;
-  return topic === undefined || topics.length > 1 ? "say what to watch: one of instanceId, workflow and all" : topic;
+  return topic === undefined || topics.length > 1
+    ? "say what to watch: one of instanceId, workflow, all and members"
+    : topic;
 }
 
 function problemOf(error: z.ZodError): string {

@@ -7,7 +7,7 @@ import type { SocketLimits } from "./socket-client.ts";
 
 export interface PushParts extends AdmissionParts {
   readonly feed: ChangeFeed;
-  readonly engine: Pick<Engine, "members" | "getWorkflowInstanceStatus">;
+  readonly engine: Pick<Engine, "members" | "getWorkflowInstanceStatus" | "onMemberEvent">;
   readonly logs: Pick<TaskLogs, "follow">;
   readonly socketLimits?: Partial<SocketLimits>;
   readonly connectionLimits?: Partial<ConnectionLimits>;

@@ -3,6 +3,7 @@ import type { Batch } from "./batch.ts";
 import type { ChangeFeed } from "./change-feed.ts";
 import { readMessage } from "./client-message.ts";
 import { type Cursor, cursorText } from "./cursor.ts";
+import type { MemberNews } from "./member-news.ts";
 import type { DropReason, Outlet } from "./outlet.ts";
 import { isWide, type Topic } from "./topic.ts";
 
@@ -15,6 +16,7 @@ export interface Coverage {
 export interface SocketParts {
   readonly feed: ChangeFeed;
   readonly coverage: () => Coverage | undefined;
+  readonly followMembers: (listener: (news: MemberNews) => void) => () => void;
   readonly limits?: Partial<SocketLimits> | undefined;
 }
 
@@ -100,6 +102,8 @@ export class SocketClient {
         return this.#say({ type: "pong" });
       case "subscribe":
         return this.#subscribe(message.id, message.topic, message.since);
+      case "subscribe-members":
+        return this.#subscribeMembers(message.id);
       case "unsubscribe":
         return this.#unsubscribe(message.id);
       default:
@@ -107,15 +111,32 @@ export class SocketClient {
   }
 
   #subscribe(id: string, topic: Topic, since: Cursor | undefined): void {
-    if (this.#subscriptions.has(id)) return this.#refuse(`there is a subscription "${id}" already`, id);
-    if (this.#subscriptions.size >= subscriptionsMax) {
-      return this.#refuse(`a socket has ${subscriptionsMax} subscriptions at most: open another one`, id);
-    }
+    if (!this.#hasRoomFor(id)) return;
     const { feed, coverage } = this.#parts;
     const { cursor, stop } = feed.follow(topic, this.#outlet(id, topic), since);
     this.#subscriptions.set(id, stop);
     const members = isWide(topic) ? coverage() : undefined;
     this.#say({ type: "subscribed", id, cursor: textOf(cursor, topic), members });
+  }
+
+  #subscribeMembers(id: string): void {
+    if (!this.#hasRoomFor(id)) return;
+    this.#subscriptions.set(
+      id,
+      this.#parts.followMembers((news) => this.#say({ type: "member", id, ...news })),
+    );
+    this.#say({ type: "subscribed", id });
+  }
+
+  /** Refuses an id that is taken, and one subscription too many. */
+  #hasRoomFor(id: string): boolean {
+    const isTaken = this.#subscriptions.has(id);
+    if (!isTaken && this.#subscriptions.size < subscriptionsMax) return true;
+    const problem = isTaken
+      ? `there is a subscription "${id}" already`
+      : `a socket has ${subscriptionsMax} subscriptions at most: open another one`;
+    this.#refuse(problem, id);
+    return false;
   }
 
   #unsubscribe(id: string): void {

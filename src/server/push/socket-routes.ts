@@ -3,6 +3,7 @@ import { messageOf } from "../../base/error.ts";
 import { callerOf, letIn } from "../security/caller.ts";
 import { admitSocket, mayStay } from "./admission.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
+import { followMembers } from "./member-news.ts";
 import type { PushParts } from "./push-parts.ts";
 import { closeCodes, type Coverage, SocketClient } from "./socket-client.ts";
 import { SocketClients } from "./socket-clients.ts";
@@ -22,7 +23,12 @@ export async function socketRoutes(
   const onRequest = async (request: FastifyRequest): Promise<void> => letIn(request, admitSocket(request, parts));
   app.get("/ws", { websocket: true, onRequest }, (socket, request) => {
     const { feed, socketLimits: limits } = parts;
-    const client = new SocketClient(socket, { feed, coverage: () => coverageOf(parts), limits });
+    const client = new SocketClient(socket, {
+      feed,
+      coverage: () => coverageOf(parts),
+      followMembers: (listener) => followMembers(parts.engine, listener),
+      limits,
+    });
     try {
       socket.on("close", connections.open(callerOf(request).name));
     } catch (error) {

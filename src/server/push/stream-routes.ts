@@ -4,10 +4,11 @@ import { HttpError } from "../http/http-error.ts";
 import { callerOf, letIn } from "../security/caller.ts";
 import { admitWatcher, mayStay } from "./admission.ts";
 import type { Batch } from "./batch.ts";
-import { noCursor, topicOf } from "./client-message.ts";
+import { membersAlone, noCursor, topicOf } from "./client-message.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { type Cursor, parseCursor } from "./cursor.ts";
 import { EventStream, eventText } from "./event-stream.ts";
+import { followMembers } from "./member-news.ts";
 import type { Outlet } from "./outlet.ts";
 import type { PushParts } from "./push-parts.ts";
 import { textOf } from "./socket-client.ts";
@@ -23,6 +24,11 @@ const eventsQuery = z.object({
   workflow: z.string().min(1).max(200).optional(),
   /** Being there is enough. */
   all: z
+    .string()
+    .transform((): true => true)
+    .optional(),
+  /** Being there is enough. */
+  members: z
     .string()
     .transform((): true => true)
     .optional(),
@@ -53,8 +59,7 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
   app.get("/api/events", { onRequest }, (request, reply) => {
     const { topic, since } = readQuery(request);
     const stream = open(request, reply);
-    const { stop } = parts.feed.follow(topic, outletOf(stream, topic), since);
-    stream.onClosed(stop);
+    stream.onClosed(topic === "members" ? sendMembers(stream, parts) : sendChanges(stream, { topic, since, parts }));
     return stream.open();
   });
 
@@ -81,7 +86,18 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
   });
 }
 
-function readQuery(request: FastifyRequest): { topic: Topic; since: Cursor | undefined } {
+function sendMembers(stream: EventStream, { engine }: PushParts): () => void {
+  return followMembers(engine, (news) => stream.write(eventText({ name: "member", data: JSON.stringify(news) })));
+}
+
+function sendChanges(
+  stream: EventStream,
+  { topic, since, parts }: { topic: Topic; since: Cursor | undefined; parts: PushParts },
+): () => void {
+  return parts.feed.follow(topic, outletOf(stream, topic), since).stop;
+}
+
+function readQuery(request: FastifyRequest): { topic: Topic | "members"; since: Cursor | undefined } {
   const query = eventsQuery.safeParse(request.query);
   if (!query.success) {
     const [issue] = query.error.issues;
@@ -90,7 +106,13 @@ function readQuery(request: FastifyRequest): { topic: Topic; since: Cursor | und
       `${issue?.path.join(".") ?? "the query"}: ${issue?.message ?? "does not fit"}`,
     );
   }
-  const topic = topicOf(query.data);
+  const { members, ...others } = query.data;
+  if (members === true) {
+    if (Object.values(others).some((value) => value !== undefined))
+      throw new HttpError("REQUEST_INVALID", membersAlone);
+    return { topic: "members", since: undefined };
+  }
+  const topic = topicOf(others);
   if (typeof topic === "string") throw new HttpError("REQUEST_INVALID", topic);
   // A browser that comes back by itself says it in the header, and repeats the address it began with.
   const given = request.headers["last-event-id"] ?? query.data.cursor;

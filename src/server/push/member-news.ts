@@ -1,0 +1,28 @@
+import type { MemberEvent } from "../../cluster/member-event.ts";
+import type { Engine } from "../../engine/engine.ts";
+
+/** What has happened to a member, as this one sees it. Plain data for clients. */
+export interface MemberNews {
+  readonly event: "joined" | "unreachable" | "reachable" | "exited" | "removed";
+  readonly member: string;
+  readonly address: string;
+  /** Epoch ms, by this member's clock. */
+  readonly at: number;
+}
+
+const words: Readonly<Partial<Record<MemberEvent["type"], MemberNews["event"]>>> = {
+  joined: "joined",
+  suspected: "unreachable",
+  returned: "reachable",
+  left: "exited",
+  lost: "removed",
+};
+
+/** Calls back from now on: who is there at this moment is in `GET /api/cluster/status`. Returns how to stop it. */
+export function followMembers(engine: Pick<Engine, "onMemberEvent">, listener: (news: MemberNews) => void): () => void {
+  return engine.onMemberEvent((happened) => {
+    const event = words[happened.type];
+    if (event === undefined || !("address" in happened)) return;
+    listener({ event, member: happened.member, address: happened.address, at: Date.now() });
+  });
+}
