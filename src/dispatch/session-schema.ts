@@ -1,6 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import { isTooDeep } from "../base/json-depth.ts";
 import { shown } from "../base/shown.ts";
+import { utf8Length } from "../base/utf8.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -56,6 +57,10 @@ export const logMessageLengthMax = 65_536;
 /** What the server's WebSockets carry, less what frames cost. */
 export const messageLengthMax = 16 * 1024 * 1024 - 1024;
 
+/** Leaves room for the names around it. */
+const outcomeMessageBytesMax = messageLengthMax - 1024 * 1024;
+/** As UTF-8; an escaped character takes two, and is ASCII. */
+const bytesPerCharacterMax = 3;
 const attemptsMax = 2 * slotsMax;
 const causeDepthMax = 20;
 const timeMax = 8.64e15;
@@ -201,7 +206,20 @@ export function parseMemberMessage(given: string): MemberMessage {
 /** What a member would not take of this outcome; undefined if it would. */
 export function findOutcomeProblem(given: Outcome): string | undefined {
   const problem = outcome(given);
-  return problem === undefined ? undefined : `outcome${problem}`;
+  if (problem !== undefined) return `outcome${problem}`;
+  if (outcomeBytesMax(given) < outcomeMessageBytesMax) return undefined;
+  const bytes = utf8Length(JSON.stringify(given));
+  if (bytes <= outcomeMessageBytesMax) return undefined;
+  return `outcome takes ${bytes} bytes in a message, more than the ${outcomeMessageBytesMax} allowed`;
+}
+
+/** An upper bound of what an outcome adds to a message, in bytes. Texts inside are escaped, and encoded as UTF-8. */
+export function outcomeBytesMax(given: Outcome): number {
+  if (given.kind !== "success") return 0;
+  const { output = "", patch = {} } = given;
+  let length = typeof output === "string" ? output.length : 0;
+  for (const text of Object.values(patch)) length += typeof text === "string" ? text.length : 0;
+  return bytesPerCharacterMax * length;
 }
 
 function parse(given: string, schema: Schema): unknown {

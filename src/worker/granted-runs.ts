@@ -10,7 +10,7 @@ import type {
   Verdict,
   WorkerMessage,
 } from "../dispatch/session-message.ts";
-import { findOutcomeProblem } from "../dispatch/session-schema.ts";
+import { findOutcomeProblem, messageLengthMax, outcomeBytesMax } from "../dispatch/session-schema.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
@@ -80,12 +80,23 @@ export class GrantedRuns {
     return Array.from(this.#results.values(), keyOf);
   }
 
-  get running(): RunningAttempt[] {
-    return Array.from(this.#running.values(), ({ grant, descriptor }) => ({ grant, descriptor }));
-  }
-
-  get results(): FinishedAttempt[] {
-    return Array.from(this.#results.values(), ({ grant, descriptor, outcome }) => ({ grant, descriptor, outcome }));
+  /**
+   * All that is there, for a hello. Results that would make the message too long are listed as running: they are sent by
+   * themselves soon after.
+   */
+  get all(): { running: RunningAttempt[]; results: FinishedAttempt[] } {
+    const running = Array.from(this.#running.values(), ({ grant, descriptor }) => ({ grant, descriptor }));
+    const results: FinishedAttempt[] = [];
+    let bytes = 0;
+    for (const { grant, descriptor, outcome } of this.#results.values()) {
+      const added = outcomeBytesMax(outcome);
+      if (bytes + added > helloResultsBytesMax) running.push({ grant, descriptor });
+      else {
+        bytes += added;
+        results.push({ grant, descriptor, outcome });
+      }
+    }
+    return { running, results };
   }
 
   resendResults(): void {
@@ -277,6 +288,9 @@ export class GrantedRuns {
     }
   }
 }
+
+/** The rest of a hello is names. */
+const helloResultsBytesMax = messageLengthMax / 2;
 
 /** An attempt that runs. */
 export interface GrantedRun {

@@ -10,6 +10,7 @@ import {
   formatMessage,
   type Grant,
   type MemberMessage,
+  type RunningAttempt,
   type Verdict,
   type WorkerMessage,
 } from "../dispatch/session-message.ts";
@@ -188,6 +189,48 @@ describe("a remote worker", () => {
     assert.equal(rig.worker.isConnected, true);
     await rig.clock.advance(workerBeatMs);
     assert.equal(rig.link.take("Heartbeat").length, 1);
+  });
+
+  test("sends no result that its member would refuse each time: the task fails, and says why", async () => {
+    const rig = await welcomed();
+    await rig.grant("a", 1);
+    // Within the limit of an output, and twice as long in a message.
+    await rig.finish("a", '"'.repeat(5_000_000));
+    const { outcome } = rig.link.last("Result");
+    assert.ok(outcome.kind === "failure");
+    assert.equal(outcome.failure.type, "OUTPUT_TOO_LARGE");
+    assert.match(outcome.failure.message, /20\d{6} bytes in a message/);
+    let deep: unknown = 1;
+    for (let level = 0; level < 2000; level++) deep = [deep];
+    await rig.grant("b", 2);
+    await rig.finish("b", deep);
+    assert.equal(rig.link.last("Result").outcome.kind, "failure");
+  });
+
+  test("says hello with as many results as fit, and sends the others after it", async () => {
+    const rig = await welcomed({ slots: 4 });
+    for (const [place, id] of ["a", "b", "c", "d"].entries()) {
+      await rig.grant(id, place + 1);
+      await rig.finish(id, "x".repeat(id === "d" ? 10 : 2_000_000));
+    }
+    rig.vouches = false;
+    rig.link.listener.closed();
+    await rig.clock.advance(workerBeatMs / 2);
+    const { running, results, beat } = rig.link.last("Hello");
+    const names = (attempts: readonly RunningAttempt[]): string[] =>
+      attempts.map(({ descriptor }) => descriptor.attemptId);
+    assert.deepEqual(
+      [names(running), names(results)],
+      [
+        ["b", "c"],
+        ["a", "d"],
+      ],
+    );
+    rig.vouches = true;
+    rig.welcome(beat);
+    await rig.clock.advance(workerBeatMs);
+    const sent = new Set(rig.link.take("Result").map(({ attemptId }) => attemptId));
+    assert.deepEqual([...sent].toSorted(), ["a", "b", "c", "d"]);
   });
 
   test("runs what it is granted and reports it until that is acknowledged", async () => {

@@ -233,7 +233,7 @@ export class RemoteWorker {
 
   #announce(): void {
     const { jobs } = this.#options;
-    const { running, results } = this.#runs;
+    const { running, results } = this.#runs.all;
     this.#send({
       type: "Hello",
       worker: this.id,
