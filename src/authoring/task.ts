@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { defaultLimits } from "../kernel/machine.ts";
 import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition, type TaskKind } from "../kernel/task-definition.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
@@ -88,7 +89,7 @@ export class Task<Params = unknown> {
 
   /** For one attempt. */
   get timeoutSeconds(): number {
-    return this.#node.timeoutSeconds ?? this.#definition.timeoutMs / 1000;
+    return this.#node.timeoutSeconds ?? defaultLimits.timeoutMs / 1000;
   }
 
   get retryCount(): number {

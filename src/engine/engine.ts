@@ -311,6 +311,7 @@ export class Engine {
         stepsMax: maxSteps,
         concurrentTasks: maxConcurrentTasks,
         concurrentActivities: maxConcurrentActivities,
+        timeoutMs: this.#options.defaultTimeoutSeconds * 1000,
       },
       owner: () => this.#address(),
       resolveJob: (definition, params) => this.#resolveJob(definition, params),

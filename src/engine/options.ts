@@ -38,6 +38,11 @@ export interface EngineOptions {
   readonly maxConcurrentTasks?: number;
   /** Activities of one instance of code that run at a time, where its workflow does not say. Default 0: no limit. */
   readonly maxConcurrentActivities?: number;
+  /**
+   * How long an attempt may take whose task does not say: a node of a dag-spec file without `timeoutSeconds`, an activity of
+   * code. Default 3600. Builders write a timeout of their own, 30 seconds unless told otherwise.
+   */
+  readonly defaultTimeoutSeconds?: number;
   /** Sub-tasks that one task may generate. Default 1000. */
   readonly maxSubTasks?: number;
   /** Steps that the code of a workflow may take before it has to continue as new. Default 250,000. */
@@ -96,6 +101,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     domains: {},
     maxConcurrentTasks: defaultLimits.concurrentTasks,
     maxConcurrentActivities: defaultLimits.concurrentActivities,
+    defaultTimeoutSeconds: defaultLimits.timeoutMs / 1000,
     maxSubTasks: defaultLimits.subTasksMax,
     maxSteps: defaultLimits.stepsMax,
     maxInterruptions: defaultLimits.interruptionsMax,
@@ -125,6 +131,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   domains: true,
   maxConcurrentTasks: true,
   maxConcurrentActivities: true,
+  defaultTimeoutSeconds: true,
   maxSubTasks: true,
   maxSteps: true,
   maxInterruptions: true,
@@ -168,6 +175,8 @@ function checkOptions(options: ResolvedOptions): void {
   }
   if (!Number.isSafeInteger(options.maxConcurrentTasks) || options.maxConcurrentTasks < 1)
     throw invalid("maxConcurrentTasks", "must be a whole number, at least 1");
+  if (!(options.defaultTimeoutSeconds > 0 && options.defaultTimeoutSeconds <= 2 ** 31))
+    throw invalid("defaultTimeoutSeconds", `must be a number of seconds above 0, at most ${2 ** 31}`);
   for (const name of ["idleMs", "stuckMs"] as const) {
     if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");
   }

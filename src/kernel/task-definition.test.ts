@@ -13,7 +13,7 @@ test("a node that says nothing is a job that may take an hour and is tried once"
     params: undefined,
     enabled: true,
     skipWhenFailed: false,
-    timeoutMs: 3_600_000,
+    timeoutMs: undefined,
     retryCount: 0,
     retryPolicy: defaultRetryPolicy,
     domain: undefined,

@@ -13,7 +13,8 @@ export interface TaskDefinition {
   readonly params: string | undefined;
   readonly enabled: boolean;
   readonly skipWhenFailed: boolean;
-  readonly timeoutMs: number;
+  /** Undefined for one that does not say: what the engine says then holds. */
+  readonly timeoutMs: number | undefined;
   readonly retryCount: number;
   readonly retryPolicy: RetryPolicy;
   readonly domain: string | undefined;
@@ -28,8 +29,6 @@ export type TaskKind = "job" | "decision" | "nested";
 export const nodeTypes: Readonly<Record<TaskKind, NodeType>> = { job: 1, decision: 2, nested: 3 };
 
 const kinds: Record<number, TaskKind> = { 1: "job", 2: "decision", 3: "nested" };
-
-const fileTimeoutSeconds = 3600;
 
 /** Of a nested workflow. */
 export function childWorkflow({ workflowName: workflow, workflowVersion: version }: TaskDefinition): {
@@ -51,7 +50,7 @@ export function defineTask(node: NodeSpec, name: string): TaskDefinition {
     params: node.nodeParams,
     enabled: node.enable ?? true,
     skipWhenFailed: node.skipWhenFailed ?? false,
-    timeoutMs: (node.timeoutSeconds ?? fileTimeoutSeconds) * 1000,
+    timeoutMs: node.timeoutSeconds === undefined ? undefined : node.timeoutSeconds * 1000,
     retryCount: node.retryCount ?? 0,
     retryPolicy: node.retryPolicy === undefined ? defaultRetryPolicy : { ...defaultRetryPolicy, ...node.retryPolicy },
     domain: node.domain,

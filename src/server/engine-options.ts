@@ -1,3 +1,4 @@
+import type { ClusterTimings } from "../cluster/timings.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Store } from "../stores/store.ts";
 import type { ServerConfig } from "./config/server-config.ts";
@@ -8,18 +9,26 @@ const dayMs = 86_400_000;
 const poolSizeMax = 10_000;
 
 /** Servers have no bus: whoever asks one about an instance of another waits for two looks into letter boxes. */
-const timings = { pollWithoutBusMs: 100 };
+const ownTimings = { pollWithoutBusMs: 100 };
 
 /** What the configuration says about the engine. */
 export function engineOptionsOf(config: ServerConfig, store: Store): Omit<EngineOptions, "storage"> {
   const { Success, Failed, Terminated } = config.retentionDays;
   const { enabled, name, shards, remoteWorkers } = config.cluster;
+  const timings = { ...ownTimings, ...config.cluster.timings } as Partial<ClusterTimings>;
   const isMember = enabled || store.clusters === "always";
   return {
     poolSize: config.poolSize,
     poolSizeMax,
     maxConcurrentTasks: config.maxConcurrentTasks,
     maxConcurrentActivities: config.maxConcurrentActivities,
+    defaultTimeoutSeconds: config.defaultTimeoutSeconds,
+    maxSubTasks: config.maxSubTasks,
+    maxSteps: config.maxSteps,
+    maxInterruptions: config.maxInterruptions,
+    idleMs: config.idleSeconds * 1000,
+    idleMax: config.idleMax,
+    stuckMs: config.stuckSeconds * 1000,
     domains: config.domains as NonNullable<EngineOptions["domains"]>,
     retentionMs: { Success: Success * dayMs, Failed: Failed * dayMs, Terminated: Terminated * dayMs },
     ...(isMember && { cluster: { shards, remoteWorkers, timings, ...(name !== undefined && { name }) } }),

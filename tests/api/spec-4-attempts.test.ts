@@ -138,6 +138,20 @@ describe("4.4 retry", () => {
     assert.equal(starts.length, 1);
   });
 
+  test("4.3 an attempt whose task does not say may take as long as the engine says", async (t) => {
+    const clock = new TestClock();
+    const hang = defineJob("hang", (_, { signal }) => aborted(signal));
+    const code = defineWorkflow("code", (ctx) => ctx.run(hang));
+    const options = { jobs: [hang], workflows: [code], clock, storage: memoryStore(), defaultTimeoutSeconds: 7 };
+    const engine = await startEngine(t, options);
+    const fromFile = Workflow.fromJSON({ nodes: [{ nodeId: 1, nodeName: "a", jobName: "hang" }] }, { name: "file" });
+    const expired = { message: /ran longer than its timeout of 7 s/ };
+    await clock.until(assert.rejects((await engine.submitWorkflow(fromFile)).result(), expired));
+    await clock.until(assert.rejects((await engine.startWorkflow(code, undefined)).result(), expired));
+    const ofBuilder = (await engine.submitWorkflow(workflow("w", task("a", "hang")))).result();
+    await clock.until(assert.rejects(ofBuilder, { message: /ran longer than its timeout of 30 s/ }));
+  });
+
   test("4.4 retryOn: only these are retried, in a DAG and in code, from a builder and from a file", async (t) => {
     const starts: string[] = [];
     const fail = defineJob("fail", (name: string) => {

@@ -19,6 +19,7 @@ export const limits = {
   stepsMax: 40,
   concurrentTasks: 5,
   concurrentActivities: 0,
+  timeoutMs: 1000,
 };
 
 export interface RunOptions {

@@ -20,6 +20,7 @@ export const limits = {
   stepsMax: 10,
   concurrentTasks: 5,
   concurrentActivities: 0,
+  timeoutMs: 1000,
 };
 
 export interface RunOptions {

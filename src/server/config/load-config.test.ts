@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { type ConfigKey, flagOf, keyNames, variableOf } from "./config-key.ts";
 import { loadConfig, serverConfig } from "./load-config.ts";
+import { MemoryStore } from "../../stores/memory/memory-store.ts";
+import { engineOptionsOf } from "../engine-options.ts";
 import { serverConfigSchema } from "./server-config.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heddle-config-"));
@@ -42,6 +44,51 @@ describe("a configuration", () => {
     file({ cluster: { shards: 4, name: "file" } });
     const { cluster } = loadConfig({ folder, environment: { HEDDLE_CLUSTER_NAME: "variable" } });
     assert.deepEqual(cluster, { enabled: false, shards: 4, name: "variable", remoteWorkers: true });
+  });
+
+  test("takes the store as an object in a file, and its file from where that is", () => {
+    const storage = (given: unknown): string =>
+      loadConfig({ folder, file: file({ storage: given }, "s.json") }).storage;
+    assert.equal(storage({ databaseType: "sqlite", url: "s.db" }), `sqlite:${join(folder, "s.db")}`);
+    assert.equal(storage({ databaseType: "sqlite", url: "sqlite::memory:" }), "sqlite::memory:");
+    for (const [databaseType, url] of [
+      ["postgresql", "postgresql://h/d"],
+      ["mysql", "mysql://h/d"],
+    ]) {
+      assert.equal(storage({ databaseType, url }), url);
+    }
+    const wrong: [given: unknown, message: RegExp][] = [
+      [{ databaseType: "mysql", url: "postgresql://h/secret" }, /storage.url .* must be a mysql:\/\/ address/],
+      [{ databaseType: "oracle", url: "secret" }, /storage .* must be an address, or \{ databaseType, url \}/],
+      [{ databaseType: "sqlite" }, /storage .* must be an address, or \{ databaseType, url \}/],
+      [{ databaseType: "mysql", url: "mysql://h/secret", user: "u" }, /storage/],
+      [5, /storage .* must be an address, or \{ databaseType, url \}/],
+    ];
+    for (const [given, message] of wrong) {
+      assert.throws(() => storage(given), { code: "OPTION_INVALID", message });
+      assert.throws(
+        () => storage(given),
+        (error: Error) => !error.message.includes("secret"),
+      );
+    }
+  });
+
+  test("says everything that an engine can be told", () => {
+    const config = loadConfig({
+      folder,
+      file: file({ stuckSeconds: 5, idleMax: 7, cluster: { enabled: true } }, "engine.json"),
+      environment: { HEDDLE_DEFAULT_TIMEOUT_SECONDS: "60", HEDDLE_CLUSTER_TIMINGS: '{"beatMs":100}' },
+      flags: { maxSubTasks: "2", maxSteps: "3", maxInterruptions: "0", idleSeconds: "4", "retentionDays.Failed": "1" },
+    });
+    const options = engineOptionsOf(config, new MemoryStore());
+    const { maxSubTasks, maxSteps, maxInterruptions, idleMs, idleMax, stuckMs, defaultTimeoutSeconds } = options;
+    assert.deepEqual(
+      [maxSubTasks, maxSteps, maxInterruptions, idleMs, idleMax, stuckMs, defaultTimeoutSeconds],
+      [2, 3, 0, 4000, 7, 5000, 60],
+    );
+    assert.deepEqual(options.cluster?.timings, { pollWithoutBusMs: 100, beatMs: 100 });
+    assert.equal(options.retentionMs?.Failed, 86_400_000);
+    assert.throws(() => loadConfig({ folder, flags: { "cluster.timings": '{"beat":1}' } }), /cluster.timings.beat/);
   });
 
   test("reads lists, switches and JSON from text", () => {

@@ -66,7 +66,7 @@ function checkedConfig(
   if (!checked.success) problems.push(...checked.error.issues.flatMap((issue) => sentences(issue, given, where)));
   if (problems.length > 0 || !checked.success) throw unusable(problems);
   const data = resolve(folder, checked.data.data);
-  return { ...checked.data, data, storage: checked.data.storage ?? `sqlite:${join(data, "heddle.db")}` };
+  return { ...checked.data, data, storage: addressOf(checked.data.storage) ?? `sqlite:${join(data, "heddle.db")}` };
 }
 
 // The file
@@ -187,11 +187,24 @@ function fromFolder(key: ConfigKey, value: unknown, folder: string): unknown {
   if (kind === "paths" && Array.isArray(value)) {
     return value.map((each: unknown) => (typeof each === "string" && each !== "" ? resolve(folder, each) : each));
   }
-  if (key === "storage" && typeof value === "string") return storageFrom(value, folder);
+  if (key === "storage") return storageFrom(value, folder);
   return value;
 }
 
-function storageFrom(address: string, folder: string): string {
+/** An object says the same as an address. */
+function addressOf(storage: GivenConfig["storage"]): string | undefined {
+  if (typeof storage !== "object") return storage;
+  return storage.databaseType === "sqlite" ? `sqlite:${storage.url.replace(/^sqlite:/i, "")}` : storage.url;
+}
+
+/** What is no address is left to the schema. */
+function storageFrom(value: unknown, folder: string): unknown {
+  const isFile = at(value, ["databaseType"]) === "sqlite" && typeof at(value, ["url"]) === "string";
+  const address = isFile ? addressOf(value as GivenConfig["storage"]) : value;
+  return typeof address === "string" ? fileFrom(address, folder) : value;
+}
+
+function fileFrom(address: string, folder: string): string {
   const file = /^sqlite:(.+)$/i.exec(address)?.[1];
   if (file === undefined || file === ":memory:" || isAbsolute(file)) return address;
   return `sqlite:${resolve(folder, file)}`;

@@ -3,6 +3,8 @@ import { z } from "zod";
 const text = z.string().min(1);
 const url = z.url({ protocol: /^https?$/ });
 const days = z.number().min(0);
+const count = z.number().int().min(0);
+const ms = z.number().positive();
 
 const tls = z.strictObject({ key: text, cert: text });
 
@@ -23,14 +25,45 @@ const alert = z.strictObject({
 
 const domain = z.strictObject({ size: z.number().int().min(1), priority: z.number().optional() });
 
+const timings = z.strictObject({
+  beatMs: ms.optional(),
+  suspectMs: ms.optional(),
+  lostMs: ms.optional(),
+  pollMs: ms.optional(),
+  pollWithoutBusMs: ms.optional(),
+  callMs: ms.optional(),
+  workerBeatMs: ms.optional(),
+  workerLostMs: ms.optional(),
+  rebalanceMs: ms.optional(),
+});
+
+const storage = z.union(
+  [
+    text,
+    z.strictObject({ databaseType: z.literal("sqlite"), url: text }),
+    z.strictObject({
+      databaseType: z.literal("postgresql"),
+      url: z.string().regex(/^postgres(ql)?:/, "must be a postgresql:// address, as databaseType says"),
+    }),
+    z.strictObject({
+      databaseType: z.literal("mysql"),
+      url: z.string().regex(/^(mysql|mariadb):/, "must be a mysql:// address, as databaseType says"),
+    }),
+  ],
+  {
+    error:
+      "must be an address, or { databaseType, url }: sqlite and a file, postgresql or mysql and an address of that kind",
+  },
+);
+
 /** What a server can be told; docs/configuration.md says it for people. */
 export const serverConfigSchema = z.strictObject({
   host: text.default("127.0.0.1"),
   /** 0 takes any that is free. */
   port: z.number().int().min(0).max(65_535).default(7411),
   data: text.default("./.heddle"),
-  /** As `heddle/storage` takes it. Default: a file in the data folder. */
-  storage: text.optional(),
+  /** As `heddle/storage` takes it, text or object. Default: a file in the data folder. */
+  storage: storage.optional(),
   /** Modules that export jobs and workflows. */
   app: z.array(text).default([]),
   /** The folder of definitions that live as files. */
@@ -47,10 +80,22 @@ export const serverConfigSchema = z.strictObject({
   otlpUrl: url.optional(),
   alerts: z.array(alert).default([]),
   poolSize: z.number().int().min(1).max(10_000).default(10),
+  domains: z.record(text, domain).default({}),
   maxConcurrentTasks: z.number().int().min(1).default(5),
   /** 0 for no limit. */
   maxConcurrentActivities: z.number().int().min(0).default(0),
-  domains: z.record(text, domain).default({}),
+  /** Of a node of a file, or an activity of code, that does not say. */
+  defaultTimeoutSeconds: z
+    .number()
+    .positive()
+    .max(2 ** 31)
+    .default(3600),
+  maxSubTasks: count.default(1000),
+  maxSteps: count.default(250_000),
+  maxInterruptions: count.default(3),
+  idleSeconds: z.number().positive().default(1800),
+  idleMax: count.default(10_000),
+  stuckSeconds: z.number().positive().default(3600),
   /** 0 keeps them for ever. */
   retentionDays: z
     .strictObject({ Success: days.default(7), Failed: days.default(7), Terminated: days.default(7) })
@@ -63,6 +108,8 @@ export const serverConfigSchema = z.strictObject({
       name: text.optional(),
       shards: z.number().int().min(1).max(8192).default(128),
       remoteWorkers: z.boolean().default(true),
+      /** What is left out is as `cluster/timings.ts` has it. */
+      timings: timings.optional(),
     })
     .prefault({}),
   /** Without `worker` no task runs in this process. */
