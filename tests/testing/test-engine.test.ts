@@ -3,7 +3,15 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, test } from "node:test";
 import { z } from "zod";
-import { defineJob, defineWorkflow, type Engine, StepFailed, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
+import {
+  defineJob,
+  defineWorkflow,
+  type Engine,
+  StepFailed,
+  TaskBuilder,
+  WorkflowBuilder,
+  type WorkflowContext,
+} from "../../src/index.ts";
 import { memoryStore, mockJob, testEngine } from "../../src/testing.ts";
 import { Lines } from "../api/rig.ts";
 
@@ -51,6 +59,30 @@ describe("a test engine", () => {
     await assert.rejects(kit.clock.until(bad.result()), /"pay" failed: /);
     assert.deepEqual(paid.calls, [{ amount: 5 }]);
   });
+
+  const dueAtOnce: Readonly<Record<string, (ctx: WorkflowContext) => Promise<unknown>>> = {
+    "a sleep of 0 ms": (ctx) => ctx.sleep(0),
+    "a sleep until a time that is over": (ctx) => ctx.sleep(new Date(ctx.now() - 5000)),
+    "a wait for an event with a timeout of 0 ms": (ctx) => ctx.waitForEvent("never", { timeoutMs: 0 }).catch(() => 1),
+  };
+  for (const [what, wait] of Object.entries(dueAtOnce)) {
+    test(`needs no time for ${what}`, async () => {
+      const first = defineWorkflow("first", async (ctx) => {
+        await wait(ctx);
+        return ctx.now();
+      });
+      const afterJob = defineWorkflow("after-job", async (ctx) => {
+        await ctx.run(ship, { to: "Rome" });
+        await wait(ctx);
+        return ctx.now();
+      });
+      for (const workflow of [first, afterJob]) {
+        await using kit = await testEngine({ workflows: [first, afterJob], jobs: [ship] });
+        const run = await kit.engine.startWorkflow(workflow, undefined);
+        assert.equal(await kit.clock.until(run.result()), kit.clock.now());
+      }
+    });
+  }
 
   test("is the same every time: ids, chance and times", async () => {
     const dice = defineWorkflow("dice", async (ctx) => {
