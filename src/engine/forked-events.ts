@@ -53,6 +53,8 @@ function copyOf(event: Event): Event | undefined {
     case "InstanceStarted":
     case "ParentChanged":
     case "DetachedChildEnded":
+    case "ReactionStarted":
+    case "ReactionEnded":
       return undefined;
     case "ChildDetached":
       return { type: event.type, task: event.task, childId: event.childId };

@@ -66,6 +66,13 @@ export type CodeEvent =
   | { readonly type: "CancelRequested"; readonly reason: string; readonly isHeld?: true }
   | { readonly type: "CancelHeeded" }
   | { readonly type: "CustomStatusSet"; readonly status: string | null }
+  /**
+   * After an unclean start: the code is about to react, and may end or block the process. `losses` counts the reactions
+   * that did so before.
+   */
+  | { readonly type: "ReactionStarted"; readonly losses: number }
+  /** It came through. `losses` is what still counts. */
+  | { readonly type: "ReactionEnded"; readonly losses: number }
   /** From here on the code takes its newer way. */
   | { readonly type: "PatchMarked"; readonly patch: string }
   | ChildDetached

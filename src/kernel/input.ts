@@ -36,6 +36,9 @@ export type CodeInput =
   | { readonly type: "RequestUpdate"; readonly update: string; readonly name: string; readonly data?: Payload }
   /** Held: the code is not there, or undoes a saga, and will heed it when it can. */
   | { readonly type: "RequestCancel"; readonly reason: string; readonly isHeld?: true }
+  /** The next reaction of the code is recorded before it runs; and that it came through. */
+  | { readonly type: "StartReaction"; readonly losses: number }
+  | { readonly type: "EndReaction"; readonly losses: number }
   /** What the code did with the last arrival that it has seen. */
   | { readonly type: "StepsTaken"; readonly steps: readonly Step[] };
 

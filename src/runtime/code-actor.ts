@@ -15,6 +15,7 @@ import type { CodeDefinition } from "./definitions.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Message, Told } from "./message.ts";
+import { Quarantined, type ReactionCaution, type ReactionSlot } from "./reaction-caution.ts";
 
 /** So many turns an update or a query waits for code that begins anew and anew. */
 const turnsWithoutAnswerMax = 100;
@@ -52,6 +53,13 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #isPutOff = false;
   /** It has no further turn. */
   #isAbandoned = false;
+  /** Of reactions recorded before they ran: how many were lost with their process, at the step where it is. */
+  #losses = 0;
+  #recordedStep = 0;
+  /** The open turn only records that the code is about to react. */
+  #isRecording = false;
+  /** Held from before the record until the reaction is through. */
+  #slot: ReactionSlot | undefined;
   /** Why the turn cannot be opened. */
   #problem: { readonly error: unknown } | undefined;
 
@@ -67,7 +75,8 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   }
 
   override get isActive(): boolean {
-    return super.isActive || this.attention !== undefined || this.hasMore;
+    const isReacting = this.machine.state.reaction?.isUnderWay === true && !this.hasEnded;
+    return super.isActive || isReacting || this.attention !== undefined || this.hasMore;
   }
 
   /** One that needs attention stays where it is seen. */
@@ -86,6 +95,14 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   override restore(history: readonly HistoryRow[]): void {
     super.restore(history);
     this.#past = pastOf(history);
+    const { reaction } = this.machine.state;
+    if (this.host.caution !== undefined && reaction !== undefined) {
+      this.#losses = reaction.losses + (reaction.isUnderWay ? 1 : 0);
+    }
+  }
+
+  override forgetLosses(): void {
+    this.#losses = 0;
   }
 
   /** What had not been seen by the code when it went, because it was missing or wrong, is seen now. */
@@ -110,6 +127,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     const taken = this.#open?.messages ?? [];
     this.#open = undefined;
     this.#isAbandoned = true;
+    this.#slot?.leave();
     return [...taken, ...(this.#deferred?.splice(0) ?? []), ...super.abandonInbox()];
   }
 
@@ -146,6 +164,74 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   override prepare(onPrepared: (actor: InstanceActor) => void): void {
     this.#onPrepared = onPrepared;
     if (this.#isAbandoned) return onPrepared(this);
+    const { caution } = this.host;
+    if (caution !== undefined && this.#isCautionNeeded(caution)) this.#recordReaction(caution);
+    else this.#react();
+  }
+
+  /** Unless the reaction is on record already: this turn is the one that was recorded. */
+  #isCautionNeeded(caution: ReactionCaution): boolean {
+    const isRecorded = this.#slot !== undefined && this.machine.state.reaction?.isUnderWay === true;
+    if (isRecorded || this.hasEnded || !caution.isNeeded(this.key)) return false;
+    // Where nothing new has come in, code that is there has nothing to react to.
+    if (this.#run !== undefined && this.inbox.every((message) => this.#isKnown(message))) return false;
+    const { name, version } = this.definition;
+    return this.host.code.find(name, version) !== undefined;
+  }
+
+  #isKnown(message: Message): boolean {
+    if ("query" in message) return true;
+    return message.input.type === "RequestUpdate" && this.machine.state.hasUpdate(message.input.update);
+  }
+
+  #recordReaction(caution: ReactionCaution): void {
+    this.#recordedStep = this.#step;
+    if (this.#losses > this.host.limits.interruptionsMax) return this.#fail(new Quarantined(this.#losses, this.#step));
+    caution.enter(this.#losses, (slot) => {
+      this.#slot = slot;
+      if (!this.#isAbandoned) this.#openRecord();
+      if (!this.#isRecording) this.#leaveSlot();
+      this.#onPrepared?.(this);
+    });
+  }
+
+  /** A turn without the code. A new instance is durable before its code runs; all other messages wait for the code. */
+  #openRecord(): void {
+    const { clock, random } = this.host;
+    const messages = this.isUnborn ? this.#takeStart() : [];
+    try {
+      const open = this.beginTurn(clock.now(), random.next());
+      this.#open = open;
+      open.messages = messages;
+      for (const message of messages) this.take(message, open);
+      // What it did is read back, for the code to see.
+      if (messages.length > 0) this.#past = undefined;
+      this.#isRecording = this.machine.state.generation > 0 && !this.hasEnded;
+      if (this.#isRecording) this.machine.handle({ type: "StartReaction", losses: this.#losses }, open.turn);
+      this.#isPutOff = this.#isRecording;
+    } catch (error) {
+      this.#problem = { error };
+    }
+  }
+
+  /** Its start, and the events that whoever started it sent along: they are acknowledged with it, and need no code. */
+  #takeStart(): Told[] {
+    const end = this.inbox.findIndex((message) => !isStartOrEvent(message));
+    return this.inbox.splice(0, end === -1 ? this.inbox.length : end) as Told[];
+  }
+
+  /** How many steps its code has taken in this generation. */
+  get #step(): number {
+    const { size, timers } = this.machine.state;
+    return size + timers;
+  }
+
+  #leaveSlot(): void {
+    this.#slot?.leave();
+    this.#slot = undefined;
+  }
+
+  #react(): void {
     try {
       const open = this.#begin();
       if (this.#isDetached) this.#wait(this.#attach(open));
@@ -239,12 +325,23 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     try {
       if (this.#problem !== undefined) throw this.#problem.error;
       assert(open !== undefined, "a turn of code is prepared before it is opened");
-      this.#answerLatecomers(open);
+      if (this.#isRecording) this.#isRecording = false;
+      else {
+        this.#answerLatecomers(open);
+        if (this.machine.state.reaction?.isUnderWay === true) this.#endReaction(open);
+      }
       return this.closeTurn(open);
     } catch (error) {
       open?.fail(error);
       throw error;
     }
+  }
+
+  #endReaction(open: InstanceTurn): void {
+    this.#leaveSlot();
+    const isEnough = this.host.caution?.noteCameThrough(this.key) === true;
+    if (isEnough || this.#step !== this.#recordedStep) this.#losses = 0;
+    if (!this.hasEnded) this.machine.handle({ type: "EndReaction", losses: this.#losses }, open.turn);
   }
 
   /**
@@ -463,4 +560,8 @@ function updateRefusal(input: Told["input"], error: unknown): EngineError {
   if (error instanceof EngineError) return error;
   const name = "name" in input ? input.name : "";
   return new EngineError("INPUT_INVALID", `update "${name}" was not let in: ${messageOf(error)}`, { cause: error });
+}
+
+function isStartOrEvent(message: Message): boolean {
+  return "input" in message && ["StartWorkflow", "RaiseEvent"].includes(message.input.type);
 }

@@ -45,8 +45,10 @@ export async function replay(
   const onSteps = (taken: readonly Step[]): void => {
     for (const step of taken) if (!recorded.match(step, run.thrown)) steps.push(step);
   };
+  const unseenTurn = firstUnseenTurn(past);
   run.isReplaying = true;
-  for (const [place, { event, at }] of past.entries()) {
+  for (const [place, { event, turn, at }] of past.entries()) {
+    if (turn === unseenTurn) run.isReplaying = false;
     const arrival = await arrivalOf(event, input, reader);
     // To the code, what was copied happened when it did in the other instance.
     if (arrival !== undefined) await seen(run, arrival, forkedFrom?.times?.[place] ?? at, onSteps);
@@ -55,4 +57,14 @@ export async function replay(
   run.isReplaying = false;
   if (hasEnded(status)) run.end();
   return steps;
+}
+
+/** The first turn that only recorded what came in, before a reaction that did not come through yet. */
+function firstUnseenTurn(past: readonly PastEvent[]): number | undefined {
+  let unseen: number | undefined;
+  for (const { event, turn } of past) {
+    if (event.type === "ReactionStarted") unseen ??= turn;
+    else if (event.type === "ReactionEnded") unseen = undefined;
+  }
+  return unseen;
 }

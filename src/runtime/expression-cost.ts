@@ -116,7 +116,7 @@ export class SizeLimits {
       if (Array.isArray(next)) open.push(...(next as unknown[]));
       else if (isNode(next)) {
         nodes++;
-        isLinear &&= this.#guardNode(next);
+        if (!this.#guardNode(next)) isLinear = false;
         if (next.op !== "value") open.push(next.args);
       }
     }

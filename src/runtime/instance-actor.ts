@@ -20,6 +20,7 @@ import { InstanceTaskRun } from "./instance-task-run.ts";
 import { InstanceTurn } from "./instance-turn.ts";
 import type { LaneShard } from "./lane.ts";
 import type { Message, Told } from "./message.ts";
+import type { ReactionCaution } from "./reaction-caution.ts";
 import type { Payloads } from "./task-inputs.ts";
 
 /** Most actors have none; a list is made with its first item, and this one stays empty. */
@@ -34,6 +35,8 @@ export interface ActorHost extends LaneShard {
   readonly expressions: Expressions;
   /** Where the code of workflows is found and run. */
   readonly code: CodeHost;
+  /** Of a shard whose last owner did not leave in good order. */
+  readonly caution?: ReactionCaution | undefined;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** The actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with what comes. */
@@ -192,6 +195,9 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
     else this.inbox.push(message);
     this.host.arrived(this, "now");
   }
+
+  /** A user has put it back into service: what its code did to earlier processes does not count any more. */
+  forgetLosses(): void {}
 
   // What the dispatcher reports
 

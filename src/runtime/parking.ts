@@ -10,6 +10,7 @@ import type { OwnRows } from "./lane.ts";
 import { letterOf } from "./letter-of.ts";
 import type { Message, Origin } from "./message.ts";
 import type { Letter } from "./outbox.ts";
+import { Quarantined } from "./reaction-caution.ts";
 import { parkedError, type Residents } from "./residents.ts";
 import type { WakeQueue } from "./wake-queue.ts";
 
@@ -50,7 +51,8 @@ export class Parking {
     const { logger } = this.#shard;
     const { id: instanceId, workflow } = entry;
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    logger.error({ instanceId, workflow, reason }, "an instance was parked after an internal error");
+    const what = error instanceof Quarantined ? "quarantined" : "parked after an internal error";
+    logger.error({ instanceId, workflow, reason }, `an instance was ${what}`);
     const origins = this.#evict(entry, reason);
     if (row === undefined) return;
     try {
@@ -95,6 +97,7 @@ export class Parking {
   #goOn(entry: InstanceEntry, actor: InstanceActor): void {
     const { dispatcher, wakes } = this.#shard;
     wakes.set(entry, actor.machine.nextWake());
+    actor.forgetLosses();
     for (const run of actor.resumeTasks(false, () => "lost")) dispatcher.enqueue(run);
     void this.#askOthers(actor);
   }

@@ -247,6 +247,6 @@ export function unknownInstance(id: string): EngineError {
 export function parkedError({ id, parked }: InstanceEntry): EngineError {
   return new EngineError(
     "INSTANCE_PARKED",
-    `instance "${id}" was taken out of service after an internal error (${parked}); resume it to try again from its last durable state`,
+    `instance "${id}" was taken out of service (${parked}); resume it to try again from its last durable state`,
   );
 }

@@ -36,6 +36,7 @@ import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type S
 import { Parking } from "./parking.ts";
 import { patiently } from "./patiently.ts";
 import { Pen } from "./pen.ts";
+import { ReactionCaution, type ReactionSlots } from "./reaction-caution.ts";
 import { Residents, unknownInstance } from "./residents.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
 import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
@@ -52,6 +53,7 @@ export interface ShardParts {
   readonly definitions: Definitions;
   readonly expressions: Expressions;
   readonly code: CodeHost;
+  readonly reactionSlots: ReactionSlots;
   readonly idle: IdleActors;
   readonly gates: WorkflowGates;
   readonly shardCount: number;
@@ -87,6 +89,7 @@ export class Shard implements ActorHost, MailShard {
   readonly limits: MachineLimits;
   readonly expressions: Expressions;
   readonly code: CodeHost;
+  readonly caution: ReactionCaution | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -127,6 +130,9 @@ export class Shard implements ActorHost, MailShard {
     this.limits = parts.limits;
     this.expressions = parts.expressions;
     this.code = parts.code;
+    this.caution = claim.clean
+      ? undefined
+      : new ReactionCaution({ clock: parts.clock, slots: parts.reactionSlots, lastKey: this.pen.lastKey });
     this.clock = parts.clock;
     this.random = parts.random;
     this.logger = parts.logger;

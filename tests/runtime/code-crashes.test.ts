@@ -249,15 +249,15 @@ for (const [name, story] of Object.entries(stories)) {
 
     test("comes to the same when the process ends again and again", async (t) => {
       const calm = await outcomeOf(t, story);
-      // What was lost is said to be, is started cautiously, and has ended with the third commit of a life.
-      for (const every of [4, 5, 7]) {
+      // After a crash each reaction takes two commits, and so does a cautious attempt: a life needs some to get on.
+      for (const every of [9, 11, 13]) {
         for (const moment of Object.keys(endings) as Moment[]) {
           const { result, executed, lives } = await outcomeOf(t, story, (commit) =>
             commit % every === 0 ? moment : undefined,
           );
           assert.deepEqual(result, calm.result);
           assert.deepEqual(executed, calm.executed);
-          assert.ok(lives > 1);
+          assert.ok(lives > 1 || calm.commits < every);
         }
       }
     });

@@ -62,6 +62,19 @@ describe("a start", () => {
   });
 });
 
+describe("a reaction that is recorded before it runs", () => {
+  test("is under way until it has come through, with the losses that count", () => {
+    const rig = new CodeRig().start();
+    assert.equal(rig.machine.state.reaction, undefined);
+    rig.tell({ type: "StartReaction", losses: 2 });
+    assert.deepEqual(rig.events, [{ type: "ReactionStarted", losses: 2 }]);
+    assert.deepEqual(rig.machine.state.reaction, { isUnderWay: true, losses: 2 });
+    rig.tell({ type: "EndReaction", losses: 1 });
+    assert.deepEqual(rig.events, [{ type: "ReactionEnded", losses: 1 }]);
+    assert.deepEqual(rig.machine.state.reaction, { isUnderWay: false, losses: 1 });
+  });
+});
+
 describe("a fork", () => {
   const from = { id: "o", generation: 3 };
   const fork = (events: readonly Event[]): CodeRig => new CodeRig().start({ fork: { from, events } });

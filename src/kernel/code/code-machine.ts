@@ -79,6 +79,10 @@ export class CodeMachine implements Machine {
     switch (input.type) {
       case "StepsTaken":
         return takeSteps(step, input.steps);
+      case "StartReaction":
+        return step.emit({ type: "ReactionStarted", losses: input.losses });
+      case "EndReaction":
+        return step.emit({ type: "ReactionEnded", losses: input.losses });
       case "NodeStarted":
         return step.noteStart(input);
       case "NodeCompleted":
@@ -275,6 +279,8 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 type Heard =
   | "StartWorkflow"
   | "StepsTaken"
+  | "StartReaction"
+  | "EndReaction"
   | "NodeStarted"
   | "NodeCompleted"
   | "NodesWithdrawn"

@@ -64,6 +64,8 @@ export class CodeState extends TaskTable implements InstanceState {
   cancelReason: string | undefined;
   /** The code has yet to heed that. */
   isCancelHeld = false;
+  /** Of its recorded reactions: whether one is under way, and how many before it were lost with their process. */
+  reaction: { readonly isUnderWay: boolean; readonly losses: number } | undefined;
   /** By id, with their answers once they have one. Made with the first of them: most instances have none. */
   #updates: Map<string, KeptAnswer | undefined> | undefined;
   /** Of them, those that the generation before has answered, or one before that. */
@@ -201,6 +203,12 @@ export class CodeState extends TaskTable implements InstanceState {
       case "UpdateAnswered":
         (this.#updates ??= new Map()).set(event.update, { ...event, at });
         return;
+      case "ReactionStarted":
+        this.reaction = { isUnderWay: true, losses: event.losses };
+        return;
+      case "ReactionEnded":
+        this.reaction = { isUnderWay: false, losses: event.losses };
+        return;
       case "EventRaised":
       case "EventSent":
       case "CancelSent":
@@ -291,6 +299,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.failure = undefined;
     this.cancelReason = undefined;
     this.isCancelHeld = false;
+    this.reaction = undefined;
     this.#updates = undefined;
     this.#detached = undefined;
     this.timers = 0;

@@ -85,6 +85,8 @@ export class DagMachine implements Machine {
       case "TimerDue":
         return wake(step);
       case "StepsTaken":
+      case "StartReaction":
+      case "EndReaction":
       case "RaiseEvent":
       case "RequestUpdate":
         throw new EngineError(

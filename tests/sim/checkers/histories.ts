@@ -1,3 +1,4 @@
+import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
 import type { Event } from "../../../src/kernel/event.ts";
 import type { Machine } from "../../../src/kernel/machine.ts";
 import { isFailed, statusOf } from "../../../src/kernel/task-state.ts";
@@ -102,7 +103,7 @@ class Replay {
       status: [row.status, state.status],
       generation: [row.generation, state.generation],
       wake: [row.wake, machine.nextWake() ?? null],
-      active: [row.active, state.inFlight > 0 || (row.active && this.#mayWait(machine))],
+      active: [row.active, state.inFlight > 0 || isReacting(machine) || (row.active && this.#mayWait(machine))],
       createdAt: [row.createdAt, state.createdAt],
     });
   }
@@ -158,4 +159,9 @@ class Replay {
       this.wrong.push(`${what} has ${name} ${String(written)}, and its history makes it ${String(folded)}`);
     }
   }
+}
+
+/** A reaction of its code is on record as under way. */
+function isReacting(machine: Machine): boolean {
+  return machine instanceof CodeMachine && machine.state.reaction?.isUnderWay === true;
 }

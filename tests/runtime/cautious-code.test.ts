@@ -1,0 +1,175 @@
+/** After an unclean start, reactions of workflow code are recorded before they run; those lost with their process count. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defineJob } from "../../src/authoring/job.ts";
+import { hasCode } from "../../src/base/error.ts";
+import { defineWorkflow, type WorkflowContext } from "../../src/index.ts";
+import { World } from "./world.ts";
+
+const echo = defineJob("echo", (text: string) => text);
+
+/** Its code ends the process where it is told to: what follows happens to nobody. */
+class Poison {
+  isDeadly = true;
+  ends = 0;
+  world: World | undefined;
+
+  readonly workflow = defineWorkflow("poison", async (ctx: WorkflowContext) => {
+    await ctx.run(echo, "a");
+    await ctx.sleep(1000);
+    if (this.isDeadly) {
+      this.ends++;
+      this.world?.kill();
+      await new Promise(() => undefined);
+    }
+    return "survived";
+  });
+}
+
+const good = defineWorkflow("good", async (ctx: WorkflowContext) => {
+  const events = [];
+  for (let n = 0; n < 3; n++) events.push(await ctx.waitForEvent("next"));
+  return events.length;
+});
+
+async function isParked(world: World, id: string): Promise<boolean> {
+  try {
+    await world.engine.getWorkflowInstanceStatus(id);
+    return false;
+  } catch (error) {
+    assert(hasCode(error, "INSTANCE_PARKED"), String(error));
+    assert.match(error.message, /Quarantined: its code ended or blocked the process 4 times at step 2/);
+    return true;
+  }
+}
+
+async function eventTypes(world: World, id: string): Promise<string[]> {
+  const turns = await world.engine.getWorkflowInstanceHistory(id);
+  return turns.flatMap(({ events }) => events.map(({ type }) => type));
+}
+
+/** Lives until the poison has killed it, or has not. */
+async function die(world: World, poison: Poison): Promise<void> {
+  const { ends } = poison;
+  for (let n = 0; n < 20 && poison.ends === ends; n++) await world.clock.advance(500);
+}
+
+async function start(t: Parameters<typeof World.start>[0], poison: Poison): Promise<World> {
+  const world = await World.start(t, { jobs: [echo], workflows: [poison.workflow, good] });
+  poison.world = world;
+  await world.engine.startWorkflow(poison.workflow, undefined, { instanceId: "p" });
+  await world.engine.startWorkflow(good, undefined, { instanceId: "g" });
+  return world;
+}
+
+test("a reaction that is lost four times quarantines its instance, and no other", async (t) => {
+  const poison = new Poison();
+  const world = await start(t, poison);
+  for (let life = 1; life <= 5; life++) {
+    await die(world, poison);
+    assert.equal(poison.ends, life);
+    await world.crash();
+  }
+  await die(world, poison);
+  assert.equal(poison.ends, 5, "once before it was recorded, and four times counted");
+  assert(await isParked(world, "p"));
+  for (let n = 0; n < 3; n++) await world.engine.raiseEvent("g", "next");
+  assert.equal(await world.engine.awaitWorkflowInstance("g"), 3);
+  assert.equal(world.engine.health.parkedInstances, 1);
+  await world.crash();
+  await die(world, poison);
+  assert(await isParked(world, "p"), "also in the next life");
+
+  poison.isDeadly = false;
+  await world.engine.resumeWorkflowInstance("p");
+  await world.clock.advance(5000);
+  assert.equal(await world.engine.awaitWorkflowInstance("p"), "survived");
+});
+
+test("after a resume the losses are counted anew", async (t) => {
+  const poison = new Poison();
+  const world = await start(t, poison);
+  while (poison.ends < 5) {
+    await die(world, poison);
+    await world.crash();
+  }
+  await world.clock.advance(1);
+  assert(await isParked(world, "p"));
+  void world.engine.resumeWorkflowInstance("p").catch(() => undefined);
+  for (let life = 1; life <= 3; life++) {
+    await die(world, poison);
+    assert.equal(poison.ends, 5 + life);
+    if (life === 3) poison.isDeadly = false;
+    await world.crash();
+  }
+  await world.clock.advance(5000);
+  assert.equal(await world.engine.awaitWorkflowInstance("p"), "survived");
+});
+
+test("an orderly stop is free, and nothing is recorded after it", async (t) => {
+  const poison = new Poison();
+  poison.isDeadly = false;
+  const world = await start(t, poison);
+  for (let n = 0; n < 10; n++) await world.restart();
+  await world.engine.raiseEvent("g", "next");
+  await world.clock.advance(5000);
+  assert.equal(await world.engine.awaitWorkflowInstance("p"), "survived");
+  for (const id of ["p", "g"]) {
+    assert(!(await eventTypes(world, id)).includes("ReactionStarted"), `${id} pays for nothing`);
+  }
+});
+
+test("reactions that come through are no losses, however often the process is killed", async (t) => {
+  const poison = new Poison();
+  poison.isDeadly = false;
+  const world = await start(t, poison);
+  for (let n = 0; n < 10; n++) {
+    await world.crash();
+    await world.clock.advance(50);
+  }
+  await world.clock.advance(5000);
+  assert.equal(await world.engine.awaitWorkflowInstance("p"), "survived");
+  const types = await eventTypes(world, "g");
+  assert.equal(
+    types.filter((type) => type === "ReactionStarted").length,
+    types.filter((type) => type === "ReactionEnded").length,
+  );
+});
+
+test("a reaction stops being recorded after ten have come through", async (t) => {
+  const ticking = defineWorkflow("ticking", async (ctx: WorkflowContext) => {
+    for (let n = 0; n < 30; n++) await ctx.sleep(100);
+    return "done";
+  });
+  const world = await World.start(t, { jobs: [echo], workflows: [ticking] });
+  await world.engine.startWorkflow(ticking, undefined, { instanceId: "t" });
+  await world.crash();
+  await world.clock.advance(10_000);
+  assert.equal(await world.engine.awaitWorkflowInstance("t"), "done");
+  const types = await eventTypes(world, "t");
+  assert.equal(types.filter((type) => type === "ReactionStarted").length, 10);
+});
+
+test("a child that ends the process at its first step is found out, though it was never durable", async (t) => {
+  const ended: { world?: World; count: number } = { count: 0 };
+  const child = defineWorkflow("child", async () => {
+    ended.count++;
+    ended.world?.kill();
+    await new Promise(() => undefined);
+  });
+  const parent = defineWorkflow("parent", (ctx: WorkflowContext) =>
+    ctx.callChild(child, undefined, { instanceId: "c" }),
+  );
+  const world = await World.start(t, { jobs: [echo], workflows: [child, parent] });
+  ended.world = world;
+  await world.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+  for (let life = 1; life <= 5; life++) {
+    await world.clock.advance(5000);
+    assert.equal(ended.count, life);
+    await world.crash();
+  }
+  await world.clock.advance(5000);
+  assert.equal(ended.count, 5);
+  await assert.rejects(world.engine.getWorkflowInstanceStatus("c"), /4 times at step 0/);
+  assert.equal((await world.engine.getWorkflowInstanceStatus("p")).status, "Running");
+});
