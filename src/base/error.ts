@@ -50,6 +50,10 @@ export const errorCodes = {
   POOL_SIZE_INVALID: { retryable: false, meaning: "A pool size is not a whole number within its limits." },
   QUEUE_FULL: { retryable: true, meaning: "The executor's queue is full." },
   EXECUTOR_SHUT_DOWN: { retryable: false, meaning: "The executor has been shut down." },
+  ENGINE_FENCED: {
+    retryable: false,
+    meaning: "Another engine has taken over the database; this one never takes work again.",
+  },
   ENGINE_STATE: { retryable: false, meaning: "The engine is not started, or is already started or stopped." },
   OPTION_INVALID: { retryable: false, meaning: "A setting or argument is not usable." },
   INSTANCE_EXISTS: { retryable: false, meaning: "An instance of that id exists." },
@@ -99,6 +103,10 @@ export const errorCodes = {
   STORE_UNSUITABLE: {
     retryable: false,
     meaning: "The database server is too old, or set up in a way that loses data.",
+  },
+  STORE_GONE: {
+    retryable: false,
+    meaning: "The database file was deleted, moved or replaced while the engine had it open.",
   },
   STORE_NEWER: { retryable: false, meaning: "The database was written by a newer version of Heddle." },
 } as const satisfies Record<string, { retryable: boolean; meaning: string }>;

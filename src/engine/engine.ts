@@ -14,7 +14,7 @@ import { toJsonText } from "../authoring/json-text.ts";
 import type { Jsonified } from "../authoring/jsonified.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { assert } from "../base/assert.ts";
-import { EngineError, messageOf } from "../base/error.ts";
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import { Dispatcher, type DomainOverview } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
@@ -31,6 +31,7 @@ import { Expressions } from "../runtime/expression.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
 import { Region } from "../runtime/region.ts";
+import { StoreProbe } from "../runtime/store-probe.ts";
 import type { Reuse } from "../runtime/entrance.ts";
 import {
   parseTexts,
@@ -185,6 +186,10 @@ export class Engine {
   readonly #purging: Purging;
   #stage: Stage = "new";
   #problem: unknown;
+  readonly #fenced = Promise.withResolvers<EngineError>();
+  /** Another engine has taken over. This is for ever. */
+  #fencedBy: EngineError | undefined;
+  readonly #storeProbe: StoreProbe;
 
   /** `OPTION_INVALID`, `POOL_SIZE_INVALID`, `JOB_DUPLICATE`. */
   constructor(options: EngineOptions) {
@@ -228,6 +233,8 @@ export class Engine {
       versionOf: (workflow) => this.#submission.versionOf(workflow),
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
+    const onStoreProblem = (problem: unknown): void => this.#region.reportProblem(problem);
+    this.#storeProbe = new StoreProbe({ store, clock, logger, onHealth: onStoreProblem });
     this.#codeStarts = this.#makeCodeStarts();
     this.#purging = this.#makePurging();
   }
@@ -370,6 +377,7 @@ export class Engine {
       throw error;
     }
     this.#caretaker.start();
+    this.#storeProbe.start();
     this.#stage = "up";
   }
 
@@ -386,9 +394,10 @@ export class Engine {
       throw new EngineError("ENGINE_STATE", `the engine cannot be stopped: ${stopRefusals[this.#stage]}`);
     this.#stage = "stopping";
     this.#caretaker.stop();
+    this.#storeProbe.stop();
     if (!this.#dispatcher.isShutDown) await this.executor.shutdown();
     try {
-      if (this.#problem !== undefined) this.#region.giveUp();
+      if (this.#problem !== undefined || this.#fencedBy !== undefined) this.#region.giveUp();
       await (this.#member ?? this.#region).close();
     } finally {
       this.#stage = "stopped";
@@ -882,7 +891,7 @@ export class Engine {
     const { unfinished, inMemory, parked, unread, droppedReports, stuck } = this.#region.counts;
     const isUp = this.#stage === "up";
     const whileUp = this.#dispatcher.isDraining ? "draining" : "up";
-    const problem = this.#problem ?? (isUp ? this.#member?.problem : undefined);
+    const problem = this.#fencedBy ?? this.#problem ?? (isUp ? this.#member?.problem : undefined);
     return {
       status: isUp ? (problem === undefined ? whileUp : "degraded") : this.#stage === "new" ? "new" : "stopped",
       problem: problem === undefined ? undefined : messageOf(problem),
@@ -908,7 +917,7 @@ export class Engine {
   async #tell(instanceId: string, order: Order, options?: { unparks: boolean }): Promise<void> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
-    if (this.#problem !== undefined) throw this.#unavailable();
+    this.#refuseWithoutStore();
     await this.#region.tell(instanceId, order, options);
   }
 
@@ -949,17 +958,26 @@ export class Engine {
   /** For new work. */
   #refuseUnlessReady(): void {
     this.#refuseUnlessUp();
-    if (this.#problem !== undefined) throw this.#unavailable();
+    this.#refuseWithoutStore();
+  }
+
+  /** `ENGINE_FENCED`, `STORE_GONE`, `STORE_UNAVAILABLE`. */
+  #refuseWithoutStore(): void {
+    if (this.#fencedBy !== undefined) throw this.#fencedBy;
+    if (this.#problem === undefined) return;
+    const code = hasCode(this.#problem, "STORE_GONE") ? "STORE_GONE" : "STORE_UNAVAILABLE";
+    const message = `the store does not take writes, so no new work is taken: ${messageOf(this.#problem)}`;
+    throw new EngineError(code, message, { cause: this.#problem });
+  }
+
+  /** Settles when another engine has taken over the data: this one never takes work again and is best ended. */
+  get fenced(): Promise<EngineError> {
+    return this.#fenced.promise;
   }
 
   #refuseIfNew(): void {
     if (this.#stage !== "new" && this.#stage !== "starting") return;
     throw new EngineError("ENGINE_STATE", "the engine has not been started: await engine.start() first");
-  }
-
-  #unavailable(): EngineError {
-    const message = `the store does not take writes, so no new work is taken: ${messageOf(this.#problem)}`;
-    return new EngineError("STORE_UNAVAILABLE", message, { cause: this.#problem });
   }
 
   #onHealth(problem: unknown): void {
@@ -971,12 +989,20 @@ export class Engine {
 
   #onFenced(shard: number, error: unknown): void {
     if (this.#member !== undefined) return this.#member.lostShard(shard);
-    this.#problem = error;
+    const { logger } = this.#options;
+    if (!hasCode(error, "STORE_FENCED")) {
+      // It was stopped while the store took no writes. What it had not written is done again at the next start.
+      logger.warn(
+        { error: messageOf(error) },
+        "the engine stops without its last writes: the store does not take them",
+      );
+      return;
+    }
     this.#dispatcher.pauseDispatch();
-    this.#options.logger.error(
-      { error: messageOf(error) },
-      "this engine no longer owns its data and does nothing more",
-    );
+    const message = `another engine has taken over the database, and this one never takes work again; end this process (${messageOf(error)})`;
+    this.#fencedBy = new EngineError("ENGINE_FENCED", message, { cause: error });
+    logger.error({ error: messageOf(error) }, "this engine no longer owns its data and does nothing more");
+    this.#fenced.resolve(this.#fencedBy);
   }
 
   async #recordJobs(): Promise<void> {

@@ -73,7 +73,13 @@ export class Committer {
 
   /** The owner's last word: it gives the shard up. */
   async release(commitment: Commitment): Promise<void> {
-    await this.#send([commitment], true);
+    try {
+      await this.#send([commitment], true);
+    } catch (error) {
+      if (!hasCode(error, "STORE_GONE")) throw error;
+      // Nobody waits for this write. What was acknowledged was written while the file was at its place.
+      this.#logger.error({ error: messageOf(error) }, "the database file is gone; the engine stops without it");
+    }
   }
 
   async #leaveOut<C extends Commitment>(commitments: readonly C[], error: Fenced): Promise<Rejected<C>[]> {
@@ -106,7 +112,8 @@ export class Committer {
         await this.#store.commit(batch);
         break;
       } catch (error) {
-        const isAnswer = hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA");
+        const isAnswer =
+          hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA") || (clean && hasCode(error, "STORE_GONE"));
         if (isAnswer) this.#answered();
         if (isAnswer) throw error;
         if (this.#givenUp) {
@@ -136,7 +143,8 @@ export class Committer {
   #answered(): void {
     if (!this.#failing) return;
     this.#failing = false;
-    this.#logger.info({}, "the store is back; what was kept in memory is written");
+    // As loud as the error that it takes back.
+    this.#logger.warn({}, "the store is back; what was kept in memory is written");
     this.#onHealth(undefined);
   }
 

@@ -90,7 +90,8 @@ export class Region {
   readonly #gates: WorkflowGates;
   readonly #desk: CallDesk;
   readonly #listeners = new Set<TurnListener>();
-  readonly #problems = new Map<number, unknown>();
+  /** By lane, and of the store's files. */
+  readonly #problems = new Map<number | "files", unknown>();
   /** How often everything was lost. What was being opened then is lost too. */
   #losses = 0;
 
@@ -471,9 +472,14 @@ export class Region {
     this.#parts.onFenced(shard.number, error);
   }
 
-  #onHealth(lane: number, problem: unknown): void {
-    if (problem === undefined) this.#problems.delete(lane);
-    else this.#problems.set(lane, problem);
+  /** A problem that no lane has met, such as a database file that was deleted; undefined when it is over. */
+  reportProblem(problem: unknown): void {
+    this.#onHealth("files", problem);
+  }
+
+  #onHealth(source: number | "files", problem: unknown): void {
+    if (problem === undefined) this.#problems.delete(source);
+    else this.#problems.set(source, problem);
     this.#parts.onHealth(this.#problems.values().next().value);
   }
 

@@ -26,6 +26,12 @@ export interface Store {
   open(): Promise<void>;
   close(): Promise<void>;
 
+  /**
+   * Whether what was opened is still at its place, asked every few seconds. `STORE_GONE` if a file was deleted or
+   * replaced. Stores without such a question leave it out.
+   */
+  verify?(): Promise<void>;
+
   /** How many shards there are. The first call says so for ever; later ones are told what it said. */
   settleShardCount(count: number): Promise<number>;
 

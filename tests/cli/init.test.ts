@@ -52,6 +52,14 @@ describe("heddle init", () => {
     assert.match((await heddle(["run", "hello", "--url", url])).stdout, /HELLO, WORLD!/);
   });
 
+  test("says in words that its folder is a file", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "taken"), "mine");
+    const { code, stderr } = await heddle(["init", "taken"], { cwd: folder });
+    assert.equal(code, 1);
+    assert.match(stderr, /taken is a file: name a new folder/);
+  });
+
   test("leaves a folder alone that is not empty", async (t) => {
     const folder = newFolder(t);
     writeFileSync(join(folder, "precious.txt"), "mine");

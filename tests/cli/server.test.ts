@@ -1,9 +1,12 @@
 /** `heddle server` and what surrounds it: settings, who is let in, moving data, workers elsewhere. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
+import { silentLogger } from "../../src/base/logger.ts";
+import { Engine } from "../../src/index.ts";
+import { sqlite } from "../../src/sqlite.ts";
 import { HeddleClient } from "../../src/client.ts";
 import { begin, devServer, heddle, newFolder, type Running } from "./program.ts";
 
@@ -51,6 +54,19 @@ describe("heddle server", () => {
     assert.match(stderr, /cluster\.shards \(heddle\.config\.json: cluster\.shards\) must be at least 1, got 0/);
     assert.match(stderr, /logLevel \(the flag --log-level\) must be one of debug, info/);
     assert.match(stderr, /poolSize \(the variable HEDDLE_POOL_SIZE\) must be a number, got "many"/);
+  });
+
+  test("ends with exit code 1 when another engine has taken its database, so that a supervisor starts it again", async (t) => {
+    const folder = newFolder(t);
+    const { url, running } = await server(t, folder, { args: ["--app", appFile] });
+    rmSync(join(folder, ".heddle/heddle.db-lock"));
+    const other = new Engine({ storage: sqlite(join(folder, ".heddle/heddle.db")), logger: silentLogger });
+    await other.start();
+    t.after(() => other.stop());
+    await assert.rejects(new HeddleClient({ url }).start("slow"));
+    const { code, stderr } = await running.ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /another engine has taken over the database/);
   });
 
   test("a taken port is an error in words", async (t) => {
@@ -140,5 +156,30 @@ describe("heddle export and import", () => {
 
     const moved = await devServer(t, folder, { args: ["--data", "moved", appFile] });
     assert.match((await heddle(["show", "moved", "--url", moved.url])).stdout, /status +Success/);
+  });
+});
+
+describe("heddle export", () => {
+  test("refuses a database that is not there, and makes none", async (t) => {
+    const folder = newFolder(t);
+    const { code, stderr } = await heddle(["export", "sqlite:nope/x.db", "o.jsonl"], { cwd: folder });
+    assert.equal(code, 1);
+    assert.match(stderr, /there is no database at nope\/x\.db/);
+    for (const name of ["nope", "o.jsonl"])
+      assert.equal(statSync(join(folder, name), { throwIfNoEntry: false }), undefined);
+  });
+
+  test("leaves a file alone that is there, says so in words, and makes one that only its owner can read", async (t) => {
+    const folder = newFolder(t);
+    const engine = new Engine({ storage: sqlite(join(folder, "x.db")), logger: silentLogger });
+    await engine.start();
+    await engine.stop();
+    writeFileSync(join(folder, "o.jsonl"), "mine");
+    const refused = await heddle(["export", "sqlite:x.db", "o.jsonl"], { cwd: folder });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /o\.jsonl is there already: remove it first, or name another file/);
+    assert.equal(readFileSync(join(folder, "o.jsonl"), "utf8"), "mine");
+    assert.equal((await heddle(["export", "sqlite:x.db", "new.jsonl"], { cwd: folder })).code, 0);
+    if (process.platform !== "win32") assert.equal(statSync(join(folder, "new.jsonl")).mode & 0o777, 0o600);
   });
 });

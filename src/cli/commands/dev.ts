@@ -37,7 +37,7 @@ export function devCommand(doors: Doors): Command {
     taskLines.begin();
     const address = writeAddress(config.data, server.url);
     const onSignal = (): void => output.say("\nStopping: what runs may finish. Ctrl-C again ends at once.");
-    await untilStopped(server, { ended: server.stopped, onSignal });
+    await untilStopped(server, { ended: Promise.race([server.stopped, server.engine.fenced]), onSignal });
     address.remove();
     output.say("Stopped. Everything is kept: the next start goes on from here.");
   });

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EngineError } from "../../base/error.ts";
@@ -38,6 +38,12 @@ function quoted(path: string): string {
 }
 
 function refuseFilled(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+    throw new EngineError(
+      "OPTION_INVALID",
+      `${folder} is a file: name a new folder, such as ${programName()} init my-workflows`,
+    );
+  }
   mkdirSync(folder, { recursive: true });
   // A repository that was just made has nothing but this.
   const there = readdirSync(folder).filter((name) => name !== ".git");

@@ -19,7 +19,16 @@ export function serverCommand(doors: Doors): Command {
     const server = await startServer(config, { doors, logger });
     logger.info({ url: server.url, data: config.data }, "the server answers");
     const onSignal = (): void => logger.info({}, "stopping in good order; a second signal ends it at once");
-    await untilStopped(server, { ended: server.stopped, onSignal });
+    let fencedBy: Error | undefined;
+    // Another engine has the data: a supervisor starts this one again when there is something for it to do.
+    const fenced = server.engine.fenced.then((error) => (fencedBy = error));
+    try {
+      await untilStopped(server, { ended: Promise.race([server.stopped, fenced]), onSignal });
+    } catch (error) {
+      // It cannot be stopped in good order either.
+      throw fencedBy ?? error;
+    }
+    if (fencedBy !== undefined) throw fencedBy;
     logger.info({}, "the server has stopped");
   });
 }

@@ -1,8 +1,10 @@
 import { Command } from "commander";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
+import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { EngineError } from "../../base/error.ts";
 import type { Doors, Store } from "../doors.ts";
 import { countGiven } from "../given-value.ts";
 import { Output } from "../output.ts";
@@ -21,6 +23,7 @@ export function exportCommand(doors: Doors): Command {
     .argument("[file]", "default: standard output")
     .option("--json", "one JSON document instead of words")
     .action(async (address: string, file: string | undefined, options: TransferOptions) => {
+      refuseMissing(address);
       const { exportInstances } = await doors.transfer();
       let lines = 0;
       await withStore(doors, address, async (store) => {
@@ -31,7 +34,7 @@ export function exportCommand(doors: Doors): Command {
           }
         };
         if (file === undefined) await pipeline(Readable.from(counted()), process.stdout, { end: false });
-        else await pipeline(Readable.from(counted()), createWriteStream(file, { flags: "wx" }));
+        else await pipeline(Readable.from(counted()), await newFile(file));
       });
       const output = new Output(options);
       if (file !== undefined) output.give({ file, lines }, () => `Wrote ${lines} lines to ${file}.`);
@@ -61,6 +64,28 @@ export function importCommand(doors: Doors): Command {
         return `Imported: ${unfinished} instances go on when a server starts here, ${finished} can be looked at.`;
       });
     });
+}
+
+/** Opening a SQLite store makes it: a mistyped name would give an empty export. */
+function refuseMissing(address: string): void {
+  const file = sqliteFileOf(address);
+  if (file === undefined || existsSync(file)) return;
+  throw new EngineError("OPTION_INVALID", `there is no database at ${file}: nothing was exported`);
+}
+
+/** Undefined for a database server. */
+function sqliteFileOf(address: string): string | undefined {
+  return address.startsWith("sqlite:") ? address.slice("sqlite:".length) : undefined;
+}
+
+/** Nobody else may read it: it holds everything that the store does. */
+async function newFile(path: string): Promise<Writable> {
+  try {
+    return (await open(path, "wx", 0o600)).createWriteStream();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    throw new EngineError("OPTION_INVALID", `${path} is there already: remove it first, or name another file`);
+  }
 }
 
 async function withStore<T>(doors: Doors, address: string, use: (store: Store) => Promise<T>): Promise<T> {

@@ -61,6 +61,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   // Not now.
   QUEUE_FULL: 429,
   EXECUTOR_SHUT_DOWN: 503,
+  ENGINE_FENCED: 503,
   ENGINE_STATE: 503,
   SHARD_MOVED: 503,
   CALL_UNANSWERED: 503,
@@ -75,5 +76,6 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   // Somebody has to look at the server.
   STORE_CORRUPT: 500,
   STORE_UNSUITABLE: 500,
+  STORE_GONE: 503,
   STORE_NEWER: 500,
 };

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { EngineError } from "../../base/error.ts";
 import { needsWriterToRecover } from "./faults.ts";
+import { ensurePrivateFile, privateFolderMode } from "./private-file.ts";
 import { SqlFiles } from "../sql-file.ts";
 import type { Migration } from "../sql-file.ts";
 
@@ -37,9 +38,14 @@ const busyTimeoutMs = 100;
  */
 export function settlePath(file: string): string {
   const folder = dirname(file);
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: privateFolderMode });
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats === undefined) return join(realpathSync(folder), basename(file));
+  if (stats === undefined) {
+    const path = join(realpathSync(folder), basename(file));
+    // SQLite gives the log and the shared memory beside it the same permissions.
+    ensurePrivateFile(path);
+    return path;
+  }
   if (stats.isDirectory()) {
     throw new EngineError(
       "OPTION_INVALID",

@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node
 import { DatabaseSync } from "node:sqlite";
 import { EngineError } from "../../base/error.ts";
 import { isBusy, isCorrupt } from "./faults.ts";
+import { ensurePrivateFile, privateFileMode } from "./private-file.ts";
 
 /**
  * One process owns a database file: it holds an open transaction on a small SQLite file beside it. The lock is the
@@ -30,12 +31,13 @@ export class FileLock {
   static take(file: string): FileLock {
     const ownerFile = `${file}-owner`;
     const lockFile = `${file}-lock`;
+    ensurePrivateFile(lockFile);
     const db = new DatabaseSync(lockFile, { timeout: 0 });
     try {
       db.exec("BEGIN EXCLUSIVE");
       // SQLite opens a file that cannot be written read-only, and then locks nothing.
       accessSync(lockFile, constants.W_OK);
-      writeFileSync(ownerFile, `${process.pid}\n`);
+      writeFileSync(ownerFile, `${process.pid}\n`, { mode: privateFileMode });
     } catch (error) {
       db.close();
       if (isBusy(error)) throw lockedError(file, ownerFile);

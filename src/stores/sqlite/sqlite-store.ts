@@ -32,6 +32,7 @@ import type {
 } from "../store.ts";
 import { openFile, openInMemory, settlePath } from "./database.ts";
 import { openingError, operationError } from "./faults.ts";
+import { FileIdentity } from "./file-identity.ts";
 import { FileLock } from "./file-lock.ts";
 import {
   Columns,
@@ -81,6 +82,7 @@ interface Opened {
   readonly statements: Statements;
   /** None in memory, where nobody else can come. */
   readonly lock: FileLock | undefined;
+  readonly identity: FileIdentity | undefined;
 }
 
 /**
@@ -106,7 +108,7 @@ export class SqliteStore implements Store {
       throw new EngineError("STORE_LOCKED", `The database ${this.#file} is open already, close it first.`);
     }
     try {
-      this.#opened = this.#file === inMemory ? openStore(undefined, openInMemory) : openLocked(this.#file);
+      this.#opened = this.#file === inMemory ? openStore(openInMemory) : openLocked(this.#file);
     } catch (error) {
       throw openingError(error, this.#file);
     }
@@ -125,6 +127,10 @@ export class SqliteStore implements Store {
       opened.db.close();
       opened.lock?.release();
     }
+  }
+
+  async verify(): Promise<void> {
+    this.#opened?.identity?.check();
   }
 
   async settleShardCount(count: number): Promise<number> {
@@ -389,7 +395,10 @@ export class SqliteStore implements Store {
   }
 
   #write<Result>(work: (statements: Statements) => Result): Result {
-    return this.#read((statements, db) => inTransaction(statements, db, work));
+    const result = this.#read((statements, db) => inTransaction(statements, db, work));
+    // Looked at after the commit: if the file is at its place now, it was there when it was written.
+    this.#opened?.identity?.check();
+    return result;
   }
 
   #read<Result>(work: (statements: Statements, db: DatabaseSync) => Result): Result {
@@ -411,17 +420,22 @@ function openLocked(file: string): Opened {
   const path = settlePath(file);
   const lock = FileLock.take(path);
   try {
-    return openStore(lock, () => openFile(path));
+    const opened = openStore(() => openFile(path), { lock, identity: new FileIdentity(path) });
+    opened.identity?.check();
+    return opened;
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-function openStore(lock: FileLock | undefined, openDatabase: () => DatabaseSync): Opened {
+function openStore(
+  openDatabase: () => DatabaseSync,
+  file: Pick<Opened, "lock" | "identity"> = { lock: undefined, identity: undefined },
+): Opened {
   const db = openDatabase();
   try {
-    return { db, statements: prepareStatements(db), lock };
+    return { db, statements: prepareStatements(db), ...file };
   } catch (error) {
     db.close();
     throw error;

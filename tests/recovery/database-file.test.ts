@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, copyFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { hasCode } from "../../src/base/error.ts";
+import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
+import { sqlite } from "../../src/sqlite.ts";
+import { Lines } from "../api/rig.ts";
+
+const noop = defineJob("noop", async () => 1);
+const one = new WorkflowBuilder().withName("one").withTask(new TaskBuilder("t").withJobFunction(noop, {})).build();
+const onPosix = { skip: process.platform === "win32" && "Windows does not let open files be deleted", timeout: 60_000 };
+
+function temporary(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "heddle-file-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function start(t: TestContext, file: string): Promise<{ engine: Engine; log: Lines }> {
+  const log = new Lines();
+  const engine = new Engine({ storage: sqlite(file), jobs: [noop], logger: log });
+  await engine.start();
+  t.after(async () => {
+    if (engine.health.status !== "stopped") await engine.stop().catch(() => undefined);
+  });
+  return { engine, log };
+}
+
+async function until(state: () => boolean): Promise<void> {
+  while (!state()) await sleep(20);
+}
+
+describe("a database file that is taken away under the engine", () => {
+  const ways: Record<string, (file: string) => void> = {
+    deleted: (file) => rmSync(file),
+    "deleted with all that belongs to it": (file) => ["", "-wal", "-shm"].forEach((end) => rmSync(file + end)),
+    "replaced by a copy": (file) => {
+      copyFileSync(file, `${file}.copy`);
+      renameSync(`${file}.copy`, file);
+    },
+    "robbed of its log": (file) => rmSync(`${file}-wal`),
+  };
+
+  for (const [way, take] of Object.entries(ways)) {
+    test(`${way}: nothing is acknowledged any more, and health and log say why`, onPosix, async (t) => {
+      const file = join(temporary(t), "h.db");
+      const { engine, log } = await start(t, file);
+      await (await engine.submitWorkflow(one)).result();
+      take(file);
+      const acknowledged: unknown[] = [];
+      void engine.submitWorkflow(one).then(
+        (run) => acknowledged.push(run),
+        () => undefined,
+      );
+      await until(() => engine.health.status === "degraded");
+      assert.match(engine.health.problem ?? "", /h\.db(-wal)? was (deleted or moved|replaced) while it was in use/);
+      await assert.rejects(engine.submitWorkflow(one), (error) => hasCode(error, "STORE_GONE") && !error.retryable);
+      assert.ok(log.find("error", /does not take writes|is gone/));
+      assert.deepEqual(acknowledged, []);
+    });
+  }
+
+  test(
+    "is noticed also by an engine that has nothing to write, and it goes on when the file is back",
+    onPosix,
+    async (t) => {
+      const file = join(temporary(t), "h.db");
+      const { engine, log } = await start(t, file);
+      renameSync(file, `${file}.away`);
+      await until(() => engine.health.status === "degraded");
+      await assert.rejects(engine.submitWorkflow(one), (error) => hasCode(error, "STORE_GONE"));
+      assert.ok(log.find("error", /the database file is gone/));
+      renameSync(`${file}.away`, file);
+      await until(() => engine.health.status === "up");
+      assert.ok(log.find("warn", /the database file is back/));
+      await (await engine.submitWorkflow(one)).result();
+    },
+  );
+});
+
+describe("a database whose lock was removed, and which a second engine has taken", () => {
+  test("its first engine says that it never comes back", onPosix, async (t) => {
+    const file = join(temporary(t), "h.db");
+    const { engine: first, log } = await start(t, file);
+    await (await first.submitWorkflow(one)).result();
+    rmSync(`${file}-lock`);
+    const { engine: second } = await start(t, file);
+    await first.submitWorkflow(one).catch(() => undefined);
+    const fenced = await first.fenced;
+    assert.ok(hasCode(fenced, "ENGINE_FENCED") && !fenced.retryable);
+    await assert.rejects(first.submitWorkflow(one), (error) => hasCode(error, "ENGINE_FENCED"));
+    assert.equal(first.health.status, "degraded");
+    assert.ok(log.find("error", /no longer owns its data/));
+    await (await second.submitWorkflow(one)).result();
+  });
+});
+
+describe("the files of a database", () => {
+  const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+  test("can be read by their owner alone, whatever the umask", onPosix, async (t) => {
+    const before = process.umask(0);
+    t.after(() => void process.umask(before));
+    const folder = join(temporary(t), "data", "deep");
+    const file = join(folder, "h.db");
+    const { engine } = await start(t, file);
+    await (await engine.submitWorkflow(one)).result();
+    assert.deepEqual([modeOf(folder), modeOf(join(folder, ".."))], ["700", "700"]);
+    const names = readdirSync(folder).toSorted();
+    for (const name of ["h.db", "h.db-lock", "h.db-owner", "h.db-shm", "h.db-wal"])
+      assert.ok(names.includes(name), name);
+    for (const name of names) assert.equal(modeOf(join(folder, name)), "600", name);
+    await engine.stop();
+  });
+
+  test("that were there keep the permissions that somebody gave them", onPosix, async (t) => {
+    const file = join(temporary(t), "h.db");
+    await (await start(t, file)).engine.stop();
+    chmodSync(file, 0o640);
+    const { engine } = await start(t, file);
+    await (await engine.submitWorkflow(one)).result();
+    assert.equal(modeOf(file), "640");
+    assert.ok(existsSync(`${file}-wal`));
+    assert.equal(modeOf(`${file}-wal`), "640");
+    await engine.stop();
+  });
+});
