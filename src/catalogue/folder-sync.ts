@@ -33,6 +33,8 @@ export class FolderSync {
   readonly #watch: FolderWatch;
   /** The ids of the workflows that this process has seen in agreement with their files, by name. */
   readonly #agreed = new Map<string, string>();
+  /** By workflow: its last save is not committed. Whoever looks at the folder first, the save tells of it. */
+  readonly #commitWarnings = new Map<string, string>();
   #isActive = false;
 
   constructor(parts: FolderSyncParts) {
@@ -134,7 +136,7 @@ export class FolderSync {
     if (file.kind === "none" || file.hash !== hash) await folder.write(name, stored.entry.spec);
     else if (isDeepStrictEqual(agreement, agreementOn(stored, hash))) {
       this.#agreed.set(name, stored.entry.id);
-      return null;
+      return this.#commitWarnings.get(name) ?? null;
     }
     return await this.#settled(stored, hash);
   }
@@ -163,6 +165,8 @@ export class FolderSync {
     const { folder } = this.#parts;
     const { entry } = stored;
     const warning = await folder.commit(entry.name, lastSave(entry));
+    if (warning === null) this.#commitWarnings.delete(entry.name);
+    else this.#commitWarnings.set(entry.name, warning);
     await folder.agree(entry.name, agreementOn(stored, hash));
     this.#agreed.set(entry.name, entry.id);
     return warning;

@@ -1,24 +1,26 @@
 import { execFile } from "node:child_process";
-import { lstat } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { messageOf } from "../base/error.ts";
 import type { Save } from "./catalogue-entry.ts";
-
-const run = promisify(execFile);
+import { commitMessage, oneLine } from "./commit-message.ts";
+import { GitRepository } from "./git-repository.ts";
 
 const timeoutMs = 30_000;
+const outputBytesMax = 64 * 1024 * 1024;
 
-/** Nothing of the repository's or the user's own settings runs a program, asks a question or stays behind. */
-const settings = [
-  "core.hooksPath=/dev/null",
-  "core.fsmonitor=false",
-  "commit.gpgSign=false",
-  "gc.autoDetach=false",
-  "user.email=heddle@localhost",
-];
+/** Of a file in a tree. */
+const fileMode = "100644";
 
-/** Keeps the files of a folder in a repository of that folder's own, for people: Heddle reads nothing back. */
+/**
+ * Keeps the files of a folder in a repository of that folder's own, for people: Heddle reads nothing back.
+ *
+ * A repository's settings can name programs (filters, hooks, monitors), and whoever can write in the folder can change
+ * them. So no git command ever sees the repository: plumbing commands run on an empty git directory that is made for
+ * one commit, with the repository's objects and index alone, and filters off. `HEAD` and the branch are read and written
+ * as files (GitRepository).
+ */
 export class Git {
   readonly #binary: string;
 
@@ -28,69 +30,144 @@ export class Git {
 
   /** Nothing if the file is as it was committed last. Throws what to tell a person if git is missing or refuses. */
   async commit(folder: string, file: string, save: Omit<Save, "version">): Promise<void> {
-    const git = (...args: string[]): Promise<string> => this.#run(folder, save, args);
-    if (!(await hasRepository(folder))) await git("init", "--quiet");
-    if ((await git("status", "--porcelain", "--", file)) === "") return;
-    await git("add", "--all", "--force", "--", file);
-    await git("commit", "--quiet", "--no-verify", "-m", messageFor(save), "--", file);
-  }
-
-  async #run(folder: string, { by, at }: Omit<Save, "version">, args: readonly string[]): Promise<string> {
-    const given = [...settings, `user.name=${oneLine(by) || "heddle"}`].flatMap((setting) => ["-c", setting]);
+    const scratch = await makeScratch();
     try {
-      const { stdout } = await run(this.#binary, [...given, ...args], {
-        cwd: folder,
-        env: environment(folder, at),
-        timeout: timeoutMs,
-        windowsHide: true,
-      });
-      return stdout;
-    } catch (error) {
-      throw new Error(`git ${args[0]} in ${folder}: ${reasonOf(error, this.#binary)}`, { cause: error });
+      const run = (args: readonly string[], input?: string): Promise<string> =>
+        this.#run({ scratch, folder, save, args, input });
+      if (!(await GitRepository.exists(folder))) await run(["init", "--quiet", "--template=", folder]);
+      const repository = await GitRepository.open(folder);
+      await commitFile({ repository, run, folder, file, save });
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
     }
   }
+
+  async #run({ scratch, folder, save, args, input }: Command): Promise<string> {
+    const env = args[0] === "init" ? cleanEnvironment(scratch) : environment({ scratch, folder, save });
+    return await new Promise((resolve, reject) => {
+      const options = { cwd: scratch, env, timeout: timeoutMs, maxBuffer: outputBytesMax, windowsHide: true };
+      const child = execFile(this.#binary, [...args], options, (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout);
+        const reason = reasonOf(error, stderr, this.#binary);
+        reject(new Error(`git ${args[0]} in ${folder}: ${reason}`, { cause: error }));
+      });
+      // A program that ends before it has read all says why itself.
+      child.stdin?.on("error", () => undefined);
+      child.stdin?.end(input ?? "");
+    });
+  }
 }
 
-/** `Update DAG spec - Create by ann at 2026-01-05T12:00:00.000Z` */
-function messageFor({ operation, by, at }: Omit<Save, "version">): string {
-  return `Update DAG spec - ${operation} by ${oneLine(by) || "unknown"} at ${new Date(at).toISOString()}`;
+interface Command {
+  readonly scratch: string;
+  readonly folder: string;
+  readonly save: Omit<Save, "version">;
+  readonly args: readonly string[];
+  readonly input: string | undefined;
 }
 
-/** A repository that is somewhere else must not be written to. */
-async function hasRepository(folder: string): Promise<boolean> {
-  const path = join(folder, ".git");
+interface Committing {
+  readonly repository: GitRepository;
+  readonly run: (args: readonly string[], input?: string) => Promise<string>;
+  readonly folder: string;
+  readonly file: string;
+  readonly save: Omit<Save, "version">;
+}
+
+async function commitFile({ repository, run, folder, file, save }: Committing): Promise<void> {
+  const parent = await repository.head();
+  const entries = parent === undefined ? [] : splitEntries(await run(["ls-tree", "-z", parent]));
+  const old = entries.find(({ name }) => name === file);
+  const text = await textOf(join(folder, file));
+  const blob =
+    text === undefined ? undefined : (await run(["hash-object", "-w", "--no-filters", "--stdin"], text)).trim();
+  if (blob === old?.object) return;
+  const others = entries.filter((entry) => entry !== old).map(({ line }) => line);
+  const lines = blob === undefined ? others : [...others, `${fileMode} blob ${blob}\t${file}`];
+  const tree = (await run(["mktree", "-z"], lines.map((line) => `${line}\0`).join(""))).trim();
+  const before = old === undefined ? undefined : await run(["cat-file", "blob", old.object]);
+  const message = commitMessage(save, { before, after: text });
+  const parents = parent === undefined ? [] : ["-p", parent];
+  const commit = (await run(["commit-tree", tree, ...parents], message)).trim();
+  // As `git add` does: people who look at the folder find nothing changed.
+  const entry = blob === undefined ? `0 ${"0".repeat(commit.length)}` : `${fileMode} ${blob}`;
+  await run(["update-index", "-z", "--index-info"], `${entry}\t${file}\0`);
+  await repository.moveHead({ from: parent, to: commit });
+}
+
+interface TreeEntry {
+  readonly line: string;
+  readonly object: string;
+  readonly name: string;
+}
+
+function splitEntries(text: string): TreeEntry[] {
+  return text
+    .split("\0")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [facts = "", name = ""] = line.split("\t", 2);
+      return { line, object: facts.split(" ")[2] ?? "", name };
+    });
+}
+
+/** Undefined if it was deleted. A link is not followed: it may lead to what is nobody's business. */
+async function textOf(path: string): Promise<string | undefined> {
   try {
-    if ((await lstat(path)).isDirectory()) return true;
+    if (!(await lstat(path)).isFile()) throw new Error(`${path} is not a file, so it is not committed`);
+    return await readFile(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-  throw new Error(`${path} is not a folder, so it is left alone and nothing is committed`);
 }
 
-/** What this process was told about some other repository does not count here. */
-function environment(folder: string, at: number): NodeJS.ProcessEnv {
+/** A git directory without settings, hooks or branches, which nobody else can write to. */
+async function makeScratch(): Promise<string> {
+  const scratch = await mkdtemp(join(tmpdir(), "heddle-git-"));
+  for (const name of ["objects", "refs"]) await mkdir(join(scratch, name));
+  await writeFile(join(scratch, "HEAD"), "ref: refs/heads/main\n");
+  await writeFile(join(scratch, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n");
+  return scratch;
+}
+
+/** What this process was told about other repositories, and the settings of the machine and the user, do not count. */
+function cleanEnvironment(scratch: string): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.toUpperCase().startsWith("GIT_"));
   return {
     ...Object.fromEntries(own),
-    GIT_DIR: join(folder, ".git"),
-    GIT_WORK_TREE: folder,
+    HOME: scratch,
+    XDG_CONFIG_HOME: scratch,
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_SYSTEM: join(scratch, "none"),
+    GIT_CONFIG_GLOBAL: join(scratch, "none"),
+    GIT_ATTR_NOSYSTEM: "1",
     GIT_TERMINAL_PROMPT: "0",
-    GIT_AUTHOR_DATE: `${Math.floor(at / 1000)} +0000`,
+    GIT_NO_REPLACE_OBJECTS: "1",
     LC_ALL: "C",
   };
 }
 
-function reasonOf(error: unknown, binary: string): string {
-  const { code, killed, stderr } = error as NodeJS.ErrnoException & { killed?: boolean; stderr?: string };
-  if (code === "ENOENT") return `there is no program "${binary}"; install git, or switch commits off`;
-  if (killed === true) return `it took longer than ${timeoutMs / 1000} s`;
-  const said = stderr?.trim().replaceAll(/\s*\n\s*/g, "; ");
-  return said === undefined || said === "" ? messageOf(error) : said.slice(0, 500);
+function environment({ scratch, folder, save }: Pick<Command, "scratch" | "folder" | "save">): NodeJS.ProcessEnv {
+  const name = oneLine(save.by) || "heddle";
+  const email = "heddle@localhost";
+  return {
+    ...cleanEnvironment(scratch),
+    GIT_DIR: scratch,
+    GIT_OBJECT_DIRECTORY: join(folder, ".git", "objects"),
+    GIT_INDEX_FILE: join(folder, ".git", "index"),
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_AUTHOR_DATE: `@${Math.floor(save.at / 1000)} +0000`,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  };
 }
 
-/** A name that came over the wire, as it may stand in a commit. */
-function oneLine(text: string | null): string {
-  // oxlint-disable-next-line no-control-regex -- that is what is taken out
-  return (text ?? "").replaceAll(/[<>\u0000-\u001f\u007f]+/g, " ").trim();
+function reasonOf(error: unknown, stderr: string, binary: string): string {
+  const { code, killed } = error as NodeJS.ErrnoException & { killed?: boolean };
+  if (code === "ENOENT") return `there is no program "${binary}"; install git, or switch commits off`;
+  if (killed === true) return `it took longer than ${timeoutMs / 1000} s`;
+  const said = stderr.trim().replaceAll(/\s*\n\s*/g, "; ");
+  return said === "" ? messageOf(error) : said.slice(0, 500);
 }
