@@ -7,13 +7,27 @@ import { taskNames } from "../kernel/dag/task-names.ts";
 import { copyAsJson } from "./json-text.ts";
 import { shown } from "../base/shown.ts";
 import { type Dependency, Task } from "./task.ts";
-import type { NumberedTask, WorkflowParts } from "./workflow.ts";
+import type { NumberedTask, Workflow, WorkflowParts } from "./workflow.ts";
 
 /** PowerJob and TIS keep a workflow's name outside its file. */
 const defaultName = "unnamed";
 
+/** Definitions inside definitions inside definitions: more levels than these are no workflow that somebody wrote. */
+const levelsMax = 100;
+
+interface Loading {
+  readonly name?: string | undefined;
+  /** Makes the workflows that nodes hold as objects. */
+  readonly make: (parts: WorkflowParts) => Workflow;
+  readonly level?: number;
+}
+
 /** Takes a dag-spec apart without losing a field of it. */
-export function loadWorkflow(given: unknown, name: string | undefined): WorkflowParts {
+export function loadWorkflow(given: unknown, loading: Loading): WorkflowParts {
+  const { name, level = 1 } = loading;
+  if (level > levelsMax) {
+    throw new EngineError("NESTING_TOO_DEEP", `workflows are nested more than ${levelsMax} levels deep`);
+  }
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw new EngineError(
       "WORKFLOW_INVALID",
@@ -31,7 +45,7 @@ export function loadWorkflow(given: unknown, name: string | undefined): Workflow
     id: typeof id === "string" ? id : randomUUID(),
     name: workflowName,
     settings: id === undefined ? settings : { id: id as string, ...settings },
-    tasks: loadTasks(nodes, edges ?? [], workflowName),
+    tasks: loadTasks(nodes, edges ?? [], { ...loading, level, name: workflowName }),
     edges: edges ?? [],
   };
 }
@@ -56,20 +70,38 @@ const nodeTypeWords: ReadonlyMap<unknown, NodeType> = new Map<unknown, NodeType>
   ["NESTED_WORKFLOW", 3],
 ]);
 
-function loadTasks(nodes: readonly NodeSpec[], edges: readonly EdgeSpec[], workflowName: string): NumberedTask[] {
+function loadTasks(nodes: readonly NodeSpec[], edges: readonly EdgeSpec[], loading: Required<Loading>): NumberedTask[] {
+  const { name: workflowName = defaultName, level, make } = loading;
   const names = nameTasks(nodes);
   const dependencies = namedDependencies(edges, names);
   const ids = new Set<string>();
-  return nodes.map(({ nodeId, ...node }) => {
+  return nodes.map(({ nodeId, ...given }) => {
+    const { node, workflow } = separateNested(given);
     const id = node.taskId ?? derivedUuid(`${workflowName}\n${nodeId}`);
     if (ids.has(id)) {
       const problem = `two nodes have the taskId ${shown(id)}`;
       throw new EngineError("WORKFLOW_INVALID", `workflow ${shown(workflowName)}: ${problem}`);
     }
     ids.add(id);
-    const task = new Task({ id, name: names.get(nodeId) ?? "", node, dependencies: dependencies.get(nodeId) ?? [] });
+    const nested = workflow && make(loadWorkflow(workflow, { name: node.workflowName, make, level: level + 1 }));
+    const task = new Task({
+      id,
+      name: names.get(nodeId) ?? "",
+      node,
+      dependencies: dependencies.get(nodeId) ?? [],
+      nestedWorkflow: nested,
+    });
     return { nodeId, task };
   });
+}
+
+type NodeParts = Omit<NodeSpec, "nodeId">;
+
+/** A field of that name that means something else is left where it is. */
+function separateNested(given: NodeParts): { node: NodeParts; workflow?: object } {
+  const { workflow, ...node } = given;
+  const isNested = given.nodeType === 3 && typeof workflow === "object" && workflow !== null;
+  return isNested ? { node, workflow } : { node: given };
 }
 
 function nameTasks(nodes: readonly NodeSpec[]): Map<NodeId, string> {

@@ -316,6 +316,35 @@ test("a large workflow with a wide join builds", () => {
   const large = builder.build();
   assert.equal(names(large, "end").length, 20_000);
   assert.match(large.version, /^[0-9a-f]{32}$/);
+
+  test("a nested workflow that was built travels with its parent, at any depth, and nothing is lost there and back", () => {
+    const leaf = new WorkflowBuilder().withName("leaf").withTask(new TaskBuilder("x").withJobFunction("j")).build();
+    const middle = new WorkflowBuilder()
+      .withName("middle")
+      .withTask(new TaskBuilder("l").withNestedWorkflow(leaf))
+      .withTask(new TaskBuilder("by-name").withNestedWorkflow("elsewhere"))
+      .build();
+    const top = new WorkflowBuilder().withName("top").withTask(new TaskBuilder("m").withNestedWorkflow(middle)).build();
+    const read = Workflow.fromJSON(JSON.parse(JSON.stringify(top)));
+    assert.deepEqual(read.toJSON(), top.toJSON());
+    assert.equal(read.version, top.version);
+    const nested = read.task("m")?.nestedWorkflow;
+    assert.ok(nested instanceof Workflow);
+    assert.equal(nested.version, middle.version);
+    assert.equal(nested.task("by-name")?.nestedWorkflow, "elsewhere");
+  });
+
+  test("a field called workflow that is no nested definition stays as it is", () => {
+    const spec = { name: "w", nodes: [{ nodeId: 1, nodeName: "a", jobName: "j", workflow: "x" }], edges: [] };
+    assert.equal((Workflow.fromJSON(spec).toJSON().nodes[0] as { workflow?: unknown }).workflow, "x");
+  });
+
+  test("definitions that are nested too deeply are refused", () => {
+    let spec: object = { nodes: [{ nodeId: 1, nodeName: "a", jobName: "j" }] };
+    for (let level = 0; level < 200; level++)
+      spec = { nodes: [{ nodeId: 1, nodeName: "a", nodeType: 3, workflowName: "w", workflow: spec }] };
+    assert.throws(() => Workflow.fromJSON(spec), { code: "NESTING_TOO_DEEP" });
+  });
 });
 
 function forwardEdges(nodeIds: readonly (number | string)[]): { from: number | string; to: number | string }[] {

@@ -1,7 +1,7 @@
 import { EngineError, type ErrorCode } from "../base/error.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances } from "../kernel/dag/dag-spec.ts";
-import type { NodeId } from "../kernel/node-spec.ts";
+import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
 import { didYouMean } from "./closest-name.ts";
 import { DagEdges } from "./dag-edges.ts";
 import { copyAsJson } from "./json-text.ts";
@@ -61,7 +61,7 @@ export class Workflow {
    * name in them. Throws WORKFLOW_INVALID and the errors of `validate`.
    */
   static fromJSON(spec: unknown, options: { name?: string } = {}): Workflow {
-    return new Workflow(loadWorkflow(spec, options.name));
+    return new Workflow(loadWorkflow(spec, { name: options.name, make: (parts) => new Workflow(parts) }));
   }
 
   /** By id. */
@@ -152,9 +152,14 @@ export class Workflow {
     this.#edits++;
   }
 
-  /** The definition as plain data, in the dag-spec format. Changing it does not change the workflow. */
+  /**
+   * The definition as plain data, in the dag-spec format. Changing it does not change the workflow. Nested workflows that
+   * were given as objects are in their nodes, as `workflow`.
+   */
   toJSON(): DagSpec {
-    return copyAsJson(this.spec(), `workflow ${shown(this.name)}`) as DagSpec;
+    const spec = this.spec();
+    const nodes = Array.from(this.#byName.values(), ({ nodeId, task }) => withNested(task.toNode(nodeId), task));
+    return copyAsJson({ ...spec, nodes }, `workflow ${shown(this.name)}`) as DagSpec;
   }
 
   /** Like `toJSON`, without the copy: what lies inside nodes, edges and settings is the workflow's own. */
@@ -225,6 +230,10 @@ export class Workflow {
   #error(code: ErrorCode, problem: string): EngineError {
     return new EngineError(code, `workflow ${shown(this.name)}: ${problem}`);
   }
+}
+
+function withNested(node: NodeSpec, { nestedWorkflow }: Task): NodeSpec {
+  return typeof nestedWorkflow === "object" ? { ...node, workflow: nestedWorkflow.toJSON() } : node;
 }
 
 /** Whether running the task would, at any depth, run the workflow. */

@@ -64,7 +64,9 @@ import {
   checkUpdateOptions,
 } from "./argument-check.ts";
 import type { Breakpoint } from "./breakpoint.ts";
+import { Admission } from "./admission.ts";
 import { Caretaker } from "./caretaker.ts";
+import { OutageDeadline } from "./outage-deadline.ts";
 import { CodeStarts, type RaisedData } from "./code-starts.ts";
 import { ClusterMember, type MemberView } from "./cluster-member.ts";
 import { Executor } from "./executor.ts";
@@ -190,6 +192,8 @@ export class Engine {
   /** Another engine has taken over. This is for ever. */
   #fencedBy: EngineError | undefined;
   readonly #storeProbe: StoreProbe;
+  readonly #outage: OutageDeadline;
+  readonly #admission: Admission;
 
   /** `OPTION_INVALID`, `POOL_SIZE_INVALID`, `JOB_DUPLICATE`. */
   constructor(options: EngineOptions) {
@@ -233,6 +237,8 @@ export class Engine {
       versionOf: (workflow) => this.#submission.versionOf(workflow),
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
+    this.#outage = new OutageDeadline(clock);
+    this.#admission = new Admission(clock);
     const onStoreProblem = (problem: unknown): void => this.#region.reportProblem(problem);
     this.#storeProbe = new StoreProbe({ store, clock, logger, onHealth: onStoreProblem });
     this.#codeStarts = this.#makeCodeStarts();
@@ -395,6 +401,7 @@ export class Engine {
     this.#stage = "stopping";
     this.#caretaker.stop();
     this.#storeProbe.stop();
+    this.#outage.stop();
     if (!this.#dispatcher.isShutDown) await this.executor.shutdown();
     try {
       if (this.#problem !== undefined || this.#fencedBy !== undefined) this.#region.giveUp();
@@ -432,10 +439,16 @@ export class Engine {
   async submitWorkflow(workflow: Workflow, options: SubmitOptions = {}): Promise<WorkflowController> {
     this.#refuseUnlessReady();
     checkSubmitOptions(options);
-    const { definition, all } = this.#submission.prepared(workflow) ?? (await this.#submission.prepare(workflow));
     const { clock, random } = this.#options;
+    const id = options.instanceId ?? random.uuid(clock.now());
+    await this.#admission.run(() => this.#outage.watch(`instance "${id}"`, this.#submit(id, workflow, options)));
+    return this.#controller(id, workflow);
+  }
+
+  async #submit(id: string, workflow: Workflow, options: SubmitOptions): Promise<void> {
+    this.#refuseUnlessReady();
+    const { definition, all } = this.#submission.prepared(workflow) ?? (await this.#submission.prepare(workflow));
     const { instanceId, maxConcurrentTasks, traceparent } = options;
-    const id = instanceId ?? random.uuid(clock.now());
     await this.#region.start({
       id,
       isGivenId: instanceId !== undefined,
@@ -449,7 +462,6 @@ export class Engine {
         ...(traceparent !== undefined && { traceparent }),
       },
     });
-    return this.#controller(id, workflow);
   }
 
   /**
@@ -918,7 +930,10 @@ export class Engine {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
     this.#refuseWithoutStore();
-    await this.#region.tell(instanceId, order, options);
+    await this.#outage.watch(
+      `"${order.type}" of instance "${instanceId}"`,
+      this.#region.tell(instanceId, order, options),
+    );
   }
 
   /** What sub-tasks nest is durable before an instance refers to it. */
@@ -982,6 +997,7 @@ export class Engine {
 
   #onHealth(problem: unknown): void {
     this.#problem = problem;
+    this.#outage.onHealth(problem);
     if (problem === undefined) return this.#dispatcher.resumeDispatch();
     this.#dispatcher.pauseDispatch();
     if (this.#stage === "stopping") this.#region.giveUp();

@@ -42,6 +42,8 @@ export interface NodeSpec {
   /** Of a nested workflow: which definition. Without a version, the newest at submit. */
   workflowName?: string;
   workflowVersion?: string;
+  /** Of a nested workflow: its own dag-spec, where that travels with its parent. */
+  workflow?: object;
   /** Of a child of code: what becomes of it when its parent ends first. Missing means `terminate`. */
   whenParentEnds?: WhenParentEnds;
   /** Of a sub-task: other sub-tasks of its parent, by name, that it waits for. */

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Admission, submissionsMax } from "./admission.ts";
+import { systemClock } from "./system-clock.ts";
+
+describe("admission of submissions", () => {
+  test("lets in so many at once, the others in order, and turns the event loop in between", async () => {
+    const admission = new Admission(systemClock);
+    const total = 5 * submissionsMax;
+    let underWay = 0;
+    let turns = 0;
+    const begun: number[] = [];
+    const timer = setInterval(() => turns++, 0);
+    const loop = (): void => void setImmediate(() => begun.length < total && (turns++, loop()));
+    loop();
+    const all = Array.from({ length: total }, (_, number) =>
+      admission.run(async () => {
+        begun.push(number);
+        assert.ok(++underWay <= submissionsMax);
+        await Promise.resolve();
+        underWay--;
+        return number;
+      }),
+    );
+    assert.deepEqual(await Promise.all(all), [...begun.keys()]);
+    clearInterval(timer);
+    assert.deepEqual(begun, [...begun.keys()]);
+    assert.ok(turns >= 3, `${turns} turns of the loop`);
+  });
+
+  test("goes on after one that fails", async () => {
+    const admission = new Admission(systemClock);
+    const all = Array.from({ length: 2 * submissionsMax }, (_, number) =>
+      admission.run(() => (number % 2 === 0 ? Promise.reject(new Error("no")) : Promise.resolve(number))),
+    );
+    const settled = await Promise.allSettled(all);
+    assert.equal(settled.filter(({ status }) => status === "fulfilled").length, submissionsMax);
+  });
+});

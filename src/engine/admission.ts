@@ -1,0 +1,51 @@
+import type { Clock } from "../base/clock.ts";
+
+/** So many submissions are in progress at once; more gain nothing, for they share commits by then. */
+export const submissionsMax = 1000;
+
+/**
+ * Back-pressure for submissions. Those above the limit wait in order, and the event loop turns before the next are let
+ * in: whoever submits without waiting for answers holds up neither the answers nor anything else.
+ */
+export class Admission {
+  readonly #clock: Clock;
+  #underWay = 0;
+  #waiting: (() => void)[] = [];
+  /** Of the first that waits: taking it off the front of a long list would copy the list. */
+  #next = 0;
+  #isLettingIn = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#underWay >= submissionsMax) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#underWay++;
+    try {
+      return await work();
+    } finally {
+      this.#underWay--;
+      this.#letInSoon();
+    }
+  }
+
+  #letInSoon(): void {
+    if (this.#isLettingIn || this.#next === this.#waiting.length) return;
+    this.#isLettingIn = true;
+    this.#clock.soon(() => {
+      this.#isLettingIn = false;
+      this.#letIn();
+    });
+  }
+
+  #letIn(): void {
+    while (this.#underWay < submissionsMax && this.#next < this.#waiting.length) {
+      this.#underWay++;
+      this.#waiting[this.#next++]?.();
+    }
+    if (this.#next < this.#waiting.length) return;
+    this.#waiting = [];
+    this.#next = 0;
+  }
+}

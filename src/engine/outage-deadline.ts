@@ -1,0 +1,58 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { EngineError, messageOf } from "../base/error.ts";
+
+/** How long a caller waits for a store that takes no writes, once the engine knows that it takes none. */
+export const outageAnswerMs = 10_000;
+
+interface Caller {
+  readonly what: string;
+  readonly reject: (error: EngineError) => void;
+}
+
+/**
+ * Answers callers whose write is under way while the store takes no writes. The write itself is not given up: it may
+ * have landed, or land when the store is back, so the answer is that nobody knows.
+ */
+export class OutageDeadline {
+  readonly #clock: Clock;
+  readonly #callers = new Set<Caller>();
+  #problem: unknown;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** As `work` ends, or `STORE_UNAVAILABLE` if an outage lasts too long. */
+  watch<Result>(what: string, work: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const caller: Caller = { what, reject };
+      this.#callers.add(caller);
+      work.then(resolve, reject).finally(() => this.#callers.delete(caller));
+    });
+  }
+
+  /** Undefined when the store takes writes again. */
+  onHealth(problem: unknown): void {
+    this.#problem = problem;
+    if (problem === undefined) this.stop();
+    else this.#timer ??= this.#clock.after(outageAnswerMs, () => this.#answerAll());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #answerAll(): void {
+    this.#timer = this.#clock.after(outageAnswerMs, () => this.#answerAll());
+    const callers = [...this.#callers];
+    this.#callers.clear();
+    for (const { what, reject } of callers) reject(unknownOutcome(what, this.#problem));
+  }
+}
+
+function unknownOutcome(what: string, problem: unknown): EngineError {
+  const message = `the store does not take writes, and whether ${what} is accepted is not known yet: it may still be when the store is back; ask again for the same id or key (${messageOf(problem)})`;
+  return new EngineError("STORE_UNAVAILABLE", message, { cause: problem });
+}
