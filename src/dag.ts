@@ -1,4 +1,4 @@
-/** `heddle/dag`: PowerJob's algorithms as plain functions over a dag-spec. */
+/** `heddle/dag`: PowerJob's algorithms as plain functions over a dag-spec, and a builder by node ids. */
 export {
   convert,
   decide,
@@ -12,3 +12,4 @@ export type { DagModel, DagNode } from "./kernel/dag/powerjob.ts";
 export type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances, OverflowPolicy } from "./kernel/dag/dag-spec.ts";
 export type { NodeId, NodeSpec, NodeType } from "./kernel/node-spec.ts";
 export type { RetryPolicy } from "./kernel/retry.ts";
+export { DagSpecBuilder } from "./authoring/dag-spec-builder.ts";

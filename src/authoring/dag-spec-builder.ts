@@ -1,0 +1,73 @@
+import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+import { checkSpec } from "../kernel/dag/check.ts";
+import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
+import { copyAsJson } from "./json-text.ts";
+import { Workflow } from "./workflow.ts";
+
+/**
+ * Builds a definition node by node, by node ids, as TIS's `DAGSessionSpec` does. `WorkflowBuilder` does the same by task
+ * names, with jobs that are checked by the compiler.
+ *
+ * ```ts
+ * import { DagSpecBuilder } from "heddle/dag";
+ *
+ * const spec = new DagSpecBuilder("nightly")
+ *   .addNode({ nodeId: 1, nodeName: "dump", jobName: "dump" })
+ *   .addNode({ nodeId: 2, nodeName: "build_index", jobName: "build", skipWhenFailed: true })
+ *   .addEdge(1, 2);
+ * await engine.submitWorkflow(spec.toWorkflow());
+ * ```
+ */
+export class DagSpecBuilder {
+  readonly #settings: Omit<DagSpec, "nodes" | "edges">;
+  readonly #nodes = new Map<NodeId, NodeSpec>();
+  readonly #edges: EdgeSpec[] = [];
+
+  constructor(name?: string) {
+    this.#settings = name === undefined ? {} : { name };
+  }
+
+  /** Reads a dag-spec, to go on from there. `WORKFLOW_INVALID`, and the errors of `validate`. */
+  static fromJSON(given: unknown): DagSpecBuilder {
+    // A workflow's reader knows all spellings, and refuses what is no definition.
+    const { nodes, edges = [], ...settings } = Workflow.fromJSON(given).toJSON();
+    const builder = new DagSpecBuilder();
+    Object.assign(builder.#settings, settings);
+    for (const node of nodes) builder.addNode(node);
+    builder.#edges.push(...edges);
+    return builder;
+  }
+
+  /** `TASK_DUPLICATE` if the id is taken. */
+  addNode(node: NodeSpec): this {
+    if (this.#nodes.has(node.nodeId)) {
+      throw new EngineError("TASK_DUPLICATE", `there is already a node with the id ${shown(node.nodeId)}`);
+    }
+    this.#nodes.set(node.nodeId, copyAsJson(node, `node ${shown(node.nodeId)}`) as NodeSpec);
+    return this;
+  }
+
+  /** `to` waits for `from`. `property`: of a decision, the result that leads this way. */
+  addEdge(from: NodeId, to: NodeId, property?: string): this {
+    this.#edges.push(property === undefined ? { from, to } : { from, to, property });
+    return this;
+  }
+
+  /** Throws `WORKFLOW_INVALID`, `WORKFLOW_EMPTY`, `DEPENDENCY_SELF` or `WORKFLOW_CYCLE` if the definition cannot run. */
+  validate(): void {
+    checkSpec(this.toJSON());
+  }
+
+  /** The definition as plain data. Changing it does not change the builder. */
+  toJSON(): DagSpec {
+    const spec = { ...this.#settings, nodes: [...this.#nodes.values()], edges: this.#edges };
+    return copyAsJson(spec, "the definition") as DagSpec;
+  }
+
+  /** Ready to be submitted. Throws what `validate` does. */
+  toWorkflow(): Workflow {
+    return Workflow.fromJSON(this.toJSON());
+  }
+}
