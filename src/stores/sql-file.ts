@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { assert } from "../base/assert.ts";
 
 export interface Migration {
   /** The schema's version once it has run. */
@@ -23,9 +24,10 @@ export class SqlFiles {
   migrations(): Migration[] {
     const folder = new URL("migrations/", this.#folder);
     const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
-    return names.toSorted().map((name) => ({
-      version: Number.parseInt(name, 10),
-      sql: readFileSync(new URL(name, folder), "utf8"),
-    }));
+    return names.toSorted().map((name, place) => {
+      const version = Number.parseInt(name, 10);
+      assert(version === place + 1, `migrations are numbered without gaps and without doubles: ${name}`);
+      return { version, sql: readFileSync(new URL(name, folder), "utf8") };
+    });
   }
 }
