@@ -43,7 +43,7 @@ test("what a definition leaves out has a default", () => {
     params: undefined,
     enabled: true,
     skipWhenFailed: false,
-    timeoutMs: 3_600_000,
+    timeoutMs: undefined,
     retryCount: 0,
     retryPolicy: defaultRetryPolicy,
     domain: undefined,
