@@ -5,6 +5,14 @@ export const nothing = z.object({});
 /** The names of things: never a way out of a folder, and never too long for an index. */
 export const name = z.string().min(1).max(200);
 
+/** Control characters, line separators, and what changes the direction of text: names are shown in logs and terminals. */
+const unprintable = /[\p{Cc}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/u;
+
+/** Of something that is made. */
+export const newName = name.refine((text) => !unprintable.test(text), {
+  message: "must not have control characters or characters that change the direction of text",
+});
+
 /** The year 9999: beyond it dates become invalid somewhere. */
 export const momentMax = 253_402_300_799_999;
 

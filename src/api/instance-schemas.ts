@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cursor, epochMs, failure, json, limit, name } from "./common-schemas.ts";
+import { cursor, epochMs, failure, json, limit, momentMax, name, newName } from "./common-schemas.ts";
 
 export const instanceStatus = z.enum(["Ready", "Running", "Paused", "Success", "Failed", "Terminated"]);
 
@@ -14,8 +14,8 @@ export const instanceFilter = z.object({
   status: statuses,
   workflow: name.optional(),
   idPrefix: z.string().max(200).optional(),
-  createdFrom: z.coerce.number().int().min(0).optional(),
-  createdTo: z.coerce.number().int().min(0).optional(),
+  createdFrom: z.coerce.number().int().min(0).max(momentMax).optional(),
+  createdTo: z.coerce.number().int().min(0).max(momentMax).optional(),
   cursor,
   limit,
 });
@@ -127,7 +127,7 @@ export const logLine = z.object({
 export const reason = z.object({ reason: z.string().max(1000).optional() }).default({});
 export const rerun = z.object({ task: name, params: json.optional() });
 export const fork = z
-  .object({ task: z.number().int().min(0).optional(), instanceId: name.optional(), input: json.optional() })
+  .object({ task: z.number().int().min(0).optional(), instanceId: newName.optional(), input: json.optional() })
   .default({});
 export const nodeOutput = z.object({ output: json.optional() }).default({});
 export const nodeParams = z.object({ params: json });

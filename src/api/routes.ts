@@ -182,7 +182,12 @@ export const routes = {
     status: 201,
     isCreate: true,
   },
-  deleteToken: { ...look("The token is no longer let in.", done), role: "admin", params: cluster.ofName },
+  deleteToken: {
+    ...look("The token is no longer let in.", done),
+    role: "admin",
+    params: cluster.ofName,
+    query: security.tokenDeletion,
+  },
 } as const satisfies Record<RouteName, Route>;
 
 export type Routes = typeof routes;

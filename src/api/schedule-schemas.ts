@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { epochMs, json, name } from "./common-schemas.ts";
+import { epochMs, json, momentMax, name, newName } from "./common-schemas.ts";
 
+const durationMs = z.number().positive().max(momentMax);
 const timeZone = z.string().max(100).optional();
 
 const timing = z.union([
@@ -10,13 +11,13 @@ const timing = z.union([
     inGap: z.enum(["shift", "skip"]).optional(),
     whenTwice: z.enum(["first", "last", "both"]).optional(),
   }),
-  z.strictObject({ rateMs: z.number().positive() }),
-  z.strictObject({ delayMs: z.number().positive() }),
+  z.strictObject({ rateMs: durationMs }),
+  z.strictObject({ delayMs: durationMs }),
   z.strictObject({
     daily: z.strictObject({
       from: z.string().max(8),
       to: z.string().max(8),
-      everyMs: z.number().positive(),
+      everyMs: durationMs,
       weekdays: z.array(z.number().int().min(0).max(6)).optional(),
     }),
     timeZone,
@@ -29,14 +30,14 @@ export const scheduleSpec = z.strictObject({
   every: timing,
   whenBusy: z.enum(["skip", "queue", "allow", "cancel-previous"]).optional(),
   whenMissed: z.enum(["once", "all", "none"]).optional(),
-  jitterMs: z.number().min(0).optional(),
+  jitterMs: z.number().min(0).max(momentMax).optional(),
   startAt: epochMs.optional(),
   endAt: epochMs.optional(),
   retryCount: z.number().int().min(0).optional(),
   retryPolicy: z.looseObject({}).optional(),
 });
 
-export const newSchedule = scheduleSpec.extend({ scheduleId: name });
+export const newSchedule = scheduleSpec.extend({ scheduleId: newName });
 
 export const scheduleView = z.looseObject({ scheduleId: z.string() });
 
@@ -47,7 +48,7 @@ export const previewRequest = z.object({
   from: epochMs.optional(),
   count: z.number().int().min(1).max(1000).default(10),
 });
-export const fireTimes = z.object({ times: z.array(epochMs) });
+export const fireTimes = z.object({ times: z.array(z.number().int()) });
 
 export const backfillRequest = z.object({
   from: epochMs,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cursor, epochMs, json, limit, momentMax, name } from "./common-schemas.ts";
+import { cursor, epochMs, json, limit, momentMax, name, newName } from "./common-schemas.ts";
 
 export const role = z.enum(["viewer", "operator", "worker", "admin"]);
 
@@ -26,7 +26,21 @@ export const auditLine = z.object({
   count: z.number().int().optional().meta({ description: "Refusals that this line stands for." }),
 });
 
-export const newToken = z.object({ name, role, expiresAt: epochMs.optional() });
+/** How the audit log calls callers that have no token of their own. */
+const reservedNames = ["local", "environment", "anonymous", "many"];
+
+export const newToken = z.object({
+  name: newName.refine((text) => !reservedNames.includes(text), {
+    message: `must not be one of ${reservedNames.join(", ")}: the audit log uses these itself`,
+  }),
+  role,
+  expiresAt: epochMs.optional(),
+});
+
+export const tokenDeletion = z.object({
+  force: z.stringbool().default(false).meta({ description: "Also the last one." }),
+});
+
 export const madeToken = z.object({
   name: z.string(),
   role,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { epochMs, json, name } from "./common-schemas.ts";
+import { epochMs, json, name, newName } from "./common-schemas.ts";
 
 /** PowerJob's field names; fields that are not known are kept. */
 export const dagSpec = z
@@ -115,7 +115,7 @@ export const workflowDiff = z.object({
 });
 
 export const startQuery = z.object({
-  instanceId: z.string().min(1).max(200).optional(),
+  instanceId: newName.optional(),
   maxConcurrentTasks: z.coerce
     .number()
     .int()

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { HeddleClient } from "../client/client.ts";
+import { readGiven } from "./given-value.ts";
 import { Output } from "./output.ts";
 import { defaultUrl } from "./program-name.ts";
 
@@ -7,6 +8,7 @@ import { defaultUrl } from "./program-name.ts";
 export interface ClientOptions {
   readonly url: string;
   readonly token?: string;
+  readonly tokenFile?: string;
   readonly json?: boolean;
 }
 
@@ -15,9 +17,10 @@ export interface Session {
   readonly output: Output;
 }
 
-/** A variable that is set to nothing is not set. */
-export function tokenOfEnvironment(): string | undefined {
+/** Takes it out of the environment, where every job could read it. A variable that is set to nothing is not set. */
+export function takeTokenOfEnvironment(): string | undefined {
   const token = process.env["HEDDLE_TOKEN"];
+  delete process.env["HEDDLE_TOKEN"];
   return token === "" ? undefined : token;
 }
 
@@ -26,12 +29,20 @@ export function clientCommand(name: string, description: string): Command {
     .description(description)
     .addOption(new Option("--url <url>", "the server's address (HEDDLE_URL)").default(defaultUrl()))
     .addOption(new Option("--token <token>", "API token").env("HEDDLE_TOKEN"))
+    .option("--token-file <file>", "a file that holds the API token: flags can be seen by other users of the machine")
     .option("--json", "one JSON document instead of words");
+}
+
+/** What the file holds goes first. */
+export function tokenOf({ token, tokenFile }: ClientOptions): string | undefined {
+  if (tokenFile !== undefined) return readGiven("--token-file", tokenFile).trim();
+  return token === "" ? undefined : token;
 }
 
 /** A command that waits through restarts of the server is more patient than one that asks once. */
 export function sessionOf(options: ClientOptions, patience: { retriesMax?: number } = {}): Session {
-  const { url, token = "", json } = options;
+  const { url, json } = options;
+  const token = tokenOf(options) ?? "";
   const client = new HeddleClient({
     url: url === "" ? defaultUrl() : url,
     retriesMax: patience.retriesMax ?? 2,

@@ -13,7 +13,7 @@ export function jsonGiven(option: string, text: string): unknown {
   }
 }
 
-function readGiven(option: string, file: string | 0): string {
+export function readGiven(option: string, file: string | 0): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

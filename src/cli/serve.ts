@@ -3,20 +3,27 @@ import type { OnTaskLog } from "../dispatch/task-log.ts";
 import { type AppParts, loadApp } from "../server/config/app-modules.ts";
 import type { ServerConfig } from "../server/config/server-config.ts";
 import { Server } from "../server/server.ts";
-import { tokenOfEnvironment } from "./client-command.ts";
 import type { Doors } from "./doors.ts";
+
+export interface StartParts {
+  readonly doors: Doors;
+  readonly parts?: AppParts;
+  readonly adminToken: string | undefined;
+  readonly logger: Logger;
+  readonly onTaskLog?: OnTaskLog;
+}
 
 /** A server as the configuration says, with what the program itself brings along. */
 export async function startServer(
   config: ServerConfig,
-  { doors, parts, logger, onTaskLog }: { doors: Doors; parts?: AppParts; logger: Logger; onTaskLog?: OnTaskLog },
+  { doors, parts, adminToken, logger, onTaskLog }: StartParts,
 ): Promise<Server> {
   const { jobs, workflows } = parts ?? (await loadApp(config.app));
   return await Server.start(config, {
     store: await doors.storage(config.storage),
     jobs,
     workflows,
-    adminToken: tokenOfEnvironment(),
+    adminToken,
     logger,
     onTaskLog,
   });

@@ -215,6 +215,7 @@ export class Server {
       clock,
       logger,
       ofProgram,
+      folder: this.#config.workflows,
       stopping,
     });
     await pushRoutes(app, { feed: this.#feed, engine, logs: taskLogs, guard, origins });

@@ -57,13 +57,18 @@ interface Template {
 
 const templates: Readonly<Record<AlertTemplate, Template>> = {
   generic: { body: (alert) => ({ title: titleOf(alert), ...alert }) },
-  slack: { body: (alert) => ({ text: [`*${titleOf(alert)}*`, ...linesOf(alert)].join("\n") }) },
+  slack: {
+    // Names and reasons are the users': what they write is not to be markup, nor to call people.
+    body: (alert) => ({ text: textOf(alert, escapeSlack).join("\n"), mrkdwn: false }),
+  },
   dingtalk: {
     body: (alert) => ({
       msgtype: "markdown",
       markdown: {
-        title: titleOf(alert),
-        text: [`### ${titleOf(alert)}`, ...linesOf(alert).map((line) => `- ${line}`)].join("\n"),
+        title: flat(titleOf(alert)),
+        text: textOf(alert, escapeMarkdown)
+          .map((line, index) => (index === 0 ? `### ${line}` : `- ${line}`))
+          .join("\n"),
       },
     }),
     sign: (secret, now) => {
@@ -72,13 +77,36 @@ const templates: Readonly<Record<AlertTemplate, Template>> = {
     },
   },
   feishu: {
-    body: (alert) => ({ msg_type: "text", content: { text: [titleOf(alert), ...linesOf(alert)].join("\n") } }),
+    body: (alert) => ({ msg_type: "text", content: { text: textOf(alert, escapeTags).join("\n") } }),
     sign: (secret, now) => {
       const timestamp = String(Math.floor(now / 1000));
       return { body: { timestamp, sign: hmac(`${timestamp}\n${secret}`, "").toString("base64") } };
     },
   },
 };
+
+/** Title and lines for people, each on one line. */
+function textOf(alert: Alert, escape: (text: string) => string): string[] {
+  return [titleOf(alert), ...linesOf(alert)].map((line) => escape(flat(line)));
+}
+
+/** Without line ends and other control characters, nor what changes the direction of text. */
+function flat(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]+/gu, " ");
+}
+
+function escapeSlack(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function escapeMarkdown(text: string): string {
+  return text.replaceAll(/[\\`*_{}[\]()#+!|<>~]/g, String.raw`\$&`);
+}
+
+/** Feishu knows no escape for its tags, so they are written with other characters. */
+function escapeTags(text: string): string {
+  return text.replaceAll("<", "＜").replaceAll(">", "＞");
+}
 
 function hmac(key: string, text: string): Buffer {
   return createHmac("sha256", key).update(text).digest();

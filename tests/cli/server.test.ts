@@ -8,7 +8,7 @@ import { silentLogger } from "../../src/base/logger.ts";
 import { Engine } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { HeddleClient } from "../../src/client.ts";
-import { begin, devServer, heddle, newFolder, type Running } from "./program.ts";
+import { begin, devServer, heddle, newFolder, root, type Running } from "./program.ts";
 
 const appFile = join(import.meta.dirname, "slow-app.ts");
 
@@ -67,6 +67,26 @@ describe("heddle server", () => {
     const { code, stderr } = await running.ended;
     assert.equal(code, 1);
     assert.match(stderr, /another engine has taken over the database/);
+  });
+
+  test("takes the admin's token out of the environment before jobs are loaded", async (t) => {
+    const folder = newFolder(t);
+    const appText = `import { defineJob, TaskBuilder, WorkflowBuilder } from ${JSON.stringify(join(root, "src/index.ts"))};
+      const atLoad = process.env["HEDDLE_TOKEN"] ?? "none";
+      export const look = defineJob("look", () => [atLoad, process.env["HEDDLE_TOKEN"] ?? "none"]);
+      export const spy = new WorkflowBuilder().withName("spy").withTask(new TaskBuilder("look").withJobFunction(look)).build();`;
+    writeFileSync(join(folder, "app.ts"), appText);
+    writeFileSync(join(folder, "token"), "an/admin==secret\n");
+    const { url } = await server(t, folder, { args: ["--app", "app.ts"], env: { HEDDLE_TOKEN: "an/admin==secret" } });
+    const { code, stdout, stderr } = await heddle(["run", "spy", "--url", url, "--token-file", "token", "--json"], {
+      cwd: folder,
+    });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /"none",\s*"none"/);
+    const audit = await heddle(["audit", "--url", url, "--token-file", "token", "--operation", "triggerWorkflow"], {
+      cwd: folder,
+    });
+    assert.match(audit.stdout, /environment \(admin\) +127\.0\.0\.1 +triggerWorkflow +spy +201 +\{"instanceId":/);
   });
 
   test("a taken port is an error in words", async (t) => {

@@ -28,4 +28,13 @@ test("12.3 a workflow shows what is wrong with its file, and so does the one it 
   await rig.restart({ workflows: folder });
   assert.match((await rig.ok("getWorkflow", { params })).warning ?? "", /two\/dag-spec\.json:1:2 {2}/);
   assert.equal((await rig.ok("getWorkflow", { params })).nodes, 2);
+  // Paths of the server's disk are for admins.
+  assert.ok((await rig.ok("getWorkflow", { params })).warning?.includes(folder));
+  const { token: admin } = await rig.ok("createToken", { body: { name: "ann", role: "admin" } });
+  const { token } = await rig.ok("createToken", { token: admin, body: { name: "vic", role: "viewer" } });
+  const seen = await rig.ok("getWorkflow", { params, token });
+  assert.match(seen.warning ?? "", /two\/dag-spec\.json:1:2 {2}/);
+  assert.ok(!seen.warning?.includes(folder));
+  const refused = await rig.refused("getWorkflow", { params: { id: "broken" }, token }, unknown);
+  assert.ok(!refused.message?.includes(folder));
 });

@@ -322,5 +322,5 @@ async function security(rig: ServerRig): Promise<void> {
   );
   const audit = await rig.ok("listAudit", { token });
   assert.deepEqual([audit.items[0]?.what, audit.items[0]?.who, audit.items[0]?.status], ["createToken", "local", 201]);
-  await rig.ok("deleteToken", { params: { name: "root" }, token });
+  await rig.ok("deleteToken", { params: { name: "root" }, query: { force: true }, token });
 }

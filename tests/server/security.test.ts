@@ -9,6 +9,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { paths, type RouteName } from "../../src/api/paths.ts";
 import { routes } from "../../src/api/routes.ts";
 import { ServerRig } from "./rig.ts";
@@ -42,7 +43,7 @@ describe("tokens", () => {
     assert.ok(!file.includes(token));
     await rig.restart();
     await rig.ok("listWorkflows", { token });
-    await rig.ok("deleteToken", { params: { name: "root" }, token });
+    await rig.ok("deleteToken", { params: { name: "root" }, query: { force: true }, token });
     await rig.ok("listWorkflows");
     await rig.refused("deleteToken", { params: { name: "root" } }, { status: 404, code: "NOT_FOUND" });
   });
@@ -89,11 +90,10 @@ describe("tokens", () => {
     const make = async (name: string, expiresAt: number): Promise<string> =>
       (await rig.ok("createToken", { token: "root", body: { name, role: "viewer", expiresAt } })).token;
     await rig.ok("getCluster", { token: await make("long", Date.now() + 60_000) });
-    await rig.refused(
-      "getCluster",
-      { token: await make("over", Date.now() - 1) },
-      { status: 401, code: "UNAUTHORIZED" },
-    );
+    const expiresAt = Date.now() + 2000;
+    const token = await make("over", expiresAt);
+    while (Date.now() < expiresAt) await delay(50);
+    await rig.refused("getCluster", { token }, { status: 401, code: "UNAUTHORIZED" });
     await rig.refused(
       "createToken",
       { token: "root", body: { name: "long", role: "viewer" } },

@@ -267,7 +267,7 @@ describe("the body of an alert fits", () => {
   test("Slack", async (t) => {
     const { body } = await posted(t, { template: "slack" });
     const { text } = JSON.parse(body) as { text: string };
-    assert.match(text, /^\*Workflow orders failed\*\ninstance: order-1\n/);
+    assert.match(text, /^Workflow orders failed\ninstance: order-1\n/);
     assert.match(text, /task pay: no money$/);
   });
 

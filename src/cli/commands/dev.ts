@@ -4,7 +4,7 @@ import type { OnTaskLog } from "../../dispatch/task-log.ts";
 import type { Server } from "../../server/server.ts";
 import type { ServerConfig } from "../../server/config/server-config.ts";
 import { writeAddress } from "../address-file.ts";
-import { tokenOfEnvironment } from "../client-command.ts";
+import { takeTokenOfEnvironment } from "../client-command.ts";
 import { flagsGiven, withConfigFlags } from "../config-flags.ts";
 import type { Doors } from "../doors.ts";
 import { moduleFiles } from "../module-files.ts";
@@ -81,17 +81,21 @@ async function start(
 ): Promise<Started> {
   const { startServer } = await import("../serve.ts");
   const logger = wordsLogger(config.logLevel);
+  const adminToken = takeTokenOfEnvironment();
   if (config.app.length > 0) {
     const { loadApp } = await import("../../server/config/app-modules.ts");
     const parts = await loadApp(config.app);
-    return { server: await startServer(config, { doors, logger, parts, onTaskLog }), first: parts.workflows[0]?.name };
+    return {
+      server: await startServer(config, { doors, logger, adminToken, parts, onTaskLog }),
+      first: parts.workflows[0]?.name,
+    };
   }
   const { examples, runExamples } = await import("../examples/examples.ts");
-  const server = await startServer(config, { doors, logger, parts: examples, onTaskLog });
+  const server = await startServer(config, { doors, logger, adminToken, parts: examples, onTaskLog });
   try {
     const { HeddleClient } = await import("../../client/client.ts");
-    const token = tokenOfEnvironment();
-    await runExamples(new HeddleClient({ url: server.url, ...(token !== undefined && { token }) }));
+    const token = adminToken === undefined ? {} : { token: adminToken };
+    await runExamples(new HeddleClient({ url: server.url, ...token }));
   } catch (error) {
     await server.stop();
     throw error;

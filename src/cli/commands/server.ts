@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { takeTokenOfEnvironment } from "../client-command.ts";
 import { flagsGiven, withConfigFlags } from "../config-flags.ts";
 import type { Doors } from "../doors.ts";
 import { untilStopped } from "../until-stopped.ts";
@@ -16,7 +17,7 @@ export function serverCommand(doors: Doors): Command {
     });
     const [{ startServer }, { pino }] = await Promise.all([import("../serve.ts"), import("pino")]);
     const logger = pino({ level: config.logLevel });
-    const server = await startServer(config, { doors, logger });
+    const server = await startServer(config, { doors, logger, adminToken: takeTokenOfEnvironment() });
     logger.info({ url: server.url, data: config.data }, "the server answers");
     const onSignal = (): void => logger.info({}, "stopping in good order; a second signal ends it at once");
     let fencedBy: Error | undefined;

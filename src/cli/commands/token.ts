@@ -56,9 +56,11 @@ function listCommand(): Command {
 function deleteCommand(): Command {
   return clientCommand("delete", "The token is no longer let in.")
     .argument("<name>")
-    .action(async (name: string, options: ClientOptions) => {
+    .option("--force", "also the last one")
+    .action(async (name: string, options: ClientOptions & { readonly force?: boolean }) => {
       const { client, output } = sessionOf(options);
-      const answer = await client.call("deleteToken", { params: { name } });
+      const query = options.force === true ? { query: { force: "true" } } : {};
+      const answer = await client.call("deleteToken", { params: { name }, ...query });
       output.give(answer, () => `Token ${name} is no longer let in.`);
     });
 }

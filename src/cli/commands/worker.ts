@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { HeddleClientError } from "../../client/client-error.ts";
-import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
+import { type ClientOptions, clientCommand, sessionOf, tokenOf } from "../client-command.ts";
 import { countGiven } from "../given-value.ts";
 import { moduleFiles } from "../module-files.ts";
 
@@ -22,12 +22,14 @@ export function workerCommand(): Command {
     )
     .action(async (modules: string[], options: WorkerOptions) => {
       await refuseStranger(options);
-      const { token } = options;
+      const token = tokenOf(options);
+      // The jobs that run here have no use for it.
+      delete process.env["HEDDLE_TOKEN"];
       const { runWorker } = await import("../run-worker.ts");
       await runWorker({
         modules: moduleFiles(modules),
         url: sessionOf(options).client.url,
-        token: token === "" ? undefined : token,
+        token,
         slots: countGiven("--slots", options.slots, 10_000),
         graceMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
         logLevel: options.logLevel,

@@ -6,12 +6,18 @@ const days = z.number().min(0);
 const count = z.number().int().min(0);
 const ms = z.number().positive();
 
+/** SHA-256 of nothing. */
+const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
 const tls = z.strictObject({ key: text, cert: text });
 
 const token = z.strictObject({
   name: text.max(200),
   role: z.enum(["viewer", "operator", "worker", "admin"]),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits in lower case"),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits in lower case")
+    .refine((hash) => hash !== emptyHash, "is the hash of an empty text: the secret was not set when it was made"),
 });
 
 const alert = z.strictObject({

@@ -32,6 +32,10 @@ export interface HttpAppParts {
 /** A name of 200 characters, each of them escaped. */
 const paramLengthMax = 2400;
 
+/** For pages of other origins that are allowed. */
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+const exposedHeaders = ["x-request-id", "retry-after"];
+
 /** How often requests are looked at that are not complete. */
 const checkMs = 1000;
 
@@ -59,13 +63,13 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
     ...(tls === undefined ? { http: timing } : { https: { ...tls, ...timing } }),
   } as object);
   takeJsonOnly(app);
-  const methods = new MethodTable(app);
+  const methodTable = new MethodTable(app);
   knowCallers(app);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(headers).header("x-request-id", request.id);
     checkOrigin(request, origins);
   });
-  if (origins.origins.length > 0) await app.register(cors, { origin: [...origins.origins] });
+  if (origins.origins.length > 0) await app.register(cors, { origin: [...origins.origins], methods, exposedHeaders });
   if (parts.logsRequests) logRequests(app, logger);
   app.setErrorHandler(async (error, request, reply) => {
     const answer = answerOf(error, logger);
@@ -73,7 +77,7 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
     return sendAnswer(reply, answer);
   });
   app.setNotFoundHandler((request, reply) =>
-    sendAnswer(reply, answerOf(methods.refusalOf(request.method, request.url), logger)),
+    sendAnswer(reply, answerOf(methodTable.refusalOf(request.method, request.url), logger)),
   );
   documentRoutes(app, parts.version);
   return app;
@@ -98,12 +102,22 @@ async function noteRefusal(
 
 function logRequests(app: FastifyInstance, logger: Logger): void {
   app.addHook("onResponse", (request, reply, done) => {
-    const { method, url, ip } = request;
+    const { method, ip } = request;
+    const url = withoutToken(request.url);
     const { statusCode: status, elapsedTime: ms } = reply;
     const caller = request.getDecorator<Caller | undefined>("caller")?.name;
     logger.debug({ method, url, ip, status, ms, caller }, "request answered");
     done();
   });
+}
+
+/** A token may be in the query, because browsers cannot set headers everywhere. */
+function withoutToken(url: string): string {
+  const [path = "", query] = url.split("?", 2);
+  if (query === undefined) return path;
+  const parameters = new URLSearchParams(query);
+  if (parameters.has("token")) parameters.set("token", "***");
+  return `${path}?${parameters.toString()}`;
 }
 
 /** Open to all: it is the same for everybody, and tells nothing of this server. */

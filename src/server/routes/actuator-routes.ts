@@ -44,15 +44,16 @@ export function actuatorRoutes(app: FastifyInstance, parts: ActuatorParts): void
   app.post("/actuator/shutdown", onlyFor("admin"), (request, reply) => shutDown(parts, request, reply));
 }
 
-/** Open to all: whoever can reach the server may know whether it is well, and nothing more. */
-function healthRoutes(app: FastifyInstance, { engine, readiness }: ActuatorParts): void {
-  const answer = (reply: FastifyReply): FastifyReply => {
+/** Open to all: whoever can reach the server may know whether it is well. Why it is not is for those who are let in. */
+function healthRoutes(app: FastifyInstance, { engine, readiness, guard }: ActuatorParts): void {
+  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { isReady, reason } = readiness.view();
     const status = isReady ? "UP" : "OUT_OF_SERVICE";
-    return reply.code(isReady ? 200 : 503).send({ status, reason, engine: engine.health.status });
+    const details = guard.recognizes(request) ? { reason, engine: engine.health.status } : {};
+    return reply.code(isReady ? 200 : 503).send({ status, ...details });
   };
-  app.get("/actuator/health", (_request, reply) => answer(reply));
-  app.get("/actuator/health/readiness", (_request, reply) => answer(reply));
+  app.get("/actuator/health", answer);
+  app.get("/actuator/health/readiness", answer);
   app.get("/actuator/health/liveness", async () => ({ status: "UP" }));
 }
 

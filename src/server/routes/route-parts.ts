@@ -17,6 +17,8 @@ export interface RouteParts {
   readonly audit: Audit;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where definitions live as files; a path of the server's disk, which is for admins. */
+  readonly folder: string | undefined;
   /** Names of the workflows that are part of the program. */
   readonly ofProgram: ReadonlySet<string>;
   /** The server is about to stop: who waits for something is answered now. */

@@ -19,8 +19,8 @@ export function securityRoutes({ tokens, audit }: RouteParts): SecurityRoutes {
       const { name, role } = body;
       return { name, role, token: await tokens.create(body, key) };
     },
-    deleteToken: async ({ params }) => {
-      if (await tokens.delete(params.name)) return done;
+    deleteToken: async ({ params, query }) => {
+      if (await tokens.delete(params.name, query)) return done;
       throw new HttpError("NOT_FOUND", `no token ${shown(params.name)} is known`);
     },
   };

@@ -1,3 +1,4 @@
+import { resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Workflow } from "../../authoring/workflow.ts";
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
@@ -8,6 +9,7 @@ import type { DataOf } from "../../api/routes.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { Asked, Handlers } from "../http/handler.ts";
+import type { Caller } from "../security/caller.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 import { startInstance } from "./start-instance.ts";
 
@@ -34,17 +36,18 @@ export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
   const { catalogue } = parts;
   return {
     listWorkflows: ({ query }) => listWorkflows(parts, query),
-    createWorkflow: (asked) => createWorkflow(parts, asked),
-    getWorkflow: ({ params }) => getWorkflow(parts, params.id),
+    createWorkflow: async (asked) => withoutPaths(parts, asked.caller, await createWorkflow(parts, asked)),
+    getWorkflow: async ({ params, caller }) => withoutPaths(parts, caller, await getWorkflow(parts, params.id, caller)),
     updateWorkflow: async ({ params, body, caller }) => {
       const { dagSpec, enableSchedule, ifVersion } = body;
-      return await catalogue.update(params.id, {
+      const saved = await catalogue.update(params.id, {
         ...(dagSpec !== undefined && { spec: dagSpec as unknown as DagSpec }),
         ...(enableSchedule !== undefined && { isScheduled: enableSchedule }),
         ...scheduleFields(body),
         ...(ifVersion !== undefined && { ifVersion }),
         by: caller.name,
       });
+      return withoutPaths(parts, caller, saved);
     },
     deleteWorkflow: async ({ params, caller }) => {
       await catalogue.delete(params.id, caller.name);
@@ -64,7 +67,7 @@ export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
       return { from, to: to ?? (await catalogue.get(params.id)).version, changes };
     },
     rollBackWorkflow: async ({ params, body, caller }) =>
-      await catalogue.rollBack(params.id, body.version, caller.name),
+      withoutPaths(parts, caller, await catalogue.rollBack(params.id, body.version, caller.name)),
   };
 }
 
@@ -144,13 +147,30 @@ async function createWorkflow(
   }
 }
 
-async function getWorkflow(parts: RouteParts, idOrName: string): Promise<DataOf<"getWorkflow">> {
+/** A warning may name a file. Where that is on the server's disk is for admins. */
+function withoutPaths<Data extends { readonly warning: string | null }>(
+  { folder }: RouteParts,
+  { role }: Caller,
+  data: Data,
+): Data {
+  if (role === "admin" || folder === undefined || data.warning === null) return data;
+  return { ...data, warning: withoutFolder(data.warning, folder) };
+}
+
+function withoutFolder(text: string, folder: string): string {
+  return text.replaceAll(`${resolve(folder)}${sep}`, "").replaceAll(resolve(folder), "the folder of definitions");
+}
+
+async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller): Promise<DataOf<"getWorkflow">> {
   const { engine, catalogue, ofProgram } = parts;
   try {
     return detailOfEntry(parts, await catalogue.get(idOrName));
   } catch (error) {
     if (!hasCode(error, "WORKFLOW_UNKNOWN")) throw error;
-    if (!ofProgram.has(idOrName)) throw withFileProblem(error, catalogue.warningOf(idOrName));
+    if (!ofProgram.has(idOrName)) {
+      const { warning } = withoutPaths(parts, caller, { warning: catalogue.warningOf(idOrName) });
+      throw withFileProblem(error, warning);
+    }
   }
   const workflow = engine.findWorkflow(idOrName);
   const view = engine.listWorkflows().find(({ name }) => name === idOrName);

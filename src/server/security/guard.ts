@@ -53,6 +53,12 @@ export class Guard {
     });
   }
 
+  /** Whether it would be let in. Counts nothing. */
+  recognizes({ headers }: { readonly headers: IncomingHttpHeaders }): boolean {
+    const secret = secretOf(headers.authorization);
+    return this.#isOpen || (secret !== undefined && this.#tokens.find(secret) !== undefined);
+  }
+
   get #isOpen(): boolean {
     return this.#isLoopback && this.#tokens.isEmpty;
   }
@@ -75,7 +81,8 @@ export class Guard {
   }
 }
 
-/** Whatever else is said there is a token that nobody has. */
+/** Whatever else is said there is a token that nobody has; an empty one is none. */
 function secretOf(authorization: string | undefined): string | undefined {
-  return authorization?.replace(/^bearer +/i, "");
+  const secret = authorization?.replace(/^bearer *(?: |$)/i, "").trim();
+  return secret === "" ? undefined : secret;
 }

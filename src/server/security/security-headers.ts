@@ -12,6 +12,7 @@ const contentSecurityPolicy = [
 
 /** On every answer. */
 export const securityHeaders: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
   "content-security-policy": contentSecurityPolicy,
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",

@@ -5,6 +5,7 @@ import { EngineError, messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import { shown } from "../../base/shown.ts";
 import { type Store, tokenDocument } from "../../stores/store.ts";
+import { HttpError } from "../http/http-error.ts";
 import type { Caller } from "./caller.ts";
 import { hashOf, newSecret } from "./secret.ts";
 
@@ -103,6 +104,9 @@ export class Tokens {
   ): Promise<string> {
     const { store, clock } = this.#parts;
     const { name, role, expiresAt = null } = token;
+    if (expiresAt !== null && expiresAt <= clock.now()) {
+      throw new HttpError("REQUEST_INVALID", "expiresAt is in the past: the token would never be let in");
+    }
     const madeBy = key === undefined ? null : hashOf(key);
     const there = await store.findDocument(kind, name);
     const isRepeat =
@@ -118,8 +122,8 @@ export class Tokens {
     return secret;
   }
 
-  /** False if there is none of that name. `CONFLICT` for one of the configuration. */
-  async delete(name: string): Promise<boolean> {
+  /** False if there is none of that name. `CONFLICT` for one of the configuration, and for the last one without `force`. */
+  async delete(name: string, { force }: { readonly force: boolean }): Promise<boolean> {
     if (this.#isFixed(name)) {
       throw new EngineError(
         "CONFLICT",
@@ -128,6 +132,7 @@ export class Tokens {
     }
     const { store } = this.#parts;
     const there = await store.findDocument(kind, name);
+    if (there !== undefined && !force && this.#known.size <= 1) throw last(name);
     const isDeleted = there !== undefined && (await store.deleteDocument(kind, name, there.revision));
     await this.#load();
     return isDeleted;
@@ -175,6 +180,13 @@ export class Tokens {
 function known(token: GivenToken & { readonly expiresAt: number | null }): KnownToken {
   const { name, role, sha256, expiresAt } = token;
   return { name, role, hash: Buffer.from(sha256, "hex"), expiresAt };
+}
+
+function last(name: string): EngineError {
+  return new EngineError(
+    "CONFLICT",
+    `token ${shown(name)} is the last one: without any, everybody who reaches the server on this machine is an admin, and on other hosts nobody is let in; make another one first, or delete it with force`,
+  );
 }
 
 function taken(name: string): EngineError {
