@@ -8,10 +8,15 @@ export const name = z.string().min(1).max(200);
 /** Control characters, line separators, and what changes the direction of text: names are shown in logs and terminals. */
 const unprintable = /[\p{Cc}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/u;
 
+const unprintableMessage = "must not have control characters or characters that change the direction of text";
+
 /** Of something that is made. */
-export const newName = name.refine((text) => !unprintable.test(text), {
-  message: "must not have control characters or characters that change the direction of text",
-});
+export const newName = name.refine((text) => !unprintable.test(text), { message: unprintableMessage });
+
+/** Ids of instances may be longer than names. */
+export const anyId = z.string().min(1).max(512);
+
+export const newId = anyId.refine((text) => !unprintable.test(text), { message: unprintableMessage });
 
 /** The year 9999: beyond it dates become invalid somewhere. */
 export const momentMax = 253_402_300_799_999;
@@ -23,7 +28,7 @@ export const limit = z.coerce.number().int().min(1).max(1000).default(50);
 
 export const cursor = z.string().max(500).optional().meta({ description: "`next` of the page before." });
 
-export const ofId = z.object({ id: name });
+export const ofId = z.object({ id: anyId });
 
 /** One page, and how to ask for the next; null on the last. */
 export function page<Item extends z.ZodType>(item: Item) {

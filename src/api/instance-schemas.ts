@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cursor, epochMs, failure, json, limit, momentMax, name, newName } from "./common-schemas.ts";
+import { anyId, cursor, epochMs, failure, json, limit, momentMax, name, newId } from "./common-schemas.ts";
 
 export const instanceStatus = z.enum(["Ready", "Running", "Paused", "Success", "Failed", "Terminated"]);
 
@@ -127,9 +127,9 @@ export const logLine = z.object({
 export const reason = z.object({ reason: z.string().max(1000).optional() }).default({});
 export const rerun = z.object({ task: name, params: json.optional() });
 export const fork = z
-  .object({ task: z.number().int().min(0).optional(), instanceId: newName.optional(), input: json.optional() })
+  .object({ task: z.number().int().min(0).optional(), instanceId: newId.optional(), input: json.optional() })
   .default({});
 export const nodeOutput = z.object({ output: json.optional() }).default({});
 export const nodeParams = z.object({ params: json });
-export const ofNode = z.object({ id: name, nodeId: name });
-export const ofNamed = z.object({ id: name, name });
+export const ofNode = z.object({ id: anyId, nodeId: name });
+export const ofNamed = z.object({ id: anyId, name });

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { epochMs, json, name } from "./common-schemas.ts";
+import { anyId, epochMs, json } from "./common-schemas.ts";
 
-export const ofInstance = z.object({ instanceId: name });
+export const ofInstance = z.object({ instanceId: anyId });
 
 const nodeId = z.union([z.number(), z.string()]);
 

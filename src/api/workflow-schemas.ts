@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { epochMs, json, name, newName } from "./common-schemas.ts";
+import { epochMs, json, name, newId } from "./common-schemas.ts";
 
 /** PowerJob's field names; fields that are not known are kept. */
 export const dagSpec = z
@@ -115,7 +115,7 @@ export const workflowDiff = z.object({
 });
 
 export const startQuery = z.object({
-  instanceId: newName.optional(),
+  instanceId: newId.optional(),
   maxConcurrentTasks: z.coerce
     .number()
     .int()

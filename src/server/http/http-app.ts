@@ -29,8 +29,8 @@ export interface HttpAppParts {
   readonly logsRequests: boolean;
 }
 
-/** A name of 200 characters, each of them escaped. */
-const paramLengthMax = 2400;
+/** An id of 512 characters, each of them escaped. */
+const paramLengthMax = 4608;
 
 /** For pages of other origins that are allowed. */
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { messageOf } from "../../base/error.ts";
 import { HttpError } from "./http-error.ts";
 import { depthMax, isTooDeep } from "../../base/json-depth.ts";
 
@@ -8,6 +9,16 @@ const decorator = "bodyDigest";
 /** SHA-256 of the body as it came, hexadecimal; undefined without one. */
 export function bodyDigestOf(request: FastifyRequest): string | undefined {
   return request.getDecorator<string | undefined>(decorator);
+}
+
+/** Where the text stops being JSON. */
+function problemOf(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return messageOf(error);
+  }
+  return "it has a key that would reach a prototype (__proto__, constructor.prototype)";
 }
 
 /**
@@ -22,6 +33,13 @@ export function takeJsonOnly(app: FastifyInstance): void {
     if (body === "") return done(null, undefined);
     request.setDecorator(decorator, hash("sha256", body as string));
     if (isTooDeep(body as string)) done(new HttpError("REQUEST_INVALID", `nested deeper than ${depthMax} levels`));
-    else void parse(request, body as string, done);
+    else
+      void parse(request, body as string, (error, value) => {
+        if (error === null) done(null, value);
+        else
+          done(
+            new HttpError("REQUEST_INVALID", `the body is not JSON that can be taken: ${problemOf(body as string)}`),
+          );
+      });
   });
 }

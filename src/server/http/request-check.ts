@@ -1,6 +1,7 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { nothing } from "../../api/common-schemas.ts";
 import type { Route } from "../../api/route.ts";
+import { didYouMean } from "../../authoring/closest-name.ts";
 import { HttpError } from "./http-error.ts";
 
 export interface RawRequest {
@@ -14,6 +15,7 @@ type Place = "path" | "query" | "body";
 /** With defaults filled in. `REQUEST_INVALID` with every place that does not fit. */
 export function checkRequest(route: Route, raw: RawRequest): RawRequest {
   const details: { path: string; problem: string }[] = [];
+  refuseUnknownParameters(route.query, raw.query, details);
   const checked = {
     params: check("path", route.params, raw.params, details),
     query: check("query", route.query, raw.query, details),
@@ -23,6 +25,19 @@ export function checkRequest(route: Route, raw: RawRequest): RawRequest {
   const [{ path, problem }] = details as [{ path: string; problem: string }];
   const more = details.length === 1 ? "" : `, and ${details.length - 1} more`;
   throw new HttpError("REQUEST_INVALID", `the request does not fit: ${path}: ${problem}${more}`, { details });
+}
+
+/** One that is misspelt would be left out of account without a word. */
+function refuseUnknownParameters(
+  schema: z.ZodType,
+  query: unknown,
+  details: { path: string; problem: string }[],
+): void {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  for (const key of Object.keys((query ?? {}) as object)) {
+    if (known.includes(key)) continue;
+    details.push({ path: `query.${key}`, problem: `is not a parameter of this operation${didYouMean(key, known)}` });
+  }
 }
 
 const empty = Object.freeze({});

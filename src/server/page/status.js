@@ -502,6 +502,9 @@ async function begin() {
   timers = [whileSeen(askServer, 3000), whileSeen(() => tried(drawWorkflows), 15_000), whileSeen(draw, 1000)];
 }
 
-at("sign-in-button").addEventListener("click", useToken);
-at("token").addEventListener("keydown", ({ key }) => key === "Enter" && useToken());
+at("sign-in-form").addEventListener("submit", (event) => {
+  // Nothing is sent: the page itself uses it.
+  event.preventDefault();
+  useToken();
+});
 void begin();

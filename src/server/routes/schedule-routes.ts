@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DataOf } from "../../api/routes.ts";
+import { didYouMean } from "../../authoring/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import type { ScheduleSpec } from "../../schedules/schedule-spec.ts";
@@ -66,14 +67,27 @@ async function createSchedule(
   try {
     await engine.schedules.create(scheduleId, spec);
   } catch (error) {
-    if (!isRepeat || !hasCode(error, "INSTANCE_EXISTS")) throw error;
+    if (!hasCode(error, "INSTANCE_EXISTS")) throw withWorkflowNames(engine, spec.workflow, error);
+    if (!isRepeat) throw scheduleExists(scheduleId, error);
     // The server went down between the schedule and its answer: what is there is what was asked for.
     const there = (await engine.schedules.get(scheduleId)).spec;
     if (there.workflow !== spec.workflow || !isDeepStrictEqual(there.every, { ...there.every, ...spec.every })) {
-      throw error;
+      throw scheduleExists(scheduleId, error);
     }
   }
   return { scheduleId };
+}
+
+function scheduleExists(scheduleId: string, cause: unknown): EngineError {
+  const message = `schedule ${shown(scheduleId)} exists already: change it, delete it first, or take another id`;
+  return new EngineError("INSTANCE_EXISTS", message, { cause });
+}
+
+function withWorkflowNames(engine: RouteParts["engine"], workflow: string, error: unknown): unknown {
+  if (!hasCode(error, "WORKFLOW_UNKNOWN")) return error;
+  const names = engine.listWorkflows().map(({ name }) => name);
+  const message = `workflow ${shown(workflow)} is not registered${didYouMean(workflow, names)}`;
+  return new EngineError("WORKFLOW_UNKNOWN", message, { cause: error });
 }
 
 /** It goes with the workflow of its name, whose cron expression says when it is due. `SCHEDULE_UNKNOWN`. */

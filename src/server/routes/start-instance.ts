@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { Workflow } from "../../authoring/workflow.ts";
-import { hasCode } from "../../base/error.ts";
+import { EngineError, hasCode } from "../../base/error.ts";
+import { shown } from "../../base/shown.ts";
 import { utf8Length } from "../../base/utf8.ts";
 import { startContext } from "../../engine/submission.ts";
 import type { InstanceCreated } from "../../kernel/event.ts";
@@ -56,6 +57,7 @@ export async function startInstance(
   } catch (error) {
     if (key === undefined || instanceId === undefined || !hasCode(error, "INSTANCE_EXISTS")) throw error;
     if (await beganWith(parts, instanceId, { workflow: workflow.name, body, maxConcurrentTasks })) return instanceId;
+    if (query.instanceId !== undefined) throw await instanceExists(parts, instanceId);
     throw new HttpError(
       "CONFLICT",
       `that Idempotency-Key was used for instance "${instanceId}", with another body or limit`,
@@ -66,6 +68,13 @@ export async function startInstance(
 function notForCode({ name }: CodeWorkflow): HttpError {
   const message = `maxConcurrentTasks is for DAGs, and workflow "${name}" is code: its definition says how many activities run at a time`;
   return new HttpError("REQUEST_INVALID", message);
+}
+
+/** An id of the caller's own is taken, and not by a repetition of this request. */
+async function instanceExists({ engine }: RouteParts, instanceId: string): Promise<EngineError> {
+  const { workflowName, status } = await engine.getWorkflowInstanceStatus(instanceId);
+  const message = `instance ${shown(instanceId)} exists already: workflow ${shown(workflowName)}, status ${status}; take another id`;
+  return new EngineError("INSTANCE_EXISTS", message);
 }
 
 /** Whether an instance was started from such a request. Of large values only the size is compared. */

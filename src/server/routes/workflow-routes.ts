@@ -2,6 +2,7 @@ import { resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Workflow } from "../../authoring/workflow.ts";
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
+import { didYouMean } from "../../authoring/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import type { CatalogueEntry, ScheduleFieldsChange } from "../../catalogue/catalogue-entry.ts";
@@ -90,7 +91,9 @@ function scheduleFields({
 async function findWorkflow({ engine, catalogue }: RouteParts, idOrName: string): Promise<Workflow | CodeWorkflow> {
   const known = engine.findWorkflow(idOrName);
   if (known !== undefined) return known;
-  const { name } = await catalogue.get(idOrName);
+  const { name } = await catalogue.get(idOrName).catch((error: unknown) => {
+    throw hasCode(error, "WORKFLOW_UNKNOWN") ? unknownWorkflow(engine, idOrName, error) : error;
+  });
   const byName = engine.findWorkflow(name);
   if (byName !== undefined) return byName;
   throw new EngineError(
@@ -169,7 +172,7 @@ async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller):
     if (!hasCode(error, "WORKFLOW_UNKNOWN")) throw error;
     if (!ofProgram.has(idOrName)) {
       const { warning } = withoutPaths(parts, caller, { warning: catalogue.warningOf(idOrName) });
-      throw withFileProblem(error, warning);
+      throw withFileProblem(unknownWorkflow(engine, idOrName, error), warning);
     }
   }
   const workflow = engine.findWorkflow(idOrName);
@@ -188,6 +191,12 @@ async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller):
     nextFireTimes: [],
     warning: catalogue.warningOf(name),
   };
+}
+
+function unknownWorkflow(engine: RouteParts["engine"], idOrName: string, cause: unknown): EngineError {
+  const names = engine.listWorkflows().map(({ name }) => name);
+  const message = `no workflow ${shown(idOrName)} is registered or saved${didYouMean(idOrName, names)}`;
+  return new EngineError("WORKFLOW_UNKNOWN", message, { cause });
 }
 
 /** A file that was broken from the beginning has made no workflow yet, and says why. */
