@@ -34,7 +34,7 @@ function refuseUnknownParameters(
   details: { path: string; problem: string }[],
 ): void {
   const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-  for (const key of Object.keys((query ?? {}) as object)) {
+  for (const key of Object.keys(query ?? {})) {
     if (known.includes(key)) continue;
     details.push({ path: `query.${key}`, problem: `is not a parameter of this operation${didYouMean(key, known)}` });
   }
