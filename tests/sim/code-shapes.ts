@@ -8,7 +8,10 @@ import {
   type Activity,
   code,
   type CounterInput,
+  type DeskInput,
   type FanInput,
+  type Heir,
+  type HouseholdInput,
   type InboxInput,
   type MailerInput,
   type ParentInput,
@@ -62,7 +65,7 @@ const codeShapes = {
     const input: InboxInput = {
       perGeneration: chance.whole(2, 6),
       seen: [],
-      ...(chance.isLucky(0.5) && { timeoutMs: chance.whole(1500, 4000) }),
+      ...(chance.isLucky(0.5) && { timeoutMs: chance.whole(1500, 4000), isRacing: chance.isLucky(0.5) }),
     };
     const errand = "correspond";
     return { workflow: code.inbox, status: "Success", outputs: undefined, params: { ...input }, errand };
@@ -113,14 +116,30 @@ const codeShapes = {
     return { workflow: code.mailer, status: "Success", outputs, params: { ...input } };
   },
 
+  /** Parents that end before their children, in every way: by themselves, with an error, canceled, and by act or timeout. */
+  "code-household"({ chance }: Brush): CodeShape {
+    const ending = chance.pick(["returns", "throws", "waits"] as const);
+    const heirs = drawList(chance, [1, 4], (): Heir => ({
+      by: chance.pick(["startChild", "callChild"] as const),
+      of: chance.pick(["code", "dag"] as const),
+      whenParentEnds: chance.pick(["terminate", "cancel", "leave"] as const),
+    }));
+    const input: HouseholdInput = { heirs, ending, left: chance.pick([0, 0, 1, 2]), napMs: chance.whole(0, 1000) };
+    const statuses = { returns: "Success", throws: "Failed", waits: "Terminated" } as const;
+    const outputs = { children: heirs.length };
+    const shape = { workflow: code.household, status: statuses[ending], outputs, params: { ...input } };
+    return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
+  },
+
   "code-retried"({ chance }: Brush): CodeShape {
     const input: RetriedInput = { text: chance.pick(["", bulkyText]) };
     const outputs = { sum: 3, length: input.text.length };
     return { workflow: code.retried, status: "Success", outputs, params: { ...input }, errand: "retry" };
   },
 
-  "code-desk"(): CodeShape {
-    return { workflow: code.desk, status: "Success", outputs: undefined, params: {}, errand: "serve" };
+  "code-desk"({ chance }: Brush): CodeShape {
+    const params: DeskInput = chance.isLucky(0.5) ? {} : { perGeneration: chance.whole(1, 3) };
+    return { workflow: code.desk, status: "Success", outputs: undefined, params: { ...params }, errand: "serve" };
   },
 
   "code-timed"(): CodeShape {
@@ -153,7 +172,7 @@ export function drawCodeShape(kind: CodeKind, brush: Brush): CodeShape {
 
 /** Its instances wait for somebody from outside. */
 export function codeNeedsErrand(workflow: string): boolean {
-  return [code.inbox, code.saga, code.desk].some(({ name }) => name === workflow);
+  return [code.inbox, code.saga, code.desk, code.household].some(({ name }) => name === workflow);
 }
 
 interface Drawn {

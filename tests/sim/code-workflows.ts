@@ -76,6 +76,8 @@ export interface InboxInput {
   /** It begins anew after so many notes. */
   readonly perGeneration: number;
   readonly timeoutMs?: number;
+  /** By a race of the wait with a timer, whose losers are given up, and not by the timeout of the wait itself. */
+  readonly isRacing?: boolean;
   readonly seen: readonly Note[];
 }
 
@@ -84,7 +86,7 @@ const inbox = defineWorkflow("code-inbox", async (ctx, input: InboxInput): Promi
   const seen = [...input.seen];
   ctx.onQuery("seen", () => seen.length);
   while (seen.length < input.seen.length + input.perGeneration) {
-    const note = await nextNote(ctx, input.timeoutMs);
+    const note = await nextNote(ctx, input);
     if (note?.isLast === true) return { seen };
     if (note !== undefined) seen.push({ sender: note.sender, number: note.number });
   }
@@ -93,7 +95,10 @@ const inbox = defineWorkflow("code-inbox", async (ctx, input: InboxInput): Promi
   return ctx.continueAsNew({ ...input, seen }, { keepEvents: true });
 });
 
-async function nextNote(ctx: WorkflowContext, timeoutMs: number | undefined): Promise<Note | undefined> {
+async function nextNote(ctx: WorkflowContext, { timeoutMs, isRacing }: InboxInput): Promise<Note | undefined> {
+  if (timeoutMs !== undefined && isRacing === true) {
+    return await ctx.race([ctx.waitForEvent<Note>("note"), ctx.sleep(timeoutMs).then(() => undefined)]);
+  }
   try {
     return await ctx.waitForEvent<Note>("note", timeoutMs === undefined ? {} : { timeoutMs });
   } catch (error) {
@@ -222,6 +227,53 @@ const mailer = defineWorkflow("code-mailer", async (ctx, { readers, rounds, text
   return { sent: readers * (rounds + 1) };
 });
 
+/** A child, and what becomes of it when its parent ends before it does. */
+export interface Heir {
+  readonly by: "startChild" | "callChild";
+  readonly of: "code" | "dag";
+  readonly whenParentEnds: "terminate" | "cancel" | "leave";
+}
+
+export interface HouseholdInput {
+  readonly heirs: readonly Heir[];
+  readonly ending: "returns" | "throws" | "waits";
+  /** It begins anew so many times, in the same reaction in which it has started a child. */
+  readonly left: number;
+  readonly napMs: number;
+}
+
+/** Those that are left alone end by themselves; the others wait for ever, unless they are told to end. */
+const heir = defineWorkflow("code-heir", async (ctx, { lives }: { lives: "on" | "until told" }) => {
+  if (lives === "on") await nap(ctx, 2500);
+  else await ctx.waitForEvent("never");
+  return { lives };
+});
+
+/** Ends before its children do. An id says what is to become of a child. */
+const household = defineWorkflow(
+  "code-household",
+  async (ctx, input: HouseholdInput): Promise<{ children: number }> => {
+    const { heirs, ending, left, napMs } = input;
+    const called: Promise<unknown>[] = [];
+    for (const [place, { by, of, whenParentEnds }] of heirs.entries()) {
+      // What a generation calls and leaves behind ends with it, so only the last one calls.
+      if (by === "callChild" && left > 0) continue;
+      const instanceId = `${ctx.instanceId}/${ctx.generation}.${place}:${by}:${whenParentEnds}`;
+      const lives = whenParentEnds === "leave" ? "on" : "until told";
+      const workflow = of === "code" ? heir : heirDags[lives];
+      const options = { instanceId, whenParentEnds };
+      if (by === "startChild") ctx.startChild(workflow as CodeWorkflow, { lives } as never, options);
+      else called.push(ctx.callChild(workflow as CodeWorkflow, { lives } as never, options));
+    }
+    for (const call of called) call.catch(() => undefined);
+    if (left > 0) return ctx.continueAsNew({ ...input, left: left - 1 });
+    await nap(ctx, napMs);
+    if (ending === "throws") throw new Error("it ends like this");
+    if (ending === "waits") await ctx.waitForEvent("never");
+    return { children: heirs.length };
+  },
+);
+
 export interface RetriedInput {
   readonly text: string;
 }
@@ -237,23 +289,37 @@ export interface Added {
   readonly value: number;
 }
 
+export interface DeskInput {
+  /** It begins anew after so many, whoever asks meanwhile. */
+  readonly perGeneration?: number;
+  readonly sum?: number;
+  readonly markers?: readonly string[];
+}
+
 /** Adds up what clients send, with a step for each, until it is closed. */
-const desk = defineWorkflow("code-desk", async (ctx) => {
-  let sum = 0;
-  const markers: string[] = [];
+const desk = defineWorkflow("code-desk", async (ctx, input: DeskInput): Promise<{ sum: number; markers: string[] }> => {
+  const { perGeneration = Infinity } = input;
+  let sum = input.sum ?? 0;
+  const markers = [...(input.markers ?? [])];
+  let begun = 0;
+  let answered = 0;
+  const { promise: isFull, resolve: fill } = Promise.withResolvers<"full">();
   ctx.onQuery("sum", () => sum);
   ctx.onUpdate<Added>("add", {
     validate: ({ value }) => {
       if (value < 0) throw new RangeError("a value is not below 0");
     },
     handler: async ({ marker, value }) => {
+      begun++;
       await run(ctx, { job: "step", params: { ms: 10, value }, options: {} }, { marker });
       markers.push(marker);
+      // What it has begun to handle it answers before it begins anew.
+      if (++answered >= perGeneration && answered === begun) fill("full");
       return { sum: (sum += value), marker };
     },
   });
-  await ctx.waitForEvent("close");
-  return { sum, markers };
+  if ((await ctx.race([isFull, ctx.waitForEvent("close")])) !== "full") return { sum, markers };
+  return ctx.continueAsNew({ ...input, sum, markers }, { keepEvents: true });
 });
 
 /** Ends by its own timeout, asleep and with an activity under way. */
@@ -274,7 +340,35 @@ export const childDag: Workflow = new WorkflowBuilder()
   )
   .build();
 
-export const code = { steps, fan, sleeper, inbox, saga, counter, parent, mailer, retried, desk, timed } as const;
+/** Children that are DAGs. */
+export const heirDags: Readonly<Record<"on" | "until told", Workflow>> = {
+  on: new WorkflowBuilder()
+    .withName("dag-heir")
+    .withTask(new TaskBuilder("a").withJobFunction("step", { ms: 2500, value: 1 }).withTimeout(daySeconds))
+    .build(),
+  "until told": new WorkflowBuilder()
+    .withName("dag-heir-until-told")
+    .withTask(
+      new TaskBuilder("a").withJobFunction("hang", { ms: 1, value: 0, failures: 1_000_000 }).withTimeout(daySeconds),
+    )
+    .build(),
+};
+
+export const code = {
+  steps,
+  fan,
+  sleeper,
+  inbox,
+  saga,
+  counter,
+  parent,
+  mailer,
+  heir,
+  household,
+  retried,
+  desk,
+  timed,
+} as const;
 
 export const codeWorkflows: readonly CodeWorkflow[] = Object.values(code);
 

@@ -25,7 +25,9 @@ function drawScenario(
   { kind, domains, spanMs }: { kind: CodeKind; domains: readonly string[]; spanMs: number },
 ): AnyScenario {
   const { workflow, status, outputs, params, errand } = drawCodeShape(kind, { chance, domains });
-  const acts = drawActs(chance, isCodeWorkflow(workflow));
+  const drawn = drawActs(chance, isCodeWorkflow(workflow));
+  // A child that its parent leaves while both are paused would wait for somebody to resume it.
+  const acts = kind === "code-household" ? drawn.filter(({ what }) => what !== "pause") : drawn;
   const instanceId = chance.isLucky(0.7) ? `w${number}-${kind}` : undefined;
   const isSignaled = kind === "code-inbox" && instanceId !== undefined && chance.isLucky(0.5);
   const isCanceled = errand === "cancel-undoing" || acts.some(({ what }) => what === "cancel");

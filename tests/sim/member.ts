@@ -7,7 +7,7 @@ import type { Chance } from "./chance.ts";
 import { simJobs } from "./jobs.ts";
 import { Life, type LifeParts, Machine } from "./machine.ts";
 import type { Mutation } from "./mutations.ts";
-import type { EventOwner, Scheduler } from "./scheduler.ts";
+import type { Scheduler } from "./scheduler.ts";
 import { SimStore, StoreLink, type StoreUser } from "./store.ts";
 
 /** A machine with an engine, and a cable to the store. */
@@ -23,7 +23,7 @@ export interface MemberLifeParts extends Omit<LifeParts, "role" | "machine"> {
   readonly isServer: boolean;
   readonly mutation: Mutation | undefined;
   /** All that is not one life's own. */
-  readonly options: (life: EventOwner) => Partial<EngineOptions>;
+  readonly options: (life: Life) => Partial<EngineOptions>;
   /** Code that this process gets a while after its start. */
   readonly late: { readonly workflows: readonly CodeWorkflow[]; readonly afterMs: number };
 }

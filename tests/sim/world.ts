@@ -9,7 +9,7 @@ import { Chance } from "./chance.ts";
 import { Client } from "./client.ts";
 import { type Climate, type ClimateName, drawClimate } from "./climate.ts";
 import type { CodeKind } from "./code-shapes.ts";
-import { childDag, codeWorkflows } from "./code-workflows.ts";
+import { childDag, codeWorkflows, heirDags } from "./code-workflows.ts";
 import { drawCodeScenarios } from "./code-workload.ts";
 import { Driver, playResizes } from "./drivers.ts";
 import { EventLog } from "./event-log.ts";
@@ -20,11 +20,12 @@ import { Member, MemberLife, type MemberLifeParts } from "./member.ts";
 import type { Mutation } from "./mutations.ts";
 import { Network } from "./network.ts";
 import { Operator } from "./operator.ts";
+import { SimProcessTable } from "./process-table.ts";
 import { readRemains } from "./remains.ts";
 import { ScheduleDriver } from "./schedule-driver.ts";
 import { drawSchedules, type ScheduleScenario } from "./schedule-workload.ts";
 import { scheduledDags } from "./scheduled-workflows.ts";
-import { type EventOwner, Scheduler } from "./scheduler.ts";
+import { Scheduler } from "./scheduler.ts";
 import { type Kind, needsErrand } from "./shapes.ts";
 import { Witness } from "./witness.ts";
 import { WorkerLife, WorkerMachine } from "./worker.ts";
@@ -328,6 +329,7 @@ export class World implements FaultyWorld {
     const late = this.#drawLate(chance.fork("late"));
     const workflows = [
       childDag,
+      ...Object.values(heirDags),
       ...scheduledDags,
       ...codeWorkflows.filter((workflow) => !late.workflows.includes(workflow)),
     ];
@@ -362,7 +364,7 @@ export class World implements FaultyWorld {
     return connection;
   }
 
-  #engineOptions(network: Network, member: Member, life: EventOwner): Partial<EngineOptions> {
+  #engineOptions(network: Network, member: Member, life: Life): Partial<EngineOptions> {
     const { poolSize, domains, maxInterruptions, maxConcurrentActivities, timings, isCluster } = this.#setting;
     const sizes = Object.entries(domains).map(([name, size], priority) => [name, { size, priority }]);
     const alone = {
@@ -383,8 +385,19 @@ export class World implements FaultyWorld {
       shards: this.#shardCount,
       timings: this.#options.mutation?.memberTimings?.(timings) ?? timings,
       remoteWorkers: this.workers.length > 0,
+      ...this.#processTable(life),
     };
     return { ...alone, cluster: this.climate.hasBus ? { ...named, bus } : named };
+  }
+
+  /** In half of the clusters all members are on one machine, and can prove that another has ended; in half of those, not always. */
+  #processTable(life: Life): { processTable?: SimProcessTable } {
+    const chance = this.#chance.fork("process table");
+    if (!chance.isLucky(0.5)) return {};
+    const isFaulty = chance.isLucky(0.5);
+    const { lives } = this.witness;
+    const own = this.#chance.fork(`process table of life ${life.number}`);
+    return { processTable: new SimProcessTable({ life: life.number, lives, chance: own, isFaulty }) };
   }
 
   async #evidence(): Promise<Evidence> {

@@ -1,3 +1,4 @@
+import type { Event } from "../../../src/kernel/event.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";
 import type { Evidence, InstanceRemains } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
@@ -28,8 +29,28 @@ export const checkFamilies: Checker = (evidence) => {
         wrong.push(`${childId} is ${child.status} although its parent has ended`);
     }
   }
-  return [...wrong, ...checkParents(evidence, byId)];
+  return [...wrong, ...checkParents(evidence, byId), ...checkHeirs(evidence)];
 };
+
+/**
+ * Children that outlive their parent end as their id says: those that are left alone by themselves, the others because they
+ * are told to. A cancel reaches what the code waits for, whatever is to become of that when the parent ends.
+ */
+function checkHeirs(evidence: Evidence): string[] {
+  return evidence.remains.instances.flatMap(({ id, status }) => {
+    const [, parent = "", by, policy] =
+      /^(.*)\/\d+\.\d+:(startChild|callChild):(terminate|cancel|leave)$/.exec(id) ?? [];
+    if (policy === undefined || !hasEnded(status)) return [];
+    const expected = policy === "leave" ? "Success" : "Terminated";
+    const mayBeCanceled = by === "callChild" && wasCanceled(evidence, parent);
+    return status === expected || mayBeCanceled ? [] : [`${id} ended in ${status}, not in ${expected}`];
+  });
+}
+
+function wasCanceled(evidence: Evidence, id: string): boolean {
+  const lives = chronicleOf(evidence).livesOf(id);
+  return lives.flatMap(eventsOf).some(({ event }) => event.type === "CancelRequested");
+}
 
 function newestById({ remains }: Evidence): Map<string, InstanceRemains> {
   const newest = new Map<string, InstanceRemains>();
@@ -64,12 +85,18 @@ function checkParents(evidence: Evidence, byId: ReadonlyMap<string, InstanceRema
     const starts = chronicleOf(evidence)
       .livesOf(parentId)
       .flatMap(eventsOf)
-      .filter(({ event }) => event.type === "ChildStarted" && event.childId === instance.id);
+      .filter(({ event }) => startsChild(event, instance.id));
     const own = instance.turns[0]?.landed;
     if (own !== undefined && !starts.some(({ landed }) => landed.order < own.order))
       wrong.push(`${instance.id} was there before its parent had started it`);
   }
   return wrong;
+}
+
+/** What was started in the turn in which the parent began anew is on record with its next generation. */
+function startsChild(event: Event, id: string): boolean {
+  if (event.type === "InstanceContinued") return event.children?.some(({ childId }) => childId === id) ?? false;
+  return (event.type === "ChildStarted" || event.type === "ChildDetached") && event.childId === id;
 }
 
 function parentOf(instance: InstanceChronicle): string | undefined {

@@ -60,6 +60,8 @@ class Replay {
   readonly wrong: string[] = [];
   readonly #evidence: Evidence;
   readonly #machines = new Map<number, Machine>();
+  /** By key: its code has begun anew, and has yet to run, if it did so twice in a turn. */
+  readonly #begunAnew = new Set<number>();
 
   constructor(evidence: Evidence) {
     this.#evidence = evidence;
@@ -79,7 +81,11 @@ class Replay {
     const machine = this.#machine(key);
     if (machine === undefined) return;
     try {
-      for (const event of JSON.parse(events) as Event[]) machine.apply(event, at);
+      this.#begunAnew.delete(key);
+      for (const event of JSON.parse(events) as Event[]) {
+        machine.apply(event, at);
+        if (event.type === "InstanceContinued") this.#begunAnew.add(key);
+      }
     } catch (error) {
       this.wrong.push(`${machine.address.id}: its history cannot be followed: ${messageOf(error)}`);
     }
@@ -103,14 +109,17 @@ class Replay {
       status: [row.status, state.status],
       generation: [row.generation, state.generation],
       wake: [row.wake, machine.nextWake() ?? null],
-      active: [row.active, state.inFlight > 0 || isReacting(machine) || (row.active && this.#mayWait(machine))],
+      active: [
+        row.active,
+        state.inFlight > 0 || isReacting(machine) || (row.active && this.#mayWait(row.key, machine)),
+      ],
       createdAt: [row.createdAt, state.createdAt],
     });
   }
 
   /** For its code: it is brought into memory when its shard is opened, though nothing of it is under way. */
-  #mayWait({ kind }: Machine): boolean {
-    return kind === "code" && this.#evidence.setting.lacksCode === true;
+  #mayWait(key: number, { kind }: Machine): boolean {
+    return kind === "code" && (this.#evidence.setting.lacksCode === true || this.#begunAnew.has(key));
   }
 
   #compareFinished(row: FinishedRow): void {

@@ -15,6 +15,9 @@ const recoveryMs = 12_000;
 /** Of a store that fails now and then throughout the run. */
 const roughStoreMs = 12_000;
 
+/** Timers do not see that a clock is set, or that the machine was suspended: an engine looks again after so long. */
+const clockChangeMs = 60_000;
+
 /** Monotonic clocks differ by so much, and a wait is measured with them. */
 const driftShare = 0.11;
 
@@ -100,6 +103,12 @@ class Waits {
     return this.#evidence.claims.findLast(isSuch)?.at;
   }
 
+  #hasClockChanged({ machine, freezes }: LifeRecord, from: number, to: number): boolean {
+    const isNear = (at: number): boolean => at > from - clockChangeMs && at <= to;
+    const isSet = this.#evidence.clockSettings.some((setting) => setting.machine === machine && isNear(setting.at));
+    return isSet || freezes.some(({ kind, to: end }) => kind === "suspended" && isNear(end?.at ?? to));
+  }
+
   #allowedMs(life: LifeRecord, { setAt }: Wait, from: number, to: number): number {
     const { setting, storeTroubles } = this.#evidence;
     const isWithin = (start: number, end: number): boolean => start < to && end > from - recoveryMs;
@@ -115,6 +124,7 @@ class Waits {
       troubledMs +
       (stretches.length > 0 ? recoveryMs : 0) +
       (setting.isStoreRough ? roughStoreMs : 0) +
+      (this.#hasClockChanged(life, from, to) ? clockChangeMs : 0) +
       driftShare * (to - setAt) +
       clocksOf(this.#evidence).spread(setAt, to)
     );

@@ -8,7 +8,7 @@ const beatsCounted = 6;
 const leastShare = 0.6;
 
 /**
- * A member is removed only after somebody has watched it being silent: time in which the remover did not see the store
+ * A member is removed if it has ended, or after somebody has watched it being silent. Time in which the remover did not see the store
  * itself, because that was away or the remover stood still, is no evidence against others.
  */
 export const checkMemberships: Checker = (evidence) =>
@@ -18,6 +18,8 @@ function judge({ lives, setting }: Evidence, { life, member, at }: MembershipRec
   const remover = lives[life - 1];
   const removed = lives.find(({ renewals }) => renewals.some((renewal) => renewal.member === member));
   if (remover === undefined || removed === undefined) return [];
+  // Its end can be proven where both are on one machine.
+  if (removed.end !== undefined && removed.end.at <= at) return [];
   const { suspectMs, lostMs, beatMs } = setting.timings;
   const lastBeat = removed.renewals.findLast((renewal) => renewal.member === member && renewal.sentAt <= at);
   const watchedMs = watchedFor(remover, lastBeat?.sentAt ?? 0, at, beatsCounted * beatMs);

@@ -1,5 +1,5 @@
-import type { UpdateAnswered } from "../../../src/kernel/event.ts";
-import { type Added, code } from "../code-workflows.ts";
+import type { InstanceContinued, UpdateAnswered } from "../../../src/kernel/event.ts";
+import { type Added, code, type DeskInput } from "../code-workflows.ts";
 import { type ClientCall, type Evidence, isBefore, type Moment } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 import { type Chronicle, chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
@@ -36,6 +36,10 @@ class Desk {
     const calls = evidence.calls.filter(({ instanceId }) => instanceId === instance.id);
     for (const call of calls) if (call.operation === "update") this.#compare(call);
     for (const call of calls) if (call.operation === "query" && call.outcome === "ok") this.#compareQuery(call, calls);
+    for (const { operation, outcome, number, value } of calls) {
+      if (operation === "query" && outcome === "refused" && /beg(in|an) anew/.test(String(value)))
+        this.#say(`query ${number} was refused because the code began anew: ${String(value)}`);
+    }
   }
 
   #follow(): void {
@@ -47,6 +51,7 @@ class Desk {
           JSON.parse(this.#chronicle.textOf(this.#instance.key, event.data ?? "{}")) as Added,
         );
       }
+      if (event.type === "InstanceContinued") this.#continue(event, landed);
       if (event.type !== "UpdateAnswered") continue;
       const added = this.#requested.get(event.update);
       if (added === undefined) this.#say(`update ${event.update} was answered, and had not been let in`);
@@ -57,6 +62,18 @@ class Desk {
     }
   }
 
+  /** The next generation asks itself for what the last one has not seen, and has the answers of its last turn. */
+  #continue({ input, answers = [] }: InstanceContinued, landed: Moment): void {
+    const { sum = 0 } = JSON.parse(this.#chronicle.textOf(this.#instance.key, input ?? "{}")) as DeskInput;
+    for (const event of answers) {
+      if (this.#answers.has(event.update)) continue;
+      this.#requested.set(event.update, { marker: event.update, value: 0 });
+      this.#answers.set(event.update, { event, landed, sum });
+    }
+    for (const update of this.#requested.keys()) if (!this.#answers.has(update)) this.#requested.delete(update);
+    this.#sum = sum;
+  }
+
   #compareSum({ update, output, failure }: UpdateAnswered): void {
     if (failure !== undefined || output === undefined) return;
     const { sum } = JSON.parse(this.#chronicle.textOf(this.#instance.key, output)) as { sum: number };
@@ -65,6 +82,8 @@ class Desk {
 
   #compare({ marker = "", outcome, code: refusal, value, answered, given }: ClientCall): void {
     const isLetIn = this.#requested.has(marker);
+    if (outcome === "refused" && /beg(in|an) anew/.test(String(value)))
+      this.#say(`update ${marker} was refused because the code began anew: ${String(value)}`);
     if (isLetIn && Number(given["value"]) < 0) this.#say(`update ${marker} was let in, and should have been refused`);
     if (outcome === "refused" && refusal === "INPUT_INVALID" && isLetIn)
       this.#say(`update ${marker} was refused and let in`);

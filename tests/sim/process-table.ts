@@ -1,0 +1,71 @@
+import type { ProcessTable } from "../../src/engine/process-table.ts";
+import type { Chance } from "./chance.ts";
+import type { LifeRecord } from "./evidence.ts";
+
+const firstPid = 100;
+
+/** How often a look at another process fails, where it does; and a look at this one or at the machine. */
+const failureShare = 0.3;
+const ownFailureShare = 0.02;
+
+/** Errors that say nothing about a process: no file descriptors left, no permission, a `/proc` that hides others. */
+const errors = ["EMFILE", "EACCES", "ENOENT", "EIO"] as const;
+
+/**
+ * What one process sees of the others on the one machine that all members of a run share. It always tells the truth about
+ * signal 0, as a kernel does; what is read below `/proc` may fail or be garbage. The number of a process that has ended
+ * is free, belongs to a zombie, or was given to another process.
+ */
+export class SimProcessTable implements ProcessTable {
+  readonly ownPid: number;
+  readonly #lives: readonly LifeRecord[];
+  readonly #chance: Chance;
+  readonly #isFaulty: boolean;
+
+  constructor(parts: { life: number; lives: readonly LifeRecord[]; chance: Chance; isFaulty: boolean }) {
+    this.ownPid = firstPid + parts.life;
+    this.#lives = parts.lives;
+    this.#chance = parts.chance;
+    this.#isFaulty = parts.isFaulty;
+  }
+
+  probe(pid: number): void {
+    if (this.#isFree(pid)) throw failure("ESRCH");
+    // It is another user's.
+    if (this.#isFaulty && this.#chance.isLucky(failureShare)) throw failure("EPERM");
+  }
+
+  readFile(path: string): string {
+    const pid = Number(/^\/proc\/(\d+)\/stat$/.exec(path)?.[1] ?? this.ownPid);
+    this.#mayFail(pid === this.ownPid ? ownFailureShare : failureShare);
+    if (path.endsWith("boot_id")) return "01234567-89ab-4def-8123-456789abcdef\n";
+    if (this.#isFree(pid)) throw failure("ENOENT");
+    if (this.#isFaulty && this.#chance.isLucky(failureShare / 3)) return "";
+    const hasEnded = this.#hasEnded(pid);
+    const state = hasEnded && pid % 3 === 1 ? "Z" : "S";
+    const startedAt = hasEnded && pid % 3 === 2 ? pid + 1_000_000 : pid;
+    return `${pid} (node (sim)) ${state} ${"0 ".repeat(18)}${startedAt} 0 0\n`;
+  }
+
+  readLink(path: string): string {
+    this.#mayFail(ownFailureShare);
+    return path === "/proc/self" ? String(this.ownPid) : `${path.split("/").at(-1)}:[4026531836]`;
+  }
+
+  #mayFail(share: number): void {
+    if (this.#isFaulty && this.#chance.isLucky(share)) throw failure(this.#chance.pick(errors));
+  }
+
+  #hasEnded(pid: number): boolean {
+    const life = this.#lives[pid - firstPid - 1];
+    return life === undefined || life.end !== undefined;
+  }
+
+  #isFree(pid: number): boolean {
+    return this.#hasEnded(pid) && pid % 3 === 0;
+  }
+}
+
+function failure(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
