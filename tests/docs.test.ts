@@ -1,6 +1,7 @@
-/** What the documents show compiles, what the README shows first runs, and what they link to is there. */
+/** What the documents show compiles and runs to its end, and what they link to is there. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   globSync,
@@ -11,15 +12,33 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
+import { newDatabase } from "./servers/databases.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
 const documents = globSync(["*.md", "docs/**/*.md"], { cwd: root }).map((path) => path.replaceAll("\\", "/"));
-const compiled = ["README.md", "docs/guide.md", "docs/operations.md", "docs/testing.md"];
+const compiled = ["README.md", "docs/guide.md", "docs/operations.md", "docs/testing.md", "docs/getting-started.md"];
+
+/** An example that is still running after this time hangs. */
+const exampleMs = 60_000;
+
+const exampleDatabase = "postgresql://heddle:secret@db.example.org/heddle";
+
+/** What an example needs around it, by what it calls; see docs/scene.ts. Of `failed`, every line is an example of its own. */
+const scenes: readonly (readonly [calls: RegExp, scene: string])[] = [
+  [/histories\/order\.json/, "history"],
+  [/from "node:test"/, "test"],
+  [/retryWorkflowInstance/, "failed"],
+  [/run\.pause|updateTaskParams|engine\.subscribe/, "held"],
+  [/heddle\/client/, "server"],
+  [/Server\.start/, "signal"],
+  [/inProcessBus/, "cluster"],
+];
 
 /** What an example may take as given, in the words of the guide: the names are global, so an example's own go first. */
 const given = `
@@ -95,6 +114,13 @@ describe("the documents", () => {
     assert.ok(existsSync(join(project, "heddle.db")));
   });
 
+  for (const example of compiled.flatMap(examplesOf)) {
+    const scene = sceneOf(example.code);
+    for (const { title, code } of partsOf(example, scene)) {
+      test(`run to their end: ${title}`, { timeout: exampleMs + 10_000 }, (t) => runExample(t, code, scene));
+    }
+  }
+
   test("show a test that passes", async () => {
     const [imports, ...others] = examplesOf("docs/guide.md");
     const example = others.find(({ code }) => code.includes('from "node:test"'));
@@ -125,6 +151,46 @@ function examplesOf(path: string): Example[] {
     const line = text.slice(0, block.index).split("\n").length;
     return { name: `${path.replaceAll(/[/.]/g, "-")}-line-${line}.ts`, code: block[1] ?? "" };
   });
+}
+
+/** Alternatives that stand below each other run one by one. */
+function partsOf({ name, code }: Example, scene: string): { title: string; code: string }[] {
+  if (scene !== "failed") return [{ title: name, code }];
+  const lines = code.split("\n").filter((line) => line.startsWith("await "));
+  return lines.map((line, place) => ({ title: `${name}, line ${place + 1}`, code: line }));
+}
+
+function sceneOf(code: string): string {
+  return scenes.find(([calls]) => calls.test(code))?.[1] ?? "plain";
+}
+
+/** In a folder of its own, with the servers that it names replaced by those of the tests. */
+async function runExample(t: TestContext, code: string, scene: string): Promise<void> {
+  const folder = mkdtempSync(join(project, "run-"));
+  const port = await freePort();
+  let local = code.replaceAll("http://127.0.0.1:7411", `http://127.0.0.1:${port}`);
+  if (local.includes(exampleDatabase)) local = local.replaceAll(exampleDatabase, await newDatabase("postgres", t));
+  const file = join(folder, "example.ts");
+  writeFileSync(file, `${local}\nexport {};\n`);
+  const env = {
+    DOCS_PORT: String(port),
+    HEDDLE_PORT: String(port),
+    HEDDLE_STORAGE: `sqlite:${join(folder, "env.db")}`,
+  };
+  await run(process.execPath, [join(root, "tests/docs/scene.ts"), file, scene], {
+    cwd: folder,
+    env,
+    timeout: exampleMs,
+  });
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
 }
 
 /** Links within the repository whose file, or whose heading in it, does not exist. */
@@ -159,14 +225,22 @@ function withoutCode(text: string): string {
     .replaceAll(/`[^`\n]*`/g, (code) => code.slice(1, -1).replaceAll(/[[\]()]/g, ""));
 }
 
-async function run(program: string, args: readonly string[]): Promise<string> {
+interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeout?: number;
+}
+
+async function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   try {
     // A test in the documents is a test of its own, not a part of this one.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const { stdout } = await promisify(execFile)(program, args, { cwd: project, env, timeout: 120_000 });
+    const { cwd = project, timeout = 120_000 } = options;
+    const { stdout } = await promisify(execFile)(program, args, { cwd, env: { ...env, ...options.env }, timeout });
     return stdout;
   } catch (error) {
-    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${args.join(" ")} failed:\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
+    const { stdout, stderr, killed } = error as { stdout?: string; stderr?: string; killed?: boolean };
+    const what = killed === true ? "did not end" : "failed";
+    throw new Error(`${args.join(" ")} ${what}:\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
   }
 }
