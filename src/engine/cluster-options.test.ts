@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Bus } from "../cluster/bus.ts";
 import { defaultTimings } from "../cluster/timings.ts";
+import { systemProcessTable } from "./process-table.ts";
 import { type ClusterOptions, resolveClusterOptions } from "./cluster-options.ts";
 
 const bus: Bus = { connect: () => ({ send: () => undefined, close: () => undefined }) };
@@ -21,12 +22,14 @@ function problemOf(options: unknown): string {
 describe("the options of a cluster", () => {
   test("have defaults, of which the name is this process", () => {
     const { name, ...rest } = resolveClusterOptions({});
-    assert.deepEqual(rest, { bus: undefined, shards: 128, timings: defaultTimings, remoteWorkers: false });
+    const none = { bus: undefined, processTable: undefined };
+    assert.deepEqual(rest, { ...none, shards: 128, timings: defaultTimings, remoteWorkers: false });
     assert.match(name, new RegExp(`.:${process.pid}$`));
   });
 
   test("are taken as they are given", () => {
-    const given = { bus, name: "east", shards: 8192, remoteWorkers: true, timings: { beatMs: 100 } };
+    const processTable = systemProcessTable;
+    const given = { bus, name: "east", shards: 8192, remoteWorkers: true, processTable, timings: { beatMs: 100 } };
     assert.deepEqual(resolveClusterOptions(given), { ...given, timings: { ...defaultTimings, beatMs: 100 } });
   });
 

@@ -147,7 +147,7 @@ describe("the reference", () => {
     const trigger = document.paths["/api/workflow/{id}/trigger"]?.["post"];
     assert.deepEqual(
       [trigger?.operationId, trigger?.parameters.map(({ name }) => name)],
-      ["triggerWorkflow", ["id", "instanceId", "Idempotency-Key"]],
+      ["triggerWorkflow", ["id", "instanceId", "maxConcurrentTasks", "Idempotency-Key"]],
     );
     const { text, headers } = await rig.fetch("/api/docs");
     assert.match(headers.get("content-type") ?? "", /^text\/html/);
