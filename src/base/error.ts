@@ -84,7 +84,10 @@ export const errorCodes = {
   WORKFLOW_FAILED: { retryable: false, meaning: "The awaited instance ended in Failed." },
   WORKFLOW_TERMINATED: { retryable: false, meaning: "The awaited instance was terminated." },
   SHARD_MOVED: { retryable: true, meaning: "The instance's shard is on its way to another member." },
-  CALL_UNANSWERED: { retryable: true, meaning: "No member answered; whether the request was carried out is unknown." },
+  CALL_UNANSWERED: {
+    retryable: true,
+    meaning: "No member, or the store, answered in time; whether the request was carried out is unknown.",
+  },
   MEMBER_LOST: {
     retryable: true,
     meaning: "This member was silent for too long, and others have taken over its work.",

@@ -17,7 +17,7 @@ describe("a caller whose write is under way while the store takes none", () => {
     await clock.advance(outageAnswerMs - 1);
     assert.equal(error, undefined);
     await clock.advance(1);
-    assert.ok(hasCode(error, "STORE_UNAVAILABLE"));
+    assert.ok(hasCode(error, "CALL_UNANSWERED"));
     assert.match(messageOf(error), /whether instance "a" is accepted is not known yet.*disk full/);
     outage.stop();
     assert.equal(clock.timerCount, 0);

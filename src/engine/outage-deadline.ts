@@ -23,7 +23,7 @@ export class OutageDeadline {
     this.#clock = clock;
   }
 
-  /** As `work` ends, or `STORE_UNAVAILABLE` if an outage lasts too long. */
+  /** As `work` ends, or `CALL_UNANSWERED` if an outage lasts too long: unlike `STORE_UNAVAILABLE` it says that the write may have landed. */
   watch<Result>(what: string, work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const caller: Caller = { what, reject };
@@ -54,5 +54,5 @@ export class OutageDeadline {
 
 function unknownOutcome(what: string, problem: unknown): EngineError {
   const message = `the store does not take writes, and whether ${what} is accepted is not known yet: it may still be when the store is back; ask again for the same id or key (${messageOf(problem)})`;
-  return new EngineError("STORE_UNAVAILABLE", message, { cause: problem });
+  return new EngineError("CALL_UNANSWERED", message, { cause: problem });
 }

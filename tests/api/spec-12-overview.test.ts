@@ -161,6 +161,7 @@ describe("whoever listens to an engine", () => {
     const [{ at, ...line } = { at: 0 }] = lines;
     assert.ok(at > 0);
     assert.deepEqual(line, {
+      attemptId: `${one.instanceId}:1:0:1`,
       instanceId: one.instanceId,
       workflowName: "one",
       taskName: "a",
