@@ -21,7 +21,9 @@ import { newDatabase } from "./servers/databases.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
-const documents = globSync(["*.md", "docs/**/*.md"], { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+const documents = globSync(["*.md", "docs/**/*.md", "examples/*.md"], { cwd: root }).map((path) =>
+  path.replaceAll("\\", "/"),
+);
 const compiled = ["README.md", "docs/guide.md", "docs/operations.md", "docs/testing.md", "docs/getting-started.md"];
 
 /** An example that is still running after this time hangs. */

@@ -4,7 +4,9 @@ import type { CodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import { defineJob, type Job, type JobContext } from "../../src/authoring/job.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import type { Engine } from "../../src/engine/engine.ts";
+import type { Event } from "../../src/kernel/event.ts";
 import type { Batch } from "../../src/stores/store.ts";
+import type { Ledger } from "./ledger.ts";
 import { World } from "./world.ts";
 
 /**
@@ -17,7 +19,9 @@ export type Moment = "before" | "after" | "stopped";
 export interface Story {
   readonly workflows: readonly (CodeWorkflow | Workflow)[];
   /** Said from its beginning in every life of the process; gives back what is to be the same however often it dies. */
-  readonly tell: (engine: Engine) => Promise<unknown>;
+  readonly tell: (engine: Engine, ledger: Ledger) => Promise<unknown>;
+  /** Default: `work`, `flaky` and `fails`. */
+  readonly jobs?: readonly Job[];
   readonly idleMax?: number;
 }
 
@@ -28,11 +32,13 @@ export interface Outcome {
   readonly executed: readonly string[];
   readonly commits: number;
   readonly lives: number;
+  /** Attempts that were executed again because a crash had cut them off. */
+  readonly repeated: number;
 }
 
 /**
- * Tells a story in a process that ends at the commits `endsAt` says, counted over all its lives. Fails if something was
- * executed whose success was on record.
+ * Tells a story in a process that ends at the commits `endsAt` says, counted over all its lives. Fails if an attempt was
+ * executed whose result was on record, or twice in one life: so what is repeated was in flight when the process ended.
  */
 export async function outcomeOf(
   t: TestContext,
@@ -40,12 +46,17 @@ export async function outcomeOf(
   endsAt: (commit: number) => Moment | undefined = () => undefined,
 ): Promise<Outcome> {
   const executed = new Set<string>();
-  const again: string[] = [];
-  const jobs = jobsNoting((params, ctx) => {
+  const wrong: string[] = [];
+  let begun = new Set<string>();
+  let executions = 0;
+  const note = (params: unknown, ctx: JobContext): void => {
+    executions++;
     executed.add(`${ctx.attemptId} ${JSON.stringify(params)}`);
-    if (isOnRecord(world, ctx)) again.push(ctx.attemptId);
-  });
-  const { workflows, tell, idleMax } = story;
+    if (isOnRecord(world, ctx) || begun.has(ctx.attemptId)) wrong.push(ctx.attemptId);
+    begun.add(ctx.attemptId);
+  };
+  const { workflows, tell, idleMax, jobs: own = plainJobs } = story;
+  const jobs = own.map((job) => noting(job, note));
   const world: World = await World.start(t, {
     jobs,
     workflows,
@@ -54,6 +65,7 @@ export async function outcomeOf(
   });
   let commits = 0;
   for (let lives = 1; ; lives++) {
+    begun = new Set();
     const life: Life = { isEnding: false, isOver: false };
     world.store.onSend = (batch) => {
       if (!isOfInstances(batch) || life.isEnding) return;
@@ -61,7 +73,7 @@ export async function outcomeOf(
       if (moment !== undefined) void end(world, moment, life);
     };
     const told: { end?: { result: unknown } | { error: unknown } } = {};
-    tell(world.engine).then(
+    tell(world.engine, world.store.ledger).then(
       (result) => (told.end = { result }),
       (error: unknown) => (told.end = { error }),
     );
@@ -71,8 +83,9 @@ export async function outcomeOf(
       continue;
     }
     if (told.end === undefined || "error" in told.end) throw told.end?.error;
-    assert.deepEqual(again, [], "nothing is executed whose success is on record");
-    return { result: told.end.result, executed: [...executed].toSorted(), commits, lives };
+    assert.deepEqual(wrong, [], "an attempt is repeated only if it was in flight when its process ended");
+    const repeated = executions - executed.size;
+    return { result: told.end.result, executed: [...executed].toSorted(), commits, lives, repeated };
   }
 }
 
@@ -103,29 +116,35 @@ async function letTimePass({ clock }: World, isDone: () => boolean): Promise<voi
   assert.fail("the story never came to its end");
 }
 
-/** In the instance's generation of now. */
-function isOnRecord({ store }: World, { instanceId, taskId }: JobContext): boolean {
+/** Whether the attempt has a result, in the instance's generation of now. */
+function isOnRecord({ store }: World, { instanceId, taskId, attempt }: JobContext): boolean {
   const events = store.ledger.events(instanceId);
   const begun = events.findLastIndex(({ type }) => type === "InstanceContinued");
   const task = Number(taskId.slice(taskId.lastIndexOf(":") + 1));
-  return events.slice(begun + 1).some((event) => event.type === "TaskSucceeded" && event.task === task);
+  const isResult = ({ type }: Event): boolean => type === "TaskSucceeded" || type === "TaskFailed";
+  return events
+    .slice(begun + 1)
+    .some((event) => isResult(event) && "attempt" in event && event.task === task && event.attempt === attempt);
+}
+
+function noting(job: Job, note: (params: unknown, ctx: JobContext) => void): Job {
+  return {
+    ...job,
+    fn: (params, ctx) => {
+      note(params, ctx);
+      return job.fn(params, ctx);
+    },
+  };
 }
 
 /** `work` gives back its input, `flaky` does so at its second attempt, `fails` never. */
-function jobsNoting(note: (params: unknown, ctx: JobContext) => void): Job[] {
-  return [
-    defineJob("work", (params: unknown, ctx) => {
-      note(params, ctx);
-      return params;
-    }),
-    defineJob("flaky", (params: unknown, ctx) => {
-      note(params, ctx);
-      if (ctx.attempt === 1) throw new Error("not yet");
-      return params;
-    }),
-    defineJob("fails", (params: unknown, ctx) => {
-      note(params, ctx);
-      throw new Error(`no ${String(params)}`);
-    }),
-  ];
-}
+const plainJobs: readonly Job[] = [
+  defineJob("work", (params: unknown) => params),
+  defineJob("flaky", (params: unknown, ctx) => {
+    if (ctx.attempt === 1) throw new Error("not yet");
+    return params;
+  }),
+  defineJob("fails", (params: unknown) => {
+    throw new Error(`no ${String(params)}`);
+  }),
+];

@@ -72,9 +72,10 @@ function sourceUrl(source: Source, node: Node): string | undefined {
 /** Names under which anything at all may be put. */
 const drawers = ["utils", "util", "common", "types", "helpers", "misc", "shared"];
 
-/** kebab-case, one noun; migrations are numbered. */
+/** kebab-case, one noun; migrations are numbered. README.md is the page that a folder opens with. */
 export function fileName(path: string): Finding[] {
   const name = basename(path);
+  if (name === "README.md") return [];
   const kebab = /^\.?[a-z0-9]+(?:[-.][a-z0-9]+)*$/;
   const migration = /^\d{4}_[a-z0-9]+(?:[-_][a-z0-9]+)*\.sql$/;
   if (!kebab.test(name) && !migration.test(name)) return [{ path, line: 0, what: "file names are kebab-case" }];
