@@ -1,4 +1,4 @@
-/** What `npm start` runs, as its users run it: stopped, killed, and started again. */
+/** The example as its users run it: stopped, killed, and started again. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { exampleFolder, type JournalEntry, PipelineProcess, readJournal } from "./pipeline-process.ts";
@@ -21,9 +21,9 @@ describe("the example pipeline", { concurrency: true, skip: process.platform ===
     const [what, where, hint] = first.out.split("\n");
     assert.match(what ?? "", /nightly data pipeline/);
     assert.ok(where?.includes(folder), where);
-    assert.match(hint ?? "", /Ctrl-C.*npm start again/);
+    assert.match(hint ?? "", /Ctrl-C.*start it again/);
     assert.match(first.out, /^Starting a new run, nightly-1\.$/m);
-    const stopped = /^Stopped in good order, (\d+) of \d+ tasks done and kept\. Run npm start again to go on\.$/m;
+    const stopped = /^Stopped in good order, (\d+) of \d+ tasks done and kept\. Start it again to continue\.$/m;
     assert.equal(Number(stopped.exec(first.out)?.[1]), first.toldDone.length);
 
     const second = new PipelineProcess(t, folder);

@@ -105,8 +105,8 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         await store.join({ id: text, address: text });
         await store.claimShard(0, text);
         assert.equal(await store.claimShard(0, `${text}, another one`), undefined);
-        assert.deepEqual(await store.beat(text), {
-          members: [{ id: text, address: text, beat: 1 }],
+        assert.deepEqual(await store.beat(text, text), {
+          members: [{ id: text, address: text, beat: 1, about: text }],
           shards: [{ shard: 0, epoch: 1, owner: text, released: false }],
         });
         await store.post({ box: text, body: text, at: 0 });
