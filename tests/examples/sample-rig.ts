@@ -69,7 +69,7 @@ function recording(job: Job, effects: unknown[]): Job["fn"] {
 }
 
 /** Calls that were acknowledged, with their answers: the client's own process does not crash. */
-type Memory = Map<string, unknown>;
+type Memory = Map<string, PromiseSettledResult<unknown>>;
 
 interface ClientParts {
   readonly engine: Engine;
@@ -82,6 +82,7 @@ export class Client {
   readonly engine: Engine;
   readonly #ledger: Ledger;
   readonly #memory: Memory;
+  readonly #calls = new Map<string, number>();
 
   constructor({ engine, ledger, memory }: ClientParts) {
     this.engine = engine;
@@ -133,22 +134,32 @@ export class Client {
     return await this.engine.awaitWorkflowInstance<unknown>(instanceId).catch(messageOf);
   }
 
-  /** Waits until the instance shows this custom status, or has ended. */
-  async customStatus(instanceId: string, status: unknown): Promise<void> {
-    const shown = Promise.withResolvers<void>();
-    const look = async (): Promise<boolean> => {
-      const view = await this.engine.getWorkflowInstanceStatus(instanceId);
-      return view.endedAt !== undefined || isDeepStrictEqual(view.customStatus, status);
+  /** Waits until an instance that somebody else starts is there. */
+  async untilStarted(instanceId: string): Promise<void> {
+    const isThere = Promise.withResolvers<void>();
+    const look = async (): Promise<void> => {
+      const instances = await this.engine.listWorkflowInstances({ idPrefix: instanceId });
+      if (instances.length > 0) isThere.resolve();
     };
-    const stop = this.engine.subscribe(() => void look().then((yes) => yes && shown.resolve(), shown.reject));
-    if (!(await look())) await shown.promise;
+    const stop = this.engine.subscribe(() => void look().catch(isThere.reject));
+    await look();
+    await isThere.promise;
     stop();
   }
 
-  async #once<T>(key: string, call: () => Promise<T>): Promise<T> {
-    if (this.#memory.has(key)) return this.#memory.get(key) as T;
-    const answer = await call();
+  /** Calls are made in the same order each time, so a call that was acknowledged before the crash is known by its number. */
+  async #once<T>(what: string, call: () => Promise<T>): Promise<T> {
+    const number = (this.#calls.get(what) ?? 0) + 1;
+    this.#calls.set(what, number);
+    const key = `${what} #${number}`;
+    const answer = this.#memory.get(key) ?? (await settled(call));
     this.#memory.set(key, answer);
-    return answer;
+    if (answer.status === "rejected") throw answer.reason;
+    return answer.value as T;
   }
+}
+
+async function settled(call: () => Promise<unknown>): Promise<PromiseSettledResult<unknown>> {
+  const [outcome] = await Promise.allSettled([call()]);
+  return outcome;
 }
