@@ -25,11 +25,20 @@ export class OutageDeadline {
 
   /** As `work` ends, or `CALL_UNANSWERED` if an outage lasts too long: unlike `STORE_UNAVAILABLE` it says that the write may have landed. */
   watch<Result>(what: string, work: Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      const caller: Caller = { what, reject };
-      this.#callers.add(caller);
-      work.then(resolve, reject).finally(() => this.#callers.delete(caller));
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const caller: Caller = { what, reject };
+    this.#callers.add(caller);
+    work.then(
+      (result) => {
+        this.#callers.delete(caller);
+        resolve(result);
+      },
+      (error: unknown) => {
+        this.#callers.delete(caller);
+        reject(error);
+      },
+    );
+    return promise;
   }
 
   /** Undefined when the store takes writes again. */
