@@ -124,7 +124,11 @@ class Rerun {
 
   /** It may have been ended by somebody else, even after its code had come to its own end elsewhere, without the code being there. */
   #compareEnd(event: Extract<Event, { type: "InstanceEnded" }>): void {
-    const isFromOutside = this.#terminations.has(event.reason) || event.reason?.includes("its timeout of") === true;
+    const isFromOutside =
+      this.#terminations.has(event.reason) ||
+      event.reason?.includes("its timeout of") === true ||
+      // A schedule whose code is stopped cannot end itself.
+      event.reason === "the schedule was deleted";
     const last = this.#taken.find((step): step is LastStep => isLast(step));
     if (isFromOutside || this.#isOrdered(event)) return;
     if (last !== undefined && isSameEnd(event, last, (payload) => this.#text(payload))) return;
