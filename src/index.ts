@@ -70,6 +70,9 @@ export type {
   DailyTiming,
   DelayTiming,
   RateTiming,
+  ScheduledJob,
+  ScheduledWorkflow,
+  ScheduleSettings,
   ScheduleSpec,
   Timing,
 } from "./schedules/schedule-spec.ts";
@@ -80,11 +83,12 @@ export type { Breakpoint } from "./engine/breakpoint.ts";
 export type { MemberView } from "./engine/cluster-member.ts";
 export type { ClusterOptions } from "./engine/cluster-options.ts";
 export { Engine } from "./engine/engine.ts";
-export type { Health, HistoryEntry, StartOptions, SubmitOptions } from "./engine/engine.ts";
+export type { Health, HistoryEntry, RunJobOptions, StartOptions, SubmitOptions } from "./engine/engine.ts";
 export { Executor } from "./engine/executor.ts";
 export type { InstanceChange } from "./engine/instance-change.ts";
 export type { FailedTask, InstanceView, TaskView } from "./engine/instance-view.ts";
 export { inProcessBus } from "./engine/in-process-bus.ts";
+export type { JobTaskOptions } from "./engine/job-workflow.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
 export type { EngineOptions } from "./engine/options.ts";
 export type { JobView, QueuedTask, QueueFilter, StuckInstance, WorkerView, WorkflowView } from "./engine/overview.ts";

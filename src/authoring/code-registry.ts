@@ -1,5 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import { isJobWorkflowName, jobWorkflowPrefix } from "../kernel/event.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 
 /** The code workflows that this process can run: several versions of a name side by side. */
@@ -12,6 +13,10 @@ export class CodeRegistry {
       throw new EngineError("WORKFLOW_INVALID", `a code workflow is made by defineWorkflow(), got ${shown(workflow)}`);
     }
     const { name, version } = workflow;
+    if (isJobWorkflowName(name)) {
+      const message = `code workflow "${name}" needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
+      throw new EngineError("WORKFLOW_INVALID", message);
+    }
     const versions = this.#byName.get(name) ?? new Map<string, CodeWorkflow>();
     if (versions.has(version)) {
       throw new EngineError(

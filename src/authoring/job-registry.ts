@@ -67,6 +67,11 @@ export class JobRegistry {
     return [...this.#byName.keys()].toSorted();
   }
 
+  /** What stands for exactly this job: its name, or its id where the name has several signatures. */
+  referenceTo({ id, job: { name } }: RegisteredJob): string {
+    return this.#byName.get(name)?.length === 1 ? name : id;
+  }
+
   /** Throws JOB_MISSING, or JOB_AMBIGUOUS where the name has several signatures and the params do not choose one. */
   resolve(reference: JobReference): RegisteredJob {
     const name = this.#nameIn(reference);

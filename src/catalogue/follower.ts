@@ -7,6 +7,7 @@ import { shown } from "../base/shown.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ListedSchedule } from "../engine/schedules.ts";
 import type { CronTiming, ScheduleSpec } from "../schedules/schedule-spec.ts";
+import { workflowOf } from "../schedules/schedule-workflow.ts";
 import type { CatalogueEntry, ScheduleFields, StoredEntry } from "./catalogue-entry.ts";
 import type { Entries } from "./entries.ts";
 import { Serial } from "./serial.ts";
@@ -164,7 +165,7 @@ export class Follower {
     const there = await this.#findSchedule(name);
     if (there === undefined) return isScheduled ? await this.#makeSchedule(entry, cron) : untouched;
     if (there.spec.workflow !== name) {
-      throw new EngineError("CONFLICT", `schedule ${shown(name)} starts workflow ${shown(there.spec.workflow)}`);
+      throw new EngineError("CONFLICT", `schedule ${shown(name)} starts workflow ${shown(workflowOf(there.spec))}`);
     }
     // What a schedule shows of itself is a moment old, so whoever has made the last change knows better.
     const followed = this.#followed.get(name);
@@ -249,7 +250,7 @@ function cronOf({ spec: { every } }: ListedSchedule): CronTiming | undefined {
 /** What else a schedule has been told stays. */
 function specOf(entry: CatalogueEntry, cron: string, there?: ListedSchedule): ScheduleSpec {
   const { name, timeZone, whenBusy, whenMissed } = entry;
-  const { whenBusy: _busy, whenMissed: _missed, ...rest } = there?.spec ?? {};
+  const { whenBusy: _busy, whenMissed: _missed, job: _job, params: _params, ...rest } = there?.spec ?? {};
   return {
     ...rest,
     workflow: name,

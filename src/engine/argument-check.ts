@@ -4,7 +4,7 @@ import { EngineError } from "../base/error.ts";
 import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
 import type { InstanceFilter } from "../stores/store.ts";
 import type { RaisedData } from "./code-starts.ts";
-import type { StartOptions, SubmitOptions } from "./engine.ts";
+import type { RunJobOptions, StartOptions, SubmitOptions } from "./engine.ts";
 
 const instanceIdLengthMax = 512;
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
@@ -29,6 +29,25 @@ const submitNames = {
   reuse: true,
   params: true,
   maxConcurrentTasks: true,
+  traceparent: true,
+} as const;
+
+export function checkRunJobOptions(options: RunJobOptions): void {
+  const check = new SettingCheck("OPTION_INVALID", "runJob");
+  check.options(options, runJobNames);
+  if (options.reuse !== undefined) check.flag("reuse", options.reuse);
+  if (options.instanceId !== undefined) checkGivenId("runJob", options.instanceId);
+  if (options.context !== undefined) check.object("context", options.context);
+}
+
+const runJobNames = {
+  instanceId: true,
+  reuse: true,
+  timeoutSeconds: true,
+  retryCount: true,
+  retryPolicy: true,
+  domain: true,
+  context: true,
   traceparent: true,
 } as const;
 

@@ -57,6 +57,7 @@ import {
   checkPurge,
   checkQueueFilter,
   checkReason,
+  checkRunJobOptions,
   checkSignal,
   checkStartOptions,
   checkSubmitOptions,
@@ -73,7 +74,9 @@ import { Executor } from "./executor.ts";
 import { forkPoint } from "./forked-events.ts";
 import { changeOf, type InstanceChange } from "./instance-change.ts";
 import type { InstanceView } from "./instance-view.ts";
+import { JobRuns } from "./job-runs.ts";
 import { syncJobs } from "./job-sync.ts";
+import type { JobTaskOptions } from "./job-workflow.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import {
   type JobView,
@@ -105,6 +108,17 @@ export interface SubmitOptions {
   readonly params?: unknown;
   /** Tasks that run at a time; before the context's `maxConcurrentTasks`, the definition's and the engine's. */
   readonly maxConcurrentTasks?: number;
+  /** W3C trace context: what runs is part of that trace. */
+  readonly traceparent?: string;
+}
+
+export interface RunJobOptions extends JobTaskOptions {
+  /** Default: a new UUID. One that is active is refused. */
+  readonly instanceId?: string;
+  /** A finished instance of that id may be followed by a new one. */
+  readonly reuse?: boolean;
+  /** What the job finds in `ctx.context`. */
+  readonly context?: Readonly<Record<string, unknown>>;
   /** W3C trace context: what runs is part of that trace. */
   readonly traceparent?: string;
 }
@@ -185,6 +199,7 @@ export class Engine {
   readonly #watch: CodeWatch | undefined;
   readonly #processCode: ProcessCode;
   readonly #codeStarts: CodeStarts;
+  readonly #jobRuns: JobRuns;
   readonly #purging: Purging;
   #stage: Stage = "new";
   #problem: unknown;
@@ -201,7 +216,8 @@ export class Engine {
     const { storage: store, clock, random, logger, cluster, domains, jobs, workflows, watchCode } = this.#options;
     const { onTaskLog, runsJobs } = this.#options;
     this.#watch = watchCode ? new CodeWatch(logger) : undefined;
-    const versionOf = (workflow: string): string | undefined => this.#submission.versionOf(workflow);
+    const versionOf = (workflow: string): string | undefined =>
+      this.#jobRuns.versionOf(workflow) ?? this.#submission.versionOf(workflow);
     this.#processCode = new ProcessCode({ registry: this.#code, clock, logger, versionOf, watch: this.#watch });
     for (const job of jobs) this.#registry.register(job);
     this.#code.register(scheduleWorkflow);
@@ -231,10 +247,12 @@ export class Engine {
       workflows: workflows.filter((workflow) => workflow instanceof Workflow),
       code: this.#code,
     });
+    this.#jobRuns = this.#makeJobRuns();
     this.schedules = new Schedules({
       engine: this,
       clock,
-      versionOf: (workflow) => this.#submission.versionOf(workflow),
+      versionOf,
+      jobs: this.#jobRuns,
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
     this.#outage = new OutageDeadline(clock);
@@ -255,6 +273,21 @@ export class Engine {
       raise: (id, { name, data }) => this.raiseEvent(id, name, data),
       terminate: (id, reason) => this.terminateWorkflowInstance(id, reason),
     });
+  }
+
+  #makeJobRuns(): JobRuns {
+    return new JobRuns({
+      registry: this.#registry,
+      submission: this.#submission,
+      saveDefinitions: (definitions) => this.#saveDefinitions(definitions),
+      onRecorded: ({ name, version }) => this.#region.workflowCame(name, version),
+    });
+  }
+
+  /** A start fails with the store; later on it is waited for. */
+  #saveDefinitions(definitions: readonly Definition[]): Promise<void> {
+    const isUp = this.#stage === "up";
+    return isUp ? this.#region.saveDefinitionsPatiently(definitions) : this.#region.saveDefinitions(definitions);
   }
 
   #makePurging(): Purging {
@@ -371,6 +404,7 @@ export class Engine {
         isShared: this.#member !== undefined,
       });
       await this.#region.saveDefinitions(await this.#prepareWorkflows());
+      await this.#jobRuns.record();
       this.#processCode.start();
       await (this.#member ?? this.#region).open();
     } catch (error) {
@@ -445,7 +479,31 @@ export class Engine {
     return this.#controller(id, workflow);
   }
 
-  async #submit(id: string, workflow: Workflow, options: SubmitOptions): Promise<void> {
+  /**
+   * Runs a registered job by itself: an instance of workflow `job:<name>` whose only task has the job's name. Accepted,
+   * which is to say durable, when it resolves. `JOB_MISSING`, `PARAMS_INVALID`, `INSTANCE_EXISTS`.
+   */
+  async runJob(job: string, params?: unknown, options?: RunJobOptions): Promise<WorkflowController>;
+  async runJob<Params, Output, Input>(
+    job: Job<Params, Output, Input>,
+    ...given: [...ParamsArgument<Input>, options?: RunJobOptions]
+  ): Promise<WorkflowController>;
+  async runJob(job: Job | string, params?: unknown, options: RunJobOptions = {}): Promise<WorkflowController> {
+    this.#refuseUnlessReady();
+    checkRunJobOptions(options);
+    const { context, timeoutSeconds, retryCount, retryPolicy, domain, ...start } = options;
+    const task = { timeoutSeconds, retryCount, retryPolicy, domain } as JobTaskOptions;
+    const { workflow, taskParams } = await this.#jobRuns.prepare(job, params, task);
+    const { clock, random } = this.#options;
+    const id = options.instanceId ?? random.uuid(clock.now());
+    const given = { ...start, ...(context !== undefined && { params: context }) };
+    const submitted = (): Promise<void> =>
+      this.#outage.watch(`instance "${id}"`, this.#submit(id, workflow, given, taskParams));
+    await this.#admission.run(submitted);
+    return this.#controller(id, workflow);
+  }
+
+  async #submit(id: string, workflow: Workflow, options: SubmitOptions, taskParams?: string): Promise<void> {
     this.#refuseUnlessReady();
     const { definition, all } = this.#submission.prepared(workflow) ?? (await this.#submission.prepare(workflow));
     const { instanceId, maxConcurrentTasks, traceparent } = options;
@@ -458,6 +516,7 @@ export class Engine {
       input: {
         context: startContext(workflow, options.params),
         trigger: "api",
+        ...(taskParams !== undefined && { taskParams }),
         ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
         ...(traceparent !== undefined && { traceparent }),
       },
@@ -1031,6 +1090,7 @@ export class Engine {
         now: clock.now(),
         isShared: this.#member !== undefined,
       });
+      await this.#jobRuns.record();
     } catch (error) {
       logger.warn({ error: messageOf(error) }, "a newly registered job could not be recorded");
     }

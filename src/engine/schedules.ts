@@ -5,7 +5,7 @@ import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
 import { DueSearch } from "../schedules/due-search.ts";
-import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
+import type { ScheduledJob, ScheduleSettings, ScheduleSpec } from "../schedules/schedule-spec.ts";
 import {
   type BackfillRange,
   inputQuery,
@@ -13,10 +13,12 @@ import {
   type ScheduleView,
   type ShownSchedule,
   scheduleWorkflow,
+  workflowOf,
 } from "../schedules/schedule-workflow.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
 import { checkTiming, refuseNeverDue, timetableOf } from "../schedules/timetable.ts";
 import type { Engine } from "./engine.ts";
+import type { JobRuns } from "./job-runs.ts";
 
 /** Schedules are instances of a workflow of ours, and these their ids. */
 const prefix = "schedule:";
@@ -41,6 +43,7 @@ export interface SchedulesParts {
   readonly clock: Clock;
   /** Undefined for a workflow that nobody could start. */
   readonly versionOf: (workflow: string) => string | undefined;
+  readonly jobs: Pick<JobRuns, "resolve" | "record">;
 }
 
 /** What is started again and again: by cron, at a rate, with a delay, or within hours of the day. */
@@ -52,10 +55,10 @@ export class Schedules {
     this.#parts = parts;
   }
 
-  /** Durable when it resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `INSTANCE_EXISTS`. */
+  /** Durable when it resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `JOB_MISSING`, `PARAMS_INVALID`, `INSTANCE_EXISTS`. */
   async create(scheduleId: string, spec: ScheduleSpec): Promise<void> {
     const now = this.#parts.clock.now();
-    const checked = this.#checked(spec);
+    const checked = await this.#checked(spec);
     const state: ScheduleState = {
       scheduleId,
       spec: checked,
@@ -70,7 +73,7 @@ export class Schedules {
 
   /** From now on it is this. What runs goes on. */
   async change(scheduleId: string, spec: ScheduleSpec): Promise<void> {
-    await this.#update(scheduleId, "change", this.#checked(spec));
+    await this.#update(scheduleId, "change", await this.#checked(spec));
   }
 
   /** Nothing is due until `resume`; what would have been is not made up for. */
@@ -137,7 +140,8 @@ export class Schedules {
   /** A run would be waited for until somebody registers the workflow. */
   async #refuseUnstartable(scheduleId: string): Promise<void> {
     const { spec } = await this.get(scheduleId);
-    if (this.#parts.versionOf(spec.workflow) !== undefined) return;
+    if (spec.job !== undefined) await this.#resolveJob(spec);
+    if (this.#parts.versionOf(workflowOf(spec)) !== undefined) return;
     throw new EngineError(
       "WORKFLOW_UNKNOWN",
       `schedule ${shown(scheduleId)} starts workflow ${shown(spec.workflow)}, which is not registered: register or save it again, or change the schedule`,
@@ -173,7 +177,10 @@ export class Schedules {
   }
 
   /** The next times at which something would be due within a century, epoch ms; at most 1,000. `SCHEDULE_INVALID`. */
-  preview(spec: Omit<ScheduleSpec, "workflow">, options: { from?: number; count?: number } = {}): number[] {
+  preview(
+    spec: Pick<ScheduleSettings, "every" | "startAt" | "endAt">,
+    options: { from?: number; count?: number } = {},
+  ): number[] {
     const { from = this.#parts.clock.now(), count = 10 } = options;
     if (!Number.isInteger(count) || count < 1 || count > previewMax || !(Math.abs(from) <= momentMax)) {
       throw new EngineError(
@@ -193,22 +200,28 @@ export class Schedules {
   }
 
   /** Every member is to mean the same time zone, so it is written down. */
-  #checked(spec: ScheduleSpec): ScheduleSpec {
-    const isObject = typeof spec === "object" && spec !== null;
-    if (!isObject || typeof spec.every !== "object" || spec.every === null || typeof spec.workflow !== "string") {
-      throw new EngineError("SCHEDULE_INVALID", `a schedule is { workflow, every, … }, got ${shown(spec)}`);
-    }
+  async #checked(spec: ScheduleSpec): Promise<ScheduleSpec> {
+    checkTarget(spec);
     const isLocal = "cron" in spec.every || "daily" in spec.every;
     const every = isLocal ? { timeZone: TimeZone.ofThisProcess(), ...spec.every } : spec.every;
     const checked = { ...spec, every };
     checkSpec(checked);
     checkTiming(checked.every);
     refuseNeverDue(checked, this.#parts.clock.now());
-    if (this.#parts.versionOf(spec.workflow) !== undefined) return checked;
+    if (checked.job !== undefined) return { ...checked, job: await this.#resolveJob(checked) };
+    if (this.#parts.versionOf(checked.workflow) !== undefined) return checked;
     throw new EngineError(
       "WORKFLOW_UNKNOWN",
-      `workflow ${shown(spec.workflow)} is not among the engine's "workflows", so nothing could be started`,
+      `workflow ${shown(checked.workflow)} is not among the engine's "workflows", so nothing could be started`,
     );
+  }
+
+  /** What the job is to be referred to by, once its workflow is durable. `JOB_MISSING`, `PARAMS_INVALID`. */
+  async #resolveJob({ job, params }: ScheduledJob): Promise<string> {
+    const { jobs } = this.#parts;
+    const resolved = jobs.resolve(job, params);
+    await jobs.record();
+    return resolved.job;
   }
 
   /** Why the schedule's code sees no update now; undefined if it does, or there is no such schedule. */
@@ -244,7 +257,8 @@ export class Schedules {
       const { hasInput, ...view } = { ...(customStatus as ShownSchedule) };
       if (!hasInput) return { scheduleId, ...view };
       const input = await this.#parts.engine.queryWorkflowInstance(prefix + scheduleId, inputQuery);
-      return { scheduleId, ...view, spec: { ...view.spec, input } };
+      const spec = view.spec.job === undefined ? { ...view.spec, input } : { ...view.spec, params: input };
+      return { scheduleId, ...view, spec };
     } catch (error) {
       // It may have been deleted between the two questions.
       if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE")) return undefined;
@@ -256,6 +270,8 @@ export class Schedules {
 const specNames = {
   workflow: true,
   input: true,
+  job: true,
+  params: true,
   every: true,
   whenBusy: true,
   whenMissed: true,
@@ -270,6 +286,22 @@ const choices = {
   whenBusy: ["skip", "queue", "allow", "cancel-previous"],
   whenMissed: ["once", "all", "none"],
 } as const;
+
+/** A workflow with its input, or a job with its parameters. */
+function checkTarget(spec: ScheduleSpec): void {
+  const isObject = typeof spec === "object" && spec !== null;
+  const { workflow, job, input, params, every } = isObject
+    ? (spec as Partial<Record<keyof ScheduleSpec, unknown>>)
+    : {};
+  const isTimed = typeof every === "object" && every !== null;
+  const isWorkflow = typeof workflow === "string" && job === undefined && params === undefined;
+  const isJob = typeof job === "string" && workflow === undefined && input === undefined;
+  if (isTimed && (isWorkflow || isJob)) return;
+  throw new EngineError(
+    "SCHEDULE_INVALID",
+    `a schedule is { workflow, input?, every, … } or { job, params?, every, … }, got ${shown(spec)}`,
+  );
+}
 
 function checkSpec(spec: ScheduleSpec): void {
   const check = new SettingCheck("SCHEDULE_INVALID", "a schedule");

@@ -9,6 +9,7 @@ import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
+import { isJobWorkflowName, jobWorkflowPrefix } from "../kernel/event.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition } from "../kernel/task-definition.ts";
 import type { DagDefinition, Definition, Definitions } from "../runtime/definitions.ts";
@@ -75,6 +76,21 @@ export class Submission {
     }
     const before = this.prepared(workflow);
     if (before !== undefined) return before;
+    refuseReservedName(workflow.name);
+    return await this.#prepare(workflow, above);
+  }
+
+  /** The same for the workflow of a single job, whose name no other may have. */
+  async prepareJobWorkflow(workflow: Workflow): Promise<Prepared> {
+    return this.prepared(workflow) ?? (await this.#prepare(workflow, []));
+  }
+
+  /** Its definition, whether or not the job can run here now. */
+  defineJobWorkflow(workflow: Workflow): Definition {
+    return this.#definitions.add(workflow.name, workflow.version, workflow.spec());
+  }
+
+  async #prepare(workflow: Workflow, above: readonly string[]): Promise<Prepared> {
     refuseCircle(workflow.name, above);
     const { revision } = workflow;
     const spec = workflow.spec();
@@ -120,6 +136,7 @@ export class Submission {
   async *#refusals(workflow: Workflow, above: readonly string[]): AsyncGenerator<EngineError> {
     if (this.prepared(workflow) !== undefined) return;
     const spec = workflow.spec();
+    yield* refusalsIn(() => refuseReservedName(workflow.name));
     yield* this.#ownRefusals(workflow.name, new Graph(spec));
     const tasks = [...workflow.tasks.values()];
     const path = [...above, workflow.name];
@@ -221,8 +238,9 @@ export class Submission {
     });
   }
 
-  /** From now on it is what its name stands for, even if it could not run as it is. `WORKFLOW_DUPLICATE`. */
+  /** From now on it is what its name stands for, even if it could not run as it is. `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
   know(workflow: Workflow): void {
+    refuseReservedName(workflow.name);
     if (this.#code.latest(workflow.name) !== undefined) {
       const message = `"${workflow.name}" is the name of a code workflow; a DAG needs another one`;
       throw new EngineError("WORKFLOW_DUPLICATE", message);
@@ -325,6 +343,12 @@ function refuseCircle(name: string, above: readonly string[]): void {
   if (!above.includes(name)) return;
   const circle = [...above.slice(above.indexOf(name)), name].join(" → ");
   throw new EngineError("NESTING_TOO_DEEP", `nested workflows contain themselves: ${circle}`);
+}
+
+function refuseReservedName(name: string): void {
+  if (!isJobWorkflowName(name)) return;
+  const message = `workflow ${shown(name)} needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
+  throw new EngineError("WORKFLOW_INVALID", message);
 }
 
 function* refusalsIn(check: () => void): Generator<EngineError> {

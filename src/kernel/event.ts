@@ -176,6 +176,18 @@ export type Trigger = "api" | "nested" | "schedule";
 /** A schedule is an instance of this workflow, and what it starts was started by schedule. */
 export const scheduleWorkflowName = "heddle.schedule";
 
+/** Names of workflows that run one job by itself begin so, and those of no others. */
+export const jobWorkflowPrefix = "job:";
+
+export function isJobWorkflowName(workflow: string): boolean {
+  return workflow.startsWith(jobWorkflowPrefix);
+}
+
+/** Of a job's name, or its id. */
+export function jobWorkflowName(job: string): string {
+  return `${jobWorkflowPrefix}${job}`;
+}
+
 /** Everything unfinished becomes `Canceled` (instance-ended) with it, or `Stopped` if it was running. */
 export interface InstanceEnded {
   readonly type: "InstanceEnded";

@@ -60,6 +60,8 @@ export interface StartWorkflow {
   /** Of a code workflow. */
   readonly input?: Payload | undefined;
   readonly fork?: Fork;
+  /** Of a DAG: parameters of its first task, in place of those in the definition. */
+  readonly taskParams?: string;
   /** Above the workflow's maximum: wait, or end at once with this reason. */
   readonly admission: "run" | "queue" | Refusal;
 }

@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { isJobWorkflowName } from "../kernel/event.ts";
 import type { StartWorkflow } from "../kernel/input.ts";
 import type { Store } from "../stores/store.ts";
 import type { Definition } from "./definitions.ts";
@@ -126,16 +127,14 @@ export function requestOfChild(
   definition: Definition,
   given: GivenToChild & { readonly origin: Origin; readonly reuse: boolean },
 ): StartRequest {
-  const { context, input, origin, reuse } = given;
+  const { origin, reuse } = given;
   return {
     id,
     isGivenId: true,
     definition,
     definitions: [definition],
     input: {
-      ...(definition.kind === "code"
-        ? { context: {}, input: input ?? (context && objectText(context)) }
-        : { context: { ...context, ...(input !== undefined && contextOfInput(input)) } }),
+      ...givenToStart(definition, given),
       ...(parent !== undefined && { parent }),
       trigger: trigger ?? "nested",
       traceparent,
@@ -143,4 +142,15 @@ export function requestOfChild(
     origin,
     reuse,
   };
+}
+
+/** Code has an input, a job's workflow parameters for its only task, and any other DAG a context. */
+function givenToStart(
+  definition: Definition,
+  { context, input }: GivenToChild,
+): Pick<StartWorkflow, "context" | "input" | "taskParams"> {
+  if (definition.kind === "code") return { context: {}, input: input ?? (context && objectText(context)) };
+  if (input === undefined) return { context: { ...context } };
+  if (isJobWorkflowName(definition.name)) return { context: { ...context }, taskParams: input };
+  return { context: { ...context, ...contextOfInput(input) } };
 }

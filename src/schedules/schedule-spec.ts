@@ -1,11 +1,28 @@
 import type { RetryPolicy } from "../kernel/retry.ts";
 
-/** When and what: a workflow that is started again and again. All of it can be written as JSON. */
-export interface ScheduleSpec {
+/** When and what: a workflow, or a job by itself, that is started again and again. All of it can be written as JSON. */
+export type ScheduleSpec = ScheduleSettings & (ScheduledWorkflow | ScheduledJob);
+
+export interface ScheduledWorkflow {
   /** The name of a workflow of either kind, among the engine's `workflows`. */
   readonly workflow: string;
   /** What each run begins with. */
   readonly input?: unknown;
+  readonly job?: never;
+  readonly params?: never;
+}
+
+export interface ScheduledJob {
+  /** The name of a registered job: each run is an instance of workflow `job:<name>`, with one task. */
+  readonly job: string;
+  /** What each run gives the job. */
+  readonly params?: unknown;
+  readonly workflow?: never;
+  readonly input?: never;
+}
+
+/** When, and what becomes of runs that meet. */
+export interface ScheduleSettings {
   readonly every: Timing;
   /** While a run has not ended, what becomes of the next: it is left out (the default), waits, runs beside it, or ends it first. */
   readonly whenBusy?: "skip" | "queue" | "allow" | "cancel-previous";

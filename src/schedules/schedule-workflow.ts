@@ -1,7 +1,7 @@
 import { defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { messageOf } from "../base/error.ts";
-import { scheduleWorkflowName } from "../kernel/event.ts";
+import { jobWorkflowName, scheduleWorkflowName } from "../kernel/event.ts";
 import type { ScheduleSpec } from "./schedule-spec.ts";
 import { latestDueTimes, type Timetable, timetableOf } from "./timetable.ts";
 
@@ -33,9 +33,9 @@ export interface ScheduleView {
   readonly lastError: string | null;
 }
 
-/** What is kept where everybody can read it: all but the input, which may be too large for that. */
+/** What is kept where everybody can read it: all but the input or the job's parameters, which may be too large for that. */
 export interface ShownSchedule extends ScheduleView {
-  /** It has an input, which the query `inputQuery` tells. */
+  /** It has an input or parameters, which the query `inputQuery` tells. */
   readonly hasInput: boolean;
 }
 
@@ -63,6 +63,15 @@ export const scheduleWorkflow = defineWorkflow(
   { version: "1" },
   (ctx: WorkflowContext, state: ScheduleState) => new Schedule(ctx, state).run(),
 );
+
+/** What a schedule starts. */
+export function workflowOf({ workflow, job }: ScheduleSpec): string {
+  return workflow ?? jobWorkflowName(job);
+}
+
+function inputOf(spec: ScheduleSpec): unknown {
+  return spec.job === undefined ? spec.input : spec.params;
+}
 
 export class Schedule {
   readonly #ctx: WorkflowContext;
@@ -117,7 +126,7 @@ export class Schedule {
   // What clients say
 
   #listen(): void {
-    this.#ctx.onQuery(inputQuery, () => this.#spec.input);
+    this.#ctx.onQuery(inputQuery, () => inputOf(this.#spec));
     this.#ctx.onUpdate("pause", () => this.#changed(() => (this.#isEnabled = false)));
     this.#ctx.onUpdate("resume", () => this.#changed(() => this.#enable()));
     this.#ctx.onUpdate("change", (spec: ScheduleSpec) => this.#changed(() => this.#change(spec)));
@@ -231,10 +240,10 @@ export class Schedule {
   }
 
   async #follow(instanceId: string, jitterMs = 0): Promise<void> {
-    const { workflow, input, retryCount, retryPolicy } = this.#spec;
+    const { retryCount, retryPolicy } = this.#spec;
     try {
       if (jitterMs > 0) await this.#ctx.sleep(Math.floor(this.#ctx.random() * jitterMs));
-      await this.#ctx.callChild(workflow, input, {
+      await this.#ctx.callChild(workflowOf(this.#spec), inputOf(this.#spec), {
         instanceId,
         whenParentEnds: "leave",
         ...(retryCount !== undefined && { retryCount }),
@@ -302,10 +311,10 @@ export class Schedule {
   }
 
   #show(nextAt: number | undefined): void {
-    const { input, ...spec } = this.#spec;
+    const { input: _input, params: _params, ...spec } = this.#spec;
     const view: ShownSchedule = {
       spec,
-      hasInput: input !== undefined,
+      hasInput: inputOf(this.#spec) !== undefined,
       isEnabled: this.#isEnabled,
       nextAt: nextAt ?? null,
       running: [...this.#running].slice(0, 10),

@@ -4,7 +4,7 @@ import { shown } from "../base/shown.ts";
 import { Cron } from "./cron.ts";
 import { DueSearch, yearsAhead } from "./due-search.ts";
 import { addDays, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.ts";
-import type { CronTiming, DailyTiming, ScheduleSpec, Timing } from "./schedule-spec.ts";
+import type { CronTiming, DailyTiming, ScheduleSettings, Timing } from "./schedule-spec.ts";
 import { type ClockChange, TimeZone } from "./time-zone.ts";
 
 /** How far ahead changes of the clock are looked for; more than any of them takes, and any wall is ahead of another. */
@@ -19,7 +19,7 @@ export interface Timetable {
   next(after: number, search?: DueSearch): number | undefined;
 }
 
-export type TimetableSpec = Pick<ScheduleSpec, "every" | "startAt" | "endAt">;
+export type TimetableSpec = Pick<ScheduleSettings, "every" | "startAt" | "endAt">;
 
 /** `SCHEDULE_INVALID`. `anchor` is when a rate begins to count. */
 export function timetableOf(spec: TimetableSpec, anchor: number): Timetable {

@@ -177,7 +177,7 @@ describe("a value of an option that nobody knows is refused:", () => {
   const schedules: readonly [spec: object, message: RegExp][] = [
     [
       { every: everyHour, overlap: "skip" },
-      /its settings have no "overlap"; there are workflow, input, every, whenBusy/,
+      /its settings have no "overlap"; there are workflow, input, job, params, every, whenBusy/,
     ],
     [{ every: { ...everyHour, rateMs: 5 } }, /one of cron, rateMs, delayMs and daily, got cron and rateMs/],
     [{ every: {} }, /one of cron, rateMs, delayMs and daily, got none/],

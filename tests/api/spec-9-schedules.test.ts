@@ -1,7 +1,14 @@
 /** Spec §9: schedules. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
-import { defineJob, defineWorkflow, Engine, inProcessBus, type ScheduleSpec } from "../../src/index.ts";
+import {
+  defineJob,
+  defineWorkflow,
+  Engine,
+  inProcessBus,
+  type ScheduledWorkflow,
+  type ScheduleSettings,
+} from "../../src/index.ts";
 import { memoryStore, TestClock } from "../../src/testing.ts";
 import { says, task, workflow } from "./rig.ts";
 
@@ -43,7 +50,7 @@ class Shop {
     return await this.clock.until(promise);
   }
 
-  async create(id: string, spec: Partial<ScheduleSpec>): Promise<void> {
+  async create(id: string, spec: Partial<ScheduleSettings & ScheduledWorkflow>): Promise<void> {
     await this.until(this.engine.schedules.create(id, { workflow: "short", every: hourly, ...spec }));
   }
 

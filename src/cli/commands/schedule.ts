@@ -65,7 +65,7 @@ export function scheduleCommand(): Command {
 
 const columns: readonly Column<ScheduleRow>[] = [
   { title: "schedule", text: ({ scheduleId }) => scheduleId },
-  { title: "workflow", text: ({ spec }) => spec.workflow },
+  { title: "starts", text: ({ spec }) => spec.workflow ?? `job ${spec.job}` },
   { title: "every", text: ({ spec }) => timingText(spec.every) },
   { title: "enabled", text: ({ isEnabled }) => (isEnabled ? "yes" : "paused") },
   { title: "next", text: ({ nextAt }) => timeText(nextAt) },

@@ -14,7 +14,7 @@ import { type Reopening, retry } from "./reopening.ts";
 
 export function start(step: DagStep, input: StartWorkflow): void {
   const { state, identity } = step;
-  const { workflow, version, generation, parent, trigger, traceparent, admission } = input;
+  const { workflow, version, generation, parent, trigger, traceparent, admission, taskParams } = input;
   if (state.generation > 0) {
     throw new EngineError(
       "INSTANCE_EXISTS",
@@ -35,6 +35,7 @@ export function start(step: DagStep, input: StartWorkflow): void {
     ...(parent && { parent }),
     ...(traceparent !== undefined && { traceparent }),
   });
+  if (taskParams !== undefined) step.emit({ type: "TaskParamsUpdated", task: 0, params: taskParams });
   if (admission === "run") admit(step);
   else if (admission !== "queue") refuse(step, admission);
 }

@@ -4,6 +4,7 @@ import { didYouMean } from "../../authoring/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import type { ScheduleSpec } from "../../schedules/schedule-spec.ts";
+import { workflowOf } from "../../schedules/schedule-workflow.ts";
 import type { Asked, Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 
@@ -34,7 +35,7 @@ export function scheduleRoutes(parts: RouteParts): ScheduleRoutes {
     previewSchedule: ({ body }) => {
       const { from, count, ...timing } = body;
       const options = { count, ...(from !== undefined && { from }) };
-      return { times: schedules.preview(withoutUndefined(timing) as Omit<ScheduleSpec, "workflow">, options) };
+      return { times: schedules.preview(withoutUndefined(timing) as Pick<ScheduleSpec, "every">, options) };
     },
     getSchedule: async ({ params }) => {
       const view = await schedules.get(params.id);
@@ -67,11 +68,11 @@ async function createSchedule(
   try {
     await engine.schedules.create(scheduleId, spec);
   } catch (error) {
-    if (!hasCode(error, "INSTANCE_EXISTS")) throw withWorkflowNames(engine, spec.workflow, error);
+    if (!hasCode(error, "INSTANCE_EXISTS")) throw withWorkflowNames(engine, spec, error);
     if (!isRepeat) throw scheduleExists(scheduleId, error);
     // The server went down between the schedule and its answer: what is there is what was asked for.
     const there = (await engine.schedules.get(scheduleId)).spec;
-    if (there.workflow !== spec.workflow || !isDeepStrictEqual(there.every, { ...there.every, ...spec.every })) {
+    if (workflowOf(there) !== workflowOf(spec) || !isDeepStrictEqual(there.every, { ...there.every, ...spec.every })) {
       throw scheduleExists(scheduleId, error);
     }
   }
@@ -83,8 +84,8 @@ function scheduleExists(scheduleId: string, cause: unknown): EngineError {
   return new EngineError("INSTANCE_EXISTS", message, { cause });
 }
 
-function withWorkflowNames(engine: RouteParts["engine"], workflow: string, error: unknown): unknown {
-  if (!hasCode(error, "WORKFLOW_UNKNOWN")) return error;
+function withWorkflowNames(engine: RouteParts["engine"], { workflow }: ScheduleSpec, error: unknown): unknown {
+  if (workflow === undefined || !hasCode(error, "WORKFLOW_UNKNOWN")) return error;
   const names = engine.listWorkflows().map(({ name }) => name);
   const message = `workflow ${shown(workflow)} is not registered${didYouMean(workflow, names)}`;
   return new EngineError("WORKFLOW_UNKNOWN", message, { cause: error });

@@ -1,0 +1,97 @@
+import type { Job } from "../authoring/job.ts";
+import type { JobRegistry } from "../authoring/job-registry.ts";
+import { paramsText } from "../authoring/task.ts";
+import { toJsonText } from "../authoring/json-text.ts";
+import type { Workflow } from "../authoring/workflow.ts";
+import { shown } from "../base/shown.ts";
+import type { Definition } from "../runtime/definitions.ts";
+import { type JobTaskOptions, jobWorkflow } from "./job-workflow.ts";
+import type { Submission } from "./submission.ts";
+
+export interface JobRunsParts {
+  readonly registry: JobRegistry;
+  readonly submission: Submission;
+  /** Resolves when they are durable. */
+  readonly saveDefinitions: (definitions: readonly Definition[]) => Promise<void>;
+  /** Schedules that waited for the job's workflow go on. */
+  readonly onRecorded: (definition: Definition) => void;
+}
+
+/** A job and its parameters, ready to be started as an instance of one task. */
+export interface PreparedJob {
+  readonly workflow: Workflow;
+  readonly taskParams: string | undefined;
+}
+
+/** A job as a schedule refers to it. */
+export interface JobTarget {
+  /** Its name, or its id where the name has several signatures. */
+  readonly job: string;
+  readonly taskParams: string | undefined;
+}
+
+/** Jobs that run by themselves: each has a workflow of one task. */
+export class JobRuns {
+  readonly #parts: JobRunsParts;
+  /** With default options, by what the job is referred to by. */
+  readonly #workflows = new Map<string, Workflow>();
+  /** Of definitions that are durable, by the workflow's name. */
+  readonly #versions = new Map<string, string>();
+
+  constructor(parts: JobRunsParts) {
+    this.#parts = parts;
+  }
+
+  /** `JOB_MISSING`, `JOB_AMBIGUOUS`, `PARAMS_INVALID`, `TASK_INVALID`, `DOMAIN_UNKNOWN`. */
+  async prepare(given: Job | string, params: unknown, options: JobTaskOptions): Promise<PreparedJob> {
+    const { job, taskParams } = this.resolve(given, params);
+    const isDefault = Object.values(options).every((option) => option === undefined);
+    const workflow = isDefault ? this.#defaultWorkflow(job) : jobWorkflow(job, options);
+    await this.#parts.submission.prepareJobWorkflow(workflow);
+    return { workflow, taskParams };
+  }
+
+  /** The same checks, for parameters that each run of a schedule is to have. */
+  resolve(given: Job | string, params: unknown): JobTarget {
+    const { registry } = this.#parts;
+    const jobName = typeof given === "string" ? given : given?.name;
+    const text = toJsonText(params, `params for job ${shown(jobName)}`);
+    const registered = registry.resolve({ jobName, params: text });
+    const { name } = registered.job;
+    return {
+      job: registry.referenceTo(registered),
+      taskParams: paramsText({ taskName: name, job: registered.job, params }),
+    };
+  }
+
+  /** Which version a schedule starts; undefined for what is no job's workflow, or one that is not durable yet. */
+  versionOf(workflow: string): string | undefined {
+    return this.#versions.get(workflow);
+  }
+
+  /** Makes the workflow of every registered job durable, so that a schedule's code can start it by name. */
+  async record(): Promise<void> {
+    const { registry, submission, saveDefinitions, onRecorded } = this.#parts;
+    const jobs = new Set([...registry.names, ...registry.ids.flatMap((id) => this.#referenceTo(id))]);
+    const definitions = [...jobs].map((job) => submission.defineJobWorkflow(this.#defaultWorkflow(job)));
+    const added = definitions.filter(({ name, version }) => this.#versions.get(name) !== version);
+    await saveDefinitions(added);
+    for (const definition of added) {
+      this.#versions.set(definition.name, definition.version);
+      onRecorded(definition);
+    }
+  }
+
+  #referenceTo(id: string): string[] {
+    const registered = this.#parts.registry.get(id);
+    return registered === undefined ? [] : [this.#parts.registry.referenceTo(registered)];
+  }
+
+  #defaultWorkflow(job: string): Workflow {
+    const known = this.#workflows.get(job);
+    if (known !== undefined) return known;
+    const workflow = jobWorkflow(job);
+    this.#workflows.set(job, workflow);
+    return workflow;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Task } from "../authoring/task.ts";
+import { TaskBuilder } from "../authoring/task-builder.ts";
+import type { Workflow } from "../authoring/workflow.ts";
+import { WorkflowBuilder } from "../authoring/workflow-builder.ts";
+import { jobWorkflowName } from "../kernel/event.ts";
+import type { RetryPolicy } from "../kernel/retry.ts";
+
+/** How the only task of a job's workflow runs. */
+export interface JobTaskOptions {
+  /** Of one attempt. Default 30. */
+  readonly timeoutSeconds?: number;
+  /** How often a failed attempt is repeated. Default 0. */
+  readonly retryCount?: number;
+  readonly retryPolicy?: Partial<RetryPolicy>;
+  /** The pool to run in. */
+  readonly domain?: string;
+}
+
+/**
+ * The workflow of a job that runs by itself: one task, named like the job. The parameters are not in it, they come with
+ * each start; so all runs of a job with the same options have one definition. Throws TASK_INVALID.
+ */
+export function jobWorkflow(job: string, options: JobTaskOptions = {}): Workflow {
+  return new WorkflowBuilder().withName(jobWorkflowName(job)).withTask(jobTask(job, options)).build();
+}
+
+function jobTask(job: string, { timeoutSeconds, retryCount, retryPolicy, domain }: JobTaskOptions): Task {
+  const [name = job] = job.split("@");
+  const builder = new TaskBuilder(name).withJobFunction(job);
+  if (timeoutSeconds !== undefined) builder.withTimeout(timeoutSeconds);
+  if (retryCount !== undefined) builder.withRetryCount(retryCount);
+  if (retryPolicy !== undefined) builder.withRetryPolicy(retryPolicy);
+  if (domain !== undefined) builder.withDomain(domain);
+  return builder.build();
+}
