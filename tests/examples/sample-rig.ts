@@ -134,17 +134,35 @@ export class Client {
     return await this.engine.awaitWorkflowInstance<unknown>(instanceId).catch(messageOf);
   }
 
+  async query(instanceId: string, name: string, input?: unknown): Promise<unknown> {
+    return await this.#once(`query ${instanceId} ${name}`, () =>
+      this.engine.queryWorkflowInstance(instanceId, name, input),
+    );
+  }
+
+  /** Waits until the instance shows this custom status, or has ended. */
+  async untilStatus(instanceId: string, status: unknown): Promise<void> {
+    await this.#until(`status of ${instanceId}`, async () => {
+      const { endedAt, customStatus } = await this.engine.getWorkflowInstanceStatus(instanceId);
+      return endedAt !== undefined || isDeepStrictEqual(customStatus, status);
+    });
+  }
+
   /** Waits until an instance that somebody else starts is there. */
   async untilStarted(instanceId: string): Promise<void> {
-    const isThere = Promise.withResolvers<void>();
-    const look = async (): Promise<void> => {
+    await this.#until(`start of ${instanceId}`, async () => {
       const instances = await this.engine.listWorkflowInstances({ idPrefix: instanceId });
-      if (instances.length > 0) isThere.resolve();
-    };
-    const stop = this.engine.subscribe(() => void look().catch(isThere.reject));
-    await look();
-    await isThere.promise;
-    stop();
+      return instances.length > 0;
+    });
+  }
+
+  async #until(what: string, holds: () => Promise<boolean>): Promise<void> {
+    await this.#once(what, async () => {
+      const done = Promise.withResolvers<void>();
+      const stop = this.engine.subscribe(() => void holds().then((yes) => yes && done.resolve(), done.reject));
+      if (!(await holds())) await done.promise;
+      stop();
+    });
   }
 
   /** Calls are made in the same order each time, so a call that was acknowledged before the crash is known by its number. */
