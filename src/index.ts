@@ -12,6 +12,7 @@ export type {
   Isolation,
   Job,
   JobContext,
+  ProgressReport,
   JobFunction,
   JobOptions,
   JobOptionsWithInput,
@@ -63,6 +64,7 @@ export { StepFailed, WorkflowCanceled } from "./code/step-failed.ts";
 export type { DomainOverview } from "./dispatch/dispatcher.ts";
 export type { Link, LinkListener } from "./dispatch/link.ts";
 export type { OnTaskLog, TaskLogLine } from "./dispatch/task-log.ts";
+export type { TaskProgress } from "./dispatch/task-progress.ts";
 
 // Schedules
 export type {
@@ -86,7 +88,7 @@ export { Engine } from "./engine/engine.ts";
 export type { Health, HistoryEntry, RunJobOptions, StartOptions, SubmitOptions } from "./engine/engine.ts";
 export { Executor } from "./engine/executor.ts";
 export type { InstanceChange } from "./engine/instance-change.ts";
-export type { FailedTask, InstanceView, TaskView } from "./engine/instance-view.ts";
+export type { FailedTask, InstanceView, TaskDetails, TaskView } from "./engine/instance-view.ts";
 export { inProcessBus } from "./engine/in-process-bus.ts";
 export type { JobTaskOptions } from "./engine/job-workflow.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";

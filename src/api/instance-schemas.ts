@@ -51,6 +51,19 @@ export const taskView = z.object({
   waitingFor: z.string().optional(),
 });
 
+export const taskDetails = taskView.extend({
+  progress: z
+    .object({
+      fraction: z.number(),
+      done: z.number().optional(),
+      total: z.number().optional(),
+      message: z.string().optional(),
+    })
+    .optional()
+    .meta({ description: "As its job reports it while it runs; not of jobs on remote workers." }),
+  subTasks: z.record(z.string(), z.number().int()).meta({ description: "How many of its sub-tasks have each status." }),
+});
+
 export const instanceView = z.object({
   instanceId: z.string(),
   workflowName: z.string(),

@@ -36,6 +36,8 @@ export const paths = {
   raiseEvent: "POST /api/instance/{id}/event/{name}",
   queryInstance: "POST /api/instance/{id}/query/{name}",
   updateInstance: "POST /api/instance/{id}/update/{name}",
+  getNode: "GET /api/instance/{id}/node/{nodeId}",
+  stopNode: "POST /api/instance/{id}/node/{nodeId}/stop",
   retryNode: "POST /api/instance/{id}/node/{nodeId}/retry",
   skipNode: "POST /api/instance/{id}/node/{nodeId}/skip",
   succeedNode: "POST /api/instance/{id}/node/{nodeId}/succeed",

@@ -121,6 +121,12 @@ export const routes = {
     body: json,
     data: json,
   },
+  getNode: { ...look("How one task stands.", instance.taskDetails), params: instance.ofNode },
+  stopNode: {
+    ...act("Stops one task that has not ended; it counts as failed."),
+    params: instance.ofNode,
+    body: instance.reason,
+  },
   retryNode: { ...act("Runs a task again, and what comes after it."), params: instance.ofNode },
   skipNode: { ...act("Passes over a failed task."), params: instance.ofNode },
   succeedNode: { ...act("Takes a failed task for done."), params: instance.ofNode, body: instance.nodeOutput },

@@ -60,7 +60,7 @@ export interface JobContext {
   readonly attemptId: string;
   /** W3C trace context of whoever started the instance, for calls to others. */
   readonly traceparent: string | undefined;
-  /** Aborts on timeout, terminate and stop. */
+  /** Aborts on timeout, terminate and stop, of the task or the engine. */
   readonly signal: AbortSignal;
   /** The instance's context when the attempt started. A copy: change it with `patchContext`. */
   readonly context: Readonly<Record<string, unknown>>;
@@ -72,7 +72,14 @@ export interface JobContext {
   generateSubTask(task: Task): void;
   /** Top-level keys overwrite, null removes; merged when this attempt succeeds. */
   patchContext(patch: Readonly<Record<string, unknown>>): void;
+  /**
+   * How far this attempt is, shown with the task while it runs: a fraction from 0 to 1, or so many of so many. Not durable;
+   * what a job on a remote worker reports is not shown. Throws OPTION_INVALID.
+   */
+  reportProgress(progress: ProgressReport): void;
 }
+
+export type ProgressReport = number | { readonly done: number; readonly total: number; readonly message?: string };
 
 /**
  * Names a function so that tasks can run it. Throws JOB_INVALID.

@@ -80,6 +80,7 @@ export const errorCodes = {
   },
   NESTING_TOO_DEEP: { retryable: false, meaning: "Nested workflows contain themselves, or nest too deeply." },
   TASK_TIMEOUT: { retryable: true, meaning: "An attempt ran longer than its timeout." },
+  TASK_STOPPED: { retryable: false, meaning: "A user stopped the task before its end." },
   TASK_LOST: { retryable: false, meaning: "An attempt was lost with its process more often than allowed." },
   WORKFLOW_FAILED: { retryable: false, meaning: "The awaited instance ended in Failed." },
   WORKFLOW_TERMINATED: { retryable: false, meaning: "The awaited instance was terminated." },

@@ -1,5 +1,6 @@
 import type { Timer } from "../base/clock.ts";
 import { Abort } from "./abort.ts";
+import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { Worker } from "./worker.ts";
 
@@ -28,6 +29,7 @@ export class Attempt {
   readonly care: Care;
   readonly abort = new Abort();
   state: AttemptState = "queued";
+  progress: TaskProgress | undefined;
   /** Since it is running. */
   worker: Worker | undefined;
   startedAt = 0;

@@ -8,6 +8,7 @@ import type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
 import { DomainPools } from "./domain-pools.ts";
 import { Isolation } from "./isolation.ts";
 import { ParkedAttempts } from "./parked-attempts.ts";
+import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import { UnsettledJobs } from "./unsettled-jobs.ts";
 import type { Wait } from "./wait-reason.ts";
@@ -403,6 +404,17 @@ export class Dispatcher {
   waitingFor(attemptId: string): string | undefined {
     const attempt = this.#attempts.get(attemptId);
     return attempt === undefined || attempt.state === "running" ? undefined : this.#reasonToWait(attempt).text;
+  }
+
+  /** Of an attempt that runs here; undefined if its job has reported none. */
+  progressOf(attemptId: string): TaskProgress | undefined {
+    const attempt = this.#attempts.get(attemptId);
+    return attempt?.state === "running" ? attempt.progress : undefined;
+  }
+
+  noteProgress(attemptId: string, progress: TaskProgress): void {
+    const attempt = this.#attempts.get(attemptId);
+    if (attempt?.state === "running") attempt.progress = progress;
   }
 
   get isShutDown(): boolean {

@@ -103,6 +103,21 @@ export function checkReason(reason: unknown): void {
   if (typeof reason !== "string") throw invalid(`the reason to terminate must be text, got ${shown(reason)}`);
 }
 
+/** A task's name, or its number within its instance. */
+export function checkTask(task: unknown): void {
+  if (typeof task === "string" && task !== "") return;
+  if (typeof task === "number" && Number.isSafeInteger(task) && task >= 0) return;
+  throw invalid(`a task is given by its name or its number, got ${shown(task)}`);
+}
+
+export function checkStopOptions(options: { readonly reason?: string }): void {
+  const check = new SettingCheck("OPTION_INVALID", "stopTask");
+  check.options(options, { reason: true });
+  if (options.reason !== undefined && typeof options.reason !== "string") {
+    throw invalid(`the reason to stop a task must be text, got ${shown(options.reason)}`);
+  }
+}
+
 export function checkListener(method: string, listener: unknown): void {
   if (typeof listener !== "function") throw invalid(`${method} takes a function to call, got ${shown(listener)}`);
 }

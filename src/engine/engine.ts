@@ -18,6 +18,7 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import { Dispatcher, type DomainOverview } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Machine } from "../kernel/machine.ts";
@@ -58,6 +59,8 @@ import {
   checkQueueFilter,
   checkReason,
   checkRunJobOptions,
+  checkStopOptions,
+  checkTask,
   checkSignal,
   checkStartOptions,
   checkSubmitOptions,
@@ -73,8 +76,8 @@ import { ClusterMember, type MemberView } from "./cluster-member.ts";
 import { Executor } from "./executor.ts";
 import { forkPoint } from "./forked-events.ts";
 import { changeOf, type InstanceChange } from "./instance-change.ts";
-import type { InstanceView } from "./instance-view.ts";
 import { JobRuns } from "./job-runs.ts";
+import type { InstanceView, TaskDetails } from "./instance-view.ts";
 import { syncJobs } from "./job-sync.ts";
 import type { JobTaskOptions } from "./job-workflow.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
@@ -91,7 +94,7 @@ import {
 import { inputOf, type Order } from "./order.ts";
 import { ProcessCode } from "./process-code.ts";
 import { Purging } from "./purging.ts";
-import { type Answers, answerOf, type CodeQuery, type Question } from "./question.ts";
+import { type Answers, answerOf, type CodeQuery, type Question, type TaskQuery } from "./question.ts";
 import { scheduleWorkflow } from "../schedules/schedule-workflow.ts";
 import { Schedules } from "./schedules.ts";
 import { jsonTexts, startContext, Submission } from "./submission.ts";
@@ -314,6 +317,7 @@ export class Engine {
       maxSubTasks,
       admitSubTasks: (subTasks, parentName) => this.#admitSubTasks(subTasks, parentName),
       onTaskLog,
+      onProgress: (id, progress) => this.#dispatcher.noteProgress(id, progress),
       aroundJob,
     });
     const shared = cluster !== undefined && {
@@ -368,7 +372,10 @@ export class Engine {
       answer: (question, actor) => {
         const waitingFor = ({ machine }: InstanceActor, task: number): string | undefined =>
           this.#waitingFor(machine, task);
-        return answerOf(question as Question | CodeQuery, actor, { now: () => clock.now(), waitingFor });
+        const progressOf = ({ machine }: InstanceActor, task: number): TaskProgress | undefined =>
+          this.#dispatcher.progressOf(currentAttempt(machine, task));
+        const parts = { now: () => clock.now(), waitingFor, progressOf };
+        return answerOf(question as Question | CodeQuery | TaskQuery, actor, parts);
       },
       onHealth: (problem) => this.#onHealth(problem),
       onFenced: (shard, error) => this.#onFenced(shard, error),
@@ -812,6 +819,25 @@ export class Engine {
     return this.#tell(instanceId, { type: "skip", task: taskName });
   }
 
+  /**
+   * Stops one task that runs, or waits for a slot or its retry: its signal aborts, a nested instance is terminated, the
+   * task is `Stopped` and counts as failed. The code of a code workflow sees a failure of type `TASK_STOPPED`. A task is
+   * given by its name or its number. `TASK_STATE`, `TASK_UNKNOWN`; `TASK_INVALID` if code runs several of that name.
+   */
+  async stopTask(instanceId: string, task: string | number, options: { reason?: string } = {}): Promise<void> {
+    checkTask(task);
+    checkStopOptions(options);
+    await this.#tell(instanceId, { type: "stop", task, reason: options.reason ?? "stopped by user" });
+  }
+
+  /** How one task stands, by its name or number: of several with that name, which only code has, the last. `TASK_UNKNOWN`. */
+  async getTask(instanceId: string, task: string | number): Promise<TaskDetails> {
+    this.#refuseUnlessUp();
+    checkInstanceId(instanceId);
+    checkTask(task);
+    return (await this.#region.ask(instanceId, { task } satisfies TaskQuery)) as TaskDetails;
+  }
+
   /** Top-level keys overwrite, null removes. `CONTEXT_TOO_LARGE`. */
   async updateContext(instanceId: string, patch: Readonly<Record<string, unknown>>): Promise<void> {
     checkPatch(patch);
@@ -1017,7 +1043,7 @@ export class Engine {
   }
 
   #waitingFor(machine: Machine, task: number): string | undefined {
-    return this.#dispatcher.waitingFor(attemptId(machine.address, task, machine.state.record(task)?.attempt ?? 0));
+    return this.#dispatcher.waitingFor(currentAttempt(machine, task));
   }
 
   #refuseUnlessUp(): void {
@@ -1095,6 +1121,11 @@ export class Engine {
       logger.warn({ error: messageOf(error) }, "a newly registered job could not be recorded");
     }
   }
+}
+
+/** The id of the task's last attempt. */
+function currentAttempt({ address, state }: Machine, task: number): string {
+  return attemptId(address, task, state.attempt(task));
 }
 
 /** Empty for none. */

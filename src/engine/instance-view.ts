@@ -1,3 +1,4 @@
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Trigger } from "../kernel/event.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
@@ -62,6 +63,14 @@ export interface TaskView {
   readonly waitingFor: string | undefined;
 }
 
+/** One task, with what only shows of it by itself. */
+export interface TaskDetails extends TaskView {
+  /** As its job reports it while it runs, here or in a thread; undefined if it reports none, or runs on a remote worker. */
+  readonly progress: TaskProgress | undefined;
+  /** How many of its own sub-tasks have each status. */
+  readonly subTasks: Readonly<Partial<Record<TaskStatus, number>>>;
+}
+
 export type WaitingReason = (task: number) => string | undefined;
 
 export function viewInstance(
@@ -69,7 +78,8 @@ export function viewInstance(
   waitingFor: WaitingReason,
 ): Omit<InstanceView, "customStatus" | "attention" | "historyLength"> {
   const { state, address } = machine;
-  const tasks = taskNumbers(machine).map((task) => viewTask(machine, task, waitingFor));
+  const numbers = taskNumbers(machine);
+  const tasks = numbers.map((task) => viewTask(machine, task, waitingFor));
   return {
     instanceId: address.id,
     workflowName: state.workflow,
@@ -77,8 +87,7 @@ export function viewInstance(
     kind: machine.kind,
     status: state.status,
     pausing: state.pausing,
-    withSkippedFailures:
-      state.status === "Success" && tasks.some(({ status }) => status === "Failed" || status === "TimeoutFailed"),
+    withSkippedFailures: state.status === "Success" && numbers.some((task) => isFailed(state.phase(task))),
     generation: state.generation,
     reason: state.reason,
     trigger: state.trigger,
@@ -115,6 +124,17 @@ export function viewTask(machine: Machine, task: number, waitingFor: WaitingReas
     parentTask: parent === undefined ? undefined : state.definition(parent).name,
     waitingFor: waitingReason(machine, task, waitingFor),
   };
+}
+
+export function countSubTasks(machine: Machine, parent: number): TaskDetails["subTasks"] {
+  const { state } = machine;
+  const counts: Partial<Record<TaskStatus, number>> = {};
+  for (const task of taskNumbers(machine)) {
+    if (state.parentOf(task) !== parent) continue;
+    const status = statusOf(state.phase(task));
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
 }
 
 function waitingReason(machine: Machine, task: number, dispatcherSays: WaitingReason): string | undefined {

@@ -8,6 +8,7 @@ import type { Machine } from "../kernel/machine.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Input } from "../kernel/input.ts";
 import { hasEnded } from "../kernel/status.ts";
+import { isFinished } from "../kernel/task-state.ts";
 import { taskNumbers } from "./instance-view.ts";
 
 /**
@@ -25,6 +26,7 @@ export type Order =
   | { readonly type: "rerun"; readonly task: string; readonly params?: string }
   | { readonly type: "succeed"; readonly task: string; readonly output?: string }
   | { readonly type: "skip"; readonly task: string }
+  | { readonly type: "stop"; readonly task: string | number; readonly reason: string }
   | { readonly type: "update-context"; readonly patch: Readonly<Record<string, string | null>> }
   | { readonly type: "update-params"; readonly task: string; readonly params: string }
   | { readonly type: "add-sub-task"; readonly parent: string; readonly node: NodeSpec };
@@ -50,6 +52,8 @@ export function inputOf(order: Order, machine: Machine, parts: OrderParts): Inpu
       return { ...order, type: "RequestUpdate" };
     case "cancel":
       return { ...order, type: "RequestCancel" };
+    case "stop":
+      return { type: "StopNode", task: unfinishedTask(machine, order.task), reason: order.reason };
     case "update-context":
       return { type: "UpdateContext", patch: order.patch };
     case "update-params": {
@@ -96,6 +100,30 @@ function checkedParams(machine: Machine, task: number, params: string, registry:
   const { job } = registry.resolve({ ...definition, params: text });
   // Empty where the task is to have none.
   return paramsText({ taskName, job, params: paramsFromText(params) }) ?? "";
+}
+
+/** A task by name or number. The code of a workflow may call a job many times: of that name, the one that has not ended. */
+function unfinishedTask(machine: Machine, given: string | number): number {
+  const { state, address, kind } = machine;
+  if (typeof given === "number" || kind === "dag") return taskOf(machine, given);
+  const unfinished = tasksNamed(machine, given).filter((task) => !isFinished(state.phase(task)));
+  if (unfinished.length <= 1) return unfinished[0] ?? taskOf(machine, given);
+  const numbers = unfinished.slice(0, 10).join(", ");
+  throw new EngineError(
+    "TASK_INVALID",
+    `instance "${address.id}" has ${unfinished.length} tasks ${shown(given)} that have not ended; give the number of one of them: ${numbers}`,
+  );
+}
+
+/** A task by name or number; of several with that name, which only code has, the last. `TASK_UNKNOWN`. */
+export function taskOf(machine: Machine, given: string | number): number {
+  if (typeof given === "string") return tasksNamed(machine, given).at(-1) ?? numberOf(machine, given);
+  if (taskNumbers(machine).includes(given)) return given;
+  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task of number ${given}`);
+}
+
+function tasksNamed(machine: Machine, name: string): number[] {
+  return taskNumbers(machine).filter((task) => machine.state.definition(task).name === name);
 }
 
 function numberOf(machine: Machine, taskName: string): number {

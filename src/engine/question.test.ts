@@ -29,7 +29,7 @@ class Rig {
 
   ask<Q extends Question>(question: Q): Answers[Q] {
     const waitingFor = (_: InstanceActor, task: number): string => `task ${task} waits`;
-    return answerOf(question, this.actor, { now: () => 5000, waitingFor }) as Answers[Q];
+    return answerOf(question, this.actor, { now: () => 5000, waitingFor, progressOf: () => undefined }) as Answers[Q];
   }
 }
 

@@ -1,11 +1,21 @@
 import { EngineError } from "../base/error.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import { parsed } from "../code/values.ts";
 import { CodeActor } from "../runtime/code-actor.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { type Breakpoint, viewBreakpoint } from "./breakpoint.ts";
-import { type FailedTask, failedTasks, type InstanceView, viewInstance } from "./instance-view.ts";
+import {
+  countSubTasks,
+  type FailedTask,
+  failedTasks,
+  type InstanceView,
+  type TaskDetails,
+  viewInstance,
+  viewTask,
+} from "./instance-view.ts";
+import { taskOf } from "./order.ts";
 
 /** What can be asked about an instance; the answers are plain data, so they can travel. */
 export interface Answers {
@@ -43,10 +53,16 @@ export interface CodeQuery {
   readonly input?: string;
 }
 
+/** One task of an instance, by name or number. */
+export interface TaskQuery {
+  readonly task: string | number;
+}
+
 export interface AnswerParts {
   readonly now: () => number;
   /** Why a task does not run yet. */
   readonly waitingFor: (actor: InstanceActor, task: number) => string | undefined;
+  readonly progressOf: (actor: InstanceActor, task: number) => TaskProgress | undefined;
 }
 
 type Answerers = { readonly [Q in Question]: (actor: InstanceActor, parts: AnswerParts) => Answers[Q] };
@@ -81,8 +97,24 @@ const answerers: Answerers = {
   },
 };
 
-export function answerOf(question: Question | CodeQuery, actor: InstanceActor, parts: AnswerParts): unknown {
-  return typeof question === "string" ? answerers[question](actor, parts) : askCode(question, actor);
+export function answerOf(
+  question: Question | CodeQuery | TaskQuery,
+  actor: InstanceActor,
+  parts: AnswerParts,
+): unknown {
+  if (typeof question === "string") return answerers[question](actor, parts);
+  return "task" in question ? viewDetails(question.task, actor, parts) : askCode(question, actor);
+}
+
+/** `TASK_UNKNOWN`. */
+function viewDetails(given: string | number, actor: InstanceActor, parts: AnswerParts): TaskDetails {
+  const { machine } = actor;
+  const task = taskOf(machine, given);
+  return {
+    ...viewTask(machine, task, () => parts.waitingFor(actor, task)),
+    progress: parts.progressOf(actor, task),
+    subTasks: countSubTasks(machine, task),
+  };
 }
 
 function askCode({ query, input }: CodeQuery, actor: InstanceActor): string | undefined {

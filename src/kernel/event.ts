@@ -32,8 +32,7 @@ export type Event =
   | { readonly type: "TasksWithdrawn"; readonly tasks: readonly number[] }
   /** Their wait for the next attempt is over. */
   | { readonly type: "RetriesDue"; readonly tasks: readonly number[] }
-  /** Told to stop while running. */
-  | { readonly type: "TasksStopped"; readonly tasks: readonly number[] }
+  | TasksStopped
   | { readonly type: "TasksSkipped"; readonly tasks: readonly number[] }
   | { readonly type: "TasksCanceled"; readonly tasks: readonly number[]; readonly cause: CancelCause }
   | DecisionMade
@@ -222,6 +221,13 @@ export interface SettledByUser {
   readonly output?: Payload;
   /** Of a decision: the out-edges that this result does not take. */
   readonly edgesOff?: readonly number[];
+}
+
+/** Told to stop while running, because the instance ends; or, with a failure, one task that a user stops before its end. */
+export interface TasksStopped {
+  readonly type: "TasksStopped";
+  readonly tasks: readonly number[];
+  readonly failure?: Failure;
 }
 
 /** Top-level keys overwrite, null removes. */

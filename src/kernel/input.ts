@@ -18,6 +18,7 @@ export type Input =
   | { readonly type: "RerunWorkflow"; readonly task: number; readonly params?: string }
   | { readonly type: "SucceedNode"; readonly task: number; readonly output?: Payload }
   | { readonly type: "SkipNode"; readonly task: number }
+  | StopNode
   | { readonly type: "UpdateContext"; readonly patch: ContextPatch }
   | { readonly type: "UpdateParams"; readonly task: number; readonly params: string }
   | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
@@ -83,6 +84,13 @@ export interface Refusal {
 export interface RetryWorkflow {
   readonly type: "RetryWorkflow";
   readonly parent?: ParentAddress;
+}
+
+/** A user stops one task that has not ended. */
+export interface StopNode {
+  readonly type: "StopNode";
+  readonly task: number;
+  readonly reason: string;
 }
 
 export interface NodeStarted extends TaskAttempt {

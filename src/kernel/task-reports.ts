@@ -1,11 +1,14 @@
 import { EngineError } from "../base/error.ts";
-import type { Execution, TaskFailed, TaskSucceeded } from "./event.ts";
+import { attemptIds, type InstanceAddress } from "./address.ts";
+import type { Command } from "./command.ts";
+import type { Execution, TaskFailed, TasksStopped, TaskSucceeded } from "./event.ts";
 import type { Failure } from "./failure.ts";
-import type { ChildEnded, Outcome, TaskAttempt } from "./input.ts";
+import type { ChildEnded, Outcome, StopNode, TaskAttempt } from "./input.ts";
 import type { InstanceState } from "./instance-state.ts";
+import type { MachineIdentity } from "./machine.ts";
 import { isRetryable, retryDelayMs } from "./retry.ts";
 import { hasEnded } from "./status.ts";
-import { isInFlight, type TaskRecord } from "./task-state.ts";
+import { isFinished, isInFlight, Phase, statusOf, type TaskRecord } from "./task-state.ts";
 import type { Turn } from "./turn.ts";
 
 // What is heard about tasks, and how it is put on record, whichever machine hears it.
@@ -99,6 +102,38 @@ export function childFailure(state: InstanceState, { task, status, reason, isMis
   const how = isMissing ? "could not be started" : `ended in ${status}`;
   const message = `nested workflow instance "${awaitedRecord(state, task).childId}" ${how}${because}`;
   return { type, message, retryable: true };
+}
+
+/**
+ * A user stops one task that is ready, with the dispatcher, running or waiting for its retry: an attempt that is under way
+ * is aborted, a child instance terminated. `TASK_STATE` for one that has ended, or waits for what comes before it.
+ */
+export function stopTask(step: StoppingStep, { task, reason }: StopNode): void {
+  const { state, identity } = step;
+  refuseIfEnded(state, identity.id, "stop a task of");
+  const phase = state.phase(task);
+  const { name, kind } = state.definition(task);
+  if (isFinished(phase) || phase === Phase.waiting) {
+    const because = phase === Phase.waiting ? "has not started yet" : `has ended in ${statusOf(phase)}`;
+    throw new EngineError("TASK_STATE", `cannot stop task "${name}" of instance "${identity.id}": it ${because}`);
+  }
+  const childId = state.record(task)?.childId;
+  if (isInFlight(phase) && kind === "job") {
+    step.command({ type: "AbortTasks", attemptIds: attemptIds(step.address, [task], state) });
+  } else if (isInFlight(phase) && childId !== undefined) {
+    step.command({ type: "TellChild", childId, tell: { type: "CancelWorkflow", reason } });
+  }
+  const failure: Failure = { type: "TASK_STOPPED", message: reason, retryable: false };
+  step.emit({ type: "TasksStopped", tasks: [task], failure });
+}
+
+/** What stopping a task needs of the message's step, of either machine. */
+interface StoppingStep {
+  readonly identity: MachineIdentity;
+  readonly address: InstanceAddress;
+  readonly state: InstanceState;
+  emit(event: TasksStopped): void;
+  command(command: Command): void;
 }
 
 /** What the state does not allow. */

@@ -23,12 +23,13 @@ test("the status of each phase", () => {
     "canceledUpstream Canceled",
     "canceledEnded Canceled",
     "removed Canceled",
+    "stoppedByUser Stopped",
   ]);
 });
 
 test("what is in flight, has failed, has finished", () => {
   assert.deepEqual(those(isInFlight), ["scheduled", "running"]);
-  assert.deepEqual(those(isFailed), ["failed", "timeoutFailed"]);
+  assert.deepEqual(those(isFailed), ["failed", "timeoutFailed", "stoppedByUser"]);
   assert.deepEqual(
     those((phase) => !isFinished(phase)),
     ["waiting", "ready", "scheduled", "running", "retryWait"],

@@ -23,6 +23,8 @@ export const Phase = {
   canceledEnded: 12,
   /** A sub-task of a parent that runs again; it is no longer part of the instance. */
   removed: 13,
+  /** By a user, and not because its instance ended: it counts as failed. */
+  stoppedByUser: 14,
 } as const;
 
 export type Phase = (typeof Phase)[keyof typeof Phase];
@@ -42,6 +44,7 @@ const statuses: readonly TaskStatus[] = [
   "Canceled",
   "Canceled",
   "Canceled",
+  "Stopped",
 ];
 
 export function statusOf(phase: Phase): TaskStatus {
@@ -69,7 +72,7 @@ export function isInFlight(phase: Phase): boolean {
 }
 
 export function isFailed(phase: Phase): boolean {
-  return phase === Phase.failed || phase === Phase.timeoutFailed;
+  return phase === Phase.failed || phase === Phase.timeoutFailed || phase === Phase.stoppedByUser;
 }
 
 /** What is known of a task beyond its phase; made when it is first scheduled. */

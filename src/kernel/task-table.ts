@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import type { Execution, TaskFailed, TaskStarted, TaskSucceeded } from "./event.ts";
+import type { Failure } from "./failure.ts";
 import type { TaskDefinition } from "./task-definition.ts";
 import { isInFlight, newRecord, Phase, type TaskRecord } from "./task-state.ts";
 
@@ -131,6 +132,14 @@ export abstract class TaskTable {
     if (event.retryAt === undefined) return;
     record.retriesUsed++;
     this.setPhase(event.task, Phase.retryWait);
+  }
+
+  /** A user stopped it; the caller ends the task. */
+  noteStop(task: number, failure: Failure): void {
+    const record = this.recordOf(task);
+    record.failure = failure;
+    record.attemptOpen = false;
+    record.retryAt = undefined;
   }
 
   #noteExecution(task: number, execution: Execution): void {

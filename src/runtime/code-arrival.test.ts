@@ -45,6 +45,10 @@ describe("what an event is to the code", () => {
         { type: "CancelRequested", reason: "x", isHeld: true },
         { type: "cancel", reason: "x", isHeld: true },
       ],
+      [
+        { type: "TasksStopped", tasks: [4], failure },
+        { type: "task-failed", task: 4, failure },
+      ],
       [{ type: "InstancePaused" }, { type: "paused" }],
       [{ type: "InstanceResumed" }, { type: "resumed" }],
     ];

@@ -27,6 +27,11 @@ export function arrivalOf(
       return event.retryAt === undefined
         ? { type: "task-failed", task: event.task, failure: event.failure }
         : undefined;
+    case "TasksStopped":
+      // Tasks that are stopped with their instance are nothing to the code; a user stops one at a time.
+      return event.failure === undefined
+        ? undefined
+        : { type: "task-failed", task: event.tasks[0] as number, failure: event.failure };
     case "TimerFired":
       return { type: "timer-fired", timer: event.timer };
     case "EventRaised":

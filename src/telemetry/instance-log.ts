@@ -55,6 +55,10 @@ export class InstanceLog {
   }
 
   #tellFailure(event: Event, about: LogFields, taskOf: TaskByNumber): void {
+    if (event.type === "TasksStopped" && event.failure !== undefined) {
+      const { message: reason } = event.failure;
+      for (const task of event.tasks) this.#logger.warn({ ...about, ...nodeOf(taskOf(task)), reason }, "task stopped");
+    }
     if (event.type !== "TaskFailed") return;
     const { attempt, worker, retryAt, failure } = event;
     const error = { type: failure.type, message: failure.message };

@@ -2,14 +2,16 @@ import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { toJsonText } from "../authoring/json-text.ts";
-import type { JobContext } from "../authoring/job.ts";
+import type { JobContext, ProgressReport } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { ContextPatch } from "../kernel/event.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { attemptLog } from "./attempt-log.ts";
+import { progressOf } from "./task-progress.ts";
 import { subTaskNode } from "./sub-task-node.ts";
 
 /** The part of a run that its job is told; plain data, so that it can go to a thread. */
@@ -25,6 +27,7 @@ export interface AttemptContextOptions {
   readonly logger: Logger;
   readonly subTasksMax: number;
   readonly onTaskLog?: OnTaskLog | undefined;
+  readonly onProgress?: OnProgress | undefined;
 }
 
 /** What a job sees and does while it runs. Everything that costs is made at first use: most jobs use little of it. */
@@ -114,6 +117,12 @@ export class AttemptContext implements JobContext {
     const texts = Object.entries(patch).map(([key, value]) => [key, patchText(key, value)] as const);
     const collected = (this.#patch ??= new Map<string, string | null>());
     for (const [key, text] of texts) if (text !== undefined) collected.set(key, text);
+  }
+
+  /** OPTION_INVALID. */
+  reportProgress(report: ProgressReport): void {
+    if (this.#isClosed("reportProgress")) return;
+    this.#options.onProgress?.(this.attemptId, progressOf(report, this.taskName));
   }
 
   /** The attempt has ended: what a job that runs on regardless still says is not heard. */

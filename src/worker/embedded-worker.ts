@@ -3,6 +3,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Job } from "../authoring/job.ts";
 import { paramsFromText, validateParams } from "../authoring/job-params.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
@@ -30,6 +31,7 @@ export interface EmbeddedWorkerOptions {
   /** Without it, sub-tasks are passed on as they were generated. */
   readonly admitSubTasks?: AdmitSubTasks;
   readonly onTaskLog?: OnTaskLog | undefined;
+  readonly onProgress?: OnProgress | undefined;
   readonly aroundJob?: AroundJob | undefined;
 }
 
@@ -57,6 +59,7 @@ export class EmbeddedWorker implements Worker {
   readonly #admit: AdmitSubTasks | undefined;
   readonly #mayStart: (() => boolean) | undefined;
   readonly #onTaskLog: OnTaskLog | undefined;
+  readonly #onProgress: OnProgress | undefined;
   readonly #aroundJob: AroundJob | undefined;
 
   constructor(options: EmbeddedWorkerOptions) {
@@ -69,6 +72,7 @@ export class EmbeddedWorker implements Worker {
     this.#admit = options.admitSubTasks;
     this.#mayStart = options.mayStart;
     this.#onTaskLog = options.onTaskLog;
+    this.#onProgress = options.onProgress;
     this.#aroundJob = options.aroundJob;
   }
 
@@ -136,6 +140,7 @@ export class EmbeddedWorker implements Worker {
         logger: this.#logger,
         subTasksMax,
         onTaskLog: this.#onTaskLog,
+        onProgress: this.#onProgress,
       });
       return callJob(job, params, context, this.#admit);
     }
@@ -145,7 +150,7 @@ export class EmbeddedWorker implements Worker {
     }
     const order = { run: identityOf(run), source: job.source, params, inputs, subTasksMax };
     return this.#threads
-      .execute(order, abort, this.#onTaskLog)
+      .execute(order, abort, this.#onTaskLog, this.#onProgress)
       .then((outcome) => admitted(outcome, run.taskName, this.#admit));
   }
 }

@@ -2,6 +2,7 @@ import { type ResourceLimits, Worker as Thread } from "node:worker_threads";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
 import type { FromThread, ThreadOrder, ToThread } from "./thread-message.ts";
@@ -23,6 +24,7 @@ export class JobThread {
   readonly #logger: Logger;
   #order: ThreadOrder | undefined;
   #onTaskLog: OnTaskLog | undefined;
+  #onProgress: OnProgress | undefined;
   #settle: ((outcome: Outcome) => void) | undefined;
   #alive = true;
 
@@ -44,10 +46,11 @@ export class JobThread {
   }
 
   /** Never rejects. A thread that dies, or is killed, meanwhile has lost the attempt. */
-  run(order: ThreadOrder, onTaskLog?: OnTaskLog): Promise<Outcome> {
+  run(order: ThreadOrder, onTaskLog?: OnTaskLog, onProgress?: OnProgress): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#order = order;
     this.#onTaskLog = onTaskLog;
+    this.#onProgress = onProgress;
     this.#settle = resolve;
     this.#thread.ref();
     try {
@@ -77,7 +80,8 @@ export class JobThread {
 
   #receive(message: FromThread): void {
     if (message.type === "ended") this.#end(message.outcome);
-    else this.#log(message);
+    else if (message.type === "log") this.#log(message);
+    else if (this.#order !== undefined) this.#onProgress?.(this.#order.run.attemptId, message.progress);
   }
 
   /** The job's own fields have its attempt's among them; a line that comes after the attempt's end is only logged. */

@@ -42,7 +42,15 @@ class ThreadMain {
   async #outcome({ run, source, params, inputs, subTasksMax }: ThreadOrder, abort: Abort): Promise<Outcome> {
     try {
       const job = await loadJob(source);
-      return await callJob(job, params, new AttemptContext({ run, inputs, abort, logger: this.#logger, subTasksMax }));
+      const context = new AttemptContext({
+        run,
+        inputs,
+        abort,
+        logger: this.#logger,
+        subTasksMax,
+        onProgress: (_, progress) => this.#send({ type: "progress", progress }),
+      });
+      return await callJob(job, params, context);
     } catch (error) {
       return failureOutcome(error);
     }

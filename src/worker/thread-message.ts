@@ -2,6 +2,7 @@ import type { LogFields } from "../base/logger.ts";
 import type { JobSource } from "../authoring/job.ts";
 import type { LogLevel } from "../base/context-log.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { RunIdentity } from "./attempt-context.ts";
 
@@ -27,4 +28,5 @@ export interface AbortReason {
 
 export type FromThread =
   | { readonly type: "log"; readonly level: LogLevel; readonly fields: LogFields; readonly message: string }
+  | { readonly type: "progress"; readonly progress: TaskProgress }
   | { readonly type: "ended"; readonly outcome: Outcome };

@@ -9,6 +9,7 @@ import { Abort } from "../dispatch/abort.ts";
 import { makeRun, Owner } from "../dispatch/dispatch-rig.test.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
+import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { EmbeddedWorker } from "./embedded-worker.ts";
@@ -65,6 +66,14 @@ function listener(): { logger: Logger; line: Promise<{ fields: LogFields; messag
 }
 
 describe("a job in a thread", () => {
+  test("reports its progress", async () => {
+    const reports: unknown[] = [];
+    const onProgress: OnProgress = (...report) => reports.push(report);
+    const given = order("useEverything");
+    await makeThreads().execute(given, new Abort(), undefined, onProgress);
+    assert.deepEqual(reports, [[given.run.attemptId, { fraction: 0.5, done: 1, total: 2 }]]);
+  });
+
   test("may be a plain function", async () => {
     const outcome = await makeThreads().execute(order("double", { params: { n: 21 } }), new Abort());
     assert.deepEqual(outcome, { kind: "success", output: "42" });

@@ -130,6 +130,11 @@ describe("heddle", () => {
     assert.match(await words("show", "e-1"), /reason +enough/);
     assert.match(await words("retry", "e-1"), /e-1 is Running/);
     assert.match(await words("cancel", "e-1"), /e-1 is Terminated/);
+    await words("submit", "endless", "--id", "e-2");
+    assert.match(await words("stop", "e-2", "dawdle", "--reason", "too slow"), /e-2 is Failed/);
+    assert.match(await words("show", "e-2", "--task", "dawdle"), /status +Stopped[^]*failure +TASK_STOPPED: too slow/);
+    assert.equal((await json("show", "e-2", "--task", "dawdle"))["status"], "Stopped");
+    await refused(1, /dawdel.*dawdle/, "stop", "e-2", "dawdel");
     await json("run", "slow", "--id", "again");
     assert.equal((await json("retry", "again", "--from", "second"))["status"], "Running");
     await refused(1, /Success/, "pause", "listed");

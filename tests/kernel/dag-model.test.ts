@@ -73,6 +73,7 @@ const weights: Readonly<Record<StepName, number>> = {
   rerun: 3,
   succeedNode: 2,
   skipNode: 2,
+  stopNode: 3,
   updateContext: 2,
   updateParams: 2,
   addSubTask: 3,

@@ -39,6 +39,8 @@ export interface ModelTask {
   retriesUsed: number;
   losses: number;
   isRemoved: boolean;
+  /** And not because the instance ended. */
+  isStoppedByUser: boolean;
 }
 
 interface ModelEdge {
@@ -97,16 +99,16 @@ export class DagModel {
   }
 
   /** What comes after it may go on. */
-  isPassed({ ending, isSkippable }: ModelTask): boolean {
-    return ending === "Success" || ending === "Skipped" || (hasFailed(ending) && isSkippable);
+  isPassed(task: ModelTask): boolean {
+    return task.ending === "Success" || task.ending === "Skipped" || (hasFailed(task) && task.isSkippable);
   }
 
   isComplete(task: ModelTask): boolean {
     return this.isPassed(task) && this.subTasksOf(task).every((subTask) => this.isComplete(subTask));
   }
 
-  isHardFailure({ ending, isSkippable }: ModelTask): boolean {
-    return hasFailed(ending) && !isSkippable;
+  isHardFailure(task: ModelTask): boolean {
+    return hasFailed(task) && !task.isSkippable;
   }
 
   isOff({ from, isEnabled, isNotTaken }: ModelEdge): boolean {
@@ -169,7 +171,8 @@ export class DagModel {
     return Math.max(0, ...before);
   }
 
-  wasCutOff({ ending }: ModelTask): boolean {
+  wasCutOff({ ending, isStoppedByUser }: ModelTask): boolean {
+    if (isStoppedByUser) return false;
     return ending === "Stopped" || ending === "Canceled (upstream-failed)" || ending === "Canceled (instance-ended)";
   }
 
@@ -206,6 +209,15 @@ export class DagModel {
       return;
     }
     this.end(task, how.ending);
+    if (this.isHardFailure(task)) this.#followFailure();
+  }
+
+  /** By a user; it is not tried again. */
+  stop(task: ModelTask): void {
+    this.end(task, "Stopped");
+    task.isStoppedByUser = true;
+    task.isToFinish = false;
+    task.retryAt = undefined;
     if (this.isHardFailure(task)) this.#followFailure();
   }
 
@@ -319,6 +331,7 @@ export class DagModel {
   /** What the failure kept from running runs, unless another failure keeps it. */
   settle(task: ModelTask, ending: "Success" | "Skipped"): void {
     task.ending = ending;
+    task.isStoppedByUser = false;
     const before = new Map(this.present.filter((other) => this.wasCutOff(other)).map((other) => [other, other.ending]));
     for (const other of before.keys()) other.ending = undefined;
     this.#repeat((other) => {
@@ -329,6 +342,7 @@ export class DagModel {
 
   #reset(task: ModelTask): void {
     task.ending = undefined;
+    task.isStoppedByUser = false;
     task.isAttemptOpen = false;
     task.retriesUsed = 0;
     task.losses = 0;
@@ -346,8 +360,8 @@ export class DagModel {
   }
 }
 
-function hasFailed(ending: Ending | undefined): boolean {
-  return ending === "Failed" || ending === "TimeoutFailed";
+function hasFailed({ ending, isStoppedByUser }: ModelTask): boolean {
+  return ending === "Failed" || ending === "TimeoutFailed" || isStoppedByUser;
 }
 
 function newTask(node: NodeSpec, parent: ModelTask | undefined, after: readonly ModelTask[]): ModelTask {
@@ -370,5 +384,6 @@ function newTask(node: NodeSpec, parent: ModelTask | undefined, after: readonly 
     retriesUsed: 0,
     losses: 0,
     isRemoved: false,
+    isStoppedByUser: false,
   };
 }

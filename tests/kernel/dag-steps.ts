@@ -27,6 +27,7 @@ export const steps = {
   rerun,
   succeedNode: (run, choice) => settle(run, choice, "Success"),
   skipNode: (run, choice) => settle(run, choice, "Skipped"),
+  stopNode,
   updateContext,
   updateParams,
   addSubTask,
@@ -269,6 +270,22 @@ function settle(run: DagRun, choice: Choice, status: "Success" | "Skipped"): voi
   if (decides) for (const edge of model.edges) if (edge.from === task) edge.isNotTaken = edge.property !== "true";
   model.settle(task, status);
   run.reopen(input);
+}
+
+/** What is ready, out or waiting for its retry can be stopped; not what has ended, or waits for what comes before it. */
+function stopNode(run: DagRun, choice: Choice): void {
+  const { model } = run;
+  const stoppable = new Set([...model.out, ...model.candidates, ...model.present.filter(waitsForRetry)]);
+  const task = pick(stoppable.size > 0 && choice.how % 4 > 0 ? [...stoppable] : model.tasks, choice)!;
+  const input: Input = { type: "StopNode", task: run.numberOf(task), reason: "enough" };
+  if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
+  if (model.status === "Ready" || !stoppable.has(task)) return run.refuse(input, "TASK_STATE");
+  model.stop(task);
+  run.tell(input);
+}
+
+function waitsForRetry({ ending, retryAt }: ModelTask): boolean {
+  return ending === undefined && retryAt !== undefined;
 }
 
 function updateContext(run: DagRun, { how }: Choice): void {

@@ -196,6 +196,14 @@ async function nodes(rig: ServerRig): Promise<void> {
   await rig.ok("pauseInstance", { params: { id: held } });
   await rig.ok("resumeInstance", { params: { id: held } });
   await rig.refused("deleteInstance", { params: { id: held } }, { status: 409, code: "INSTANCE_STATE" });
+  const waiting = await rig.ok("getNode", { params: { id: held, nodeId: "wait" } });
+  assert.deepEqual([waiting.number, waiting.status, waiting.subTasks], [0, "Running", {}]);
+  await rig.refused("getNode", { params: { id: held, nodeId: "nobody" } }, { status: 404, code: "TASK_UNKNOWN" });
+  await rig.refused("stopNode", { params: { id: held, nodeId: "nobody" } }, { status: 404, code: "TASK_UNKNOWN" });
+  await rig.refused("stopNode", { params: { id: held, nodeId: 2 } }, { status: 409, code: "TASK_STATE" });
+  const stopped = await start("holds");
+  await rig.ok("stopNode", { params: { id: stopped, nodeId: 1 }, body: { reason: "enough" } });
+  assert.equal((await rig.end(stopped)).reason, 'task "wait" failed: enough');
   await rig.ok("terminateInstance", { params: { id: held }, body: { reason: "enough" } });
   assert.deepEqual(await rig.end(held), { hasEnded: true, status: "Terminated", reason: "enough", output: null });
 

@@ -52,6 +52,8 @@ export function validRequests({ instance, workflow, schedule, token }: Subjects)
     raiseEvent: { params: { id: instance, name: "go" }, body: 1 },
     queryInstance: { params: { id: instance, name: "words" }, body: null },
     updateInstance: { params: { id: instance, name: "add" }, body: 1 },
+    getNode: ofNode,
+    stopNode: { ...ofNode, body: { reason: "enough" } },
     retryNode: ofNode,
     skipNode: ofNode,
     succeedNode: { ...ofNode, body: { output: 1 } },

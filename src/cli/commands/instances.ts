@@ -68,11 +68,20 @@ function columnsFor(output: Output): Column<Summary>[] {
   ];
 }
 
+interface ShowOptions extends ClientOptions {
+  readonly task?: string;
+}
+
 export function showCommand(): Command {
   return clientCommand("show", "How an instance stands, task by task.")
     .argument("<instance>")
-    .action(async (id: string, options: ClientOptions) => {
+    .option("-t, --task <name>", "only this task, with its progress and the counts of its sub-tasks")
+    .action(async (id: string, options: ShowOptions) => {
       const { client, output } = sessionOf(options);
+      if (options.task !== undefined) {
+        const details = await client.call("getNode", { params: { id, nodeId: options.task } });
+        return output.give(details, () => detailsText(details, output));
+      }
       const view = await client.call("getInstance", { params: { id } });
       output.give(view, () => viewText(view, output));
     });
@@ -94,12 +103,45 @@ function viewText(view: View, { colour }: Output): string {
     ["attention", view.attention],
     ["says", view.customStatus === undefined ? undefined : JSON.stringify(view.customStatus)],
   ];
-  const head = facts
-    .filter(([, text]) => text !== undefined)
-    .map(([name, text]) => `${name.padEnd(10)} ${name === "status" ? text : oneLine(text ?? "")}`);
-  const parts = [head.join("\n")];
+  const parts = [factsText(facts)];
   if (tasks.length > 0) parts.push(tableText(taskColumns(colour), tasks));
   return [...parts, ...tasks.flatMap(stackText)].join("\n\n");
+}
+
+function factsText(facts: readonly (readonly [string, string | undefined])[]): string {
+  return facts
+    .filter(([, text]) => text !== undefined)
+    .map(([name, text]) => `${name.padEnd(10)} ${name === "status" ? text : oneLine(text ?? "")}`)
+    .join("\n");
+}
+
+function detailsText(task: DataOf<"getNode">, { colour }: Output): string {
+  const { status, cause, startedAt, endedAt, retryAt, failure, subTasks } = task;
+  const counts = Object.entries(subTasks).map(([each, count]) => `${count} ${each}`);
+  const facts: [string, string | undefined][] = [
+    ["task", `${task.name} (number ${task.number}, ${task.kind})`],
+    ["status", colour(statusColour(status), cause === undefined ? status : `${status} (${cause})`)],
+    ["job", task.job],
+    ["attempt", task.attempt === 0 ? undefined : String(task.attempt)],
+    ["worker", task.worker],
+    ["progress", progressText(task.progress)],
+    ["started", startedAt === undefined ? undefined : timeText(startedAt)],
+    ["ended", endedAt === undefined ? undefined : timeText(endedAt)],
+    ["retry at", retryAt === undefined ? undefined : timeText(retryAt)],
+    ["waits for", task.waitingFor],
+    ["child", task.childInstanceId],
+    ["parent", task.parentTask],
+    ["sub-tasks", counts.length === 0 ? undefined : counts.join(", ")],
+    ["failure", failure === undefined ? undefined : `${failure.type}: ${failure.message}`],
+  ];
+  return [factsText(facts), ...stackText(task)].join("\n\n");
+}
+
+function progressText(progress: DataOf<"getNode">["progress"]): string | undefined {
+  if (progress === undefined) return undefined;
+  const { fraction, done, total, message } = progress;
+  const counts = total === undefined ? "" : ` (${done} of ${total})`;
+  return `${Math.floor(fraction * 100)} %${counts}${message === undefined ? "" : `, ${message}`}`;
 }
 
 function statusText({ status, pausing, withSkippedFailures }: View): string {

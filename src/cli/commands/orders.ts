@@ -29,6 +29,7 @@ export function orderCommands(): Command[] {
     withReason("cancel", "Asks a code workflow to end in its own way; ends a DAG.", ({ client }, params, body) =>
       client.call("cancelInstance", { params, body }),
     ),
+    stopCommand(),
     retryCommand(),
     eventCommand(),
   ];
@@ -61,6 +62,19 @@ function withReason(
     .action(async (id: string, options: ReasonOptions) => {
       const session = sessionOf(options);
       await act(session, { id }, options.reason === undefined ? {} : { reason: options.reason });
+      await tell(session, id);
+    });
+}
+
+function stopCommand(): Command {
+  return clientCommand("stop", "Stops one task of an instance; it counts as failed.")
+    .argument("<instance>")
+    .argument("<task>", "its name, or its number in a code workflow")
+    .option("-r, --reason <text>", "kept with the task")
+    .action(async (id: string, nodeId: string, options: ReasonOptions) => {
+      const session = sessionOf(options);
+      const body = options.reason === undefined ? {} : { reason: options.reason };
+      await session.client.call("stopNode", { params: { id, nodeId }, body });
       await tell(session, id);
     });
 }

@@ -404,3 +404,39 @@ test("an end is the same to a parent that asks later", () => {
     reason: "broken",
   });
 });
+
+describe("a task of code that a user stops", () => {
+  const stop = (task: number): Input => ({ type: "StopNode", task, reason: "enough" });
+  const failure = { type: "TASK_STOPPED", message: "enough", retryable: false };
+
+  test("is aborted and has failed for the code, and another takes its place", () => {
+    const steps = [activity("a", { retryCount: 3 }), activity("b")];
+    const rig = CodeRig.started(steps, { limits: { concurrentActivities: 1 } });
+    rig.begin(0).tell(stop(0));
+    assert.deepEqual(rig.events, [
+      { type: "TasksStopped", tasks: [0], failure },
+      { type: "TasksScheduled", tasks: [1] },
+    ]);
+    assert.deepEqual(rig.commands, [
+      { type: "AbortTasks", attemptIds: ["i:1:0:1"] },
+      { type: "RunTasks", tasks: [1] },
+    ]);
+    assert.equal(rig.succeed(0).dropped, 1);
+    assert.equal(rig.machine.state.tasksFailed, 1);
+    assert.equal(rig.replayed().tasks, rig.tasks);
+    assert.equal(rig.refusal(stop(0)).message, `cannot stop task "a" of instance "i": it has ended in Stopped`);
+  });
+
+  test("is not tried again if it waits for its retry, and terminates its child if it has one", () => {
+    const rig = CodeRig.started([activity("a", { retryCount: 3 }), child("c")]);
+    rig.fail(0).tell(stop(0));
+    assert.deepEqual([rig.events, rig.commands], [[{ type: "TasksStopped", tasks: [0], failure }], []]);
+    assert.equal(rig.machine.nextWake(), undefined);
+    const childId = rig.machine.state.record(1)?.childId;
+    rig.tell(stop(1));
+    assert.deepEqual(rig.commands, [
+      { type: "TellChild", childId, tell: { type: "CancelWorkflow", reason: "enough" } },
+    ]);
+    assert.equal(rig.tasks, "a Stopped, c Stopped");
+  });
+});

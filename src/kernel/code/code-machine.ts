@@ -7,7 +7,7 @@ import type { Input, Refusal, RetryWorkflow, StartWorkflow } from "../input.ts";
 import type { Machine, MachineIdentity, MachineLimits } from "../machine.ts";
 import { refuseDeep } from "../size-limits.ts";
 import { type EndStatus, hasEnded, type InstanceStatus } from "../status.ts";
-import { refuseIfEnded, stateRefusal } from "../task-reports.ts";
+import { refuseIfEnded, stateRefusal, stopTask } from "../task-reports.ts";
 import { Phase } from "../task-state.ts";
 import type { Turn } from "../turn.ts";
 import { childEnded, completed, withdrawn } from "./code-reports.ts";
@@ -124,6 +124,9 @@ export class CodeMachine implements Machine {
         return step.emit({ ...input, type: "UpdateRequested" });
       case "RequestCancel":
         return this.#cancel(step, input);
+      case "StopNode":
+        stopTask(step, input);
+        return schedule(step);
       case "RerunWorkflow":
       case "SucceedNode":
       case "SkipNode":

@@ -250,7 +250,7 @@ export class CodeState extends TaskTable implements InstanceState {
       case "TasksCanceled":
         return event.tasks.forEach((task) => this.#finish(task, Phase.canceledEnded, at));
       case "TasksStopped":
-        return event.tasks.forEach((task) => this.#finish(task, Phase.stopped, at));
+        return event.tasks.forEach((task) => this.#stop(task, event.failure, at));
       default:
         return unreachable(event as never, "an event of a code workflow");
     }
@@ -411,6 +411,11 @@ export class CodeState extends TaskTable implements InstanceState {
     this.noteFailure(event, at);
     if (event.retryAt !== undefined) return this.retryWaits.add(event.task, event.retryAt);
     this.#finish(event.task, event.timedOut ? Phase.timeoutFailed : Phase.failed, at);
+  }
+
+  #stop(task: number, failure: Failure | undefined, at: number): void {
+    if (failure !== undefined) this.noteStop(task, failure);
+    this.#finish(task, failure === undefined ? Phase.stopped : Phase.stoppedByUser, at);
   }
 
   #finish(task: number, phase: Phase, at: number): void {

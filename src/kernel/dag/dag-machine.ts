@@ -15,7 +15,7 @@ import type { Graph } from "./graph.ts";
 import { admit, nextWake, pause, reopen, resume, retryWorkflow, start, terminate, wake } from "./life-cycle.ts";
 import { rerun, settle } from "./reopening.ts";
 import { childEnded, completed, decided, withdrawn } from "./reports.ts";
-import { addSubTask, updateContext, updateParams } from "./requests.ts";
+import { addSubTask, stopNode, updateContext, updateParams } from "./requests.ts";
 
 /**
  * Decides what a DAG instance does about each message: a message becomes events, events become state, and what the state
@@ -117,6 +117,8 @@ function request(step: DagStep, input: UserRequest): void {
       return reopen(step, settle(step, { status: "Success", task: input.task, output: input.output }));
     case "SkipNode":
       return reopen(step, settle(step, { status: "Skipped", task: input.task, output: undefined }));
+    case "StopNode":
+      return stopNode(step, input);
     case "UpdateContext":
       return updateContext(step, input.patch);
     case "UpdateParams":
@@ -140,6 +142,7 @@ type UserRequest = Extract<
       | "RerunWorkflow"
       | "SucceedNode"
       | "SkipNode"
+      | "StopNode"
       | "UpdateContext"
       | "UpdateParams"
       | "AddSubTask";

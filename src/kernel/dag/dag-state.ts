@@ -14,6 +14,7 @@ import type {
   TaskSucceeded,
   Trigger,
 } from "../event.ts";
+import type { Failure } from "../failure.ts";
 import { DueQueue } from "../due-queue.ts";
 import type { InstanceState } from "../instance-state.ts";
 import { hasEnded, type InstanceStatus } from "../status.ts";
@@ -228,7 +229,7 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
       case "RetriesDue":
         return event.tasks.forEach((task) => this.#endRetryWait(task));
       case "TasksStopped":
-        return event.tasks.forEach((task) => this.#finish(task, Phase.stopped, at));
+        return event.tasks.forEach((task) => this.#stop(task, event.failure, at));
       case "TasksSkipped":
         return event.tasks.forEach((task) => this.#finish(task, Phase.skipped, at));
       case "TasksCanceled":
@@ -347,7 +348,22 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
     this.noteFailure(event, at);
     if (event.retryAt !== undefined) return this.retryWaits.add(event.task, event.retryAt);
     this.#finish(event.task, event.timedOut ? Phase.timeoutFailed : Phase.failed, at);
-    if (this.isHardFailure(event.task) && this.graph.failurePolicy !== "continue") this.failing = true;
+    this.#followFailure(event.task);
+  }
+
+  #stop(task: number, failure: Failure | undefined, at: number): void {
+    if (failure === undefined) return this.#finish(task, Phase.stopped, at);
+    this.ready.delete(task);
+    this.toDecide.delete(task);
+    this.retryWaits.delete(task);
+    this.noteStop(task, failure);
+    this.#finish(task, Phase.stoppedByUser, at);
+    this.#followFailure(task);
+  }
+
+  /** Unless the workflow goes on with its other branches, nothing new starts after a failure that is not skipped. */
+  #followFailure(task: number): void {
+    if (this.isHardFailure(task) && this.graph.failurePolicy !== "continue") this.failing = true;
   }
 
   /** Back from the dispatcher without a result: the attempt is still to be made. */

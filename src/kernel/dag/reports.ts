@@ -106,7 +106,7 @@ function fail(step: DagStep, task: number, failure: Failure, how: Partial<Failed
 }
 
 /** A failure that nobody may skip: what depends on it is canceled, the workflow's policy decides about the rest. */
-function followFailure(step: DagStep, task: number, wasFailing: boolean): void {
+export function followFailure(step: DagStep, task: number, wasFailing: boolean): void {
   const { state } = step;
   const canceled = descendants(state, [task], {
     edges: "live",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Input } from "../input.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, failureOf, specOf } from "./dag-rig.test.ts";
+import { DagRig, failureOf, nested, specOf } from "./dag-rig.test.ts";
 import type { NodeSpec } from "../node-spec.ts";
 
 function addTo(rig: DagRig, parent: string, node: Partial<NodeSpec> & { nodeName: string }): Input {
@@ -102,5 +102,100 @@ describe("a sub-task that a user adds", () => {
     rig.tell(addTo(rig, "p", { nodeName: "v", dependsOn: ["u"] }));
     assert.deepEqual(rig.succeed("u").handedOut, ["v"]);
     assert.equal(rig.succeed("v").status, "Failed");
+  });
+});
+
+describe("a task that a user stops", () => {
+  const stop = (rig: DagRig, name: string): Input => ({ type: "StopNode", task: rig.task(name), reason: "enough" });
+  const failure = { type: "TASK_STOPPED", message: "enough", retryable: false };
+
+  test("is aborted while it runs, and the instance fails when nothing else runs", () => {
+    const rig = DagRig.started("a>b c", { nodes: { a: { retryCount: 3 } } }).begin("a");
+    rig.tell(stop(rig, "a"));
+    assert.deepEqual(rig.events, [
+      { type: "TasksStopped", tasks: [0], failure },
+      { type: "TasksCanceled", tasks: [1], cause: "upstream-failed" },
+    ]);
+    assert.deepEqual(rig.commands[0], { type: "AbortTasks", attemptIds: ["i:1:0:1"] });
+    assert.deepEqual(rig.machine.state.record(0)?.failure, failure);
+    assert.equal(rig.succeed("a").dropped, 1);
+    rig.succeed("c");
+    assert.equal(rig.tasks, "a Stopped, b Canceled (upstream-failed), c Success");
+    assert.deepEqual([rig.status, rig.machine.state.reason], ["Failed", 'task "a" failed: enough']);
+    assert.equal(rig.replayed().tasks, rig.tasks);
+  });
+
+  test("takes what runs with it where the policy says so, or lets other branches go on", () => {
+    const aborting = DagRig.started("a b>c", { failurePolicy: "abort-running" });
+    aborting.tell(stop(aborting, "a"));
+    assert.equal(aborting.status, "Failed");
+    assert.equal(aborting.tasks, "a Stopped, b Stopped, c Canceled (instance-ended)");
+    const going = DagRig.started("a b>c", { failurePolicy: "continue" });
+    going.tell(stop(going, "a"));
+    assert.deepEqual(going.succeed("b").handedOut, ["c"]);
+    assert.equal(going.succeed("c").status, "Failed");
+  });
+
+  test("is passed over if its failure may be skipped, and a retry leaves it as it is", () => {
+    const rig = DagRig.started("a>b", { nodes: { a: { skipWhenFailed: true } } });
+    assert.deepEqual(rig.tell(stop(rig, "a")).handedOut, ["b"]);
+    rig.fail("b").retry();
+    assert.deepEqual(rig.events[0], { type: "InstanceReopened", generation: 2, reset: [1] });
+    rig.succeed("b");
+    assert.equal(rig.status, "Success");
+  });
+
+  test("never runs while it waits for a place or for its retry", () => {
+    const rig = DagRig.started("a b", {
+      maxConcurrentTasks: 1,
+      failurePolicy: "continue",
+      nodes: { a: { retryCount: 1 } },
+    });
+    rig.tell(stop(rig, "b"));
+    assert.deepEqual(rig.events, [{ type: "TasksStopped", tasks: [1], failure }]);
+    assert.deepEqual(rig.commands, []);
+    rig.fail("a").tell(stop(rig, "a"));
+    assert.deepEqual(rig.commands, []);
+    assert.equal(rig.tasks, "a Stopped, b Stopped");
+    assert.equal(rig.machine.state.record(0)?.retryAt, undefined);
+    assert.equal(rig.machine.nextWake(), undefined);
+    assert.equal(rig.status, "Failed");
+  });
+
+  test("can be marked as succeeded, and runs again when the instance is retried", () => {
+    const rig = DagRig.started("a>b");
+    rig.tell(stop(rig, "a")).retry();
+    assert.deepEqual(rig.handedOut, ["a"]);
+    rig.tell(stop(rig, "a")).tell({ type: "SucceedNode", task: 0, output: "1" });
+    assert.deepEqual(rig.handedOut, ["b"]);
+  });
+
+  test("terminates the child of a nested workflow, and is not told of its end", () => {
+    const rig = DagRig.started("a", { nodes: { a: nested } });
+    const childId = rig.machine.state.record(0)?.childId;
+    rig.tell(stop(rig, "a"));
+    assert.deepEqual(rig.commands, [
+      { type: "TellChild", childId, tell: { type: "CancelWorkflow", reason: "enough" } },
+    ]);
+    rig.tell({ type: "ChildEnded", ...rig.report("a"), status: "Terminated" });
+    assert.deepEqual([rig.dropped, rig.status], [1, "Failed"]);
+  });
+
+  test("is one that has begun and not ended, of an instance that has not ended", () => {
+    const rig = DagRig.started("a>b");
+    assert.deepEqual(rig.refusal(stop(rig, "b")), {
+      code: "TASK_STATE",
+      message: `cannot stop task "b" of instance "i": it has not started yet`,
+    });
+    rig.succeed("a");
+    assert.deepEqual(rig.refusal(stop(rig, "a")), {
+      code: "TASK_STATE",
+      message: `cannot stop task "a" of instance "i": it has ended in Success`,
+    });
+    rig.succeed("b");
+    assert.deepEqual(rig.refusal(stop(rig, "a")), {
+      code: "INSTANCE_STATE",
+      message: `cannot stop a task of instance "i": it is Success`,
+    });
   });
 });

@@ -1,10 +1,12 @@
 import { EngineError } from "../../base/error.ts";
 import type { ContextPatch } from "../event.ts";
+import type { StopNode } from "../input.ts";
 import { refuseLargeContext } from "../size-limits.ts";
 import { advance } from "./advance.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import type { DagStep } from "./dag-step.ts";
-import { refuseIfEnded } from "../task-reports.ts";
+import { refuseIfEnded, stopTask } from "../task-reports.ts";
+import { followFailure } from "./reports.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
 import { isFinished, statusOf } from "../task-state.ts";
 
@@ -27,6 +29,14 @@ export function updateParams(step: DagStep, task: number, params: string): void 
     );
   }
   step.emit({ type: "TaskParamsUpdated", task, params });
+}
+
+/** The task counts as failed: what may skip its failure goes on, otherwise the workflow's failure policy decides. */
+export function stopNode(step: DagStep, input: StopNode): void {
+  const wasFailing = step.state.failing;
+  stopTask(step, input);
+  if (step.state.isHardFailure(input.task)) followFailure(step, input.task, wasFailing);
+  advance(step);
 }
 
 export function addSubTask(step: DagStep, parent: number, node: NodeSpec): void {

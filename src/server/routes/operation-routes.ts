@@ -17,6 +17,8 @@ type OperationRoutes = Pick<
   | "raiseEvent"
   | "queryInstance"
   | "updateInstance"
+  | "getNode"
+  | "stopNode"
   | "retryNode"
   | "skipNode"
   | "succeedNode"
@@ -71,9 +73,23 @@ export function operationRoutes(parts: RouteParts): OperationRoutes {
   };
 }
 
-function nodeRoutes(parts: RouteParts): Pick<Handlers, "retryNode" | "skipNode" | "succeedNode" | "changeNodeParams"> {
+type NodeRoutes = Pick<
+  Handlers,
+  "getNode" | "stopNode" | "retryNode" | "skipNode" | "succeedNode" | "changeNodeParams"
+>;
+
+function nodeRoutes(parts: RouteParts): NodeRoutes {
   const { engine } = parts;
   return {
+    getNode: async ({ params }) => {
+      const details = await engine.getTask(params.id, await taskGiven(parts, params.id, params.nodeId));
+      return { ...details, subTasks: { ...details.subTasks } };
+    },
+    stopNode: async ({ params, body, caller }) => {
+      const reason = body.reason ?? `stopped by ${caller.name}`;
+      await engine.stopTask(params.id, await taskGiven(parts, params.id, params.nodeId), { reason });
+      return done;
+    },
     retryNode: async ({ params }) => {
       await engine.rerunWorkflowInstance(params.id, await nodeName(parts, params.id, params.nodeId));
       return done;
@@ -106,6 +122,14 @@ async function nodeName({ engine }: RouteParts, instanceId: string, idOrName: st
   const { tasks } = await engine.getWorkflowInstanceStatus(instanceId);
   const isName = tasks.some(({ name }) => name === idOrName);
   return isName ? idOrName : (tasks.find(({ nodeId }) => String(nodeId) === idOrName)?.name ?? idOrName);
+}
+
+/** As `nodeName`; a task of code, which may have many of one name, also by its number in the instance. */
+async function taskGiven(parts: RouteParts, instanceId: string, given: string): Promise<string | number> {
+  const { kind, tasks } = await parts.engine.getWorkflowInstanceStatus(instanceId);
+  if (kind === "dag") return await nodeName(parts, instanceId, given);
+  const isNumber = /^\d{1,9}$/.test(given) && !tasks.some(({ name }) => name === given);
+  return isNumber ? Number(given) : given;
 }
 
 /** Code is asked to end in its own way; a DAG has none, and ends. */

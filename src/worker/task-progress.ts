@@ -1,0 +1,31 @@
+import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+import type { ProgressReport } from "../authoring/job.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
+
+const messageLengthMax = 1000;
+
+/** What a job reports, checked: jobs may be written without a compiler. OPTION_INVALID. */
+export function progressOf(report: ProgressReport, taskName: string): TaskProgress {
+  if (typeof report === "number") {
+    if (report >= 0 && report <= 1) return { fraction: report };
+    throw invalid(taskName, `a fraction from 0 to 1, got ${shown(report)}`);
+  }
+  if (typeof report !== "object" || report === null) {
+    throw invalid(taskName, `a fraction from 0 to 1, or { done, total, message? }, got ${shown(report)}`);
+  }
+  const { done, total, message } = report;
+  if (!(Number.isFinite(total) && total > 0)) throw invalid(taskName, `a total above 0, got ${shown(total)}`);
+  if (!(Number.isFinite(done) && done >= 0 && done <= total)) {
+    throw invalid(taskName, `done as a number from 0 to its total of ${total}, got ${shown(done)}`);
+  }
+  if (message !== undefined && typeof message !== "string") {
+    throw invalid(taskName, `text as its message, got ${shown(message)}`);
+  }
+  const text = message?.slice(0, messageLengthMax);
+  return { fraction: done / total, done, total, ...(text !== undefined && { message: text }) };
+}
+
+function invalid(taskName: string, takes: string): EngineError {
+  return new EngineError("OPTION_INVALID", `reportProgress of task "${taskName}" takes ${takes}`);
+}
