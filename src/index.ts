@@ -93,6 +93,7 @@ export { inProcessBus } from "./engine/in-process-bus.ts";
 export type { JobTaskOptions } from "./engine/job-workflow.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
 export type { EngineOptions } from "./engine/options.ts";
+export type { WatchdogOptions } from "./engine/watchdog.ts";
 export type { JobView, QueuedTask, QueueFilter, StuckInstance, WorkerView, WorkflowView } from "./engine/overview.ts";
 export { Schedules } from "./engine/schedules.ts";
 export type { ListedSchedule } from "./engine/schedules.ts";

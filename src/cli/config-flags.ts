@@ -29,6 +29,7 @@ const said: Readonly<Record<ConfigKey, string>> = {
   idleSeconds: "idle instances leave memory after this long",
   idleMax: "how many idle instances stay in memory",
   stuckSeconds: "instances without progress for this long are reported",
+  watchdogSeconds: "heddle server ends its process when the event loop is blocked for this long; 0 for never",
   maxConcurrentTasks: "tasks of one DAG instance that run at a time",
   "retentionDays.Success": "how long instances are kept; 0 for ever",
   "retentionDays.Failed": "the same for failed ones",

@@ -1,5 +1,6 @@
 import type { Logger } from "../base/logger.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import type { WatchdogOptions } from "../engine/watchdog.ts";
 import { type AppParts, loadApp } from "../server/config/app-modules.ts";
 import type { ServerConfig } from "../server/config/server-config.ts";
 import { Server } from "../server/server.ts";
@@ -11,12 +12,13 @@ export interface StartParts {
   readonly adminToken: string | undefined;
   readonly logger: Logger;
   readonly onTaskLog?: OnTaskLog;
+  readonly watchdog: Omit<WatchdogOptions, "warnAfterMs">;
 }
 
 /** A server as the configuration says, with what the program itself brings along. */
 export async function startServer(
   config: ServerConfig,
-  { doors, parts, adminToken, logger, onTaskLog }: StartParts,
+  { doors, parts, adminToken, logger, onTaskLog, watchdog }: StartParts,
 ): Promise<Server> {
   const { jobs, workflows } = parts ?? (await loadApp(config.app));
   return await Server.start(config, {
@@ -26,5 +28,10 @@ export async function startServer(
     adminToken,
     logger,
     onTaskLog,
+    watchdog: showsWarnings(config.logLevel) ? watchdog : { ...watchdog, warnAfterMs: 0 },
   });
+}
+
+function showsWarnings(logLevel: ServerConfig["logLevel"]): boolean {
+  return logLevel !== "error" && logLevel !== "silent";
 }

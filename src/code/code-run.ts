@@ -6,6 +6,7 @@ import type { UpdateHandler, UpdateOptions } from "../authoring/workflow-context
 import { EngineError } from "../base/error.ts";
 import { type ContextLog, contextLogOf, silentContextLog } from "../base/context-log.ts";
 import { type Logger, withFields } from "../base/logger.ts";
+import type { LoopWatch } from "../base/loop-watch.ts";
 import { isLast, type LastStep, type Step } from "../kernel/code/step.ts";
 import type { KeptEvent, KeptUpdate } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -29,6 +30,7 @@ export interface RunHost {
   versionOf(workflow: string, wanted?: string): string | undefined;
   /** Calls what belongs to a workflow's code, so that it can be told from other code. */
   within<T>(call: () => T): T;
+  readonly loopWatch?: LoopWatch | undefined;
 }
 
 /** Whose code it is. */
@@ -104,6 +106,8 @@ export class CodeRun {
   nextTask = 0;
   #nextTimer = 0;
   #isReacting = false;
+  /** The number of the reaction, for whoever watches the event loop. */
+  #loopWork = 0;
   /** A client's question is being answered, or its update checked: nothing may come of it. */
   #isLooking = false;
   /** What the function threw. */
@@ -194,16 +198,25 @@ export class CodeRun {
     this.at = at;
     this.#isReacting = true;
     this.#onlooker = onlooker;
+    const { loopWatch } = this.parts.host;
+    if (loopWatch !== undefined) this.#loopWork = this.#enterLoop(loopWatch);
     // What is called now takes its surroundings along, through all that it awaits.
     if (arrival.type === "start" || arrival.type === "update") this.parts.host.within(() => this.#settle(arrival));
     else this.#settle(arrival);
+    if (loopWatch !== undefined) this.#loopWork = loopWatch.suspend(this.#loopWork);
     this.parts.host.whenDrained(this);
+  }
+
+  #enterLoop(loopWatch: LoopWatch): number {
+    const { instanceId, workflow } = this.parts;
+    return loopWatch.enter("code", instanceId, workflow.name, String(this.nextTask + this.#nextTimer));
   }
 
   /** The code has done all that it does about the arrival. */
   drained(): void {
     const onlooker = this.#onlooker as Onlooker;
     this.#isReacting = false;
+    this.parts.host.loopWatch?.leave(this.#loopWork);
     try {
       this.#refuseIdle();
       if (this.#isOver) this.#warnOfUnanswered();
@@ -537,11 +550,14 @@ export class CodeRun {
   }
 
   #looking<T>(look: () => T): T {
+    const { loopWatch } = this.parts.host;
+    const work = loopWatch === undefined ? 0 : this.#enterLoop(loopWatch);
     this.#isLooking = true;
     try {
       return look();
     } finally {
       this.#isLooking = false;
+      loopWatch?.leave(work);
     }
   }
 

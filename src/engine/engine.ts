@@ -98,6 +98,7 @@ import { type Answers, answerOf, type CodeQuery, type Question, type TaskQuery }
 import { scheduleWorkflow } from "../schedules/schedule-workflow.ts";
 import { Schedules } from "./schedules.ts";
 import { jsonTexts, startContext, Submission } from "./submission.ts";
+import { Watchdog } from "./watchdog.ts";
 import { WorkflowController } from "./workflow-controller.ts";
 import { WorkflowFailed, WorkflowTerminated } from "./workflow-ended.ts";
 import { WorkflowHandle } from "./workflow-handle.ts";
@@ -200,6 +201,7 @@ export class Engine {
   readonly #caretaker: Caretaker;
   readonly #member: ClusterMember | undefined;
   readonly #watch: CodeWatch | undefined;
+  readonly #watchdog: Watchdog | undefined;
   readonly #processCode: ProcessCode;
   readonly #codeStarts: CodeStarts;
   readonly #jobRuns: JobRuns;
@@ -217,11 +219,10 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
     const { storage: store, clock, random, logger, cluster, domains, jobs, workflows, watchCode } = this.#options;
-    const { onTaskLog, runsJobs } = this.#options;
+    const { onTaskLog, runsJobs, watchdog } = this.#options;
+    this.#watchdog = watchdog && new Watchdog(watchdog, logger);
     this.#watch = watchCode ? new CodeWatch(logger) : undefined;
-    const versionOf = (workflow: string): string | undefined =>
-      this.#jobRuns.versionOf(workflow) ?? this.#submission.versionOf(workflow);
-    this.#processCode = new ProcessCode({ registry: this.#code, clock, logger, versionOf, watch: this.#watch });
+    this.#processCode = this.#makeProcessCode();
     for (const job of jobs) this.#registry.register(job);
     this.#code.register(scheduleWorkflow);
     for (const workflow of workflows) if (!(workflow instanceof Workflow)) this.#code.register(workflow);
@@ -254,7 +255,7 @@ export class Engine {
     this.schedules = new Schedules({
       engine: this,
       clock,
-      versionOf,
+      versionOf: (workflow) => this.#versionOf(workflow),
       jobs: this.#jobRuns,
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
@@ -264,6 +265,17 @@ export class Engine {
     this.#storeProbe = new StoreProbe({ store, clock, logger, onHealth: onStoreProblem });
     this.#codeStarts = this.#makeCodeStarts();
     this.#purging = this.#makePurging();
+  }
+
+  #makeProcessCode(): ProcessCode {
+    const { clock, logger } = this.#options;
+    const versionOf = (workflow: string): string | undefined => this.#versionOf(workflow);
+    const loopWatch = this.#watchdog?.loopWatch;
+    return new ProcessCode({ registry: this.#code, clock, logger, versionOf, watch: this.#watch, loopWatch });
+  }
+
+  #versionOf(workflow: string): string | undefined {
+    return this.#jobRuns.versionOf(workflow) ?? this.#submission.versionOf(workflow);
   }
 
   #makeCodeStarts(): CodeStarts {
@@ -319,6 +331,7 @@ export class Engine {
       onTaskLog,
       onProgress: (id, progress) => this.#dispatcher.noteProgress(id, progress),
       aroundJob,
+      loopWatch: this.#watchdog?.loopWatch,
     });
     const shared = cluster !== undefined && {
       sharedDomains: true,
@@ -399,6 +412,7 @@ export class Engine {
       this.#stage = "new";
       throw error;
     }
+    this.#watchdog?.start();
     try {
       await this.#settleShardCount();
       // Nobody's beat yet: it changes nothing, and shows how the shards are.
@@ -416,6 +430,7 @@ export class Engine {
       await (this.#member ?? this.#region).open();
     } catch (error) {
       this.#processCode.stop();
+      await this.#watchdog?.stop();
       // As long as nothing runs, the next start finds everything as this one did. A member joins once.
       const isIdle = this.#dispatcher.waitingCount + this.#dispatcher.runningCount === 0;
       this.#stage = isIdle && this.#member?.hasJoined !== true ? "new" : "stopped";
@@ -450,6 +465,7 @@ export class Engine {
     } finally {
       this.#stage = "stopped";
       this.#processCode.stop();
+      await this.#watchdog?.stop();
       await this.#options.storage.close();
     }
   }

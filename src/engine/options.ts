@@ -19,6 +19,7 @@ import { type ClusterOptions, type ResolvedClusterOptions, resolveClusterOptions
 import { stderrLogger } from "./stderr-logger.ts";
 import { systemClock } from "./system-clock.ts";
 import { SystemRandom } from "./system-random.ts";
+import type { ResolvedWatchdogOptions, WatchdogOptions } from "./watchdog.ts";
 
 export interface EngineOptions {
   /** `sqlite("./heddle.db")` from `heddle/sqlite`, `postgres(url)` from `heddle/postgres`, `mysql(url)` from `heddle/mysql`. */
@@ -63,6 +64,11 @@ export interface EngineOptions {
   readonly cluster?: ClusterOptions;
   /** Whether to warn when the code of a workflow looks at the clock, at chance or at the outside world. Default: unless NODE_ENV is `production`. */
   readonly watchCode?: boolean;
+  /**
+   * A thread that names on standard error what blocks the event loop, and may end the process if it stays blocked. Default
+   * false.
+   */
+  readonly watchdog?: boolean | WatchdogOptions;
   /** Default: warnings and errors, as JSON lines on standard error. */
   readonly logger?: Logger;
   /** Hears what jobs say through their `log`, those of remote workers too. Must not throw. */
@@ -74,11 +80,14 @@ export interface EngineOptions {
   readonly random?: Random;
 }
 
-export type ResolvedOptions = Required<Omit<EngineOptions, "retentionMs" | "cluster" | "onTaskLog" | "aroundJob">> & {
+export type ResolvedOptions = Required<
+  Omit<EngineOptions, "retentionMs" | "cluster" | "watchdog" | "onTaskLog" | "aroundJob">
+> & {
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly aroundJob?: AroundJob | undefined;
   readonly retentionMs: Readonly<Record<EndStatus, number>>;
   readonly cluster: ResolvedClusterOptions | undefined;
+  readonly watchdog: ResolvedWatchdogOptions | undefined;
 };
 
 const minuteMs = 60_000;
@@ -88,7 +97,12 @@ const sevenDaysMs = 7 * 24 * 60 * minuteMs;
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   checkNames(options);
   // A setting that is there but undefined is not given.
-  const { retentionMs, cluster, ...given } = Object.fromEntries(
+  const {
+    retentionMs,
+    cluster,
+    watchdog = false,
+    ...given
+  } = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as unknown as EngineOptions;
   const clusterOptions = cluster === undefined && given.storage?.clusters === "always" ? {} : cluster;
@@ -115,9 +129,34 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     random: new SystemRandom(),
     ...given,
     cluster: clusterOptions === undefined ? undefined : resolveClusterOptions(clusterOptions),
+    watchdog: resolveWatchdog(watchdog),
     retentionMs: { Success: sevenDaysMs, Failed: sevenDaysMs, Terminated: sevenDaysMs, ...retentionMs },
   };
   checkOptions(resolved);
+  return resolved;
+}
+
+const watchdogDefaults: ResolvedWatchdogOptions = { warnAfterMs: 2000, endAfterMs: 0, format: "json" };
+
+function resolveWatchdog(given: boolean | WatchdogOptions): ResolvedWatchdogOptions | undefined {
+  if (typeof given === "boolean") return given ? watchdogDefaults : undefined;
+  if (typeof given !== "object" || given === null) {
+    throw invalid("watchdog", `must be true, false or { warnAfterMs, endAfterMs, format }, got ${shown(given)}`);
+  }
+  const known = Object.keys(watchdogDefaults);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw invalid(`watchdog.${unknown}`, `does not exist${didYouMean(unknown, known)}`);
+  const { warnAfterMs, endAfterMs, format } = watchdogDefaults;
+  const resolved: ResolvedWatchdogOptions = {
+    warnAfterMs: given.warnAfterMs ?? warnAfterMs,
+    endAfterMs: given.endAfterMs ?? endAfterMs,
+    format: given.format ?? format,
+  };
+  for (const name of ["warnAfterMs", "endAfterMs"] as const) {
+    if (!(resolved[name] >= 0)) throw invalid(`watchdog.${name}`, "must be a number of milliseconds, or 0 for never");
+  }
+  if (!["json", "pino", "words"].includes(resolved.format))
+    throw invalid("watchdog.format", `must be "json", "pino" or "words", got ${shown(resolved.format)}`);
   return resolved;
 }
 
@@ -142,6 +181,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   stopGraceMs: true,
   cluster: true,
   watchCode: true,
+  watchdog: true,
   logger: true,
   onTaskLog: true,
   aroundJob: true,

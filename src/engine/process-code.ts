@@ -2,6 +2,7 @@ import type { CodeRegistry } from "../authoring/code-registry.ts";
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
+import type { LoopWatch } from "../base/loop-watch.ts";
 import { Drain, type Drained } from "../code/drain.ts";
 import { LoneRejections } from "../code/lone-rejections.ts";
 import type { CodeWatch } from "../code/watch-code.ts";
@@ -11,6 +12,7 @@ import { failureFrom } from "../worker/failure-from.ts";
 
 /** The code of workflows, as this process has it. */
 export class ProcessCode implements CodeHost {
+  readonly loopWatch: LoopWatch | undefined;
   readonly #registry: CodeRegistry;
   readonly #drain: Drain;
   readonly #versionOf: (workflow: string) => string | undefined;
@@ -24,7 +26,9 @@ export class ProcessCode implements CodeHost {
     logger: Logger;
     /** Looks at what the code does, if anybody does. */
     watch?: CodeWatch | undefined;
+    loopWatch: LoopWatch | undefined;
   }) {
+    this.loopWatch = parts.loopWatch;
     this.#lone = new LoneRejections(parts.logger);
     this.#registry = parts.registry;
     this.#drain = new Drain(parts.clock);

@@ -155,11 +155,16 @@ export class DagActor extends InstanceActor<DagMachine> {
   #decide(task: number, attempt: number, inputs: TaskInputs): DecisionEvaluated {
     const expression = this.machine.state.params(task) ?? "";
     this.#timeBudget ??= new TimeBudget();
+    const { loopWatch } = this.host.code;
+    const taskName = this.machine.state.definition(task).name;
+    const work = loopWatch?.enter("decision", this.id, this.definition.name, taskName) ?? 0;
     try {
       const ok = this.host.expressions.evaluate(expression, inputs, this.#timeBudget);
       return { type: "DecisionEvaluated", task, attempt, value: { ok } };
     } catch (error) {
       return decisionFailed(task, attempt, error);
+    } finally {
+      loopWatch?.leave(work);
     }
   }
 

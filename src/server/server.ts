@@ -13,6 +13,7 @@ import { Git } from "../catalogue/git.ts";
 import { Engine } from "../engine/engine.ts";
 import { stderrLogger } from "../engine/stderr-logger.ts";
 import { systemClock } from "../engine/system-clock.ts";
+import type { WatchdogOptions } from "../engine/watchdog.ts";
 import type { Store } from "../stores/store.ts";
 import { exportTraces } from "../telemetry/otlp.ts";
 import type { ServerConfig } from "./config/server-config.ts";
@@ -47,6 +48,8 @@ export interface ServerParts {
   readonly logger?: Logger;
   /** Hears every line that jobs log, beside the store that keeps them. */
   readonly onTaskLog?: OnTaskLog | undefined;
+  /** As the engine's option `watchdog`. The setting `watchdogSeconds` is for `heddle server`, which gives it here. */
+  readonly watchdog?: boolean | WatchdogOptions;
 }
 
 const clock = systemClock;
@@ -110,6 +113,7 @@ export class Server {
       // Without that role nothing runs here: tasks wait for those who have it.
       runsJobs: config.roles.includes("worker"),
       workflows: parts.workflows ?? [],
+      watchdog: parts.watchdog ?? false,
       logger,
     });
     this.#observers.watch(this.engine);

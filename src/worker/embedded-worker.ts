@@ -1,5 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import type { LoopWatch } from "../base/loop-watch.ts";
 import type { Job } from "../authoring/job.ts";
 import { paramsFromText, validateParams } from "../authoring/job-params.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
@@ -33,6 +34,7 @@ export interface EmbeddedWorkerOptions {
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onProgress?: OnProgress | undefined;
   readonly aroundJob?: AroundJob | undefined;
+  readonly loopWatch?: LoopWatch | undefined;
 }
 
 /** What is known of an attempt when its job is called. */
@@ -61,6 +63,7 @@ export class EmbeddedWorker implements Worker {
   readonly #onTaskLog: OnTaskLog | undefined;
   readonly #onProgress: OnProgress | undefined;
   readonly #aroundJob: AroundJob | undefined;
+  readonly #loopWatch: LoopWatch | undefined;
 
   constructor(options: EmbeddedWorkerOptions) {
     const { address = "embedded" } = options;
@@ -74,6 +77,7 @@ export class EmbeddedWorker implements Worker {
     this.#onTaskLog = options.onTaskLog;
     this.#onProgress = options.onProgress;
     this.#aroundJob = options.aroundJob;
+    this.#loopWatch = options.loopWatch;
   }
 
   get address(): string {
@@ -142,7 +146,8 @@ export class EmbeddedWorker implements Worker {
         onTaskLog: this.#onTaskLog,
         onProgress: this.#onProgress,
       });
-      return callJob(job, params, context, this.#admit);
+      const call = (): Outcome | Promise<Outcome> => callJob(job, params, context, this.#admit);
+      return this.#loopWatch === undefined ? call() : callWatched(this.#loopWatch, run, call);
     }
     if (this.#threads === undefined || job.source === undefined) {
       const lacks = job.source === undefined ? "has no source to import" : "finds no threads on this worker";
@@ -153,6 +158,21 @@ export class EmbeddedWorker implements Worker {
       .execute(order, abort, this.#onTaskLog, this.#onProgress)
       .then((outcome) => admitted(outcome, run.taskName, this.#admit));
   }
+}
+
+/** `call` never throws or rejects. */
+function callWatched(
+  watch: LoopWatch,
+  { instanceId, workflowName, taskName }: TaskRun,
+  call: () => Outcome | Promise<Outcome>,
+): Outcome | Promise<Outcome> {
+  let work = watch.enter("job", instanceId, workflowName, taskName);
+  const outcome = call();
+  if ("then" in outcome) {
+    work = watch.suspend(work);
+    void outcome.then(() => watch.leave(work));
+  } else watch.leave(work);
+  return outcome;
 }
 
 /** A run itself cannot be copied to a thread: there are functions in it. */

@@ -8,6 +8,7 @@ import { takeTokenOfEnvironment } from "../client-command.ts";
 import { flagsGiven, withConfigFlags } from "../config-flags.ts";
 import type { Doors } from "../doors.ts";
 import { moduleFiles } from "../module-files.ts";
+import type { StartParts } from "../serve.ts";
 import { Output } from "../output.ts";
 import { commandText } from "../program-name.ts";
 import { untilStopped } from "../until-stopped.ts";
@@ -82,16 +83,17 @@ async function start(
   const { startServer } = await import("../serve.ts");
   const logger = wordsLogger(config.logLevel);
   const adminToken = takeTokenOfEnvironment();
+  const watchdog: StartParts["watchdog"] = { format: "words" };
   if (config.app.length > 0) {
     const { loadApp } = await import("../../server/config/app-modules.ts");
     const parts = await loadApp(config.app);
     return {
-      server: await startServer(config, { doors, logger, adminToken, parts, onTaskLog }),
+      server: await startServer(config, { doors, logger, adminToken, parts, onTaskLog, watchdog }),
       first: parts.workflows[0]?.name,
     };
   }
   const { examples, runExamples } = await import("../examples/examples.ts");
-  const server = await startServer(config, { doors, logger, adminToken, parts: examples, onTaskLog });
+  const server = await startServer(config, { doors, logger, adminToken, parts: examples, onTaskLog, watchdog });
   try {
     const { HeddleClient } = await import("../../client/client.ts");
     const token = adminToken === undefined ? {} : { token: adminToken };

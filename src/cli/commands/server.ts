@@ -17,7 +17,12 @@ export function serverCommand(doors: Doors): Command {
     });
     const [{ startServer }, { pino }] = await Promise.all([import("../serve.ts"), import("pino")]);
     const logger = pino({ level: config.logLevel });
-    const server = await startServer(config, { doors, logger, adminToken: takeTokenOfEnvironment() });
+    const server = await startServer(config, {
+      doors,
+      logger,
+      adminToken: takeTokenOfEnvironment(),
+      watchdog: { endAfterMs: config.watchdogSeconds * 1000, format: "pino" },
+    });
     logger.info({ url: server.url, data: config.data }, "the server answers");
     const onSignal = (): void => logger.info({}, "stopping in good order; a second signal ends it at once");
     let fencedBy: Error | undefined;

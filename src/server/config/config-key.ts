@@ -31,6 +31,7 @@ export const configKeys = {
   idleSeconds: "number",
   idleMax: "number",
   stuckSeconds: "number",
+  watchdogSeconds: "number",
   "retentionDays.Success": "number",
   "retentionDays.Failed": "number",
   "retentionDays.Terminated": "number",

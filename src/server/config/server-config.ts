@@ -102,6 +102,8 @@ export const serverConfigSchema = z.strictObject({
   idleSeconds: z.number().positive().default(1800),
   idleMax: count.default(10_000),
   stuckSeconds: z.number().positive().default(3600),
+  /** Of `heddle server` alone; 0 for never. */
+  watchdogSeconds: z.number().min(0).default(300),
   /** 0 keeps them for ever. */
   retentionDays: z
     .strictObject({ Success: days.default(7), Failed: days.default(7), Terminated: days.default(7) })

@@ -1,0 +1,78 @@
+import { Worker as Thread } from "node:worker_threads";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import type { LoopWatch } from "../base/loop-watch.ts";
+import { LoopWorkTable, loopWorkBytes } from "./loop-work-table.ts";
+import type { StallLimits } from "./stall-detector.ts";
+import type { StallLineFormat } from "./stall-line.ts";
+
+export interface WatchdogOptions {
+  /** How long the event loop may be blocked before a line on standard error names what blocks it. Default 2000; 0 for never. */
+  readonly warnAfterMs?: number;
+  /** How long it may be blocked before the process is ended with SIGKILL. Default 0: never. */
+  readonly endAfterMs?: number;
+  /** How these lines are written: as the default logger does, as pino does, or for people. Default `json`. */
+  readonly format?: StallLineFormat;
+}
+
+export type ResolvedWatchdogOptions = Required<WatchdogOptions>;
+
+/** What the thread is given. */
+export interface WatchdogData extends StallLimits {
+  readonly memory: SharedArrayBuffer;
+  readonly format: StallLineFormat;
+}
+
+const heartbeatMs = 500;
+
+/** Sources and built package alike: the thread's main file stands beside this one and has the same ending. */
+const mainFile = new URL(`./watchdog-main${import.meta.url.slice(import.meta.url.lastIndexOf("."))}`, import.meta.url);
+
+/**
+ * A thread that notices when the event loop is blocked, names the users' code that blocks it, and may end the process, so
+ * that a supervisor starts it again. It does not keep the process alive.
+ */
+export class Watchdog {
+  readonly #memory = new SharedArrayBuffer(loopWorkBytes);
+  readonly #table = new LoopWorkTable(this.#memory);
+  readonly #options: ResolvedWatchdogOptions;
+  readonly #logger: Logger;
+  #thread: Thread | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #lastBeatAt = 0;
+
+  constructor(options: ResolvedWatchdogOptions, logger: Logger) {
+    this.#options = options;
+    this.#logger = logger;
+  }
+
+  get loopWatch(): LoopWatch {
+    return this.#table;
+  }
+
+  start(): void {
+    this.#lastBeatAt = performance.now();
+    this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs).unref();
+    const workerData: WatchdogData = { memory: this.#memory, ...this.#options };
+    this.#thread = new Thread(mainFile, { workerData, execArgv: [] });
+    this.#thread.unref();
+    this.#thread.on("error", (error) => {
+      this.#logger.error({ error: messageOf(error) }, "the watchdog has stopped: a blocked event loop is not noticed");
+    });
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#heartbeat);
+    this.#beat();
+    await this.#thread?.terminate();
+    this.#thread = undefined;
+  }
+
+  #beat(): void {
+    const now = performance.now();
+    const stalledMs = Math.round(now - this.#lastBeatAt);
+    this.#lastBeatAt = now;
+    this.#table.beat();
+    if (this.#table.takeReported()) this.#logger.warn({ stalledMs }, "the event loop runs again");
+  }
+}
