@@ -6,7 +6,7 @@ import type { CodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import type { Job } from "../../src/authoring/job.ts";
 import { hasCode, messageOf } from "../../src/base/error.ts";
 import type { Engine } from "../../src/engine/engine.ts";
-import { loadApp } from "../../src/server/config/app-modules.ts";
+import { type AppParts, loadApp } from "../../src/server/config/app-modules.ts";
 import { type Moment, outcomeOf, type Outcome, type Story } from "../runtime/code-crash-rig.ts";
 import type { Ledger } from "../runtime/ledger.ts";
 
@@ -25,11 +25,12 @@ const moments: readonly Moment[] = ["before", "after"];
 
 /**
  * Plays the scenario without a crash, then once for each commit and moment with a crash there. Every run must have the same
- * result and the same attempts; the rig itself fails if an attempt is repeated that was not in flight.
+ * result and the same attempts; the rig itself fails if an attempt is repeated that was not in flight. `parts` replace those
+ * of the sample's file.
  */
-export async function survivesCrashes(t: TestContext, scenario: Scenario): Promise<void> {
+export async function survivesCrashes(t: TestContext, scenario: Scenario, parts?: AppParts): Promise<void> {
   const file = join(import.meta.dirname, `../../examples/samples/${scenario.sample}.ts`);
-  const app = await loadApp([file]);
+  const app = parts ?? (await loadApp([file]));
   const effects: unknown[] = [];
   const jobs = app.jobs.map((job) => ({ ...job, fn: recording(job, effects) }));
   const run = async (endsAt?: (commit: number) => Moment | undefined): Promise<Outcome> => {
@@ -127,6 +128,17 @@ export class Client {
     return await this.#once(`update ${instanceId} ${updateId}`, () =>
       this.engine.updateWorkflowInstance(instanceId, name, input, { updateId }),
     );
+  }
+
+  /** A cancel that was written before the crash may have ended the instance by now. */
+  async cancel(instanceId: string, reason: string): Promise<void> {
+    await this.#once(`cancel ${instanceId}`, async () => {
+      try {
+        await this.engine.cancelWorkflowInstance(instanceId, reason);
+      } catch (error) {
+        if (!hasCode(error, "INSTANCE_STATE")) throw error;
+      }
+    });
   }
 
   /** The output, or the message of the failure. */

@@ -1,4 +1,6 @@
 /** Samples that are told something, or asked, while they run. */
+import { trainModel } from "../../../examples/samples/cancellation.ts";
+import { greeter } from "../../../examples/samples/message-passing.ts";
 import { collectItems } from "../../../examples/samples/batcher.ts";
 import { transact } from "../../../examples/samples/early-return.ts";
 import { approveExpense } from "../../../examples/samples/expense.ts";
@@ -200,5 +202,43 @@ export const messageScenarios: Readonly<Record<string, Scenario>> = {
     },
     result: ["transaction of 20", "transaction of 20: complete"],
     effects: ["transaction of 20", "transaction of 20: complete"],
+  },
+  "cancellation of a workflow and its child": {
+    sample: "cancellation",
+    play: async (client) => {
+      await client.start(trainModel, "a1", "model");
+      await client.untilStarted("train-a1");
+      await client.untilStatus("train-a1", "training");
+      await client.cancel("model", "too expensive");
+      return [await client.result("model"), await client.result("train-a1")];
+    },
+    result: ['instance "model" was terminated: too expensive', 'instance "train-a1" was terminated: too expensive'],
+    effects: ["machine a1", "saved: a1, too expensive", "machine a1: returned"],
+  },
+  "message passing": {
+    sample: "message-passing",
+    play: async (client) => {
+      await client.start(greeter, "English", "greeter");
+      const answers = [
+        await client.query("greeter", "languages"),
+        await client.update("greeter", "set language", "").catch(messageOf),
+        await client.update("greeter", "set language", "German"),
+        await client.update("greeter", "set language", "Latin").catch(messageOf),
+        await client.update("greeter", "set language", "French"),
+        await client.query("greeter", "languages"),
+      ];
+      await client.raise("greeter", "approve", { by: "ann" });
+      return [...answers, await client.result("greeter")];
+    },
+    result: [
+      ["English", "German"],
+      'update "set language" was not let in: a language has a name',
+      "English",
+      'update "set language" failed: activity "look-up-greeting" failed: nobody knows Latin',
+      "German",
+      ["English", "German", "French"],
+      "Bonjour, approved by ann",
+    ],
+    effects: ["nobody knows Latin", "Bonjour"],
   },
 };

@@ -1,4 +1,6 @@
 /** Samples that take steps: one after the other, side by side, in children, and undone. */
+import { publishArticle } from "../../../examples/samples/chaining.ts";
+import { cleanUp } from "../../../examples/samples/continue-as-new.ts";
 import { greetAll } from "../../../examples/samples/child-workflows.ts";
 import { processOrder } from "../../../examples/samples/combined-order.ts";
 import { fulfillPurchase } from "../../../examples/samples/compensation.ts";
@@ -191,5 +193,23 @@ export const stepScenarios: Readonly<Record<string, Scenario>> = {
     },
     result: 7,
     effects: [0, 1, 2, 3, 4, 5, 6].map((record) => `record ${record}`),
+  },
+  chaining: {
+    sample: "chaining",
+    play: async (client) => {
+      await client.start(publishArticle, 7, "article");
+      return await client.result("article");
+    },
+    result: "article 7 in Latin, printed",
+    effects: ["article 7", "article 7 in Latin", "article 7 in Latin, printed"],
+  },
+  "continue as new": {
+    sample: "continue-as-new",
+    play: async (client) => {
+      await client.start(cleanUp, { page: 1, pages: 4, pauseMs: 1000 }, "clean-up");
+      return await client.result("clean-up");
+    },
+    result: "4 pages in 4 generations",
+    effects: [1, 2, 3, 4].map((page) => `page ${page} cleaned`),
   },
 };
