@@ -23,10 +23,13 @@ export interface Scenario {
 
 const moments: readonly Moment[] = ["before", "after"];
 
+/** After a crash a reaction takes two commits, and so does a repeated attempt: fewer commits would let no life get on. */
+const crashEvery = 9;
+
 /**
- * Plays the scenario without a crash, then once for each commit and moment with a crash there. Every run must have the same
- * result and the same attempts; the rig itself fails if an attempt is repeated that was not in flight. `parts` replace those
- * of the sample's file.
+ * Plays the scenario without a crash, then once for each commit and moment with a crash there, and with several crashes where
+ * it takes enough commits. Every run must have the same result and the same attempts; the rig itself fails if an attempt is
+ * repeated that was not in flight. `parts` replace those of the sample's file.
  */
 export async function survivesCrashes(t: TestContext, scenario: Scenario, parts?: AppParts): Promise<void> {
   const file = join(import.meta.dirname, `../../examples/samples/${scenario.sample}.ts`);
@@ -43,15 +46,21 @@ export async function survivesCrashes(t: TestContext, scenario: Scenario, parts?
   assert.deepEqual(calm.result, scenario.result);
   assert.deepEqual(effects, scenario.effects);
   let repeated = 0;
-  for (let at = 1; at <= calm.commits; at++) {
-    for (const moment of moments) {
-      const outcome = await run((commit) => (commit === at ? moment : undefined));
+  const crash = async (where: string, endsAt: (commit: number) => Moment | undefined): Promise<Outcome> => {
+    const outcome = await run(endsAt);
+    assert.deepEqual(outcome.result, calm.result, where);
+    assert.deepEqual(outcome.executed, calm.executed, where);
+    repeated = Math.max(repeated, outcome.repeated);
+    return outcome;
+  };
+  for (const moment of moments) {
+    for (let at = 1; at <= calm.commits; at++) {
       const where = `after a crash ${moment} commit ${at}`;
-      assert.equal(outcome.lives, 2, where);
-      assert.deepEqual(outcome.result, calm.result, where);
-      assert.deepEqual(outcome.executed, calm.executed, where);
-      repeated = Math.max(repeated, outcome.repeated);
+      const { lives } = await crash(where, (commit) => (commit === at ? moment : undefined));
+      assert.equal(lives, 2, where);
     }
+    const where = `after crashes ${moment} every ${crashEvery} commits`;
+    await crash(where, (commit) => (commit % crashEvery === 0 ? moment : undefined));
   }
   t.diagnostic(`${calm.commits} commits, ${calm.executed.length} attempts, at most ${repeated} repeated`);
 }
