@@ -13,6 +13,8 @@ export interface LoopWork {
 export interface LoopWatch {
   /** Users' code is about to be called. Gives the number of the work, for the calls below. */
   enter(kind: LoopWorkKind, instanceId: string, workflowName: string, step: string): number;
+  /** Promises that the work awaits are about to be settled: what runs because of them belongs to it. */
+  follow(work: number): void;
   /** The call has returned, and the work goes on with a promise. Gives the number by which it has to leave. */
   suspend(work: number): number;
   leave(work: number): void;

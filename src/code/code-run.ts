@@ -199,7 +199,10 @@ export class CodeRun {
     this.#isReacting = true;
     this.#onlooker = onlooker;
     const { loopWatch } = this.parts.host;
-    if (loopWatch !== undefined) this.#loopWork = this.#enterLoop(loopWatch);
+    if (loopWatch !== undefined) {
+      this.#loopWork = this.#enterLoop(loopWatch);
+      loopWatch.follow(this.#loopWork);
+    }
     // What is called now takes its surroundings along, through all that it awaits.
     if (arrival.type === "start" || arrival.type === "update") this.parts.host.within(() => this.#settle(arrival));
     else this.#settle(arrival);

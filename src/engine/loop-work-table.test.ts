@@ -52,10 +52,10 @@ test("texts that are too long are cut, and harm no neighbour", () => {
 
 test("jobs that wait, however many, leave room for the call that is about to run", () => {
   const { main, watchdog } = tables();
-  const jobs = Array.from({ length: 500 }, (_, each) => main.suspend(main.enter("job", `i${each}`, "w", "t")));
+  const jobs = Array.from({ length: 3000 }, (_, each) => main.suspend(main.enter("job", `i${each}`, "w", "t")));
   const work = main.enter("code", "late", "w", "0");
   equal(watchdog.list().filter(({ phase }) => phase === "running").length, 1);
-  equal(watchdog.list().length + watchdog.unnamedCount, 501);
+  equal(watchdog.list().length + watchdog.unnamedCount, 3001);
   main.leave(work);
   for (const job of jobs) main.leave(job);
   deepEqual(watchdog.list(), []);
@@ -65,7 +65,7 @@ test("jobs that wait, however many, leave room for the call that is about to run
 test("whatever the order of calls, named and unnamed work are those under way", () => {
   const call = fc.record({ does: fc.constantFrom("enter", "suspend", "leave"), which: fc.nat() });
   fc.assert(
-    fc.property(fc.array(call, { size: "max", maxLength: 600 }), (calls) => {
+    fc.property(fc.array(call, { size: "max", maxLength: 3000 }), (calls) => {
       const { main, watchdog } = tables();
       const running: number[] = [];
       const suspended: number[] = [];
@@ -77,5 +77,45 @@ test("whatever the order of calls, named and unnamed work are those under way", 
       }
       equal(watchdog.list().length + watchdog.unnamedCount, running.length + suspended.length);
     }),
+  );
+});
+
+test("of works that react in the same turn of the loop, the one whose microtask runs is known", async () => {
+  const depths = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(depths, async (all) => {
+      const { main, watchdog } = tables();
+      const running = (): string => {
+        const found = watchdog.list().filter(({ phase }) => phase === "running");
+        return found.map(({ instanceId }) => instanceId).join();
+      };
+      const reactions = all.map((depth, each) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const seen: string[] = [];
+        const code = (async () => {
+          await promise;
+          seen.push(running());
+          for (let level = 1; level < depth; level++) {
+            await Promise.resolve();
+            seen.push(running());
+          }
+        })();
+        return { id: `i${each}`, resolve, seen, code };
+      });
+      for (const { id, resolve } of reactions) {
+        const work = main.enter("code", id, "w", "0");
+        main.follow(work);
+        resolve();
+        main.suspend(work);
+      }
+      await Promise.all(reactions.map(({ code }) => code));
+      for (const { id, seen } of reactions) {
+        deepEqual(
+          seen,
+          seen.map((_, level) => (level < 8 ? id : "")),
+        );
+      }
+    }),
+    { numRuns: 50 },
   );
 });

@@ -2,14 +2,14 @@ import type { LoopWatch, LoopWork, LoopWorkKind } from "../base/loop-watch.ts";
 
 const kinds: readonly LoopWorkKind[] = ["code", "decision", "job"];
 
-/** How sure it is that work blocks the loop: it was called and has not returned; its promises are settling; it awaits something. */
+/** How sure it is that work blocks the loop: it runs; its promises are settling; it awaits something. */
 export type LoopWorkPhase = "running" | "reacting" | "waiting";
 
 export interface LoopWorkEntry extends LoopWork {
   readonly phase: LoopWorkPhase;
 }
 
-const entriesMax = 128;
+const entriesMax = 1024;
 /** Entries that suspended work leaves free, so that a call that is about to run always finds one. */
 const reservedEntries = 32;
 /** The number of work that has no entry. */
@@ -24,6 +24,12 @@ const separator = "\0";
 const heartbeatAt = 0;
 const isReportedAt = 1;
 const unnamedCountAt = 2;
+const currentAt = 3;
+
+/** How deep a chain of microtasks is followed. */
+const levelsMax = 8;
+
+const settled = Promise.resolve();
 
 /** Bits of an entry's first byte: 0 is a free entry; otherwise the kind's number plus one, and whether it is suspended. */
 const suspendedBit = 0x80;
@@ -40,6 +46,8 @@ export class LoopWorkTable implements LoopWatch {
   readonly #entries: readonly Uint8Array[];
   readonly #texts: readonly Uint8Array[];
   readonly #free = Array.from({ length: entriesMax }, (_, entry) => entriesMax - 1 - entry);
+  /** Of each entry, how often it was freed. */
+  readonly #freed = Array.from({ length: entriesMax }, () => 0);
   readonly #encoder = new TextEncoder();
 
   constructor(memory: SharedArrayBuffer) {
@@ -84,6 +92,23 @@ export class LoopWorkTable implements LoopWatch {
     return work;
   }
 
+  /**
+   * When several works react in the same turn of the loop, their microtasks run level by level: those of the first work,
+   * those of the second, and again. A microtask that is queued before the first of a work stays before all of that level
+   * if it queues itself again, so it can note whose turn it is.
+   */
+  follow(work: number): void {
+    const freed = this.#freed[work];
+    let level = 0;
+    const note = (): void => {
+      const isFollowed = level++ < levelsMax;
+      const isNamed = isFollowed && work !== unnamed && this.#freed[work] === freed;
+      this.#head[currentAt] = isNamed ? work + 1 : 0;
+      if (isFollowed) void settled.then(note);
+    };
+    void settled.then(note);
+  }
+
   suspend(work: number): number {
     const entry = this.#entries[work];
     if (entry === undefined) return work;
@@ -102,6 +127,7 @@ export class LoopWorkTable implements LoopWatch {
       return;
     }
     entry[0] = 0;
+    this.#freed[work] = (this.#freed[work] as number) + 1;
     this.#free.push(work);
   }
 
@@ -111,11 +137,14 @@ export class LoopWorkTable implements LoopWatch {
   }
 
   list(): LoopWorkEntry[] {
-    return this.#entries.map(readEntry).filter((entry) => entry !== undefined);
+    const current = Atomics.load(this.#head, currentAt) - 1;
+    return this.#entries
+      .map((entry, work) => readEntry(entry, work === current))
+      .filter((entry) => entry !== undefined);
   }
 }
 
-function readEntry(entry: Uint8Array): LoopWorkEntry | undefined {
+function readEntry(entry: Uint8Array, isCurrent: boolean): LoopWorkEntry | undefined {
   const [state = 0, low = 0, high = 0] = entry;
   const kind = kinds[(state & ~suspendedBit) - 1];
   if (kind === undefined) return undefined;
@@ -123,6 +152,6 @@ function readEntry(entry: Uint8Array): LoopWorkEntry | undefined {
   const bytes = Uint8Array.from(entry.subarray(entryHeadBytes, entryHeadBytes + low + (high << 8)));
   const [instanceId = "", workflowName = "", step = ""] = new TextDecoder().decode(bytes).split(separator);
   const isSuspended = (state & suspendedBit) !== 0;
-  const phase = !isSuspended ? "running" : kind === "code" ? "reacting" : "waiting";
+  const phase = isCurrent || !isSuspended ? "running" : kind === "code" ? "reacting" : "waiting";
   return { kind, instanceId, workflowName, step, phase };
 }

@@ -59,8 +59,8 @@ export interface Suspects {
 }
 
 /**
- * The work that may block the loop. A call that has not returned does, and everything else waits for it. Otherwise it is
- * code whose promises are settling, or a job that goes on after it awaited something.
+ * The work that may block the loop. One that runs does, and everything else waits for it. Otherwise it is code whose
+ * promises are settling, or a job that goes on after it awaited something.
  */
 export function suspectsOf(entries: readonly LoopWorkEntry[], unnamedCount: number): Suspects {
   const phase = phases.find((each) => entries.some((entry) => entry.phase === each));
