@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { epochMs, name } from "./common-schemas.ts";
+import { epochMs, name, newId } from "./common-schemas.ts";
 
 export const member = z.object({
   address: z.string(),
@@ -57,6 +57,8 @@ export const job = z.object({
   createdAt: epochMs,
   updatedAt: epochMs,
 });
+
+export const jobRunQuery = z.object({ instanceId: newId.optional() });
 
 export const domain = z.object({
   domain: z.string(),

@@ -50,6 +50,7 @@ export const paths = {
   countOwnTasks: "GET /api/cluster/self/tasks",
 
   listJobs: "GET /api/job",
+  runJob: "POST /api/job/{name}/run",
   listDomains: "GET /api/domain",
   resizeDomain: "PUT /api/domain/{name}",
 

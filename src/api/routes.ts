@@ -143,6 +143,15 @@ export const routes = {
   countOwnTasks: look("How many tasks run on this member.", cluster.taskCount),
 
   listJobs: look("The jobs that are known.", z.object({ items: z.array(cluster.job) })),
+  runJob: {
+    ...act("Runs a job by itself, as an instance of one task; the body is its parameters."),
+    params: cluster.ofName,
+    query: cluster.jobRunQuery,
+    body: json,
+    data: workflow.started,
+    status: 201,
+    isCreate: true,
+  },
   listDomains: look("Parts of the pool, and how busy they are.", z.object({ items: z.array(cluster.domain) })),
   resizeDomain: {
     ...look("Changes how many tasks of a domain run at once.", done),

@@ -25,8 +25,10 @@ const timing = z.union([
 ]);
 
 export const scheduleSpec = z.strictObject({
-  workflow: name,
+  workflow: name.optional().meta({ description: "What is started: give this, with an input, or a job." }),
   input: json.optional(),
+  job: name.optional().meta({ description: "A job that each run starts by itself, with these params." }),
+  params: json.optional(),
   every: timing,
   whenBusy: z.enum(["skip", "queue", "allow", "cancel-previous"]).optional(),
   whenMissed: z.enum(["once", "all", "none"]).optional(),

@@ -4,6 +4,7 @@ import { clusterCommand } from "./commands/cluster.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { devCommand } from "./commands/dev.ts";
 import { initCommand } from "./commands/init.ts";
+import { jobCommand } from "./commands/job.ts";
 import { listCommand, showCommand } from "./commands/instances.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { orderCommands } from "./commands/orders.ts";
@@ -35,6 +36,7 @@ export function makeProgram(doors: Doors): Command {
     showCommand(),
     logsCommand(),
     ...orderCommands(),
+    jobCommand(),
     scheduleCommand(),
     workflowCommand(),
     clusterCommand(),

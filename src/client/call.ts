@@ -37,6 +37,7 @@ const creates: Readonly<Record<CreateName, true>> = {
   createWorkflow: true,
   triggerWorkflow: true,
   forkInstance: true,
+  runJob: true,
   createSchedule: true,
   triggerSchedule: true,
   createToken: true,

@@ -140,6 +140,30 @@ describe("heddle", () => {
     await refused(1, /Success/, "pause", "listed");
   });
 
+  test("jobs, run and scheduled by themselves", async () => {
+    assert.match(await words("job", "list"), /take-time +[0-9a-f]+/);
+    const names = (await json<{ name: string }[]>("job", "list")).map(({ name }) => name);
+    assert.ok(names.includes("take-time"));
+    const out = await words("job", "run", "take-time", "--params", '{"ms":1}', "--id", "job-1", "--wait");
+    assert.match(out, /^Instance job-1$[^]*take-time Success[^]*"take-time": 1/m);
+    const ended = await json("job", "run", "take-time", "-p", '{"ms":2}', "--wait");
+    assert.deepEqual([ended["status"], ended["output"]], ["Success", { "take-time": 2 }]);
+    assert.deepEqual(await json("job", "run", "say", "--id", "job-2"), { instanceId: "job-2" });
+    await refused(1, /"take-tim" is not registered.*"take-time"/, "job", "run", "take-tim");
+    await refused(1, /^$/, "job", "run", "fail", "--wait");
+    const rate = ["--rate", "1h"];
+    assert.match(
+      await words("schedule", "create", "j", "--job", "take-time", "-p", '{"ms":1}', ...rate),
+      /job take-time/,
+    );
+    assert.match(await words("schedule", "list"), /j +job take-time/);
+    await words("schedule", "delete", "j");
+    await refused(2, /one of --workflow and --job/, "schedule", "create", "j", ...rate);
+    await refused(2, /one of --workflow and --job/, "schedule", "create", "j", "-w", "slow", "--job", "say", ...rate);
+    await refused(2, /--input goes with --workflow/, "schedule", "create", "j", "--job", "say", "-i", "1", ...rate);
+    await refused(2, /--params goes with --job/, "schedule", "create", "j", "-w", "slow", "-p", "1", ...rate);
+  });
+
   test("schedules", async () => {
     assert.match(await words("schedule", "list"), /No schedules/);
     await words(

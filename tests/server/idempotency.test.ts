@@ -25,6 +25,24 @@ describe("a key", () => {
     assert.notDeepEqual(other, first);
   });
 
+  test("12.1 runs a job once, and not with other parameters or as another job", async (t) => {
+    const rig = await ServerRig.start(t);
+    const sent = { params: { name: "say" }, body: "hi", key: "k" };
+    const [first, ...others] = await Promise.all(Array.from({ length: 5 }, () => rig.ok("runJob", sent)));
+    for (const other of others) assert.deepEqual(other, first);
+    await rig.end(first?.instanceId ?? "");
+    await rig.restart();
+    assert.deepEqual(await rig.ok("runJob", sent), first);
+    await rig.refused("runJob", { ...sent, body: "ho" }, conflict);
+    await rig.refused("runJob", { params: sent.params, key: "k" }, conflict);
+    const named = { params: { name: "repeat" }, body: 3, query: { instanceId: "three" }, key: "n" };
+    assert.deepEqual(await rig.ok("runJob", named), await rig.ok("runJob", named));
+    const exists = { status: 409, code: "INSTANCE_EXISTS" };
+    await rig.refused("runJob", { ...named, params: { name: "say" } }, exists);
+    await rig.refused("triggerWorkflow", { ...named, params: { id: "hello" } }, exists);
+    assert.equal((await rig.ok("listInstances")).items.length, 2);
+  });
+
   test("12.1 starts one instance of code, and one fork of it", async (t) => {
     const rig = await ServerRig.start(t);
     const sent = { params: { id: "talk" }, body: { topic: "tea" }, key: "k" };

@@ -13,6 +13,7 @@ describe("the operations of the contract", () => {
     await nodes(rig);
     await code(rig);
     await schedules(rig);
+    await jobs(rig);
     await cluster(rig);
     await security(rig);
     const left = Object.keys(paths).filter((name) => !rig.done.has(name as keyof typeof paths));
@@ -287,6 +288,35 @@ async function schedules(rig: ServerRig): Promise<void> {
     { body: { every: { cron: "61 * * * *" } } },
     { status: 422, code: "SCHEDULE_INVALID" },
   );
+}
+
+/** Spec §4.9: a job is run and scheduled by itself. */
+async function jobs(rig: ServerRig): Promise<void> {
+  const sent = { params: { name: "say" }, body: "hi" };
+  const { instanceId } = await rig.ok("runJob", { ...sent, query: { instanceId: "said" } });
+  assert.equal(instanceId, "said");
+  assert.deepEqual((await rig.end("said")).output, { say: "hi" });
+  const { workflowName } = await rig.ok("getInstance", { params: { id: "said" } });
+  assert.equal(workflowName, "job:say");
+  const exists = { status: 409, code: "INSTANCE_EXISTS" };
+  await rig.refused("runJob", { ...sent, query: { instanceId: "said" } }, exists);
+  await rig.refused("runJob", { params: { name: "sya" } }, { status: 422, code: "JOB_MISSING" });
+  const reserved = { ...sent, query: { instanceId: "key:mine" } };
+  await rig.refused("runJob", reserved, { status: 400, code: "REQUEST_INVALID" });
+  const every = { cron: "0 0 * * *", timeZone: "UTC" };
+  await rig.ok("createSchedule", { body: { scheduleId: "saying", job: "say", params: "ho", every } });
+  const params = { id: "saying" };
+  const { spec } = await rig.ok("getSchedule", { params });
+  assert.deepEqual(spec, { job: "say", params: "ho", every });
+  const { instanceId: run } = await rig.ok("triggerSchedule", { params });
+  assert.deepEqual((await rig.end(run)).output, { say: "ho" });
+  await rig.ok("deleteSchedule", { params });
+  for (const target of [{}, { job: "say", workflow: "hello" }, { job: "say", input: 1 }]) {
+    const body = { scheduleId: "none", every, ...target };
+    await rig.refused("createSchedule", { body }, { status: 422, code: "SCHEDULE_INVALID" });
+  }
+  const body = { scheduleId: "none", every, job: "sya" };
+  await rig.refused("createSchedule", { body }, { status: 422, code: "JOB_MISSING" });
 }
 
 async function cluster(rig: ServerRig): Promise<void> {

@@ -64,6 +64,7 @@ export function validRequests({ instance, workflow, schedule, token }: Subjects)
     drain: { body: { worker: "nobody" } },
     countOwnTasks: {},
     listJobs: {},
+    runJob: { params: { name: "say" }, body: "hi" },
     listDomains: {},
     resizeDomain: { params: { name: "default" }, body: { size: 5 } },
     listSchedules: {},

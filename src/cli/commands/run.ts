@@ -43,10 +43,7 @@ export function submitCommand(): Command {
 export function runCommand(): Command {
   return startingCommand("run", "Starts a workflow, shows its progress, and prints its result.").action(
     async (workflow: string, options: StartOptions) => {
-      const instanceId = await start(sessionOf(options).client, workflow, options);
-      // From here on a server that restarts is waited for; whoever asks for the state once a second says that it is away.
-      const asking = sessionOf(options, { retriesMax: 0 }).client;
-      await follow(sessionOf(options, { retriesMax: 60 }), { instanceId, asking });
+      await followWith(options, await start(sessionOf(options).client, workflow, options));
     },
   );
 }
@@ -86,6 +83,13 @@ async function nameOf(client: HeddleClient, workflow: string): Promise<string> {
   const isFile = workflow.endsWith(".json") || (workflow.includes("/") && existsSync(workflow));
   if (!isFile) return workflow;
   return (await saveDefinition(client, readDefinition(workflow))).name;
+}
+
+/** Shows an instance's progress, and prints its result. */
+export async function followWith(options: ClientOptions, instanceId: string): Promise<void> {
+  // A server that restarts is waited for; whoever asks for the state once a second says that it is away.
+  const asking = sessionOf(options, { retriesMax: 0 }).client;
+  await follow(sessionOf(options, { retriesMax: 60 }), { instanceId, asking });
 }
 
 async function follow(

@@ -20,8 +20,10 @@ interface TimingOptions {
 }
 
 interface CreateOptions extends ClientOptions, TimingOptions {
-  readonly workflow: string;
+  readonly workflow?: string;
   readonly input?: string;
+  readonly job?: string;
+  readonly params?: string;
   readonly whenBusy?: NonNullable<NewSchedule["whenBusy"]>;
   readonly whenMissed?: NonNullable<NewSchedule["whenMissed"]>;
   readonly jitter?: string;
@@ -65,7 +67,7 @@ export function scheduleCommand(): Command {
 
 const columns: readonly Column<ScheduleRow>[] = [
   { title: "schedule", text: ({ scheduleId }) => scheduleId },
-  { title: "starts", text: ({ spec }) => spec.workflow ?? `job ${spec.job}` },
+  { title: "starts", text: ({ spec }) => startedBy(spec) },
   { title: "every", text: ({ spec }) => timingText(spec.every) },
   { title: "enabled", text: ({ isEnabled }) => (isEnabled ? "yes" : "paused") },
   { title: "next", text: ({ nextAt }) => timeText(nextAt) },
@@ -109,11 +111,29 @@ function timingOf({ cron, timeZone, rate, delay }: TimingOptions): Timing {
     : { rateMs: durationGiven("--rate", rate) };
 }
 
+type Target = Pick<NewSchedule, "workflow" | "input" | "job" | "params">;
+
+function startedBy({ workflow, job }: Target): string {
+  return workflow ?? `job ${job}`;
+}
+
+function targetOf({ workflow, input, job, params }: CreateOptions): Target {
+  if ((workflow === undefined) === (job === undefined)) throw new UsageError("give one of --workflow and --job");
+  if (job === undefined) {
+    if (params !== undefined) throw new UsageError("--params goes with --job; a workflow has an --input");
+    return { workflow, ...(input !== undefined && { input: jsonGiven("--input", input) }) };
+  }
+  if (input !== undefined) throw new UsageError("--input goes with --workflow; a job has --params");
+  return { job, ...(params !== undefined && { params: jsonGiven("--params", params) }) };
+}
+
 function createCommand(): Command {
   const command = clientCommand("create", "Makes a schedule.")
     .argument("<schedule>", "its id")
-    .requiredOption("-w, --workflow <name>", "what is started")
-    .option("-i, --input <json>", "what each run begins with: JSON, @file or -")
+    .option("-w, --workflow <name>", "what is started: a workflow")
+    .option("-i, --input <json>", "what each run of the workflow begins with: JSON, @file or -")
+    .option("--job <name>", "what is started: a job by itself")
+    .option("-p, --params <json>", "the job's parameters: JSON, @file or -")
     .addOption(
       new Option("--when-busy <policy>", "while a run has not ended").choices([
         "skip",
@@ -128,12 +148,12 @@ function createCommand(): Command {
     .option("--end <time>", "nothing is due after");
   return withTiming(command).action(async (scheduleId: string, options: CreateOptions) => {
     const { client, output } = sessionOf(options);
-    const { workflow, input, whenBusy, whenMissed, jitter, start, end } = options;
+    const { whenBusy, whenMissed, jitter, start, end } = options;
+    const target = targetOf(options);
     const body: NewSchedule = {
       scheduleId,
-      workflow,
+      ...target,
       every: timingOf(options),
-      ...(input !== undefined && { input: jsonGiven("--input", input) }),
       ...(whenBusy !== undefined && { whenBusy }),
       ...(whenMissed !== undefined && { whenMissed }),
       ...(jitter !== undefined && { jitterMs: durationGiven("--jitter", jitter) }),
@@ -141,7 +161,7 @@ function createCommand(): Command {
       ...(end !== undefined && { endAt: timeGiven("--end", end) }),
     };
     const made = await client.call("createSchedule", { body });
-    output.give(made, () => `Schedule ${scheduleId} starts ${workflow}.`);
+    output.give(made, () => `Schedule ${scheduleId} starts ${startedBy(target)}.`);
   });
 }
 

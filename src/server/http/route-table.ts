@@ -29,8 +29,8 @@ export interface RouteTableParts {
   readonly answerMs: number;
 }
 
-/** Recognised by the instance that it made, whose id is made of the key: the busiest of all leaves no record beside it. */
-const isKnownByItsWork: ReadonlySet<RouteName> = new Set(["triggerWorkflow"]);
+/** Recognised by the instances that they made, whose ids are made of the key: the busiest of all leave no record beside them. */
+const isKnownByItsWork: ReadonlySet<RouteName> = new Set(["triggerWorkflow", "runJob"]);
 
 const hasSecretAnswer: ReadonlySet<RouteName> = new Set(["createToken"]);
 

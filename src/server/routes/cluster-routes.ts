@@ -5,6 +5,7 @@ import type { WorkerView } from "../../engine/overview.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
+import { startJob } from "./start-instance.ts";
 
 type ClusterRoutes = Pick<
   Handlers,
@@ -14,6 +15,7 @@ type ClusterRoutes = Pick<
   | "drain"
   | "countOwnTasks"
   | "listJobs"
+  | "runJob"
   | "listDomains"
   | "resizeDomain"
 >;
@@ -30,6 +32,7 @@ export function clusterRoutes(parts: RouteParts): ClusterRoutes {
     },
     countOwnTasks: () => ({ count: engine.health.runningTasks }),
     listJobs: async () => ({ items: await engine.listJobs() }),
+    runJob: async (asked) => ({ instanceId: await startJob(parts, asked) }),
     listDomains: () => ({ items: engine.listDomains() }),
     resizeDomain: async ({ params, body }) => {
       await engine.executor.setDomainPoolSize(params.name, body.size);

@@ -5,7 +5,7 @@ import { EngineError, hasCode } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import { utf8Length } from "../../base/utf8.ts";
 import { startContext } from "../../engine/submission.ts";
-import type { InstanceCreated } from "../../kernel/event.ts";
+import { type InstanceCreated, jobWorkflowName } from "../../kernel/event.ts";
 import type { Payload } from "../../kernel/payload.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { traceIdOf } from "../../telemetry/traceparent.ts";
@@ -37,32 +37,80 @@ export function idOfKey(what: string, { caller, key }: { readonly caller: Caller
 export async function startInstance(
   parts: RouteParts,
   workflow: Workflow | CodeWorkflow,
-  { query, body, key, caller, traceparent }: Asked<"triggerWorkflow">,
+  asked: Asked<"triggerWorkflow">,
 ): Promise<string> {
-  const { maxConcurrentTasks } = query;
+  const { engine } = parts;
+  const { body } = asked;
+  const { maxConcurrentTasks } = asked.query;
+  return await startOnce(parts, asked, {
+    workflow: workflow.name,
+    start: async (options) => {
+      if (workflow instanceof Workflow) {
+        const given = maxConcurrentTasks !== undefined && { maxConcurrentTasks };
+        return (await engine.submitWorkflow(workflow, { ...options, ...given, params: body })).instanceId;
+      }
+      if (maxConcurrentTasks !== undefined) throw notForCode(workflow);
+      return (await engine.startWorkflow(workflow, body, options)).instanceId;
+    },
+    isRepeat: (instanceId) => beganWith(parts, instanceId, { workflow: workflow.name, body, maxConcurrentTasks }),
+  });
+}
+
+/** The same for a job by itself, whose body is its parameters. */
+export async function startJob(parts: RouteParts, asked: Asked<"runJob">): Promise<string> {
+  const { body } = asked;
+  const { name } = asked.params;
+  return await startOnce(parts, asked, {
+    workflow: jobWorkflowName(name),
+    start: async (options) => (await parts.engine.runJob(name, body, options)).instanceId,
+    isRepeat: (instanceId) => isRunOfJob(parts, instanceId, { job: name, params: body }),
+  });
+}
+
+interface Start {
+  readonly workflow: string;
+  readonly start: (options: { readonly instanceId?: string; readonly traceparent?: string }) => Promise<string>;
+  /** Whether an instance of that id was started from the same request. */
+  readonly isRepeat: (instanceId: string) => Promise<boolean>;
+}
+
+/** A request with a key, repeated, gives back the instance that the first one started. */
+async function startOnce(
+  parts: RouteParts,
+  { query, key, caller, traceparent }: Asked<"triggerWorkflow"> | Asked<"runJob">,
+  { workflow, start, isRepeat }: Start,
+): Promise<string> {
   checkGivenId(query.instanceId);
-  const instanceId = query.instanceId ?? (key === undefined ? undefined : idOfKey(workflow.name, { caller, key }));
-  const options = {
-    ...(instanceId !== undefined && { instanceId }),
-    ...(traceIdOf(traceparent) !== undefined && { traceparent: traceparent as string }),
-  };
+  const instanceId = query.instanceId ?? (key === undefined ? undefined : idOfKey(workflow, { caller, key }));
   try {
-    if (workflow instanceof Workflow) {
-      const given = maxConcurrentTasks !== undefined && { maxConcurrentTasks };
-      const controller = await parts.engine.submitWorkflow(workflow, { ...options, ...given, params: body });
-      return controller.instanceId;
-    }
-    if (maxConcurrentTasks !== undefined) throw notForCode(workflow);
-    return (await parts.engine.startWorkflow(workflow, body, options)).instanceId;
+    return await start({
+      ...(instanceId !== undefined && { instanceId }),
+      ...(traceIdOf(traceparent) !== undefined && { traceparent: traceparent as string }),
+    });
   } catch (error) {
     if (key === undefined || instanceId === undefined || !hasCode(error, "INSTANCE_EXISTS")) throw error;
-    if (await beganWith(parts, instanceId, { workflow: workflow.name, body, maxConcurrentTasks })) return instanceId;
+    if (await isRepeat(instanceId)) return instanceId;
     if (query.instanceId !== undefined) throw await instanceExists(parts, instanceId);
     throw new HttpError(
       "CONFLICT",
       `that Idempotency-Key was used for instance "${instanceId}", with another body or limit`,
     );
   }
+}
+
+/** Its parameters follow its creation; a job whose name has several signatures runs under its id. */
+async function isRunOfJob(
+  { engine }: RouteParts,
+  instanceId: string,
+  { job, params }: { readonly job: string; readonly params: unknown },
+): Promise<boolean> {
+  const [first] = await engine.getWorkflowInstanceHistory(instanceId, { limit: 1 });
+  const [created, next] = first?.events ?? [];
+  if (created?.type !== "InstanceCreated") return false;
+  const workflow = jobWorkflowName(job);
+  if (created.workflow !== workflow && !created.workflow.startsWith(`${workflow}@`)) return false;
+  const given = next?.type === "TaskParamsUpdated" ? next.params : undefined;
+  return given === (params === undefined ? undefined : JSON.stringify(params));
 }
 
 function notForCode({ name }: CodeWorkflow): HttpError {

@@ -35,7 +35,7 @@ const targetFields: Partial<Record<RouteName, string>> = {
 /** Fields of the body that a reader of the log needs. */
 const detailFields: Partial<Record<RouteName, readonly string[]>> = {
   createToken: ["role", "expiresAt"],
-  createSchedule: ["workflow"],
+  createSchedule: ["workflow", "job"],
   resizeDomain: ["size"],
   rollBackWorkflow: ["version"],
 };
