@@ -3,13 +3,16 @@ import type { Job } from "./authoring/job.ts";
 import { Drain } from "./code/drain.ts";
 import { Engine } from "./engine/engine.ts";
 import type { EngineOptions } from "./engine/options.ts";
+import { stderrLogger } from "./engine/stderr-logger.ts";
 import { type RecordedHistory, replayRecorded } from "./runtime/recorded-history.ts";
 import { firstKey } from "./stores/instance-key.ts";
 import { MemoryStore } from "./stores/memory/memory-store.ts";
 import type { Store } from "./stores/store.ts";
+import { ResultHint } from "./testing/result-hint.ts";
 import { SeededRandom } from "./testing/seeded-random.ts";
 import { SkippingClock } from "./testing/skipping-clock.ts";
 import { TestClock } from "./testing/test-clock.ts";
+import { unusedMocks } from "./testing/unused-mocks.ts";
 import { failureFrom } from "./worker/failure-from.ts";
 
 export { mockJob, type MockedJob } from "./testing/mock-job.ts";
@@ -74,7 +77,13 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   const { mocks = [], now, jobs = [], storage = memoryStore(), random = new SeededRandom(1), ...others } = options;
   const mocked = new Set(mocks.map(({ name }) => name));
   const clock = new SkippingClock(now === undefined ? {} : { now });
-  const engine = new Engine({
+  const { logger = stderrLogger, workflows = [] } = others;
+  const hint = new ResultHint({
+    logger,
+    isMoving: () => clock.isMoving || engine.health.runningTasks > 0,
+    nextWake: () => nextWake(storage, clock.now()),
+  });
+  const engine: Engine = new HintingEngine(hint, {
     ...others,
     storage,
     clock,
@@ -85,9 +94,28 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   clock.follow({ isBusy: () => engine.health.runningTasks > 0, nextWake: (after) => nextWake(storage, after) });
   const stop = async (): Promise<void> => {
     clock.unfollow();
-    if (engine.health.status !== "stopped") await clock.until(engine.stop());
+    hint.stop();
+    if (engine.health.status === "stopped") return;
+    await clock.until(engine.stop());
+    for (const job of unusedMocks(mocks, { jobs, workflows })) {
+      logger.warn({ job }, "a mock was never called, and no job of its name is among the jobs or tasks of this test");
+    }
   };
   return { engine, clock, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** Results that are waited for while time stands still are noticed. */
+class HintingEngine extends Engine {
+  readonly #hint: ResultHint;
+
+  constructor(hint: ResultHint, options: EngineOptions) {
+    super(options);
+    this.#hint = hint;
+  }
+
+  override awaitWorkflowInstance<Result = Record<string, unknown>>(instanceId: string): Promise<Result> {
+    return this.#hint.watch(instanceId, super.awaitWorkflowInstance<Result>(instanceId));
+  }
 }
 
 async function nextWake(storage: Store, afterTime: number): Promise<number | undefined> {

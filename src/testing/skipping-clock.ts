@@ -14,6 +14,13 @@ export interface WatchedWork {
  */
 export class SkippingClock extends TestClock {
   #work: WatchedWork | undefined;
+  /** Calls of `advance` and `until` that have not come to their end. */
+  #moves = 0;
+
+  /** Somebody lets time pass. */
+  get isMoving(): boolean {
+    return this.#moves > 0;
+  }
 
   follow(work: WatchedWork): void {
     this.#work = work;
@@ -28,6 +35,10 @@ export class SkippingClock extends TestClock {
   override async advance(ms: number): Promise<void> {
     const work = this.#work;
     if (work === undefined) return await super.advance(ms);
+    await this.#moving(() => this.#leap(work, ms));
+  }
+
+  async #leap(work: WatchedWork, ms: number): Promise<void> {
     const end = this.now() + ms;
     await this.settle();
     while (this.now() < end) {
@@ -45,6 +56,19 @@ export class SkippingClock extends TestClock {
     const work = this.#work;
     if (work === undefined) return await super.until(promise, options);
     const end = this.now() + (options.maxMs ?? Infinity);
+    return await this.#moving(() => this.#leapUntil(work, promise, end));
+  }
+
+  async #moving<T>(move: () => Promise<T>): Promise<T> {
+    this.#moves++;
+    try {
+      return await move();
+    } finally {
+      this.#moves--;
+    }
+  }
+
+  async #leapUntil<T>(work: WatchedWork, promise: Promise<T>, end: number): Promise<T> {
     const settled = { yet: false };
     const note = (): void => void (settled.yet = true);
     promise.then(note, note);

@@ -48,6 +48,67 @@ describe("a test engine", () => {
     assert.ok(performance.now() - began < 1000);
   });
 
+  test("says why a test hangs that waits for a result without letting time pass, once", async () => {
+    const logger = new Lines();
+    await using kit = await testEngine({
+      workflows: [order],
+      jobs: [ship],
+      mocks: [mockJob(charge, async () => "r")],
+      logger,
+    });
+    const run = await kit.engine.startWorkflow(order, { amount: 5, to: "Rome" }, { instanceId: "o-1" });
+    const hints = (): readonly unknown[] => logger.all.filter(({ message }) => message.includes("clock.until"));
+    const results = [run.result(), run.result()];
+    while (hints().length === 0) await delay(20);
+    const hint = logger.all.find(({ message }) => message.includes("clock.until"));
+    assert.deepEqual([hint?.level, hint?.fields["instanceId"]], ["warn", "o-1"]);
+    await delay(1100);
+    assert.equal(hints().length, 1);
+    for (const result of results) assert.equal((await kit.clock.until(result)).receipt, "r");
+  });
+
+  test("gives no such hint while a job runs or time passes, nor for what time does not bring", async () => {
+    const logger = new Lines();
+    const slow = defineJob("slow", () => delay(1300));
+    const waits = defineWorkflow("waits", async (ctx, job: boolean) => {
+      if (job) await ctx.run(slow);
+      else await ctx.waitForEvent("go");
+    });
+    await using kit = await testEngine({ workflows: [waits], jobs: [slow], logger });
+    const working = await kit.engine.startWorkflow(waits, true);
+    const waiting = await kit.engine.startWorkflow(waits, false);
+    const result = waiting.result();
+    await working.result();
+    await delay(1100);
+    await waiting.raiseEvent("go");
+    await result;
+    assert.deepEqual(
+      logger.all.filter(({ message }) => message.includes("clock.until")),
+      [],
+    );
+  });
+
+  test("reports a mock that nobody called and that stands in for nothing in the test", async () => {
+    const logger = new Lines();
+    const idle = defineWorkflow("idle", async () => 1);
+    const dag = new WorkflowBuilder()
+      .withName("dag")
+      .withTask(new TaskBuilder("t").withJobFunction("ship", { to: "x" }))
+      .build();
+    const other = defineJob("other", () => 1);
+    const mocks = [mockJob(charge, async () => "r"), mockJob(ship, () => "s"), mockJob(other, () => 2)];
+    {
+      await using kit = await testEngine({ workflows: [idle, dag], jobs: [other], mocks, logger });
+      const run = await kit.engine.startWorkflow(idle);
+      assert.equal(await kit.clock.until(run.result()), 1);
+    }
+    const reported = logger.all.filter(({ message }) => message.startsWith("a mock was never called"));
+    assert.deepEqual(
+      reported.map(({ level, fields }) => [level, fields["job"]]),
+      [["warn", "charge"]],
+    );
+  });
+
   test("keeps from a mock what the job would not take", async () => {
     const pay = defineJob("pay", { input: z.object({ amount: z.coerce.number() }) }, ({ amount }) => amount);
     const paid = mockJob(pay, ({ amount }) => amount + 1);
