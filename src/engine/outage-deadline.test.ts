@@ -36,4 +36,20 @@ describe("a caller whose write is under way while the store takes none", () => {
     assert.equal(await answer, 1);
     assert.equal(clock.timerCount, 0);
   });
+
+  test("is the only reason for a timer, which would keep the process alive", async () => {
+    const clock = new TestClock();
+    const outage = new OutageDeadline(clock);
+    outage.onHealth(new Error("disk full"));
+    assert.equal(clock.timerCount, 0, "nobody waits");
+    const answer = assert.rejects(outage.watch("it", new Promise<never>(() => undefined)));
+    assert.equal(clock.timerCount, 1);
+    await clock.advance(outageAnswerMs);
+    await answer;
+    assert.equal(clock.timerCount, 0, "everybody was answered");
+    outage.stop();
+    outage.onHealth(new Error("the store is closed"));
+    void outage.watch("it", new Promise<never>(() => undefined));
+    assert.equal(clock.timerCount, 0, "the engine has stopped");
+  });
 });

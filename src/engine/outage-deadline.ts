@@ -18,6 +18,7 @@ export class OutageDeadline {
   readonly #callers = new Set<Caller>();
   #problem: unknown;
   #timer: Timer | undefined;
+  #isStopped = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -28,6 +29,7 @@ export class OutageDeadline {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const caller: Caller = { what, reject };
     this.#callers.add(caller);
+    this.#arm();
     work.then(
       (result) => {
         this.#callers.delete(caller);
@@ -44,17 +46,29 @@ export class OutageDeadline {
   /** Undefined when the store takes writes again. */
   onHealth(problem: unknown): void {
     this.#problem = problem;
-    if (problem === undefined) this.stop();
-    else this.#timer ??= this.#clock.after(outageAnswerMs, () => this.#answerAll());
+    if (problem === undefined) this.#disarm();
+    else this.#arm();
   }
 
+  /** An engine that has stopped closes its store, which looks like an outage: nobody is to be kept waiting for that. */
   stop(): void {
+    this.#isStopped = true;
+    this.#disarm();
+  }
+
+  /** A timer keeps the process alive, so there is one only while somebody waits in an outage. */
+  #arm(): void {
+    if (this.#isStopped || this.#problem === undefined || this.#callers.size === 0) return;
+    this.#timer ??= this.#clock.after(outageAnswerMs, () => this.#answerAll());
+  }
+
+  #disarm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
   #answerAll(): void {
-    this.#timer = this.#clock.after(outageAnswerMs, () => this.#answerAll());
+    this.#timer = undefined;
     const callers = [...this.#callers];
     this.#callers.clear();
     for (const { what, reject } of callers) reject(unknownOutcome(what, this.#problem));
