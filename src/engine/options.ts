@@ -136,6 +136,8 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   return resolved;
 }
 
+/** Below it, the time between two heartbeats would be a stall. */
+const watchdogMsMin = 1000;
 const watchdogDefaults: ResolvedWatchdogOptions = { warnAfterMs: 2000, endAfterMs: 0, format: "json" };
 
 function resolveWatchdog(given: boolean | WatchdogOptions): ResolvedWatchdogOptions | undefined {
@@ -153,7 +155,12 @@ function resolveWatchdog(given: boolean | WatchdogOptions): ResolvedWatchdogOpti
     format: given.format ?? format,
   };
   for (const name of ["warnAfterMs", "endAfterMs"] as const) {
-    if (!(resolved[name] >= 0)) throw invalid(`watchdog.${name}`, "must be a number of milliseconds, or 0 for never");
+    const ms = resolved[name];
+    if (ms === 0 || ms >= watchdogMsMin) continue;
+    throw invalid(
+      `watchdog.${name}`,
+      `must be at least ${watchdogMsMin} milliseconds, or 0 for never, got ${shown(ms)}`,
+    );
   }
   if (!["json", "pino", "words"].includes(resolved.format))
     throw invalid("watchdog.format", `must be "json", "pino" or "words", got ${shown(resolved.format)}`);

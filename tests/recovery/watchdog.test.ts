@@ -26,10 +26,10 @@ function linesOf(stderr: string): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** The first line about a stall, once it is there. */
+/** The line about the stall that the scene makes, once it is there: a slow machine may have stalls of its own before. */
 async function stallOf(child: Process): Promise<Line> {
   for (;;) {
-    const line = linesOf(child.stderr).find(({ message }) => message === "the event loop is blocked");
+    const line = linesOf(child.stderr).find(({ instanceId }) => instanceId !== undefined);
     if (line !== undefined) return line;
     ok(child.isAlive, `it ended without a line about a stall:\n${child.stderr}`);
     await sleep(20);
@@ -47,17 +47,22 @@ describe("an engine with a watchdog names what blocks its event loop while it is
     test(scene, { timeout: 120_000 }, async (t) => {
       const folder = newFolder(t);
       const file = join(folder, "go-on");
-      const child = new Process("./watchdog-child.ts", [join(folder, "heddle.db"), scene, file, '{"warnAfterMs":750}']);
+      const child = new Process("./watchdog-child.ts", [
+        join(folder, "heddle.db"),
+        scene,
+        file,
+        '{"warnAfterMs":1000}',
+      ]);
       try {
         equal(await child.line(), "up");
         const { level, stalledMs, kind, instanceId, workflowName, step } = await stallOf(child);
-        deepEqual({ level, stalledMs, instanceId }, { level: "warn", stalledMs: 750, instanceId: "culprit" });
+        deepEqual({ level, stalledMs, instanceId }, { level: "warn", stalledMs: 1000, instanceId: "culprit" });
         deepEqual({ kind, workflowName, step }, culprit);
         writeFileSync(file, "");
         equal(await child.line(), result);
         equal((await child.exit).code, 0);
         const messages = linesOf(child.stderr).map(({ message }) => message);
-        deepEqual(messages, ["the event loop is blocked", "the event loop runs again"]);
+        deepEqual(messages.slice(-2), ["the event loop is blocked", "the event loop runs again"]);
       } finally {
         await child.kill();
       }
@@ -143,7 +148,7 @@ describe("heddle server", () => {
 
   function checkDeath({ child }: Running, stderr: string): void {
     equal(child.signalCode, "SIGKILL");
-    const lines = linesOf(stderr);
+    const lines = linesOf(stderr).slice(-2);
     deepEqual(
       lines.map(({ level, msg, stalledMs }) => [level, msg, stalledMs]),
       [

@@ -103,7 +103,10 @@ export const serverConfigSchema = z.strictObject({
   idleMax: count.default(10_000),
   stuckSeconds: z.number().positive().default(3600),
   /** Of `heddle server` alone; 0 for never. */
-  watchdogSeconds: z.number().min(0).default(300),
+  watchdogSeconds: z
+    .number()
+    .refine((seconds) => seconds === 0 || seconds >= 1, "must be at least 1, or 0 for never")
+    .default(300),
   /** 0 keeps them for ever. */
   retentionDays: z
     .strictObject({ Success: days.default(7), Failed: days.default(7), Terminated: days.default(7) })
