@@ -76,6 +76,8 @@ test("a process that was stopped, as on a suspended machine, is not ended", { ti
   const child = new Process("./watchdog-child.ts", [join(folder, "heddle.db"), "idle", file, '{"endAfterMs":3000}']);
   try {
     equal(await child.line(), "up");
+    // The thread has to be there.
+    await sleep(1500);
     child.signal("SIGSTOP");
     await sleep(5000);
     child.signal("SIGCONT");
