@@ -8,6 +8,7 @@ import {
   defineWorkflow,
   Engine,
   type Job,
+  type ScheduleSpec,
   TaskBuilder,
   WorkflowBuilder,
   type WorkflowContext,
@@ -50,6 +51,21 @@ test("the example of the README compiles and runs", async (t) => {
   assert.equal(logger.find("info", /extracting/)?.fields["table"], "orders");
   assert.equal(logger.find("info", /extracting/)?.fields["instanceId"], run.instanceId);
   await engine.stop();
+});
+
+test("wrong params for a job that runs by itself do not compile, and are refused all the same", async (t) => {
+  const engine = await startEngine(t, { jobs: [extract] });
+  const invalid = says("PARAMS_INVALID", '"extract"');
+  // @ts-expect-error table is text
+  await assert.rejects(engine.runJob(extract, { table: 1 }), invalid);
+  // @ts-expect-error params are missing
+  await assert.rejects(engine.runJob(extract), invalid);
+  const target = { workflow: "w", job: "extract" };
+  // @ts-expect-error a schedule has a workflow or a job
+  const both: ScheduleSpec = { ...target, every: { rateMs: 1000 } };
+  await assert.rejects(engine.schedules.create("s", both), says("SCHEDULE_INVALID"));
+  const run = await engine.runJob(extract, { table: "orders" }, { retryCount: 1 });
+  assert.deepEqual(await run.result(), { extract: { rows: 6 } });
 });
 
 test("wrong params for a job object do not compile, and are refused all the same", () => {

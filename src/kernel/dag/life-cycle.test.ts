@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Payload } from "../payload.ts";
 import type { ParentAddress } from "../address.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, decision, nested, specOf } from "./dag-rig.test.ts";
+import { DagRig, decision, failed, nested, specOf } from "./dag-rig.test.ts";
 
 const parent: ParentAddress = { id: "p", key: 1, generation: 1, task: 4, attempt: 1, depth: 1 };
 
@@ -351,4 +351,24 @@ describe("a retry by the parent", () => {
     assert.deepEqual([rig.events, rig.commands], [[{ type: "ParentChanged", parent: again }], []]);
     assert.deepEqual(rig.succeed("a").commands, [{ type: "TellParent", parent: again, status: "Success" }]);
   });
+});
+
+test("parameters that come with the start are those of the first task, in its first turn and after a retry", () => {
+  const rig = new DagRig(specOf("a>b"));
+  rig.start({ taskParams: "[1]" });
+  assert.deepEqual(
+    rig.events.map(({ type }) => type),
+    ["InstanceCreated", "TaskParamsUpdated", "InstanceStarted", "TasksScheduled"],
+  );
+  assert.equal(rig.machine.state.params(0), "[1]");
+  assert.equal(rig.machine.state.params(1), undefined);
+  rig.complete("a", failed).tell({ type: "RetryWorkflow" });
+  assert.equal(rig.machine.state.params(0), "[1]");
+});
+
+test("parameters that come with the start are kept by an instance that waits to be admitted", () => {
+  const rig = new DagRig(specOf("a"));
+  rig.start({ taskParams: '"x"', admission: "queue" });
+  rig.tell({ type: "AdmitWorkflow" });
+  assert.equal(rig.machine.state.params(0), '"x"');
 });
