@@ -67,7 +67,7 @@ export class CallDesk {
         return await this.#once(shard, { key, isFirst }, () => this.#tellHere(shard, call, key));
       case "Ask":
         return await shard.ask(call.id, (_, actor) => this.#parts.answer(call.question, actor), {
-          ofCode: typeof call.question === "object",
+          ofCode: isForCode(call.question),
         });
       case "AwaitEnd":
         return isFirst ? await this.#awaitEnd(shard, call) : await this.#awaitHere(shard, call);
@@ -181,4 +181,9 @@ export class CallDesk {
 function rebuiltRefusal(refusal: string): EngineError {
   const { code, message } = parseStored(refusal, "the answer to a request") as { code: ErrorCode; message: string };
   return new EngineError(code, message);
+}
+
+/** A query is answered by the instance's code, every other question from its state. */
+function isForCode(question: unknown): boolean {
+  return typeof question === "object" && question !== null && "query" in question;
 }

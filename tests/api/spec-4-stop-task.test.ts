@@ -2,7 +2,20 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, StepFailed, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
-import { aborted, eventually, Gate, says, startEngine, statuses, task, taskOf, until, workflow } from "./rig.ts";
+import { sqlite } from "../../src/sqlite.ts";
+import {
+  aborted,
+  eventually,
+  Gate,
+  says,
+  startEngine,
+  statuses,
+  task,
+  taskOf,
+  temporaryFile,
+  until,
+  workflow,
+} from "./rig.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 
@@ -129,6 +142,20 @@ describe("4.9 a task that is stopped", () => {
 });
 
 describe("4.9 a task that is queried", () => {
+  test("4.9 is shown where the code of its workflow is not registered", async (t) => {
+    const file = temporaryFile(t);
+    const code = defineWorkflow("code", async (ctx) => {
+      await ctx.run(echo, 1);
+      await ctx.sleep(1_000_000);
+    });
+    const before = await startEngine(t, { jobs: [echo], workflows: [code], storage: sqlite(file) });
+    const { instanceId } = await before.startWorkflow(code, undefined);
+    await until(before, instanceId, ({ tasks }) => tasks[0]?.status === "Success");
+    await before.stop();
+    const engine = await startEngine(t, { storage: sqlite(file) });
+    assert.equal((await engine.getTask(instanceId, "echo")).status, "Success");
+  });
+
   test("4.9 shows its progress while it runs, and the counts of its sub-tasks", async (t) => {
     const gate = new Gate();
     const progress = defineJob("progress", async (_: unknown, ctx) => {
