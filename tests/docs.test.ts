@@ -36,7 +36,7 @@ const scenes: readonly (readonly [calls: RegExp, scene: string])[] = [
   [/histories\/order\.json/, "history"],
   [/from "node:test"/, "test"],
   [/retryWorkflowInstance/, "failed"],
-  [/run\.pause|updateTaskParams|engine\.subscribe/, "held"],
+  [/run\.pause|updateTaskParams|stopTask|engine\.subscribe/, "held"],
   [/heddle\/client/, "server"],
   [/Server\.start/, "signal"],
   [/inProcessBus/, "cluster"],

@@ -67,5 +67,15 @@ export const domain = z.object({
   running: z.number().int(),
   waiting: z.number().int(),
 });
-export const domainSize = z.object({ size: z.number().int().min(1).max(10_000) });
+export const domainSize = z.object({
+  size: z.number().int().min(1).max(10_000),
+  priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+});
+export const poolSize = z.object({ poolSize: z.number().int().min(1).max(10_000) });
+export const executor = z.object({
+  poolSize: z.number().int().meta({ description: "With the slots of the workers that are connected." }),
+  workerSlots: z.number().int().meta({ description: "The slots of the workers that are connected." }),
+  runningTasks: z.number().int(),
+  waitingTasks: z.number().int(),
+});
 export const ofName = z.object({ name });

@@ -51,6 +51,8 @@ export const paths = {
 
   listJobs: "GET /api/job",
   runJob: "POST /api/job/{name}/run",
+  getExecutor: "GET /api/executor",
+  resizePool: "PUT /api/executor",
   listDomains: "GET /api/domain",
   resizeDomain: "PUT /api/domain/{name}",
 

@@ -152,9 +152,15 @@ export const routes = {
     status: 201,
     isCreate: true,
   },
+  getExecutor: look("The pool of the member that answers.", cluster.executor),
+  resizePool: {
+    ...look("Changes how many tasks run at once in the member that answers, until it stops.", done),
+    role: "operator",
+    body: cluster.poolSize,
+  },
   listDomains: look("Parts of the pool, and how busy they are.", z.object({ items: z.array(cluster.domain) })),
   resizeDomain: {
-    ...look("Changes how many tasks of a domain run at once.", done),
+    ...look("Declares a domain, or changes how many of its tasks run at once.", done),
     role: "operator",
     params: cluster.ofName,
     body: cluster.domainSize,

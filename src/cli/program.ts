@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { readFileSync } from "node:fs";
 import { clusterCommand } from "./commands/cluster.ts";
+import { domainCommand } from "./commands/domain.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { devCommand } from "./commands/dev.ts";
 import { initCommand } from "./commands/init.ts";
@@ -40,6 +41,7 @@ export function makeProgram(doors: Doors): Command {
     scheduleCommand(),
     workflowCommand(),
     clusterCommand(),
+    domainCommand(),
     tokenCommand(),
     auditCommand(),
     serverCommand(doors),

@@ -426,6 +426,11 @@ export class Dispatcher {
     return this.#pools.size;
   }
 
+  /** Of the workers that are connected. */
+  get workerSlots(): number {
+    return this.#pools.size - this.#pools.ownSize;
+  }
+
   get waitingCount(): number {
     return this.#attempts.size - this.#running.size;
   }

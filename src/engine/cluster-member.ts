@@ -278,9 +278,9 @@ export class ClusterMember implements RegionCluster {
     return this.#allocators.resize(shard, domain);
   }
 
-  /** Sets the limit of a domain for the whole cluster. */
+  /** Sets the limit of a domain, which may be new, for the whole cluster. */
   async setDomain(domain: DomainRow): Promise<void> {
-    await this.#courier.call(this.#domainShard(domain.name), { type: "ResizeDomain", domain } satisfies Call);
+    await this.#mustRegion().setDomain(domain);
     this.#quotas.declare(domain.name);
   }
 
@@ -449,7 +449,7 @@ export class ClusterMember implements RegionCluster {
   }
 
   #domainShard(domain: string): number {
-    return this.#mustRegion().shardOf(`domain:${domain}`);
+    return this.#mustRegion().shardOfDomain(domain);
   }
 
   async #reportSlots(domain: string, report: SlotReport): Promise<SlotGrant> {

@@ -42,7 +42,7 @@ import {
   refuseLargeJoin,
   textsAtHand,
 } from "../runtime/task-inputs.ts";
-import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
+import type { DomainRow, InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import { refuseHalfImported } from "../stores/transfer-mark.ts";
 import { admitted } from "../worker/call-job.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
@@ -237,7 +237,10 @@ export class Engine {
       clock,
       random,
       refuseUnlessStarted: () => this.#refuseIfNew(),
-      ...(this.#member !== undefined && { shared: this.#member }),
+      domains: {
+        isShared: this.#member !== undefined,
+        setDomain: (domain) => this.#setDomain(domain),
+      },
     });
     const expressions = new Expressions();
     this.#definitions = new Definitions(store);
@@ -424,6 +427,7 @@ export class Engine {
         now: clock.now(),
         isShared: this.#member !== undefined,
       });
+      if (this.#member === undefined) await this.#restoreDomains();
       await this.#region.saveDefinitions(await this.#prepareWorkflows());
       await this.#jobRuns.record();
       this.#processCode.start();
@@ -441,6 +445,20 @@ export class Engine {
     this.#caretaker.start();
     this.#storeProbe.start();
     this.#stage = "up";
+  }
+
+  /** What this engine's options say of a domain is in force again at the next start; in a cluster the store has the last word. */
+  async #setDomain(domain: DomainRow): Promise<void> {
+    if (this.#member !== undefined) return await this.#member.setDomain(domain);
+    if (!Object.hasOwn(this.#options.domains, domain.name)) await this.#region.setDomain(domain);
+  }
+
+  async #restoreDomains(): Promise<void> {
+    const { storage, domains, logger } = this.#options;
+    const declared = (await storage.loadDomains()).filter(({ name }) => !Object.hasOwn(domains, name));
+    for (const { domain, error } of this.executor.restoreDomains(declared)) {
+      logger.warn({ domain, error: error.message }, "a domain that was declared at runtime does not fit into the pool");
+    }
   }
 
   /** A workflow that could not run does not keep the others from it. */

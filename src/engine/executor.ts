@@ -1,19 +1,22 @@
 import type { JobRegistry } from "../authoring/job-registry.ts";
+import { SettingCheck } from "../authoring/setting-check.ts";
 import { shown } from "../base/shown.ts";
 import { Task } from "../authoring/task.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, type ErrorCode, errorCodes } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import type { DomainStatus } from "../dispatch/domain-pool.ts";
+import type { DomainOptions, DomainStatus } from "../dispatch/domain-pool.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Reply } from "../runtime/message.ts";
 import type { DomainRow } from "../stores/store.ts";
 
-/** Domains whose size is a limit over all members. */
-export interface SharedDomains {
+/** Where domains that are declared or resized at runtime are kept. */
+export interface DomainStore {
+  /** All domains are limits over all members of a cluster, and kept; otherwise only those that were declared at runtime. */
+  readonly isShared: boolean;
   setDomain(domain: DomainRow): Promise<void>;
 }
 
@@ -24,7 +27,9 @@ export class Executor {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #refuseUnlessStarted: () => void;
-  readonly #shared: SharedDomains | undefined;
+  readonly #domains: DomainStore;
+  /** Names of the domains that were declared at runtime, by this engine or before it was started. */
+  readonly #stored = new Set<string>();
   readonly #pending = new Map<string, Reply<unknown>>();
   /** Nobody keeps a record of a start, and only instances withdraw their tasks. */
   readonly #owner: TaskOwner = {
@@ -44,19 +49,24 @@ export class Executor {
     random: Random;
     /** `ENGINE_STATE` before the engine is started. */
     refuseUnlessStarted: () => void;
-    /** In a cluster. */
-    shared?: SharedDomains;
+    domains: DomainStore;
   }) {
     this.#dispatcher = parts.dispatcher;
     this.#registry = parts.registry;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#refuseUnlessStarted = parts.refuseUnlessStarted;
-    this.#shared = parts.shared;
+    this.#domains = parts.domains;
   }
 
+  /** With the slots of the workers that are connected. */
   get poolSize(): number {
     return this.#dispatcher.poolSize;
+  }
+
+  /** The part of `poolSize` that connected workers brought. */
+  get workerSlots(): number {
+    return this.#dispatcher.workerSlots;
   }
 
   /** `POOL_SIZE_INVALID` outside 1 and the ceiling, or below the sum of the domains. Shrinking kills nothing. */
@@ -70,8 +80,45 @@ export class Executor {
    */
   setDomainPoolSize(domain: string, size: number): void | Promise<void> {
     this.#dispatcher.setDomainPoolSize(domain, size);
-    const priority = this.#dispatcher.listDomains().find((each) => each.domain === domain)?.priority ?? 0;
-    return this.#shared?.setDomain({ name: domain, size, priority });
+    if (!this.#domains.isShared && !this.#stored.has(domain)) return undefined;
+    return this.#domains.setDomain({ name: domain, size, priority: this.#priorityOf(domain) });
+  }
+
+  /**
+   * Adds a domain, or changes its size and priority, which is 0 for a new one. Kept in the store: it is there after a
+   * restart, unless the engine's options have one of that name. In a cluster the other members know it within seconds.
+   * `POOL_SIZE_INVALID`, `OPTION_INVALID`, `ENGINE_STATE`.
+   */
+  async declareDomain(domain: string, options: DomainOptions): Promise<void> {
+    this.#refuseUnlessStarted();
+    const check = new SettingCheck("OPTION_INVALID", "declareDomain");
+    check.name("domain", domain);
+    check.options(options, { size: true, priority: true });
+    const { size, priority = this.#priorityOf(domain) } = options;
+    if (!Number.isSafeInteger(priority)) {
+      throw new EngineError("OPTION_INVALID", `declareDomain: priority must be a whole number, got ${shown(priority)}`);
+    }
+    this.#dispatcher.declareDomain(domain, { size, priority });
+    this.#stored.add(domain);
+    await this.#domains.setDomain({ name: domain, size, priority });
+  }
+
+  /** Domains that were declared at runtime before this start. Gives back those that do not fit into the pool any more. */
+  restoreDomains(domains: readonly DomainRow[]): { readonly domain: string; readonly error: EngineError }[] {
+    return domains.flatMap(({ name: domain, size, priority }) => {
+      this.#stored.add(domain);
+      try {
+        this.#dispatcher.declareDomain(domain, { size, priority });
+        return [];
+      } catch (error) {
+        if (error instanceof EngineError) return [{ domain, error }];
+        throw error;
+      }
+    });
+  }
+
+  #priorityOf(domain: string): number {
+    return this.#dispatcher.listDomains().find((each) => each.domain === domain)?.priority ?? 0;
   }
 
   /** `DOMAIN_UNKNOWN`. */

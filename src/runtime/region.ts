@@ -5,7 +5,7 @@ import type { UpdateAnswered } from "../kernel/event.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
-import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
+import { type DomainRow, Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
 import type { Holders } from "./attached-attempts.ts";
 import { CallDesk, type CallDeskParts, type EndAnswer, type SharedAllocators } from "./call-desk.ts";
 import type { Call, Hint } from "./call.ts";
@@ -263,6 +263,15 @@ export class Region {
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
   async tell(id: string, order: unknown, options: { unparks?: boolean } = {}): Promise<void> {
     await this.#call(id, { type: "Tell", id, order, ...options });
+  }
+
+  shardOfDomain(domain: string): number {
+    return this.shardOf(`domain:${domain}`);
+  }
+
+  /** Kept in the store. In a cluster, the allocator of the domain knows its size when this resolves. */
+  async setDomain(domain: DomainRow): Promise<void> {
+    await this.#callShard(this.shardOfDomain(domain.name), { type: "ResizeDomain", domain });
   }
 
   async ask(id: string, question: unknown): Promise<unknown> {

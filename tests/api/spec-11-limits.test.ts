@@ -203,6 +203,24 @@ describe("11.5 domains of a cluster", () => {
     assert.equal(meter.most, 1);
   });
 
+  test("4.1 a domain that one member declares is known to all within a beat of workers, and its limit holds", async (t) => {
+    const { rig, meter, a, b, c } = await metered(t, 3);
+    const late = workflow("late", task("t", "measured").withDomain("late").withTimeout(3600));
+    await rig.clock.until(a.engine.executor.declareDomain("late", { size: 2, priority: 5 }));
+    await rig.clock.advance(15_000);
+    const members = [a, b, c];
+    const submitted = ids.map((instanceId, place) =>
+      (members[place % 3] ?? a).engine.submitWorkflow(late, { instanceId }),
+    );
+    await rig.clock.until(Promise.all(submitted));
+    await allEnd(rig);
+    assert.equal(meter.most, 2);
+    for (const { engine } of members) {
+      const known = engine.listDomains().find(({ domain }) => domain === "late");
+      assert.deepEqual([known?.size, known?.priority], [2, 5]);
+    }
+  });
+
   test("4.1 a size or a domain that makes no sense is refused, and nothing changes", async (t) => {
     const { a } = await metered(t, 3);
     const { executor } = a.engine;

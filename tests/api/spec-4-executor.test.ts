@@ -143,6 +143,44 @@ describe("4.1 domains", () => {
     assert.throws(() => executor.getDomainPoolStatus("c"), says("DOMAIN_UNKNOWN", '"c"'));
   });
 
+  test("4.1 a domain that is declared while the engine runs is there after a restart", async (t) => {
+    const file = temporaryFile(t);
+    const open = (domains: EngineOptions["domains"] = {}): Promise<Engine> =>
+      startEngine(t, { jobs: [echo], storage: sqlite(file), domains });
+    const first = await open({ a: { size: 2 } });
+    const definition = workflow("w", task("t", "echo").withDomain("late"));
+    await assert.rejects(first.submitWorkflow(definition), says("DOMAIN_UNKNOWN", '"late"'));
+    await first.executor.declareDomain("late", { size: 3, priority: 4 });
+    await (await first.submitWorkflow(definition)).result();
+    await first.executor.declareDomain("late", { size: 4 });
+    await first.executor.declareDomain("a", { size: 1 });
+    await first.executor.setDomainPoolSize("late", 5);
+    for (const size of [0, 10, 1.5]) {
+      await assert.rejects(first.executor.declareDomain("b", { size }), says("POOL_SIZE_INVALID", String(size)));
+    }
+    await assert.rejects(first.executor.declareDomain("", { size: 1 }), says("OPTION_INVALID"));
+    await assert.rejects(first.executor.declareDomain("b", { size: 1, priority: 0.5 }), says("OPTION_INVALID", "0.5"));
+    await assert.rejects(first.executor.declareDomain("b", { sise: 1 } as never), says("OPTION_INVALID", "size"));
+    await first.stop();
+
+    const second = await open({ a: { size: 2 } });
+    const sizes = (engine: Engine): unknown =>
+      engine.listDomains().map(({ domain, size, priority }) => [domain, size, priority]);
+    assert.deepEqual(sizes(second), [
+      ["late", 5, 4],
+      ["default", 3, 0],
+      ["a", 2, 0],
+    ]);
+    await second.stop();
+    const third = await open({ a: { size: 6 } });
+    assert.deepEqual(sizes(third), [
+      ["default", 4, 0],
+      ["a", 6, 0],
+    ]);
+    await third.stop();
+    await assert.rejects(newEngine().executor.declareDomain("b", { size: 1 }), says("ENGINE_STATE"));
+  });
+
   test("4.1 a domain grows and shrinks while its tasks run", async (t) => {
     const { engine, holding } = await holdingEngine(t, { domains: { a: { size: 2 } } });
     const all = hold(engine, 6, "a");

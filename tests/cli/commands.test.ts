@@ -234,6 +234,14 @@ describe("heddle", () => {
     await refused(1, /cli\.ts workflow list/, "workflow", "show", "kept");
   });
 
+  test("domains", async () => {
+    assert.match(await words("domain", "set", "reports", "2", "--priority", "-1"), /reports has 2 slots/);
+    assert.deepEqual(await json("domain", "set", "reports", "1"), { domain: "reports", size: 1 });
+    assert.match(await words("domain"), /DOMAIN[^]*default[^]*reports +1 +-1/);
+    await refused(1, /POOL_SIZE_INVALID|whole number from 1/, "domain", "set", "reports", "10000");
+    await refused(2, /--priority/, "domain", "set", "reports", "1", "--priority", "high");
+  });
+
   test("the cluster", async () => {
     assert.match(await words("cluster"), /1 of 1 members up/);
     assert.equal((await json("cluster", "status"))["totalMembers"], 1);

@@ -49,8 +49,10 @@ const targets: Partial<Record<RouteName, string>> = {
   deleteToken: "none",
 };
 
-function targetOf(name: RouteName, { params }: Sent): string {
-  return targets[name] ?? Object.values(params ?? {}).join("/");
+/** Null for what is about the server itself. */
+function targetOf(name: RouteName, { params = {} }: Sent): string | null {
+  const parts = Object.values(params);
+  return targets[name] ?? (parts.length === 0 ? null : parts.join("/"));
 }
 
 describe("every change leaves exactly one line", () => {

@@ -333,15 +333,28 @@ async function cluster(rig: ServerRig): Promise<void> {
     "say",
   ]);
   assert.equal((await rig.ok("listDomains")).items[0]?.domain, "default");
+  assert.deepEqual(await rig.ok("getExecutor"), { poolSize: 10, workerSlots: 0, runningTasks: 0, waitingTasks: 0 });
+  await rig.ok("resizePool", { body: { poolSize: 9 } });
+  assert.equal((await rig.ok("getExecutor")).poolSize, 9);
+  await rig.ok("resizeDomain", { params: { name: "declared" }, body: { size: 2, priority: 3 } });
+  await rig.refused("resizePool", { body: { poolSize: 1 } }, { status: 422, code: "POOL_SIZE_INVALID" });
   await rig.refused(
     "resizeDomain",
-    { params: { name: "none" }, body: { size: 2 } },
-    { status: 404, code: "DOMAIN_UNKNOWN" },
+    { params: { name: "wide" }, body: { size: 8 } },
+    { status: 422, code: "POOL_SIZE_INVALID" },
   );
   await rig.refused("drain", { body: { worker: "nobody" } }, { status: 404, code: "WORKER_UNKNOWN" });
   await rig.restart({ domains: { small: { size: 2 } } });
   await rig.ok("resizeDomain", { params: { name: "small" }, body: { size: 3 } });
-  assert.equal((await rig.ok("listDomains")).items.find(({ domain }) => domain === "small")?.size, 3);
+  const { items: domains } = await rig.ok("listDomains");
+  assert.deepEqual(
+    domains.map(({ domain, size, priority }) => [domain, size, priority]),
+    [
+      ["declared", 2, 3],
+      ["default", 5, 0],
+      ["small", 3, 0],
+    ],
+  );
   await rig.ok("drain");
   const drained = await rig.ok("getCluster");
   assert.deepEqual([drained.upMembers, drained.members[0]?.status], [0, "draining"]);

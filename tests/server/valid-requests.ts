@@ -65,6 +65,8 @@ export function validRequests({ instance, workflow, schedule, token }: Subjects)
     countOwnTasks: {},
     listJobs: {},
     runJob: { params: { name: "say" }, body: "hi" },
+    getExecutor: {},
+    resizePool: { body: { poolSize: 8 } },
     listDomains: {},
     resizeDomain: { params: { name: "default" }, body: { size: 5 } },
     listSchedules: {},

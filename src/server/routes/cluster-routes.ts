@@ -16,6 +16,8 @@ type ClusterRoutes = Pick<
   | "countOwnTasks"
   | "listJobs"
   | "runJob"
+  | "getExecutor"
+  | "resizePool"
   | "listDomains"
   | "resizeDomain"
 >;
@@ -33,9 +35,19 @@ export function clusterRoutes(parts: RouteParts): ClusterRoutes {
     countOwnTasks: () => ({ count: engine.health.runningTasks }),
     listJobs: async () => ({ items: await engine.listJobs() }),
     runJob: async (asked) => ({ instanceId: await startJob(parts, asked) }),
+    getExecutor: () => {
+      const { poolSize, workerSlots } = engine.executor;
+      const { runningTasks, waitingTasks } = engine.health;
+      return { poolSize, workerSlots, runningTasks, waitingTasks };
+    },
+    resizePool: ({ body }) => {
+      engine.executor.setPoolSize(body.poolSize);
+      return done;
+    },
     listDomains: () => ({ items: engine.listDomains() }),
     resizeDomain: async ({ params, body }) => {
-      await engine.executor.setDomainPoolSize(params.name, body.size);
+      const { size, priority } = body;
+      await engine.executor.declareDomain(params.name, { size, ...(priority !== undefined && { priority }) });
       return done;
     },
   };
