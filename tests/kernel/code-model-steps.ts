@@ -30,6 +30,7 @@ export const steps = {
   retryByParent,
   raise,
   update,
+  stop,
   ofDags,
   stale,
   replay: (run) => run.replay(),
@@ -314,6 +315,19 @@ function update(run: CodeModelRun, { how }: Choice): void {
   if (model.updates.has(input.update)) return run.tell(input);
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   model.updates.set(input.update, "open");
+  run.tell(input);
+}
+
+/** Of what has not ended. */
+function stop(run: CodeModelRun, choice: Choice): void {
+  const { model } = run;
+  const unfinished = model.tasks.filter(({ ending }) => ending === undefined);
+  const task = pick(unfinished.length > 0 && choice.how % 4 > 0 ? unfinished : model.tasks, choice);
+  if (task === undefined) return;
+  const input: Input = { type: "StopNode", task: run.numberOf(task), reason: "enough" };
+  if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
+  if (task.ending !== undefined) return run.refuse(input, "TASK_STATE");
+  model.stop(task);
   run.tell(input);
 }
 

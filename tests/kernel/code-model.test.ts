@@ -31,6 +31,7 @@ const weights: Readonly<Record<StepName, number>> = {
   retryByParent: 2,
   raise: 2,
   update: 4,
+  stop: 3,
   ofDags: 1,
   stale: 4,
   replay: 3,

@@ -157,6 +157,12 @@ export class CodeModel {
     task.retryAt = how.at + 1000 * 2 ** task.retriesUsed++;
   }
 
+  /** By a user; it is not tried again. */
+  stop(task: ModelTask): void {
+    if (task.isOut && task.kind === "child") this.told.push(`${task.childId} CancelWorkflow`);
+    this.end(task, "Stopped");
+  }
+
   /** Time has come for the deadline, or for timers and retries while the instance runs. */
   wake(at: number): void {
     if (this.hasEnded) return;

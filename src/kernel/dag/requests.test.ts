@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Input } from "../input.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, failureOf, nested, specOf } from "./dag-rig.test.ts";
+import { DagRig, decision, failureOf, nested, specOf } from "./dag-rig.test.ts";
 import type { NodeSpec } from "../node-spec.ts";
 
 function addTo(rig: DagRig, parent: string, node: Partial<NodeSpec> & { nodeName: string }): Input {
@@ -179,6 +179,14 @@ describe("a task that a user stops", () => {
     ]);
     rig.tell({ type: "ChildEnded", ...rig.report("a"), status: "Terminated" });
     assert.deepEqual([rig.dropped, rig.status], [1, "Failed"]);
+  });
+
+  test("may be a decision that is being evaluated, whose answer is dropped", () => {
+    const rig = DagRig.started("d>a:true", { nodes: { d: decision } });
+    rig.tell(stop(rig, "d"));
+    assert.deepEqual(rig.commands, []);
+    assert.equal(rig.decide("d", true).dropped, 1);
+    assert.equal(rig.tasks, "d Stopped, a Canceled (upstream-failed)");
   });
 
   test("is one that has begun and not ended, of an instance that has not ended", () => {
