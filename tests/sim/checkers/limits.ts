@@ -48,21 +48,27 @@ function checkStart(evidence: Evidence, run: JobRun, running: readonly JobRun[])
     evidence.lives[run.life - 1]?.role === "worker" ? evidence.setting.workerSlots : evidence.setting.poolSize,
   );
   const { instanceId } = run.name;
-  const ofInstance = count(
-    (other) => other.name.instanceId === instanceId && !isOnlyToStop(evidence, other, run.start),
-  );
+  const ofInstance = count((other) => other.name.instanceId === instanceId && !isOnlyToStop(evidence, other, run));
   check("of its instance", ofInstance, concurrencyOf(evidence, run));
   return wrong;
 }
 
-/** On a worker, which does not know yet that its attempt has ended. */
-function isOnlyToStop(evidence: Evidence, { name, life }: JobRun, at: Moment): boolean {
+/** On a worker, or with a member that held it when its shard moved: there nobody knows yet that the attempt has ended. */
+function isOnlyToStop(evidence: Evidence, { name, life }: JobRun, next: JobRun): boolean {
   const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
-  if (instance === undefined || evidence.lives[life - 1]?.role !== "worker") return false;
+  const isElsewhere = evidence.lives[life - 1]?.role === "worker" || life !== next.life;
+  if (instance === undefined || !isElsewhere) return false;
   const trace = traceOf(instance);
+  // A cancel stops tasks of an instance that goes on, to compensate.
+  const stopped = eventsOf(instance).find(
+    ({ event, generation }) =>
+      generation === name.generation && event.type === "TasksStopped" && event.tasks.includes(name.task),
+  );
   const end =
-    attemptOf(trace, name)?.end ?? trace.stretches.find(({ generation }) => generation === name.generation)?.to;
-  return end !== undefined && isBefore(end, at);
+    attemptOf(trace, name)?.end ??
+    stopped?.landed ??
+    trace.stretches.find(({ generation }) => generation === name.generation)?.to;
+  return end !== undefined && isBefore(end, next.start);
 }
 
 /**
