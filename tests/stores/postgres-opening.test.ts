@@ -249,7 +249,7 @@ describe("the tables in a PostgreSQL database", () => {
     const url = await newDatabase("postgres", t);
     const stores = await Promise.all(Array.from({ length: 6 }, () => opened(t, url)));
     const versions = await execute(url, "SELECT version::int FROM heddle.schema_version ORDER BY version");
-    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }, { version: 3 }]);
+    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }]);
     const claims = await Promise.all(stores.map((store) => store.claimShard(0, "a")));
     assert.deepEqual(new Set(claims.map((claim) => claim?.epoch)), new Set([1, 2, 3, 4, 5, 6]));
   });
@@ -261,6 +261,7 @@ describe("the tables in a PostgreSQL database", () => {
     await first.close();
     await execute(url, "DROP TABLE heddle.document, heddle.line");
     await execute(url, "ALTER TABLE heddle.instance DROP COLUMN waiting");
+    await execute(url, "ALTER TABLE heddle.member DROP COLUMN about");
     await execute(url, "DELETE FROM heddle.schema_version WHERE version > 1");
     const store = await opened(t, url);
     assert.equal((await store.listDefinitions("nightly", { limit: 9 })).length, 1);
