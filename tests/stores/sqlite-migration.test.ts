@@ -114,7 +114,7 @@ describe("a database of schema version 1", () => {
     }
     const db = new DatabaseSync(file, { readOnly: true });
     t.after(() => db.close());
-    assert.equal(db.prepare("PRAGMA user_version").get()?.["user_version"], 5);
+    assert.equal(db.prepare("PRAGMA user_version").get()?.["user_version"], 6);
     assert.equal(db.prepare("PRAGMA integrity_check").get()?.["integrity_check"], "ok");
   });
 });
