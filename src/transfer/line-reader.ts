@@ -74,6 +74,9 @@ export class LineReader {
     if (end.lines !== lines) throw this.wrong(`says that ${end.lines} lines come before it, and there are ${lines}`);
     // An export of an earlier program says nothing of a kind that came later.
     const told = { ...noRows(), ...end.rows };
+    for (const kind of Object.keys(told)) {
+      if (!(kind in this.#rows)) throw this.wrong(`counts rows of ${kind}, which is no kind of rows`);
+    }
     for (const kind of rowKinds) {
       if (told[kind] === this.#rows[kind]) continue;
       throw this.wrong(`says that there are ${told[kind]} rows of ${kind}, and there are ${this.#rows[kind]}`);

@@ -65,6 +65,16 @@ describe("an export", () => {
     assert.deepEqual(told(await linesOf(target)), told(lines));
   });
 
+  test("whose last line has another name for what it counts is refused", async () => {
+    const target = await memory();
+    const last = lines.at(-1) as string;
+    for (const kind of ["jobs", "documents", "letters"]) {
+      const altered = last.replace(`"${kind}"`, `"0${kind.slice(1)}"`);
+      if (altered !== last) assert.match(await refusal(target, lines.with(lines.length - 1, altered)), /line \d+/);
+    }
+    assert.deepEqual(await target.listInstances({ limit: 1 }), []);
+  });
+
   test("that lacks a line, has one twice, or two in the wrong order is refused", async () => {
     const target = await memory();
     for (let number = 0; number < lines.length; number++) {
