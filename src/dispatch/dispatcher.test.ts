@@ -307,6 +307,26 @@ describe("suspects", () => {
     assert.deepEqual(rig.running, ["once", "s"]);
   });
 
+  test("hold up those that were lost for a minute at most: what waits may be what they wait for", async () => {
+    const rig = new Rig();
+    await rig.enqueue(rig.run("hangs", { ...twice, timeoutMs: Infinity }));
+    await rig.enqueue(rig.run("once", { interruptions: 1 }), rig.run("s", twice));
+    await rig.clock.advance(59_000);
+    assert.deepEqual(rig.running, ["hangs"]);
+    await rig.clock.advance(2000);
+    assert.deepEqual(rig.running, ["hangs", "once"]);
+    await rig.clock.advance(2500);
+    assert.deepEqual(
+      rig.running,
+      ["hangs", "once", "s"],
+      "the other suspect starts when that one is not young any more",
+    );
+    await rig.enqueue(rig.run("later", { interruptions: 1 }));
+    assert.match(rig.dispatcher.waitingFor("later") ?? "", /waits for s/);
+    await rig.finish("s");
+    assert.deepEqual(rig.running, ["hangs", "once", "later"]);
+  });
+
   test("on their last chance start among nothing young, and have their first moments to themselves", async () => {
     const rig = new Rig({ domains: { data: { size: 2, priority: 1 } } });
     await rig.enqueue("a", rig.run("last", { interruptions: 3, isLastChance: true }), rig.run("b", { domain: "data" }));

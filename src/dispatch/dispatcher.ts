@@ -791,7 +791,7 @@ export class Dispatcher {
   }
 
   #reasonToWait({ state, run, care }: Attempt): Wait {
-    const { suspect } = this.#isolation;
+    const suspect = this.#isolation.isolated(this.#clock.now());
     const pool = this.#pools.of(run.domain);
     if (!this.#workers.knows(run.job)) {
       return { reason: "no-worker", text: `job ${run.job} is not registered on any worker` };
