@@ -48,10 +48,11 @@ export async function replay(
   const unseenTurn = firstUnseenTurn(past);
   run.isReplaying = true;
   for (const [place, { event, turn, at }] of past.entries()) {
-    if (turn === unseenTurn) run.isReplaying = false;
+    // To the code, what was copied happened when it did in the other instance, and was seen there.
+    const copiedTime = forkedFrom?.times?.[place];
+    if (turn === unseenTurn && copiedTime === undefined) run.isReplaying = false;
     const arrival = await arrivalOf(event, input, reader);
-    // To the code, what was copied happened when it did in the other instance.
-    if (arrival !== undefined) await seen(run, arrival, forkedFrom?.times?.[place] ?? at, onSteps);
+    if (arrival !== undefined) await seen(run, arrival, copiedTime ?? at, onSteps);
   }
   recorded.refuseMissing();
   run.isReplaying = false;

@@ -173,3 +173,22 @@ test("a child that ends the process at its first step is found out, though it wa
   await assert.rejects(world.engine.getWorkflowInstanceStatus("c"), /4 times at step 0/);
   assert.equal((await world.engine.getWorkflowInstanceStatus("p")).status, "Running");
 });
+
+test("a fork whose first reaction is recorded replays what was copied as it was", async (t) => {
+  let isNew = false;
+  const patient = defineWorkflow("patient", async (ctx: WorkflowContext) => {
+    const isPatched = isNew && ctx.patched("later");
+    const said = await ctx.run(echo, "a");
+    await ctx.waitForEvent("go");
+    return [said, await ctx.run(echo, "b"), isPatched];
+  });
+  const world = await World.start(t, { jobs: [echo], workflows: [patient] });
+  await world.engine.startWorkflow(patient, undefined, { instanceId: "old" });
+  await world.clock.advance(1000);
+  await world.engine.raiseEvent("old", "go");
+  await world.clock.until(world.engine.awaitWorkflowInstance("old"));
+  await world.crash();
+  isNew = true;
+  const fork = await world.engine.forkWorkflowInstance("old", { fromTask: 1, instanceId: "new" });
+  assert.deepEqual(await world.clock.until(fork.result()), ["a", "b", false]);
+});
