@@ -48,6 +48,10 @@ interface State {
 /** Of a turn in which it begins anew, nothing else is kept. */
 const waking: ReadonlySet<Event["type"]> = new Set(["TimerFired", "EventRaised", "InstanceContinued"]);
 
+function isWaking({ type }: Event): boolean {
+  return waking.has(type);
+}
+
 /** What the history of one schedule tells of clients' wishes and of the runs that it started; not why it did. */
 export class ScheduleStory {
   id = "";
@@ -62,6 +66,8 @@ export class ScheduleStory {
   readonly times: number[] = [];
   /** Whether the schedule looked in that turn at what was due: its timer woke it, or something that had changed. */
   readonly looks: boolean[] = [];
+  /** By timer of this generation: in which turn it fired. */
+  #fired = new Map<number, number>();
   /** In which turn it came to its end. */
   ended = Infinity;
   readonly #chronicle: Chronicle;
@@ -77,7 +83,7 @@ export class ScheduleStory {
     this.#instance = instance;
     for (const [turn, { at, events }] of instance.turns.entries()) {
       this.times.push(at);
-      this.looks.push(events.some(({ type }) => waking.has(type)));
+      this.looks.push(events.some(isWaking));
       for (const event of events) this.#follow(event, turn, at);
     }
   }
@@ -94,6 +100,11 @@ export class ScheduleStory {
         return this.#answered(event);
       case "ChildStarted":
         return this.#started(event, turn, at);
+      case "TimerFired":
+        this.#fired.set(event.timer, turn);
+        return;
+      case "TimerCanceled":
+        return this.#cancelTimer(event.timer);
       case "TaskSucceeded":
       case "TaskFailed": {
         const run = this.#children.get(event.task);
@@ -121,9 +132,22 @@ export class ScheduleStory {
   #beginAnew(state: State, turn: number, at: number): void {
     for (const run of this.runs) run.ended = Math.min(run.ended, turn);
     this.#children = new Map();
+    this.#fired = new Map();
     if (this.#spec === undefined) return this.#begin(state, turn);
     const isChanged = JSON.stringify(state.spec) !== JSON.stringify(this.#spec);
     if (isChanged || state.isEnabled !== this.#isEnabled) this.#wish(state, turn, at);
+  }
+
+  /**
+   * Code that is held up has not seen what was recorded meanwhile. If something that it sees first lets it give up a timer
+   * that has fired since, it never sees that, and decides when its next timer wakes it.
+   */
+  #cancelTimer(timer: number): void {
+    const turn = this.#fired.get(timer);
+    if (turn === undefined) return;
+    const isUnseen = (event: Event): boolean => event.type === "TimerFired" && event.timer === timer;
+    const { events = [] } = this.#instance.turns[turn] ?? {};
+    this.looks[turn] = events.some((event) => isWaking(event) && !isUnseen(event));
   }
 
   #update({ update, name, data }: Extract<Event, { type: "UpdateRequested" }>, turn: number, at: number): void {

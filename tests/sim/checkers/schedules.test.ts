@@ -3,7 +3,7 @@ import type { Event } from "../../../src/kernel/event.ts";
 import type { ScheduleSpec } from "../../../src/schedules/schedule-spec.ts";
 import { scheduleWorkflow } from "../../../src/schedules/schedule-workflow.ts";
 import { clockChangeMs, epochMs } from "../clock.ts";
-import type { LifeRecord } from "../evidence.ts";
+import type { LifeRecord, Setting } from "../evidence.ts";
 import { caught } from "./caught.ts";
 import { createdCode, Scene } from "./scene.ts";
 import { checkSchedules } from "./schedules.ts";
@@ -27,6 +27,19 @@ test("a due time that is lost", () => {
   schedule.turn(2100);
   schedule.turn(3000, started(1, 3000));
   caught(checkSchedules, schedule.scene, /schedule s: what was due at 2018-11-04T03:59:42.000Z was not run/);
+});
+
+test("a timer that fires while the code is held up, and that the code gives up before it sees it", () => {
+  const schedule = new Planted({ every: { rateMs: 1000 } }, { lacksCode: true });
+  schedule.record(0, { type: "TimerSet", timer: 0, dueAt: epochMs + 1000 });
+  schedule.turn(500);
+  schedule.record(1000, { type: "TimerFired", timer: 0 });
+  caught(checkSchedules, schedule.scene, /what was due at 2018-11-04T03:59:41.000Z was not run/);
+  schedule.record(2100, { type: "TimerCanceled", timer: 0 }, { type: "TimerSet", timer: 1, dueAt: epochMs + 1000 });
+  schedule.record(2110, { type: "TimerFired", timer: 1 });
+  caught(checkSchedules, schedule.scene, /what was due at 2018-11-04T03:59:42.000Z was not run/);
+  schedule.record(2120, started(0, 2000));
+  caught(checkSchedules, schedule.scene);
 });
 
 test("a due time that runs twice, before its time, or for no reason", () => {
@@ -125,10 +138,11 @@ test("a run by hand that was promised, and one that nobody asked for", () => {
 
 /** A schedule from virtual time 0 on. */
 class Planted {
-  readonly scene = new Scene();
+  readonly scene: Scene;
   readonly #life: LifeRecord;
 
-  constructor(spec: Omit<ScheduleSpec, "workflow">) {
+  constructor(spec: Omit<ScheduleSpec, "workflow">, setting: Partial<Setting> = {}) {
+    this.scene = new Scene(setting);
     this.#life = this.scene.life();
     const state = {
       scheduleId: "s",
@@ -140,8 +154,13 @@ class Planted {
     this.scene.turn(this.#life, 1, createdCode(this.scene, scheduleWorkflow, state), epochMs);
   }
 
+  /** In which it looks at what is due. */
   turn(ms: number, ...events: readonly (Event | readonly Event[])[]): void {
-    this.scene.turn(this.#life, 1, [{ type: "EventRaised", name: "wake" }, ...events.flat()], epochMs + ms);
+    this.record(ms, { type: "EventRaised", name: "wake" }, ...events);
+  }
+
+  record(ms: number, ...events: readonly (Event | readonly Event[])[]): void {
+    this.scene.turn(this.#life, 1, events.flat(), epochMs + ms);
   }
 }
 

@@ -1,5 +1,6 @@
 import { test } from "node:test";
-import type { Event } from "../../../src/kernel/event.ts";
+import type { Event, UpdateAnswered } from "../../../src/kernel/event.ts";
+import { epochMs } from "../clock.ts";
 import { code } from "../code-workflows.ts";
 import type { LifeRecord } from "../evidence.ts";
 import { caught } from "./caught.ts";
@@ -52,6 +53,22 @@ test("sums that do not follow one from the other, and a query that goes back", (
   caught(checkUpdates, good.scene, /query 2 was answered with 0, not with one of 3/);
 });
 
+test("a query between two updates that are answered in the turn in which the code begins anew", () => {
+  const { scene, life } = desk(requested("a", 3), requested("b", 4));
+  scene.turn(life, 1, [continued(7, answered("a", 3), answered("b", 7))]);
+  const query = scene.ask(life, "query");
+  scene.answer(query, { value: 3 });
+  caught(checkUpdates, scene);
+  scene.answer(query, { value: 4 });
+  caught(checkUpdates, scene, /query 1 was answered with 4, not with one of 0 3 7/);
+});
+
+test("code that begins anew with another sum than it has answered", () => {
+  const { scene, life } = desk(requested("a", 3));
+  scene.turn(life, 1, [continued(4, answered("a", 3))]);
+  caught(checkUpdates, scene, /it began anew with the sum 4, not 3/);
+});
+
 function desk(...events: readonly Event[]): { scene: Scene; life: LifeRecord } {
   const scene = new Scene();
   const life = scene.life();
@@ -63,6 +80,19 @@ function requested(update: string, value: number): Event {
   return { type: "UpdateRequested", update, name: "add", data: JSON.stringify({ marker: update, value }) };
 }
 
-function answered(update: string, sum: number): Event {
+function continued(sum: number, ...answers: readonly UpdateAnswered[]): Event {
+  return {
+    type: "InstanceContinued",
+    workflow: code.desk.name,
+    version: "1",
+    generation: 2,
+    createdAt: epochMs,
+    trigger: "api",
+    input: JSON.stringify({ sum }),
+    answers: answers.map((answer) => ({ ...answer, at: epochMs })),
+  };
+}
+
+function answered(update: string, sum: number): UpdateAnswered {
   return { type: "UpdateAnswered", update, output: JSON.stringify({ sum, marker: update }) };
 }

@@ -65,19 +65,29 @@ class Desk {
   /** The next generation asks itself for what the last one has not seen, and has the answers of its last turn. */
   #continue({ input, answers = [] }: InstanceContinued, landed: Moment): void {
     const { sum = 0 } = JSON.parse(this.#chronicle.textOf(this.#instance.key, input ?? "{}")) as DeskInput;
+    const sums = [this.#sum];
     for (const event of answers) {
       if (this.#answers.has(event.update)) continue;
       this.#requested.set(event.update, { marker: event.update, value: 0 });
-      this.#answers.set(event.update, { event, landed, sum });
+      // Several may be answered in that turn: a query between two of them sees the sum of the first.
+      const sumThen = this.#answeredSum(event) ?? this.#sum;
+      sums.push(sumThen);
+      this.#answers.set(event.update, { event, landed, sum: sumThen });
     }
     for (const update of this.#requested.keys()) if (!this.#answers.has(update)) this.#requested.delete(update);
+    if (sum !== Math.max(...sums)) this.#say(`it began anew with the sum ${sum}, not ${Math.max(...sums)}`);
     this.#sum = sum;
   }
 
-  #compareSum({ update, output, failure }: UpdateAnswered): void {
-    if (failure !== undefined || output === undefined) return;
-    const { sum } = JSON.parse(this.#chronicle.textOf(this.#instance.key, output)) as { sum: number };
-    if (sum !== this.#sum) this.#say(`update ${update} was answered with the sum ${sum}, not ${this.#sum}`);
+  #compareSum(event: UpdateAnswered): void {
+    const sum = this.#answeredSum(event) ?? this.#sum;
+    if (sum !== this.#sum) this.#say(`update ${event.update} was answered with the sum ${sum}, not ${this.#sum}`);
+  }
+
+  /** Undefined if it failed. */
+  #answeredSum({ output, failure }: UpdateAnswered): number | undefined {
+    if (failure !== undefined || output === undefined) return undefined;
+    return (JSON.parse(this.#chronicle.textOf(this.#instance.key, output)) as { sum: number }).sum;
   }
 
   #compare({ marker = "", outcome, code: refusal, value, answered, given }: ClientCall): void {
