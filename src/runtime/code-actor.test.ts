@@ -320,6 +320,30 @@ describe("code that is not there", () => {
   });
 });
 
+describe("an owner that was frozen", () => {
+  const countToThree = async (ctx: WorkflowContext, count = 0): Promise<unknown> => {
+    await ctx.run("a", { count });
+    return count < 3 ? ctx.continueAsNew(count + 1) : count;
+  };
+
+  for (const turnCount of [1, 2, 3, 4, 5]) {
+    test(`reads ${turnCount} turns of the next owner: the shard is lost, and the code is not blamed`, async () => {
+      const shard = await CodeShard.having();
+      await shard.turn(startInput);
+      const stale = shard.life;
+      shard.deploy(countToThree);
+      shard.revive();
+      await shard.turn();
+      for (let turn = 1; turn < turnCount; turn++) await shard.turn(shard.done(0));
+      stale.tell({ input: { type: "ResumeWorkflow" } });
+      await new Promise<void>((resolve) => stale.prepare(() => resolve()));
+      assert.throws(() => stale.openTurn(), { code: "STORE_FENCED" });
+      assert.ok(hasCode(shard.lostBy, "STORE_FENCED"));
+      assert.equal(stale.attention, undefined);
+    });
+  }
+});
+
 describe("code that is not what it was", () => {
   test("is stopped at the first step that differs, and goes on with the right code", async () => {
     const shard = await CodeShard.having(two);

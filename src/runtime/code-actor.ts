@@ -8,7 +8,7 @@ import { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
-import type { HistoryRow } from "../stores/store.ts";
+import { Fenced, type HistoryRow } from "../stores/store.ts";
 import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
 import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
 import type { CodeDefinition } from "./definitions.ts";
@@ -499,7 +499,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
 
   /** Brings the code to where it was; what it does beyond that becomes part of the turn. */
   async #attach(open: InstanceTurn): Promise<void> {
-    const past = (this.#past ??= pastOf(await this.host.readHistory(this.key)));
+    const past = (this.#past ??= pastOf(await this.#readHistory(open)));
     const run = this.#newRun();
     if (run === undefined) return;
     const { events, at } = open.turn;
@@ -513,6 +513,21 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     } catch (error) {
       this.#holdUp(error, run);
     }
+  }
+
+  /**
+   * `STORE_FENCED` if the history has turns that this actor did not write: the shard has another owner, and what is in
+   * memory is out of date. Compared with that history, sound code would seem to have changed.
+   */
+  async #readHistory({ number }: InstanceTurn): Promise<HistoryRow[]> {
+    const history = await this.host.readHistory(this.key);
+    const last = history.at(-1)?.turn ?? -1;
+    if (last < number) return history;
+    const shard = this.host.pen.shard;
+    const message = `shard ${shard} has another owner, which wrote turn ${last} of instance "${this.id}"`;
+    const error = new Fenced([shard], message);
+    this.host.lose(error);
+    throw error;
   }
 
   /** What is wrong with the code holds up the code, not the instance. */
