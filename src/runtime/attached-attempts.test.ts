@@ -197,6 +197,19 @@ describe("an attempt that another member holds", () => {
     assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
+  test("is not lost while this member does not reach the store, and has half the time to be heard of after that", async () => {
+    holders.living.add("m");
+    const runs = [await running("i", "m"), await running("j", "m/gpu")];
+    holders.viewAskedAt = clock.monotonic();
+    await sweepFor(3 * lostMs);
+    holders.viewAskedAt = Infinity;
+    await sweepFor(lostMs / 2 - 1);
+    for (const run of runs) assert.equal(await lastEvent(run), "");
+    assert.equal(attached.delete(runs[0]?.attemptId ?? "", "m"), true, "the result that waited for the store counts");
+    await sweepFor(1);
+    assert.equal(await lastEvent(runs[1] as InstanceTaskRun), "TaskInterrupted");
+  });
+
   test("whose end is known is attached no longer", async () => {
     holders.living.add("m");
     const run = await running("i", "m");

@@ -178,13 +178,16 @@ export class AttachedAttempts {
     this.abort([...this.#attempts.values()].filter(({ run }) => run.owner === actor).map(({ run }) => run.attemptId));
   }
 
-  /** Sweeps come often. If one is late, this member stood still, and heard nothing for its own reasons. */
+  /**
+   * Sweeps come often. If one is late, this member stood still; without a new view it does not reach the store, through
+   * which others report. Either way it heard nothing for its own reasons, and they may have a result by now.
+   */
   #forgive(): void {
     const now = this.#clock.monotonic();
     const patienceMs = this.#holders.lostMs / 2;
     const stoodStill = now - this.#sweptAt > patienceMs;
     this.#sweptAt = now;
-    if (!stoodStill) return;
+    if (!stoodStill && this.#holders.hasSeen(now - patienceMs)) return;
     for (const attached of this.#attempts.values()) attached.heardAt = Math.max(attached.heardAt, now - patienceMs);
   }
 
