@@ -781,6 +781,25 @@ describe("mail", () => {
     assert.ok(oldDeleted.every(({ at, before }) => at - before === 3_600_000));
   });
 
+  test("of a cluster that was stopped for longer than an hour is deleted before any is opened", async (t) => {
+    const cluster = fresh(t, { bus: "none" });
+    cluster.boxes.put("shard:1", mail(1));
+    await cluster.clock.advance(3_600_001);
+    cluster.boxes.put("shard:1", mail(2));
+    cluster.boxes.faultOf = (method) => (method === "deleteMailBefore" ? "before" : undefined);
+    cluster.member("b");
+    cluster.owners.set(1, "b");
+    await cluster.clock.advance(5000);
+    assert.deepEqual(cluster.handled, [], "as long as the old ones cannot be told apart");
+    cluster.boxes.faultOf = () => undefined;
+    await cluster.clock.advance(5000);
+    assert.deepEqual(
+      cluster.handled.map(({ key }) => key),
+      ["2"],
+    );
+    assert.ok(!cluster.boxes.names.includes("shard:1"));
+  });
+
   function mail(id: number, body = "x"): string {
     return formatEnvelope({ kind: "request", id: `${id}`, key: `${id}`, from: "a", shard: 1, body });
   }

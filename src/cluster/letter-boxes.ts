@@ -7,7 +7,10 @@ import type { MailRow, Store } from "../stores/store.ts";
 const pageSize = 200;
 const inHandMax = 2000;
 
-/** Mail that nobody has fetched for this long is deleted, and looked for this often. */
+/**
+ * Mail that nobody has fetched for this long is deleted, and looked for this often: nobody waits for its answer any more,
+ * and the keys of requests, by which a repetition is recognised, are not kept for ever.
+ */
 const oldMailMs = 3_600_000;
 
 export type MailStore = Pick<Store, "post" | "readMail" | "deleteMail" | "deleteMailBefore">;
@@ -35,7 +38,8 @@ export class LetterBoxes {
   #isDeleting = false;
   #isStopped = false;
   #timer: Timer | undefined;
-  #lookedForOldAt: number;
+  /** On the monotonic clock. Before the first fetch: what was left by a cluster that was stopped long ago is not opened. */
+  #lookedForOldAt = -Infinity;
 
   constructor(parts: {
     store: MailStore;
@@ -53,7 +57,6 @@ export class LetterBoxes {
     this.#pauseMs = parts.pauseMs;
     this.#names = parts.names;
     this.#open = parts.open;
-    this.#lookedForOldAt = parts.clock.monotonic();
   }
 
   start(): void {
