@@ -19,6 +19,11 @@ export class Driver {
   /** Somebody wants it to be paused: it is not to be resumed yet. */
   #pauses = 0;
   #marks = 0;
+  /**
+   * Nobody said what became of a try to start it. Such a try may lie in a letter box still. While the instance is known,
+   * it is refused because the id is taken; once all traces of the id are purged, it starts the id anew, and rightly so.
+   */
+  #hasUnansweredStart = false;
 
   constructor(scenario: AnyScenario, client: Client, chance: Chance) {
     this.#scenario = scenario;
@@ -31,7 +36,7 @@ export class Driver {
     await this.#client.sleep(submitAt);
     const [id] = await Promise.all([this.#submit(), this.#double()]);
     await this.#follow(id);
-    if (afterlife === "purged") return await this.#purge(id);
+    if (afterlife === "purged") return this.#hasUnansweredStart ? undefined : await this.#purge(id);
     if (afterlife === "reused") await this.#submitAs(id, true);
     if (afterlife === "rerun") await this.#rerun(id);
     if (afterlife === "forked") return await this.#fork(id);
@@ -139,7 +144,12 @@ export class Driver {
   /** A member that does not have the code yet is not the right one to ask. */
   async #insistOnStart(about: () => About, act: (about: About) => ClientAct): Promise<ClientCall> {
     for (;;) {
-      const call = await this.#client.insist("submit", about, act);
+      let tries = 0;
+      const nextTry = (): About => {
+        if (tries++ > 0) this.#hasUnansweredStart = true;
+        return about();
+      };
+      const call = await this.#client.insist("submit", nextTry, act);
       if (call.code !== "WORKFLOW_UNKNOWN") return call;
       await this.sleep(1000);
     }
