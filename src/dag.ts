@@ -1,4 +1,4 @@
-/** `heddle/dag`: PowerJob's algorithms as plain functions over a dag-spec, and a builder by node ids. */
+/** `heddle/dag`: PowerJob's algorithms as plain functions over a dag-spec, a builder by node ids, and definitions as files. */
 export {
   convert,
   decide,
@@ -13,3 +13,4 @@ export type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances, OverflowPolicy } f
 export type { NodeId, NodeSpec, NodeType } from "./kernel/node-spec.ts";
 export type { RetryPolicy } from "./kernel/retry.ts";
 export { DagSpecBuilder } from "./authoring/dag-spec-builder.ts";
+export { WorkflowFileManager } from "./catalogue/workflow-file-manager.ts";

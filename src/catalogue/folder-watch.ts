@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import { definitionFile } from "./definition-folder.ts";
+import { definitionFile } from "./definition-files.ts";
 
 /** Editors write in several steps. */
 const settleMs = 100;

@@ -75,6 +75,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   STORE_DENIED: 503,
 
   // Somebody has to look at the server.
+  GIT_FAILED: 500,
   STORE_CORRUPT: 500,
   STORE_UNSUITABLE: 500,
   STORE_GONE: 503,
