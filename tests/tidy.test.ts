@@ -12,12 +12,16 @@ import { kernelPurity } from "./tidy/kernel-purity.ts";
 import { fileName, shape } from "./tidy/shape.ts";
 import { parse } from "./tidy/source.ts";
 import type { Check, Finding } from "./tidy/source.ts";
+import { specificationCitations, specificationNumbers } from "./tidy/specification.ts";
 import { comments, places } from "./tidy/words.ts";
 
 const root = join(import.meta.dirname, "..");
 const packageJson = JSON.parse(read("package.json")) as { dependencies?: Record<string, string> };
 const packages = { dependencies: Object.keys(packageJson.dependencies ?? {}) };
 const direction: Check = (source) => importDirection(source, packages);
+
+const numbers = specificationNumbers(read("docs/specification.md"));
+const citations = specificationCitations(numbers);
 
 const folders = ["src", "tests", "bench", "examples", "scripts"];
 const files = find(folders.map((folder) => `${folder}/**/*`));
@@ -37,6 +41,10 @@ describe("the sources", () => {
   test("import downwards only", () => none(sources.flatMap(direction)));
   test("keep clock, chance and waiting out of the kernel", () => none(sources.flatMap(kernelPurity)));
   test("are written in the one shape", () => none(sources.flatMap(shape)));
+  test("cite numbers that the specification defines", () => {
+    assert.ok(numbers.has("1") && numbers.has("4.4"), `found ${numbers.size} numbers`);
+    none(sources.flatMap(citations));
+  });
   test("have comments that are for the reader", () => none(sources.flatMap(comments)));
   test("are named in kebab-case, after what they hold", () => none(files.flatMap(fileName)));
 
@@ -125,6 +133,17 @@ describe("a planted violation is caught:", () => {
     { check: shape, path: "src/a.ts", text: `try { f(); } catch {}`, what: /empty catch/ },
     { check: shape, path: "src/a.test.ts", text: `test.only("a", f);`, what: /only/ },
     { check: shape, path: "src/a.ts", text: `new URL("./b.ts", import.meta.url);`, what: /URL/ },
+    {
+      check: citations,
+      path: "src/a.test.ts",
+      text: `test("4.99 waits for a slot", f);`,
+      what: /cites 4\.99, which docs\/specification\.md/,
+    },
+    { check: citations, path: "src/a.test.ts", text: "describe(`99.1 a ${b}`, f);", what: /cites 99\.1/ },
+    { check: citations, path: "tests/a.test.ts", text: `await t.test("4.99 and so on", f);`, what: /cites 4\.99/ },
+    { check: citations, path: "tests/api/spec-99-a.test.ts", text: `f();`, what: /cites 99/ },
+    { check: citations, path: "tests/a.ts", text: `/** Spec §4.3–§4.99: attempts. */`, what: /cites 4\.99/ },
+    { check: citations, path: "tests/a.ts", text: `/** Spec 99: attempts. */`, what: /cites 99/ },
     { check: comments, path: "src/a.ts", text: `f(); // TODO later`, what: /note to oneself/ },
     { check: comments, path: "src/a.ts", text: `/* FIXME */ f();`, what: /note to oneself/ },
     { check: comments, path: "src/a.ts", text: `// @ts-ignore\nf();`, what: /switched off/ },
@@ -160,6 +179,10 @@ describe("a planted violation is caught:", () => {
       ratchet(found, list).map((each) => each.what),
       ["make grew from 71 lines to 72", "gone shrank: let its line in the list follow"],
     );
+  });
+
+  test("a number that the specification defines twice", () => {
+    assert.throws(() => specificationNumbers("## 4. A\n### 4.1 B\n### 4.1 C\n"), /defines 4\.1 twice/);
   });
 
   test("file names", () => {
@@ -218,6 +241,13 @@ describe("what is allowed is left alone:", () => {
     { check: shape, path: "src/a.ts", text: `try { f(); } catch { /* it was gone already */ }` },
     { check: shape, path: "src/a.ts", text: `const a = { enum: 1, default: 2 } as const; class B { #c = "as any"; }` },
     { check: shape, path: "src/a.ts", text: `new URL("./queries/a.sql", import.meta.url);` },
+    {
+      check: citations,
+      path: "src/a.test.ts",
+      text: `test("4.4 retries", f); test("10 MB", f); test("1000 tasks", f);`,
+    },
+    { check: citations, path: "tests/api/spec-4-a.test.ts", text: `/** Spec §4 and §4.3. */ f("99.1 is no title");` },
+    { check: citations, path: "src/a.ts", text: `/** RFC 9110 §99.1 */` },
     { check: comments, path: "src/a.ts", text: `// @ts-expect-error: params do not fit\nf("TODO");` },
     { check: comments, path: "src/a.ts", text: `// oxlint-disable-next-line no-console -- this is the terminal\nf();` },
   ];
