@@ -1,4 +1,4 @@
-/** What the documents show compiles and runs to its end, and what they link to is there. */
+/** Spec §14.3: what the documents show compiles and runs to its end, and what they link to is there. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";

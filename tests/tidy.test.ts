@@ -12,7 +12,7 @@ import { kernelPurity } from "./tidy/kernel-purity.ts";
 import { fileName, shape } from "./tidy/shape.ts";
 import { parse } from "./tidy/source.ts";
 import type { Check, Finding } from "./tidy/source.ts";
-import { specificationCitations, specificationNumbers } from "./tidy/specification.ts";
+import { readSpecification, uncitedLines, undefinedCitations } from "./tidy/specification.ts";
 import { comments, places } from "./tidy/words.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -20,8 +20,8 @@ const packageJson = JSON.parse(read("package.json")) as { dependencies?: Record<
 const packages = { dependencies: Object.keys(packageJson.dependencies ?? {}) };
 const direction: Check = (source) => importDirection(source, packages);
 
-const numbers = specificationNumbers(read("docs/specification.md"));
-const citations = specificationCitations(numbers);
+const specification = readSpecification(read("docs/specification.md"));
+const citations = undefinedCitations(specification);
 
 const folders = ["src", "tests", "bench", "examples", "scripts"];
 const files = find(folders.map((folder) => `${folder}/**/*`));
@@ -41,9 +41,10 @@ describe("the sources", () => {
   test("import downwards only", () => none(sources.flatMap(direction)));
   test("keep clock, chance and waiting out of the kernel", () => none(sources.flatMap(kernelPurity)));
   test("are written in the one shape", () => none(sources.flatMap(shape)));
-  test("cite numbers that the specification defines", () => {
-    assert.ok(numbers.has("1") && numbers.has("4.4"), `found ${numbers.size} numbers`);
-    none(sources.flatMap(citations));
+  test("cite numbers that the specification defines", () => none(sources.flatMap(citations)));
+  test("cite every line of the specification that is built", () => {
+    assert.ok(specification.builtLines.includes("4.4"), `found ${specification.builtLines.length} lines`);
+    none(uncitedLines(specification, sources));
   });
   test("have comments that are for the reader", () => none(sources.flatMap(comments)));
   test("are named in kebab-case, after what they hold", () => none(files.flatMap(fileName)));
@@ -181,8 +182,15 @@ describe("a planted violation is caught:", () => {
     );
   });
 
-  test("a number that the specification defines twice", () => {
-    assert.throws(() => specificationNumbers("## 4. A\n### 4.1 B\n### 4.1 C\n"), /defines 4\.1 twice/);
+  test("a number that the specification defines twice, and a line that no test cites", () => {
+    assert.throws(() => readSpecification("## 4. A\n\n### 4.1 B\n\nb\n\n### 4.1 C\n\nc\n"), /defines 4\.1 twice/);
+    const lines = ["4.1 A\n\na", "4.2 B\n\nb", "4.3 C\n\nc", "4.4 D\n\nd", "4.5 E\n\n**Planned.** e", "4.6 F\n\nf"];
+    const planted = readSpecification(lines.map((line) => `### ${line}\n`).join("\n"));
+    const source = parse("tests/a.test.ts", `/** Spec §4.2–§4.4 */ test("4.1 a", f); // §4`);
+    assert.deepEqual(
+      uncitedLines(planted, [source]).map(({ what }) => what),
+      ["4.6 is cited by no test"],
+    );
   });
 
   test("file names", () => {

@@ -1,3 +1,4 @@
+/** Spec §10.2 and §10.5: the session of a remote worker with its member. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { EngineError } from "../base/error.ts";

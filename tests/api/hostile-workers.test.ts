@@ -1,4 +1,4 @@
-/** Spec §10 and §12.6: whatever a worker sends, its member goes on, and nothing invalid becomes durable. */
+/** Spec §12.6: whatever a worker sends, its member goes on, and nothing invalid becomes durable. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
@@ -58,7 +58,7 @@ async function checkDurable(rig: ClusterRig, { engine }: RigMember, instanceId: 
   }
 }
 
-describe("10.1 a member with hostile workers", () => {
+describe("12.6 a member with hostile workers", () => {
   test("12.6 goes on dispatching, whatever they send", { timeout: 120_000 }, async (t) => {
     const [rig, a] = await ClusterRig.start(t, 1, {
       jobs: [pause],

@@ -285,7 +285,7 @@ describe("3.8 nested workflows", () => {
     await assert.rejects(run.result(), says("WORKFLOW_FAILED", '"n"', '"t"', "no such table"));
   });
 
-  test("3.8 a workflow can be checked, and is not known afterwards", async (t) => {
+  test("3.4 a workflow can be checked, and is not known afterwards", async (t) => {
     const own = defineWorkflow("own", () => Promise.resolve(1));
     const engine = await startEngine(t, { jobs: [echo], workflows: [own] });
     const checked = workflow("checked", task("a", "echo"));

@@ -1,4 +1,4 @@
-/** Spec 8.1 and 3.8: children of either kind, under code and under DAGs. */
+/** Spec §8.1 and §3.8: children of either kind, under code and under DAGs. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, StepFailed, TaskBuilder, type WorkflowContext } from "../../src/index.ts";

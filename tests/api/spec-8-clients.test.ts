@@ -1,4 +1,4 @@
-/** Spec 8.1 and 5.2, from outside: what clients can do with instances of code workflows. */
+/** Spec §8.1 and §5.2, from outside: what clients can do with instances of code workflows. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, test } from "node:test";

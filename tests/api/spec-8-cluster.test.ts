@@ -1,4 +1,4 @@
-/** Spec 8.4, and code workflows in a cluster: whoever is asked, wherever they live, while shards move and members die. */
+/** Spec §8.4, and code workflows in a cluster: whoever is asked, wherever they live, while shards move and members die. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, type Engine, hasCode } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** Limits of code workflows: each is a clear error, and what is below it works. And arguments that are not usable. */
+/** Spec §8.1: limits of code workflows: each is a clear error, and what is below it works. And arguments that are not usable. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, type Engine, StepFailed } from "../../src/index.ts";

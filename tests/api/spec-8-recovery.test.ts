@@ -1,4 +1,4 @@
-/** Spec 5.4 for code workflows: kill -9 at any moment, start again. */
+/** Spec §5.4 for code workflows: kill -9 at any moment, start again. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

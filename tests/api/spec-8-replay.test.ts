@@ -1,4 +1,4 @@
-/** Spec 8.2 and 8.3: code that is not what it was, is not there, or waits for what does not last; and versions. */
+/** Spec §8.2 and §8.3: code that is not what it was, is not there, or waits for what does not last; and versions. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as z from "zod";

@@ -1,4 +1,4 @@
-/** Spec 8.1: what the code of a workflow can do, each step durable: after a restart it goes on where it was. */
+/** Spec §8.1: what the code of a workflow can do, each step durable: after a restart it goes on where it was. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";

@@ -245,7 +245,7 @@ describe("9.2 policies", () => {
     await assert.rejects(shop.until(schedules.backfill("nobody", range)), says("SCHEDULE_UNKNOWN"));
   });
 
-  test("the next times can be listed beforehand", async (t) => {
+  test("9.3 the next times can be listed beforehand", async (t) => {
     const shop = await Shop.open(t);
     const times = shop.engine.schedules.preview({ every: { cron: "0 9 * * MON", timeZone: "UTC" } }, { count: 2 });
     assert.deepEqual(times, [Date.UTC(2026, 0, 12, 9), Date.UTC(2026, 0, 19, 9)]);

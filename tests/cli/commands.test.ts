@@ -1,4 +1,4 @@
-/** Every command that talks to a server, in words and as JSON, against a real server. */
+/** Spec §12.5: every command that talks to a server, in words and as JSON, against a real server. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

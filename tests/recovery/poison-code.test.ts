@@ -1,4 +1,4 @@
-/** Spec 4.5 for the code of workflows: what ends or blocks its process is quarantined, and its neighbours are not. */
+/** Spec §4.5 for the code of workflows: what ends or blocks its process is quarantined, and its neighbours are not. */
 import { equal, match, ok } from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Retention and purge: nothing about a purged instance is left, and nothing else is touched. */
+/** Spec §7.4: retention and purge: nothing about a purged instance is left, and nothing else is touched. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../../src/base/error.ts";

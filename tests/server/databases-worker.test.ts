@@ -1,4 +1,4 @@
-/** Servers without the role `worker`, on PostgreSQL: all jobs run in processes of `heddle worker`. */
+/** Spec §10.3 and §10.7: servers without the role `worker`, on PostgreSQL: all jobs run in processes of `heddle worker`. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ async function said(rig: ServerRig, id: string): Promise<Record<string, unknown>
   return items.map(({ taskName, level, message, fields }) => ({ taskName, level, message, fields }));
 }
 
-test("12.6 a server without the role worker leaves its jobs to a worker", { timeout: 60_000 }, async (t) => {
+test("10.3 a server without the role worker leaves its jobs to a worker", { timeout: 60_000 }, async (t) => {
   const folder = newFolder(t);
   for (const isolation of ["inline", "thread"] as const) {
     writeFileSync(join(folder, `${isolation}.ts`), moduleText(isolation));

@@ -1,3 +1,4 @@
+/** Spec §12.2: a client that reconnects misses nothing. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,3 +1,4 @@
+/** Spec §12.2: subscriptions over a WebSocket. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { messageOf } from "../../src/base/error.ts";

@@ -1,4 +1,4 @@
-/** What ships for Prometheus and Grafana asks for nothing that is not there. */
+/** Spec §13.1: what ships for Prometheus and Grafana asks for nothing that is not there. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+/** Spec §13.3: log lines about instances and their nodes. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { InstanceLog } from "../../src/telemetry/instance-log.ts";

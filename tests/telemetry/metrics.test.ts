@@ -1,3 +1,4 @@
+/** Spec §13.1: counters and gauges for Prometheus. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { MemberEvent } from "../../src/cluster/member-event.ts";

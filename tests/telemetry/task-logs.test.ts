@@ -1,3 +1,4 @@
+/** Spec §10.7: what jobs log is stored, read and followed. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { EngineError } from "../../src/base/error.ts";

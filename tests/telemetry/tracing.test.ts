@@ -1,3 +1,4 @@
+/** Spec §13.2: spans of instances, attempts, timers and children. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { context, SpanStatusCode, trace } from "@opentelemetry/api";

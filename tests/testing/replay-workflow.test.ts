@@ -1,4 +1,4 @@
-/** Spec 8.6: a recorded history is replayed against new code. */
+/** Spec §8.6: a recorded history is replayed against new code. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, test } from "node:test";

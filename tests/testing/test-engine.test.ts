@@ -1,4 +1,4 @@
-/** Spec 8.6: a workflow runs in memory with skipped time and mocked activities. */
+/** Spec §8.6: a workflow runs in memory with skipped time and mocked activities. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, test } from "node:test";

@@ -1,3 +1,4 @@
+/** Spec §3.3: the reference model that the engine runs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultRetryPolicy } from "../retry.ts";

@@ -1,3 +1,4 @@
+/** Spec §7.1–§7.3: the behaviour that all stores share. */
 import { claimSuite } from "./claim.ts";
 import { commitSuite } from "./commit.ts";
 import { definitionsSuite } from "./definitions.ts";

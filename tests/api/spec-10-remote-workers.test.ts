@@ -1,4 +1,4 @@
-/** Spec §10 and §11.4: workers in processes of their own, and what becomes of their attempts when members come and go. */
+/** Spec §10.1, §10.2, §4.3 and §11.2: remote workers, and their attempts while members come and go. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { defaultTimings, ownPatience } from "../../src/cluster/timings.ts";
@@ -74,7 +74,7 @@ describe("10.1 a remote worker", () => {
     assert.equal(taskOf(await clock.until(a.engine.getWorkflowInstanceStatus(id)), "t").attempt, 1);
   });
 
-  test("4.3 that stands still is given nothing more", async (t) => {
+  test("10.2 that stands still is given nothing more", async (t) => {
     const { rig, clock, a, worker, remote, embedded } = await stage(t);
     worker.mute();
     await clock.advance(1.5 * workerBeatMs);
@@ -151,8 +151,8 @@ const departures: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> =
 };
 
 for (const [how, depart] of Object.entries(departures)) {
-  describe(`11.4 a worker whose member ${how}`, () => {
-    test("11.4 goes to another with what it runs: it is not run twice, and its result arrives", async (t) => {
+  describe(`10.2 a worker whose member ${how}`, () => {
+    test("10.2 goes to another with what it runs: it is not run twice, and its result arrives", async (t) => {
       const parts = await running(t);
       const { rig, clock, b, id, call, worker, remote, embedded } = parts;
       await depart(parts);
@@ -168,7 +168,7 @@ for (const [how, depart] of Object.entries(departures)) {
       assert.equal(worker.worker.resultCount, 0, "the result was acknowledged");
     });
 
-    test("11.4 keeps a result that nobody has heard until somebody has", async (t) => {
+    test("10.2 keeps a result that nobody has heard until somebody has", async (t) => {
       const parts = await running(t);
       const { rig, clock, b, id, call, worker, remote, embedded } = parts;
       worker.mute();
@@ -206,8 +206,8 @@ async function moved(t: TestContext): Promise<Stage & { c: RigMember; call: Hand
   return { ...parts, c, call, calls: () => [...remote.calls, ...embedded.calls].filter(isSame).length };
 }
 
-describe("11.4 what a worker runs when its shard moves", () => {
-  test("11.4 stays with its member, and its result goes to the new owner", async (t) => {
+describe("11.2 what a worker runs when its shard moves", () => {
+  test("11.2 stays with its member, and its result goes to the new owner", async (t) => {
     const { rig, clock, b, call, calls } = await moved(t);
     await clock.advance(2 * workerLostMs);
     assert.equal(call.ctx.signal.aborted, false);
@@ -218,7 +218,7 @@ describe("11.4 what a worker runs when its shard moves", () => {
     assert.equal((await rig.historyOf(instanceId)).includes("TaskInterrupted"), false);
   });
 
-  test("11.4 may go to the new owner with its worker, and back, and its result is not lost on the way", async (t) => {
+  test("11.2 may go to the new owner with its worker, and back, and its result is not lost on the way", async (t) => {
     const { rig, clock, a, b, c, call, calls, worker } = await moved(t);
     await worker.goTo(c);
     // Before a, which does not know that it was away, has said anything of it to anybody.
