@@ -36,7 +36,7 @@ export class TaskBuilder<Params = unknown> {
   readonly #name: string;
   readonly #work: Work = {};
   readonly #dependencies: { name: string; when?: string | boolean | undefined }[] = [];
-  #timeoutSeconds = defaultTimeoutSeconds;
+  #timeout: Pick<TaskNode, "timeoutSeconds" | "defaultTimeoutSeconds"> = { defaultTimeoutSeconds };
   #retryCount = 0;
   #retryPolicy: Partial<RetryPolicy> | undefined;
   #domain: string | undefined;
@@ -56,9 +56,9 @@ export class TaskBuilder<Params = unknown> {
     return this;
   }
 
-  /** How long one attempt may take. Default 30. */
+  /** How long one attempt may take. Default: the engine's `defaultTimeoutSeconds`, or 30 where that is not set. */
   withTimeout(seconds: number): this {
-    this.#timeoutSeconds = seconds;
+    this.#timeout = { timeoutSeconds: seconds };
     return this;
   }
 
@@ -151,9 +151,9 @@ export class TaskBuilder<Params = unknown> {
     return text === undefined ? node : { ...node, nodeParams: text };
   }
 
-  /** Defaults are left out, except the timeout: a file without one means an hour. */
+  /** Defaults are left out, except that of the timeout: a file without one means an hour. */
   #settingFields(): TaskNode {
-    const fields: TaskNode = { timeoutSeconds: this.#timeoutSeconds };
+    const fields: TaskNode = { ...this.#timeout };
     if (this.#retryCount > 0) fields.retryCount = this.#retryCount;
     if (this.#retryPolicy !== undefined) fields.retryPolicy = copyRetryPolicy(this.#retryPolicy);
     if (this.#domain !== undefined) fields.domain = this.#domain;
@@ -166,7 +166,7 @@ export class TaskBuilder<Params = unknown> {
     new SettingCheck("TASK_INVALID", "a task").name("its name", this.#name);
     const check = new SettingCheck("TASK_INVALID", `task ${shown(this.#name)}`);
     checkWork(check, this.#work);
-    check.seconds("timeout", this.#timeoutSeconds);
+    if ("timeoutSeconds" in this.#timeout) check.seconds("timeout", this.#timeout.timeoutSeconds);
     check.wholeNumber("retry count", this.#retryCount, 0);
     check.flag("skipWhenFailed", this.#skipWhenFailed);
     check.flag("enabled", this.#enabled);

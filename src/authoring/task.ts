@@ -1,5 +1,4 @@
 import { EngineError } from "../base/error.ts";
-import { defaultLimits } from "../kernel/machine.ts";
 import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition, type TaskKind } from "../kernel/task-definition.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
@@ -87,9 +86,9 @@ export class Task<Params = unknown> {
     return this.#nested ?? (this.kind === "nested" ? this.#definition.workflowName : undefined);
   }
 
-  /** For one attempt. */
+  /** For one attempt; where the task does not say, its default, which the engine's `defaultTimeoutSeconds` replaces. */
   get timeoutSeconds(): number {
-    return this.#node.timeoutSeconds ?? defaultLimits.timeoutMs / 1000;
+    return (this.#definition.timeoutMs ?? this.#definition.defaultTimeoutMs) / 1000;
   }
 
   get retryCount(): number {

@@ -236,6 +236,7 @@ export class Engine {
       registry: this.#registry,
       clock,
       random,
+      defaultTimeoutSeconds: this.#options.defaultTimeoutSeconds,
       refuseUnlessStarted: () => this.#refuseIfNew(),
       domains: {
         isShared: this.#member !== undefined,
@@ -356,7 +357,7 @@ export class Engine {
 
   #makeRegion(expressions: Expressions): Region {
     const { storage: store, clock, random, logger, maxSubTasks, maxInterruptions, maxSteps } = this.#options;
-    const { cluster, idleMax, maxConcurrentTasks, maxConcurrentActivities } = this.#options;
+    const { cluster, idleMax, maxConcurrentTasks, maxConcurrentActivities, defaultTimeoutSeconds } = this.#options;
     return new Region({
       shardCount: cluster?.shards ?? 1,
       laneCount: store.lanes,
@@ -377,7 +378,7 @@ export class Engine {
         stepsMax: maxSteps,
         concurrentTasks: maxConcurrentTasks,
         concurrentActivities: maxConcurrentActivities,
-        timeoutMs: this.#options.defaultTimeoutSeconds * 1000,
+        timeoutMs: defaultTimeoutSeconds === undefined ? undefined : defaultTimeoutSeconds * 1000,
       },
       owner: () => this.#address(),
       resolveJob: (definition, params) => this.#resolveJob(definition, params),

@@ -26,6 +26,7 @@ export class Executor {
   readonly #registry: JobRegistry;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #defaultTimeoutSeconds: number | undefined;
   readonly #refuseUnlessStarted: () => void;
   readonly #domains: DomainStore;
   /** Names of the domains that were declared at runtime, by this engine or before it was started. */
@@ -47,6 +48,7 @@ export class Executor {
     registry: JobRegistry;
     clock: Clock;
     random: Random;
+    defaultTimeoutSeconds: number | undefined;
     /** `ENGINE_STATE` before the engine is started. */
     refuseUnlessStarted: () => void;
     domains: DomainStore;
@@ -55,6 +57,7 @@ export class Executor {
     this.#registry = parts.registry;
     this.#clock = parts.clock;
     this.#random = parts.random;
+    this.#defaultTimeoutSeconds = parts.defaultTimeoutSeconds;
     this.#refuseUnlessStarted = parts.refuseUnlessStarted;
     this.#domains = parts.domains;
   }
@@ -189,7 +192,7 @@ export class Executor {
       domain: task.domain ?? "default",
       rank: 0,
       successors: 0,
-      timeoutMs: task.timeoutSeconds * 1000,
+      timeoutMs: (node.timeoutSeconds ?? this.#defaultTimeoutSeconds ?? task.timeoutSeconds) * 1000,
       interruptions: 0,
       isCautious: false,
       confirmStart: () => Promise.resolve(),

@@ -40,8 +40,8 @@ export interface EngineOptions {
   /** Activities of one instance of code that run at a time, where its workflow does not say. Default 0: no limit. */
   readonly maxConcurrentActivities?: number;
   /**
-   * How long an attempt may take whose task does not say: a node of a dag-spec file without `timeoutSeconds`, an activity of
-   * code. Default 3600. Builders write a timeout of their own, 30 seconds unless told otherwise.
+   * How long an attempt may take whose task does not say. Without this option it is 30 seconds for tasks of builders, and
+   * 3600 for nodes of a dag-spec file and activities of code.
    */
   readonly defaultTimeoutSeconds?: number;
   /** Sub-tasks that one task may generate. Default 1000. */
@@ -81,8 +81,9 @@ export interface EngineOptions {
 }
 
 export type ResolvedOptions = Required<
-  Omit<EngineOptions, "retentionMs" | "cluster" | "watchdog" | "onTaskLog" | "aroundJob">
+  Omit<EngineOptions, "retentionMs" | "cluster" | "watchdog" | "onTaskLog" | "aroundJob" | "defaultTimeoutSeconds">
 > & {
+  readonly defaultTimeoutSeconds: number | undefined;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly aroundJob?: AroundJob | undefined;
   readonly retentionMs: Readonly<Record<EndStatus, number>>;
@@ -115,7 +116,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     domains: {},
     maxConcurrentTasks: defaultLimits.concurrentTasks,
     maxConcurrentActivities: defaultLimits.concurrentActivities,
-    defaultTimeoutSeconds: defaultLimits.timeoutMs / 1000,
+    defaultTimeoutSeconds: undefined,
     maxSubTasks: defaultLimits.subTasksMax,
     maxSteps: defaultLimits.stepsMax,
     maxInterruptions: defaultLimits.interruptionsMax,
@@ -222,7 +223,8 @@ function checkOptions(options: ResolvedOptions): void {
   }
   if (!Number.isSafeInteger(options.maxConcurrentTasks) || options.maxConcurrentTasks < 1)
     throw invalid("maxConcurrentTasks", "must be a whole number, at least 1");
-  if (!(options.defaultTimeoutSeconds > 0 && options.defaultTimeoutSeconds <= 2 ** 31))
+  const { defaultTimeoutSeconds = 1 } = options;
+  if (!(defaultTimeoutSeconds > 0 && defaultTimeoutSeconds <= 2 ** 31))
     throw invalid("defaultTimeoutSeconds", `must be a number of seconds above 0, at most ${2 ** 31}`);
   for (const name of ["idleMs", "stuckMs"] as const) {
     if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");

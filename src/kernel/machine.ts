@@ -47,8 +47,8 @@ export interface MachineLimits {
   readonly concurrentTasks: number;
   /** Activities of one instance of code that run at a time, where its workflow does not say; 0 for no limit. */
   readonly concurrentActivities: number;
-  /** Of an attempt whose task does not say: a node of a file, or an activity. */
-  readonly timeoutMs: number;
+  /** Of an attempt whose task does not say; undefined for the task's own default. */
+  readonly timeoutMs: number | undefined;
 }
 
 export const defaultLimits: MachineLimits = {
@@ -57,5 +57,5 @@ export const defaultLimits: MachineLimits = {
   stepsMax: 250_000,
   concurrentTasks: 5,
   concurrentActivities: 0,
-  timeoutMs: 3_600_000,
+  timeoutMs: undefined,
 };

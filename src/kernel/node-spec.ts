@@ -34,8 +34,12 @@ export interface NodeSpec {
   /** Heddle's own from here on. */
   taskId?: string;
   jobName?: string;
-  /** Missing means an hour: what a file from elsewhere expects. Builders always write it. */
   timeoutSeconds?: number;
+  /**
+   * The timeout where neither `timeoutSeconds` nor the engine's option `defaultTimeoutSeconds` says one. Builders write 30;
+   * missing means an hour: what a file from elsewhere expects.
+   */
+  defaultTimeoutSeconds?: number;
   retryCount?: number;
   retryPolicy?: Partial<RetryPolicy>;
   domain?: string;

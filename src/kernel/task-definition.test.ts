@@ -14,6 +14,7 @@ test("a node that says nothing is a job that may take an hour and is tried once"
     enabled: true,
     skipWhenFailed: false,
     timeoutMs: undefined,
+    defaultTimeoutMs: 3_600_000,
     retryCount: 0,
     retryPolicy: defaultRetryPolicy,
     domain: undefined,

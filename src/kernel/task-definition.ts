@@ -13,8 +13,9 @@ export interface TaskDefinition {
   readonly params: string | undefined;
   readonly enabled: boolean;
   readonly skipWhenFailed: boolean;
-  /** Undefined for one that does not say: what the engine says then holds. */
+  /** Undefined for one that does not say: the engine's default holds, and `defaultTimeoutMs` where that is not set. */
   readonly timeoutMs: number | undefined;
+  readonly defaultTimeoutMs: number;
   readonly retryCount: number;
   readonly retryPolicy: RetryPolicy;
   readonly domain: string | undefined;
@@ -22,6 +23,8 @@ export interface TaskDefinition {
   readonly workflowVersion: string | undefined;
   readonly whenParentEnds: WhenParentEnds | undefined;
 }
+
+const defaultTimeoutSeconds = 3600;
 
 export type TaskKind = "job" | "decision" | "nested";
 
@@ -51,6 +54,7 @@ export function defineTask(node: NodeSpec, name: string): TaskDefinition {
     enabled: node.enable ?? true,
     skipWhenFailed: node.skipWhenFailed ?? false,
     timeoutMs: node.timeoutSeconds === undefined ? undefined : node.timeoutSeconds * 1000,
+    defaultTimeoutMs: (node.defaultTimeoutSeconds ?? defaultTimeoutSeconds) * 1000,
     retryCount: node.retryCount ?? 0,
     retryPolicy: node.retryPolicy === undefined ? defaultRetryPolicy : { ...defaultRetryPolicy, ...node.retryPolicy },
     domain: node.domain,

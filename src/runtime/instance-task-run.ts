@@ -47,7 +47,7 @@ export class InstanceTaskRun implements TaskRun {
     this.domain = definition.domain ?? state.domain ?? "default";
     this.rank = state.rank(task);
     this.successors = state.successors(task);
-    this.timeoutMs = definition.timeoutMs ?? actor.host.limits.timeoutMs;
+    this.timeoutMs = definition.timeoutMs ?? actor.host.limits.timeoutMs ?? definition.defaultTimeoutMs;
     this.traceparent = state.traceparent;
     this.interruptions = record?.interruptions ?? 0;
     const wasLost = cautious || actor.wasLostWithProcess(task);

@@ -22,7 +22,7 @@ export function engineOptionsOf(config: ServerConfig, store: Store): Omit<Engine
     poolSizeMax,
     maxConcurrentTasks: config.maxConcurrentTasks,
     maxConcurrentActivities: config.maxConcurrentActivities,
-    defaultTimeoutSeconds: config.defaultTimeoutSeconds,
+    ...(config.defaultTimeoutSeconds !== undefined && { defaultTimeoutSeconds: config.defaultTimeoutSeconds }),
     maxSubTasks: config.maxSubTasks,
     maxSteps: config.maxSteps,
     maxInterruptions: config.maxInterruptions,

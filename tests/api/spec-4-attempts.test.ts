@@ -148,8 +148,33 @@ describe("4.4 retry", () => {
     const expired = { message: /ran longer than its timeout of 7 s/ };
     await clock.until(assert.rejects((await engine.submitWorkflow(fromFile)).result(), expired));
     await clock.until(assert.rejects((await engine.startWorkflow(code, undefined)).result(), expired));
-    const ofBuilder = (await engine.submitWorkflow(workflow("w", task("a", "hang")))).result();
-    await clock.until(assert.rejects(ofBuilder, { message: /ran longer than its timeout of 30 s/ }));
+    const built = workflow("w", task("a", "hang"));
+    await clock.until(assert.rejects((await engine.submitWorkflow(built)).result(), expired));
+    const again = Workflow.fromJSON(JSON.parse(JSON.stringify(built)));
+    await clock.until(assert.rejects((await engine.submitWorkflow(again)).result(), expired));
+    await clock.until(assert.rejects((await engine.runJob("hang")).result(), expired));
+    await clock.until(assert.rejects(engine.executor.submitTask(task("a", "hang").build()), expired));
+    const own = workflow("own", task("a", "hang").withTimeout(30));
+    const ownTimeout = { message: /ran longer than its timeout of 30 s/ };
+    await clock.until(assert.rejects((await engine.submitWorkflow(own)).result(), ownTimeout));
+  });
+
+  test("4.3 without such a setting, tasks of builders have 30 seconds, and nodes of files and activities an hour", async (t) => {
+    const clock = new TestClock();
+    const hang = defineJob("hang", (_, { signal }) => aborted(signal));
+    const code = defineWorkflow("code", (ctx) => ctx.run(hang));
+    const engine = await startEngine(t, { jobs: [hang], workflows: [code], clock, storage: memoryStore() });
+    const halfMinute = { message: /ran longer than its timeout of 30 s/ };
+    const hour = { message: /ran longer than its timeout of 3600 s/ };
+    const built = workflow("w", task("a", "hang"));
+    const again = Workflow.fromJSON(JSON.parse(JSON.stringify(built)));
+    for (const each of [built, again]) {
+      await clock.until(assert.rejects((await engine.submitWorkflow(each)).result(), halfMinute));
+    }
+    await clock.until(assert.rejects(engine.executor.submitTask(task("a", "hang").build()), halfMinute));
+    const fromFile = Workflow.fromJSON({ nodes: [{ nodeId: 1, nodeName: "a", jobName: "hang" }] }, { name: "file" });
+    await clock.until(assert.rejects((await engine.submitWorkflow(fromFile)).result(), hour));
+    await clock.until(assert.rejects((await engine.startWorkflow(code, undefined)).result(), hour));
   });
 
   test("4.4 retryOn: only these are retried, in a DAG and in code, from a builder and from a file", async (t) => {

@@ -111,6 +111,7 @@ const nodeRules: Rules = {
   taskId: name,
   jobName: name,
   timeoutSeconds: seconds,
+  defaultTimeoutSeconds: seconds,
   retryCount: wholeNumber(0),
   retryPolicy: object,
   domain: name,

@@ -45,6 +45,7 @@ test("what a definition leaves out has a default", () => {
     enabled: true,
     skipWhenFailed: false,
     timeoutMs: undefined,
+    defaultTimeoutMs: 3_600_000,
     retryCount: 0,
     retryPolicy: defaultRetryPolicy,
     domain: undefined,

@@ -90,12 +90,12 @@ export const serverConfigSchema = z.strictObject({
   maxConcurrentTasks: z.number().int().min(1).default(5),
   /** 0 for no limit. */
   maxConcurrentActivities: z.number().int().min(0).default(0),
-  /** Of a node of a file, or an activity of code, that does not say. */
+  /** Of a task that does not say: without it, 30 for tasks of builders, and 3600 for nodes of files and activities. */
   defaultTimeoutSeconds: z
     .number()
     .positive()
     .max(2 ** 31)
-    .default(3600),
+    .optional(),
   maxSubTasks: count.default(1000),
   maxSteps: count.default(250_000),
   maxInterruptions: count.default(3),
