@@ -174,6 +174,7 @@ export class TestMember {
       ownerOf: (shard) => (this.beliefs.has(shard) ? this.beliefs.get(shard) : cluster.owners.get(shard)),
       ownedShards: () => [...cluster.owners].filter(([, owner]) => owner === this.#id).map(([shard]) => shard),
       handle: (shard, call) => this.#handle(shard, call),
+      isAbandoned: async ({ from }) => cluster.gone.has(from),
       onHint: (hint) => {
         this.hints.push(hint);
         if (hint.body === "bang") throw new Error("cannot bear hints");
@@ -209,6 +210,8 @@ export class TestCluster {
   readonly boxes = new Boxes(this.clock);
   readonly lossyBus = new LossyBus(this.clock);
   readonly owners = new Map<number, string>();
+  /** Members whose requests are abandoned. */
+  readonly gone = new Set<string>();
   readonly handled: SeenCall[] = [];
   readonly timings: ClusterTimings;
   readonly #bus: Bus | undefined;

@@ -781,6 +781,18 @@ describe("mail", () => {
     assert.ok(oldDeleted.every(({ at, before }) => at - before === 3_600_000));
   });
 
+  test("that is abandoned is deleted and not carried out; what comes over the bus has somebody who waits", async (t) => {
+    const { cluster, a, b } = pair(t);
+    cluster.gone.add("a");
+    cluster.boxes.put("shard:1", mail(1));
+    await cluster.clock.advance(7000);
+    assert.deepEqual([cluster.handled, cluster.boxes.names], [[], []]);
+    assert.deepEqual(b.log.of("warn"), ["a request was dropped because the member that sent it is gone"]);
+    const call = watch(a.call(1, "x"));
+    await cluster.clock.advance(100);
+    assert.equal(call.value, "x");
+  });
+
   test("of a cluster that was stopped for longer than an hour is deleted before any is opened", async (t) => {
     const cluster = fresh(t, { bus: "none" });
     cluster.boxes.put("shard:1", mail(1));

@@ -54,6 +54,8 @@ export interface CourierOptions {
    * it was answered: the same key is to be carried out once.
    */
   readonly handle: (shard: number, call: HandledCall) => Promise<unknown>;
+  /** Nobody waits for the answer to a request any more, and it is not to be carried out. Never rejects. */
+  readonly isAbandoned: (request: { from: string; body: unknown }) => Promise<boolean>;
   readonly onHint: (hint: { from: string; body: unknown }) => void;
 }
 
@@ -80,7 +82,7 @@ export interface CallOptions {
  *     knows. That it is carried out once only is the handler's part, who knows the keys.
  * C2. The caller hears one answer, whatever else arrives.
  * C3. Mail to a shard stays in its box until its answer is on its way, so a shard's next owner finds what the last one
- *     left undone.
+ *     left undone. A request that is abandoned is dropped when it is read.
  * C4. `SHARD_MOVED` never reaches the caller: it only means that somebody else is to be asked.
  */
 export class Courier {
@@ -375,13 +377,22 @@ export class Courier {
       logger,
       pauseMs: () => this.#jittered(intervalMs),
       names: () => this.#boxNames(),
-      open: async (row) => {
-        const envelope = this.#read(row.body, "mail");
-        return envelope === undefined || (await this.#receive(envelope, "mail"));
-      },
+      open: (row) => this.#openMail(row.body),
     });
     boxes.start();
     return boxes;
+  }
+
+  /** True when it may be deleted. */
+  async #openMail(text: string): Promise<boolean> {
+    const envelope = this.#read(text, "mail");
+    if (envelope === undefined) return true;
+    if (envelope.kind === "request" && (await this.#options.isAbandoned(envelope))) {
+      const { from, shard } = envelope;
+      this.#options.logger.warn({ from, shard }, "a request was dropped because the member that sent it is gone");
+      return true;
+    }
+    return await this.#receive(envelope, "mail");
   }
 
   #boxNames(): string[] {

@@ -15,7 +15,7 @@ import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import { Allocators } from "../runtime/allocators.ts";
-import type { Call, Hint } from "../runtime/call.ts";
+import { type Call, type Hint, isOrder } from "../runtime/call.ts";
 import { Holdings } from "../runtime/holdings.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region, RegionCluster } from "../runtime/region.ts";
@@ -160,8 +160,19 @@ export class ClusterMember implements RegionCluster {
       ownerOf: (shard) => this.#ownerOf(shard),
       ownedShards: () => this.#keeper.owned,
       handle: (shard, call) => this.#mustRegion().handle(shard, call),
+      isAbandoned: ({ from, body }) => this.#isAbandoned(from, body as Call),
       onHint: ({ body }) => this.#onHint(body as Hint),
     });
+  }
+
+  /**
+   * An order of a user whose member is gone: the user knows that its outcome is unknown, and may have decided otherwise
+   * since. A member joins before it sends anything, so one that is in no later view is gone for good.
+   */
+  async #isAbandoned(from: string, { type }: Call): Promise<boolean> {
+    if (!isOrder(type) || this.#membership.living.has(from)) return false;
+    await this.#newView();
+    return !this.#membership.living.has(from);
   }
 
   get id(): string {

@@ -20,6 +20,13 @@ export type Call =
   | { readonly type: "ReportSlots"; readonly report: SlotReport }
   | { readonly type: "ResizeDomain"; readonly domain: DomainRow };
 
+/** What users ask for and what changes something. The rest are questions, and what members tell each other about attempts. */
+const orders: readonly Call["type"][] = ["Start", "Tell", "Purge", "ResizeDomain"];
+
+export function isOrder(type: Call["type"]): boolean {
+  return orders.includes(type);
+}
+
 export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reuse" | "input" | "event"> {
   readonly type: "Start";
   readonly workflow: string;

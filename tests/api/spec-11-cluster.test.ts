@@ -237,6 +237,29 @@ describe("11.2 when nobody is there to answer", () => {
     );
     assert.equal(work.calls.length, 1);
   });
+
+  for (const isCallerGone of [true, false]) {
+    const what = isCallerGone ? "dropped with its member" : "carried out for a member that waits";
+    test(`11.2 a start that nobody has read when the shard's owner dies is ${what}`, async (t) => {
+      const work = new HandJob();
+      const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [work.job], bus: "none" });
+      const id = await rig.idOn(b);
+      b.kill();
+      const start = a.engine.submitWorkflow(one, { instanceId: id }).catch(() => undefined);
+      await rig.clock.advance(lookMs);
+      if (isCallerGone) a.kill();
+      else await rig.clock.until(start);
+      const last = isCallerGone ? await rig.join("c") : a;
+      await rig.clock.advance(120_000);
+      const known = await rig.clock.until(last.engine.listWorkflowInstances());
+      assert.deepEqual(
+        known.map((instance) => instance.id),
+        isCallerGone ? [] : [id],
+      );
+      await rig.clock.until(last.engine.submitWorkflow(one, { instanceId: id }).catch(() => undefined));
+      assert.equal(work.calls.length, 1);
+    });
+  }
 });
 
 for (const [bus, how] of buses) {
