@@ -392,7 +392,7 @@ export class CodeRun {
     if (this.#isOver || size === 0) return;
     this.log.warn(
       { handlers: size, reason },
-      `an instance was ended with ${size} undo handlers, which are dropped: ${reason}; to undo what took too long, let the code wait with a timeout of its own`,
+      `an instance was ended with ${size} undo handlers, which are dropped: ${reason}`,
     );
   }
 

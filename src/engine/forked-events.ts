@@ -58,6 +58,9 @@ function copyOf(event: Event): Event | undefined {
       return undefined;
     case "ChildDetached":
       return { type: event.type, task: event.task, childId: event.childId };
+    // How long it has is counted from its own beginning.
+    case "InstanceTimedOut":
+      return { type: event.type, compensationMs: event.compensationMs };
     default:
       return event;
   }

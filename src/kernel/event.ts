@@ -64,6 +64,11 @@ export type CodeEvent =
    */
   | { readonly type: "CancelRequested"; readonly reason: string; readonly isHeld?: true }
   | { readonly type: "CancelHeeded" }
+  /**
+   * The time of its workflow is up: the code is canceled, compensates, and the instance ends as failed. The compensation
+   * may take `compensationMs`, until `deadline`; without one, from when the cancel takes effect, because the code is absent.
+   */
+  | { readonly type: "InstanceTimedOut"; readonly compensationMs: number; readonly deadline?: number }
   | { readonly type: "CustomStatusSet"; readonly status: string | null }
   /**
    * After an unclean start: the code is about to react, and may end or block the process. `losses` counts the reactions

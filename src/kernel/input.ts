@@ -28,7 +28,7 @@ export type Input =
   | DecisionEvaluated
   | ChildEnded
   /** Some wake-up of the instance may be due: retries, timers, its deadline. */
-  | { readonly type: "TimerDue" }
+  | { readonly type: "TimerDue"; readonly isCodeAbsent?: true }
   | CodeInput;
 
 /** What may be said to code workflows only. */

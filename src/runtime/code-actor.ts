@@ -390,9 +390,24 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
       open.refused(message, updateRefusal(input, error));
       return undefined;
     }
+    if (input.type === "TimerDue" && this.#run === undefined) {
+      this.#wakeWithoutCode(message, open);
+      return undefined;
+    }
     this.take(message, open);
     // What was taken over from another instance, the code has to be brought to first.
     return input.type === "StartWorkflow" && input.fork !== undefined ? this.#attach(open) : undefined;
+  }
+
+  #wakeWithoutCode(message: Told, open: InstanceTurn): void {
+    const { state } = this.machine;
+    const isTimeUp = state.compensationMs !== undefined;
+    this.take(message, open, { type: "TimerDue", isCodeAbsent: true });
+    if (isTimeUp || state.compensationMs === undefined || this.attention === undefined) return;
+    this.host.logger.warn(
+      { instanceId: this.id, problem: this.attention },
+      "the timeout of an instance is over; it waits for its code, which has to compensate; terminate it if that does not come back",
+    );
   }
 
   #refuseUpdate({ name, data }: { readonly name: string; readonly data?: Payload }): void {
@@ -457,7 +472,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     return undefined;
   }
 
-  /** Others may end an instance too: a user, who knows what that means, its timeout, or the limit of steps. */
+  /** Others may end an instance too: a user, who knows what that means, the bound of its compensation, or the limit of steps. */
   #endRun(): void {
     if (this.machine.status === "Failed") this.#run?.warnOfDroppedUndo(this.machine.state.reason ?? "");
     this.#run?.end();

@@ -46,7 +46,7 @@ export function finish(run: CodeModelRun): void {
     if (model.status === "Paused") resume(run);
     else if (model.out.length > 0) complete(run, { which: 0, how: 0 });
     else if (model.detached.length > 0) endDetached(run, { which: 0, how: 0 });
-    else if (model.nextWake !== undefined) wait(run, { which: 0, how: 4 });
+    else if (model.nextWake !== undefined) wait(run, { which: 0, how: 6 });
     else codeEnds(run, { which: 0, how: 0 });
   }
 }
@@ -129,7 +129,8 @@ function codeEnds(run: CodeModelRun, { which, how }: Choice): void {
   const isTooLong = model.tasks.length + model.timers.length + before + 1 > limits.stepsMax;
   const taken: Step[] = [];
   for (let n = 0; n < before; n++) taken.push(oneStep(run, (how >> 2) + n * 37, isTooLong));
-  const dice = isTooLong ? 5 : how % 4;
+  const isFailing = isTooLong || model.isTimedOut;
+  const dice = isFailing ? 5 : how % 4;
   if (dice === 0) model.endInstance("Success");
   else if (dice === 1 || dice === 5) model.endInstance("Failed");
   else if (dice === 2) model.endInstance("Terminated");
@@ -228,11 +229,12 @@ function stale(run: CodeModelRun, choice: Choice): void {
 }
 
 /** Time passes; what came due is told. */
-function wait(run: CodeModelRun, { how }: Choice): void {
+function wait(run: CodeModelRun, { how, which }: Choice): void {
   const justBefore = Math.max(0, (run.model.nextWake ?? 0) - 1 - run.at);
-  run.at += [0, 300, 1000, 2500, 9000, justBefore][how % 6]!;
-  run.model.wake(run.at);
-  run.tell({ type: "TimerDue" });
+  const isCodeAbsent = which % 3 === 1;
+  run.at += [0, 300, 1000, 2500, 9000, justBefore, justBefore + 1][how % 7]!;
+  run.model.wake(run.at, isCodeAbsent);
+  run.tell({ type: "TimerDue", ...(isCodeAbsent && { isCodeAbsent }) });
 }
 
 // Requests
@@ -248,7 +250,7 @@ function resume(run: CodeModelRun): void {
   if (run.model.status !== "Paused") return run.refuse({ type: "ResumeWorkflow" }, "INSTANCE_STATE");
   run.model.status = "Running";
   run.model.tellChildren("ResumeWorkflow");
-  run.model.wake(run.at);
+  run.model.wakeTasks(run.at);
   run.tell({ type: "ResumeWorkflow" });
 }
 
@@ -266,8 +268,8 @@ function cancel(run: CodeModelRun, { how, which }: Choice): void {
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (model.cancelReason === undefined) {
     if (isHeld) model.holdCancel(input.reason);
-    else model.cancel(input.reason);
-  } else if (model.isCancelHeld && !isHeld) model.cancel(input.reason);
+    else model.cancel(input.reason, run.at);
+  } else if (model.isCancelHeld && !isHeld) model.cancel(input.reason, run.at);
   run.tell(input);
 }
 
@@ -276,7 +278,7 @@ function heed(run: CodeModelRun): void {
   const { model } = run;
   if (!model.isCancelHeld || model.status !== "Running") return;
   if (model.tasks.length + model.timers.length + 1 > limits.stepsMax) model.endInstance("Failed");
-  else model.cancel(model.cancelReason ?? "");
+  else model.cancel(model.cancelReason ?? "", run.at);
   run.tell({ type: "StepsTaken", steps: [{ type: "heed-cancel" }] });
 }
 

@@ -44,6 +44,8 @@ export class CodeModel {
   deadline: number | undefined;
   cancelReason: string | undefined;
   isCancelHeld = false;
+  /** How long it may compensate, once its time is up. */
+  compensationMs: number | undefined;
   customStatus: string | undefined;
   readonly #timeoutMs: number | undefined;
 
@@ -54,6 +56,11 @@ export class CodeModel {
 
   setDeadline(at: number): void {
     this.deadline = this.#timeoutMs === undefined ? undefined : at + this.#timeoutMs;
+  }
+
+  /** The code knows that its time is up. */
+  get isTimedOut(): boolean {
+    return this.compensationMs !== undefined && !this.isCancelHeld;
   }
 
   get hasEnded(): boolean {
@@ -117,8 +124,8 @@ export class CodeModel {
     return [...this.out.filter(({ kind }) => kind === "child"), ...this.detached];
   }
 
-  tellChildren(order: string): void {
-    for (const { childId } of this.#children) this.told.push(`${childId} ${order}`);
+  tellChildren(order: string, children = this.#children): void {
+    for (const { childId } of children) this.told.push(`${childId} ${order}`);
   }
 
   #partWith(children: readonly { childId: string; whenParentEnds: WhenParentEnds }[]): void {
@@ -164,9 +171,25 @@ export class CodeModel {
   }
 
   /** Time has come for the deadline, or for timers and retries while the instance runs. */
-  wake(at: number): void {
+  wake(at: number, isCodeAbsent: boolean): void {
     if (this.hasEnded) return;
-    if (this.deadline !== undefined && at >= this.deadline) return this.endInstance("Failed");
+    if (this.deadline !== undefined && at >= this.deadline) this.timeOut(at, isCodeAbsent);
+    else this.wakeTasks(at);
+  }
+
+  /** The first time it is asked to end, when the code can; the second time it ends. */
+  timeOut(at: number, isCodeAbsent: boolean): void {
+    if (this.compensationMs !== undefined) return this.endInstance("Failed");
+    if (this.status === "Paused") {
+      this.status = "Running";
+      this.tellChildren("ResumeWorkflow");
+    }
+    this.compensationMs = 3_600_000;
+    this.deadline = isCodeAbsent ? undefined : at + this.compensationMs;
+    this.holdCancel(`the instance did not end within its timeout of ${(this.#timeoutMs ?? 0) / 1000} s`);
+  }
+
+  wakeTasks(at: number): void {
     if (this.status !== "Running") return;
     for (const timer of this.timersSet) if (timer.dueAt <= at) timer.state = "fired";
     for (const task of this.tasks) if (task.retryAt !== undefined && task.retryAt <= at) task.retryAt = undefined;
@@ -183,11 +206,17 @@ export class CodeModel {
     this.isCancelHeld = true;
   }
 
-  cancel(reason: string): void {
+  cancel(reason: string, at: number): void {
+    const isLeft = ({ whenParentEnds }: { whenParentEnds: WhenParentEnds }): boolean =>
+      this.compensationMs !== undefined && whenParentEnds === "leave";
+    if (this.compensationMs !== undefined) this.deadline ??= at + this.compensationMs;
     this.cancelReason = reason;
     this.isCancelHeld = false;
     for (const timer of this.timersSet) timer.state = "canceled";
-    this.tellChildren("RequestCancel");
+    this.tellChildren(
+      "RequestCancel",
+      this.#children.filter((child) => !isLeft(child)),
+    );
     this.detached = [];
     this.stopTasks();
   }
@@ -203,9 +232,11 @@ export class CodeModel {
   /** The code itself begins anew: nobody waits any more for the children that it called; the others are still its own. */
   continueAsNew(): void {
     const unheeded = this.isCancelHeld ? this.cancelReason : undefined;
+    const { compensationMs } = this;
     this.#partWith(this.out.filter(({ kind }) => kind === "child"));
     this.stopTasks();
     this.beginAnew({ keepsAnswers: true });
+    this.compensationMs = compensationMs;
     if (unheeded !== undefined) this.holdCancel(unheeded);
   }
 
@@ -217,6 +248,7 @@ export class CodeModel {
     this.updates = new Map(keepsAnswers ? answered.slice(-20) : []);
     this.cancelReason = undefined;
     this.isCancelHeld = false;
+    this.compensationMs = undefined;
     this.status = "Running";
     this.generation++;
   }

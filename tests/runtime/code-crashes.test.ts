@@ -216,6 +216,39 @@ async function until(engine: Engine, holds: () => Promise<boolean>): Promise<voi
   stop();
 }
 
+const slowChild = defineWorkflow("slow-child", async (ctx) => {
+  await ctx.run("work", "child", { undo: () => ctx.run("work", "undo child") });
+  await ctx.waitForEvent("never");
+});
+
+/** Its time is up while a saga is undone. */
+const late = defineWorkflow("late", { timeoutSeconds: 10 }, async (ctx) => {
+  ctx.onCancel(() => ctx.run("work", "canceled"));
+  await ctx.run("work", "outer", { undo: () => ctx.run("flaky", "undo outer", { retryCount: 1 }) });
+  void ctx.callChild(slowChild, undefined, { instanceId: "called" }).catch(() => undefined);
+  ctx.startChild(slowChild, undefined, { instanceId: "started", whenParentEnds: "cancel" });
+  await ctx.saga(async (saga) => {
+    await saga.run("work", "inner", { undo: () => saga.run("work", "undo inner") });
+    saga.undo(() => saga.sleep(4000));
+    await saga.sleep(8000);
+    await saga.run("fails", "inner");
+  });
+});
+
+const lateStory: Story = {
+  workflows: [late, slowChild],
+  tell: async (engine) => {
+    await started(() => engine.startWorkflow(late, undefined, { instanceId: "x" }));
+    const reasons: unknown[] = [];
+    for (const id of ["x", "called", "started"]) {
+      await engine.awaitWorkflowInstance(id).catch(() => undefined);
+      const { status, reason } = await engine.getWorkflowInstanceStatus(id);
+      reasons.push([status, reason]);
+    }
+    return reasons;
+  },
+};
+
 const stories: Readonly<Record<string, Story>> = {
   "a story with every kind of step": wholeStory,
   "the same with next to nothing kept in memory": { ...wholeStory, idleMax: 1 },
@@ -224,6 +257,7 @@ const stories: Readonly<Record<string, Story>> = {
   "generation after generation without a pause": restlessStory,
   "children that are started in the last reaction of a generation": prolificStory,
   "updates around new generations, and races": entityStory,
+  "a timeout while a saga is undone": lateStory,
 };
 
 const endings: Readonly<Record<Moment, string>> = {

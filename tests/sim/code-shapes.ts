@@ -33,6 +33,8 @@ export interface CodeShape {
   readonly outputs: unknown;
   readonly params: Readonly<Record<string, unknown>>;
   readonly errand?: CodeErrand;
+  /** Its workflow's timeout may come first. */
+  readonly mayTimeOut?: true;
 }
 
 const bulkyText = "z".repeat(bulkyLength);
@@ -73,14 +75,20 @@ const codeShapes = {
 
   "code-saga"(brush: Brush): CodeShape {
     const { chance } = brush;
-    const activities = drawActivities(brush, { count: [1, 5] });
-    const ending = chance.pick(["well", "broken", "broken inside", "waits"] as const);
-    const input: SagaInput = { activities, innerFrom: chance.whole(0, activities.length), ending };
+    const input = drawSaga(brush);
+    const { ending } = input;
     const statuses = { well: "Success", broken: "Failed", "broken inside": "Failed", waits: "Terminated" } as const;
-    const status = statuses[ending];
-    const shape = { workflow: code.saga, status, outputs: { sum: sumOf(activities) }, params: { ...input } };
+    const outputs = { sum: sumOf(input.activities) };
+    const shape = { workflow: code.saga, status: statuses[ending], outputs, params: { ...input } };
     if (ending === "broken inside" && chance.isLucky(0.5)) return { ...shape, errand: "cancel-undoing" };
     return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
+  },
+
+  "code-timed-saga"(brush: Brush): CodeShape {
+    const input = drawSaga(brush);
+    const status = input.ending === "well" ? "Success" : "Failed";
+    const outputs = { sum: sumOf(input.activities) };
+    return { workflow: code.timedSaga, status, outputs, params: { ...input }, mayTimeOut: true };
   },
 
   "code-counter"(brush: Brush): CodeShape {
@@ -119,16 +127,16 @@ const codeShapes = {
   /** Parents that end before their children, in every way: by themselves, with an error, canceled, and by act or timeout. */
   "code-household"({ chance }: Brush): CodeShape {
     const ending = chance.pick(["returns", "throws", "waits"] as const);
-    const heirs = drawList(chance, [1, 4], (): Heir => ({
-      by: chance.pick(["startChild", "callChild"] as const),
-      of: chance.pick(["code", "dag"] as const),
-      whenParentEnds: chance.pick(["terminate", "cancel", "leave"] as const),
-    }));
-    const input: HouseholdInput = { heirs, ending, left: chance.pick([0, 0, 1, 2]), napMs: chance.whole(0, 1000) };
+    const input = drawHousehold(chance, ending);
     const statuses = { returns: "Success", throws: "Failed", waits: "Terminated" } as const;
-    const outputs = { children: heirs.length };
+    const outputs = { children: input.heirs.length };
     const shape = { workflow: code.household, status: statuses[ending], outputs, params: { ...input } };
     return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
+  },
+
+  "code-timed-household"({ chance }: Brush): CodeShape {
+    const input = drawHousehold(chance, "waits");
+    return { workflow: code.timedHousehold, status: "Failed", outputs: undefined, params: { ...input } };
   },
 
   "code-retried"({ chance }: Brush): CodeShape {
@@ -173,6 +181,22 @@ export function drawCodeShape(kind: CodeKind, brush: Brush): CodeShape {
 /** Its instances wait for somebody from outside. */
 export function codeNeedsErrand(workflow: string): boolean {
   return [code.inbox, code.saga, code.desk, code.household].some(({ name }) => name === workflow);
+}
+
+function drawSaga(brush: Brush): SagaInput {
+  const { chance } = brush;
+  const activities = drawActivities(brush, { count: [1, 5] });
+  const ending = chance.pick(["well", "broken", "broken inside", "waits"] as const);
+  return { activities, innerFrom: chance.whole(0, activities.length), ending };
+}
+
+function drawHousehold(chance: Chance, ending: HouseholdInput["ending"]): HouseholdInput {
+  const heirs = drawList(chance, [1, 4], (): Heir => ({
+    by: chance.pick(["startChild", "callChild"] as const),
+    of: chance.pick(["code", "dag"] as const),
+    whenParentEnds: chance.pick(["terminate", "cancel", "leave"] as const),
+  }));
+  return { heirs, ending, left: chance.pick([0, 0, 1, 2]), napMs: chance.whole(0, 1000) };
 }
 
 interface Drawn {

@@ -115,7 +115,10 @@ export interface SagaInput {
 }
 
 /** Steps are called `do n`, and what undoes them `undo n`. */
-const saga = defineWorkflow("code-saga", async (ctx, { activities, innerFrom, ending }: SagaInput) => {
+async function takeSaga(
+  ctx: WorkflowContext,
+  { activities, innerFrom, ending }: SagaInput,
+): Promise<{ readonly sum: number }> {
   ctx.onCancel(async () => void (await runAs(ctx, "on cancel", undoing)));
   const doAll = async (scope: WorkflowContext, from: number, to: number): Promise<number> => {
     let sum = 0;
@@ -132,7 +135,12 @@ const saga = defineWorkflow("code-saga", async (ctx, { activities, innerFrom, en
   if (ending === "broken") await run(ctx, broken);
   if (ending === "waits") await ctx.waitForEvent("never");
   return { sum: outer + inner };
-});
+}
+
+const saga = defineWorkflow("code-saga", takeSaga);
+
+/** Whose time may be up at any of its steps, also while it undoes something. */
+const timedSaga = defineWorkflow("code-timed-saga", { timeoutSeconds: 3 }, takeSaga);
 
 const broken: Activity = { job: "broken", params: { ms: 5, value: 0 }, options: {} };
 
@@ -250,29 +258,30 @@ const heir = defineWorkflow("code-heir", async (ctx, { lives }: { lives: "on" | 
 });
 
 /** Ends before its children do. An id says what is to become of a child. */
-const household = defineWorkflow(
-  "code-household",
-  async (ctx, input: HouseholdInput): Promise<{ children: number }> => {
-    const { heirs, ending, left, napMs } = input;
-    const called: Promise<unknown>[] = [];
-    for (const [place, { by, of, whenParentEnds }] of heirs.entries()) {
-      // What a generation calls and leaves behind ends with it, so only the last one calls.
-      if (by === "callChild" && left > 0) continue;
-      const instanceId = `${ctx.instanceId}/${ctx.generation}.${place}:${by}:${whenParentEnds}`;
-      const lives = whenParentEnds === "leave" ? "on" : "until told";
-      const workflow = of === "code" ? heir : heirDags[lives];
-      const options = { instanceId, whenParentEnds };
-      if (by === "startChild") ctx.startChild(workflow as CodeWorkflow, { lives } as never, options);
-      else called.push(ctx.callChild(workflow as CodeWorkflow, { lives } as never, options));
-    }
-    for (const call of called) call.catch(() => undefined);
-    if (left > 0) return ctx.continueAsNew({ ...input, left: left - 1 });
-    await nap(ctx, napMs);
-    if (ending === "throws") throw new Error("it ends like this");
-    if (ending === "waits") await ctx.waitForEvent("never");
-    return { children: heirs.length };
-  },
-);
+async function keepHouse(ctx: WorkflowContext, input: HouseholdInput): Promise<{ children: number }> {
+  const { heirs, ending, left, napMs } = input;
+  const called: Promise<unknown>[] = [];
+  for (const [place, { by, of, whenParentEnds }] of heirs.entries()) {
+    // What a generation calls and leaves behind ends with it, so only the last one calls.
+    if (by === "callChild" && left > 0) continue;
+    const instanceId = `${ctx.instanceId}/${ctx.generation}.${place}:${by}:${whenParentEnds}`;
+    const lives = whenParentEnds === "leave" ? "on" : "until told";
+    const workflow = of === "code" ? heir : heirDags[lives];
+    const options = { instanceId, whenParentEnds };
+    if (by === "startChild") ctx.startChild(workflow as CodeWorkflow, { lives } as never, options);
+    else called.push(ctx.callChild(workflow as CodeWorkflow, { lives } as never, options));
+  }
+  for (const call of called) call.catch(() => undefined);
+  if (left > 0) return ctx.continueAsNew({ ...input, left: left - 1 });
+  await nap(ctx, napMs);
+  if (ending === "throws") throw new Error("it ends like this");
+  if (ending === "waits") await ctx.waitForEvent("never");
+  return { children: heirs.length };
+}
+
+const household = defineWorkflow("code-household", keepHouse);
+
+const timedHousehold = defineWorkflow("code-timed-household", { timeoutSeconds: 2 }, keepHouse);
 
 export interface RetriedInput {
   readonly text: string;
@@ -368,6 +377,8 @@ export const code = {
   retried,
   desk,
   timed,
+  timedSaga,
+  timedHousehold,
 } as const;
 
 export const codeWorkflows: readonly CodeWorkflow[] = Object.values(code);

@@ -24,10 +24,10 @@ function drawScenario(
   number: number,
   { kind, domains, spanMs }: { kind: CodeKind; domains: readonly string[]; spanMs: number },
 ): AnyScenario {
-  const { workflow, status, outputs, params, errand } = drawCodeShape(kind, { chance, domains });
+  const { workflow, status, outputs, params, errand, mayTimeOut } = drawCodeShape(kind, { chance, domains });
   const drawn = drawActs(chance, isCodeWorkflow(workflow));
   // A child that its parent leaves while both are paused would wait for somebody to resume it.
-  const acts = kind === "code-household" ? drawn.filter(({ what }) => what !== "pause") : drawn;
+  const acts = kind.endsWith("household") ? drawn.filter(({ what }) => what !== "pause") : drawn;
   const instanceId = chance.isLucky(0.7) ? `w${number}-${kind}` : undefined;
   const isSignaled = kind === "code-inbox" && instanceId !== undefined && chance.isLucky(0.5);
   const isCanceled = errand === "cancel-undoing" || acts.some(({ what }) => what === "cancel");
@@ -43,7 +43,7 @@ function drawScenario(
     acts,
     errand,
     // A signal that lands late may start another one, which nobody knows of.
-    ends: isEnded ? [status, "Terminated"] : [status],
+    ends: [status, ...(isEnded ? ["Terminated" as const] : []), ...(mayTimeOut ? ["Failed" as const] : [])],
     outputs,
     afterlife: isEnded ? "none" : drawAfterlife(chance, kind),
   };

@@ -47,6 +47,15 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "timeouts-without-compensation",
+    about: "A code workflow whose time is up ends at once, and undoes nothing.",
+    source: {
+      file: "src/kernel/code/code-machine.ts",
+      find: "    if (state.compensationMs !== undefined) {\n",
+      replace: '    if (state.compensationMs === undefined) return step.end("Failed", { reason });\n    else {\n',
+    },
+  },
+  {
     name: "kept-generations",
     about: "An instance that is retried keeps its generation, so attempt ids are used again.",
     source: {

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import type { Event } from "../event.ts";
 import type { Input } from "../input.ts";
 import { activity, child, CodeRig, failureOf, timer } from "./code-rig.test.ts";
+import type { LastStep } from "./step.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };
 const requests: readonly Input[] = [
@@ -187,10 +188,19 @@ describe("a pause", () => {
     assert.deepEqual(rig.tell({ type: "RaiseEvent", name: "go" }).eventTypes, ["EventRaised"]);
   });
 
-  test("does not stop the instance's own deadline", () => {
-    const rig = CodeRig.started([], { timeoutMs: 5000 }).tell({ type: "PauseWorkflow" });
+  test("does not stop the instance's own deadline, which resumes it", () => {
+    const rig = CodeRig.started([child("c")], { timeoutMs: 5000 }).tell({ type: "PauseWorkflow" });
     assert.equal(rig.machine.nextWake(), 6000);
-    assert.equal(rig.pass(5000).status, "Failed");
+    assert.deepEqual(rig.pass(5000).eventTypes, ["InstanceResumed", "InstanceTimedOut", "CancelRequested"]);
+    assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "i/0", tell: { type: "ResumeWorkflow" } }]);
+  });
+
+  test("a resume after the deadline leaves it to its own message", () => {
+    const rig = CodeRig.started([], { timeoutMs: 5000 }).tell({ type: "PauseWorkflow" });
+    rig.at = 9000;
+    assert.deepEqual(rig.tell({ type: "ResumeWorkflow" }).eventTypes, ["InstanceResumed"]);
+    assert.equal(rig.machine.nextWake(), 6000);
+    assert.deepEqual(rig.pass(0).eventTypes, ["InstanceTimedOut", "CancelRequested"]);
   });
 
   test("comes while it runs, a resume while it is paused", () => {
@@ -213,29 +223,88 @@ describe("time", () => {
     ]);
     assert.deepEqual([rig.pass(0).events, rig.machine.nextWake()], [[], 9000]);
   });
+});
 
-  test("ends what takes longer than its timeout", () => {
+describe("a timeout", () => {
+  const reason = "the instance did not end within its timeout of 5 s";
+  const hourMs = 3_600_000;
+  const again: Input = { type: "RequestCancel", reason };
+
+  test("asks the code to end, and gives it an hour for that", () => {
     const rig = CodeRig.started([activity("a"), timer(2000)], { timeoutMs: 5000 });
     assert.deepEqual(rig.history[1]?.event, { type: "InstanceStarted", deadline: 6000 });
     assert.equal(rig.machine.nextWake(), 2000);
     rig.pass(1000);
     assert.equal(rig.machine.nextWake(), 6000);
-    rig.pass(4000);
-    assert.deepEqual(rig.events.at(-1), {
-      type: "InstanceEnded",
-      status: "Failed",
-      reason: "the instance did not end within its timeout of 5 s",
-    });
+    assert.deepEqual(rig.pass(4000).events, [
+      { type: "InstanceTimedOut", compensationMs: hourMs, deadline: 6000 + hourMs },
+      { type: "CancelRequested", reason, isHeld: true },
+    ]);
+    assert.deepEqual(rig.tell(again).eventTypes, ["CancelRequested", "TasksStopped"]);
+    assert.equal(rig.machine.nextWake(), 6000 + hourMs);
+    rig.pass(hourMs);
+    const bound = "and its compensation not within a further 3600 s";
+    assert.deepEqual(rig.events.at(-1), { type: "InstanceEnded", status: "Failed", reason: `${reason}, ${bound}` });
     assert.deepEqual([rig.pass(9000).events, rig.machine.nextWake()], [[], undefined]);
   });
 
-  test("ends it too where the timeout is known from the history alone", () => {
+  test("gives as much time again as there was, if that was more", () => {
+    const rig = CodeRig.started([], { timeoutMs: 2 * hourMs }).pass(2 * hourMs);
+    assert.equal(rig.machine.nextWake(), 1000 + 4 * hourMs);
+  });
+
+  test("of absent code bounds nothing until it takes effect", () => {
+    const rig = CodeRig.started([], { timeoutMs: 5000 });
+    rig.at = 6000;
+    rig.tell({ type: "TimerDue", isCodeAbsent: true });
+    assert.deepEqual(rig.events[0], { type: "InstanceTimedOut", compensationMs: hourMs });
+    assert.equal(rig.machine.nextWake(), undefined);
+    rig.at = 7000;
+    rig.tell(again);
+    assert.equal(rig.machine.nextWake(), 7000 + hourMs);
+  });
+
+  test("that is held lets timers and retries go on, and has no say in how the code ends", () => {
+    const rig = CodeRig.started([timer(6000)], { timeoutMs: 5000 }).pass(5000);
+    assert.equal(rig.machine.nextWake(), 6000);
+    assert.deepEqual(rig.pass(0).eventTypes, ["TimerFired"]);
+    assert.equal(rig.take({ type: "cancel", reason: "asked before" }).status, "Terminated");
+  });
+
+  test("that the code knows of has it fail, whatever it does, with its own failure if it has one", () => {
+    const failure = failureOf("own");
+    const ends: [LastStep, string][] = [
+      [{ type: "cancel", reason }, reason],
+      [{ type: "complete", output: "1" }, reason],
+      [{ type: "continue", events: [] }, reason],
+      [{ type: "fail", failure }, "own"],
+    ];
+    for (const [end, expected] of ends) {
+      const rig = CodeRig.started([], { timeoutMs: 5000 }).pass(5000).tell(again).take(end);
+      assert.deepEqual([rig.status, rig.machine.state.reason], ["Failed", expected]);
+    }
+  });
+
+  test("that is held goes on to the next generation", () => {
+    const rig = CodeRig.started([], { timeoutMs: 5000 }).pass(5000).take({ type: "continue", events: [] });
+    assert.deepEqual(rig.eventTypes, ["InstanceContinued", "InstanceTimedOut", "CancelRequested"]);
+    assert.equal(rig.machine.nextWake(), 6000 + hourMs);
+    assert.equal(rig.tell(again).take({ type: "complete" }).status, "Failed");
+  });
+
+  test("asks again where the code has caught a cancel and gone on", () => {
+    const rig = CodeRig.started([], { timeoutMs: 5000 }).tell({ type: "RequestCancel", reason: "please" });
+    rig.take(activity("on and on")).pass(5000);
+    assert.deepEqual(rig.tell(again).eventTypes, ["CancelRequested", "TasksStopped"]);
+  });
+
+  test("is known from the history alone", () => {
     const rig = CodeRig.started([], { timeoutMs: 5000 });
     const later = new CodeRig();
     for (const { at, event } of rig.history) later.machine.apply(event, at);
     later.at = 6000;
     later.tell({ type: "TimerDue" });
-    assert.equal(later.status, "Failed");
+    assert.deepEqual(later.eventTypes, ["InstanceTimedOut", "CancelRequested"]);
   });
 });
 

@@ -92,7 +92,7 @@ export class CodeMachine implements Machine {
       case "ChildEnded":
         return childEnded(step, input);
       case "TimerDue":
-        return this.#wake(step);
+        return this.#wake(step, input);
       case "AdmitWorkflow":
         return this.#admit(step, input.refusal);
       case "DecisionEvaluated":
@@ -217,7 +217,8 @@ export class CodeMachine implements Machine {
     if (status !== "Paused" && !pausing) throw stateRefusal(step.state, step.identity.id, "resume");
     step.emit({ type: "InstanceResumed" });
     step.tellChildren({ type: "ResumeWorkflow" });
-    this.#wake(step);
+    // A deadline that has passed meanwhile is due at once, by its own message.
+    this.#wakeTasks(step);
   }
 
   /** What the code waits for is called off; asked once is enough. One that was held may take effect later. */
@@ -259,13 +260,38 @@ export class CodeMachine implements Machine {
   }
 
   /** Something may have come due: the instance's deadline, its timers, its tasks' retries. */
-  #wake(step: CodeTurn): void {
+  #wake(step: CodeTurn, due: Extract<Input, { type: "TimerDue" }>): void {
     const { state, turn } = step;
     if (hasEnded(state.status)) return;
-    if (state.deadline !== undefined && turn.at >= state.deadline) {
-      const seconds = (this.#timeoutMs ?? 0) / 1000;
-      return step.end("Failed", { reason: `the instance did not end within its timeout of ${seconds} s` });
+    if (state.deadline !== undefined && turn.at >= state.deadline) this.#timeOut(step, due);
+    else this.#wakeTasks(step);
+  }
+
+  /**
+   * A timeout is a cancel that is held: the runtime delivers it to the code as it does any other, so that a compensation
+   * that is under way is not cut short, and absent code compensates when it is back.
+   */
+  #timeOut(step: CodeTurn, { isCodeAbsent }: Extract<Input, { type: "TimerDue" }>): void {
+    const { state, turn } = step;
+    const timeoutMs = this.#timeoutMs ?? 0;
+    const reason = `the instance did not end within its timeout of ${timeoutMs / 1000} s`;
+    if (state.compensationMs !== undefined) {
+      const bound = `and its compensation not within a further ${state.compensationMs / 1000} s`;
+      return step.end("Failed", { reason: `${reason}, ${bound}` });
     }
+    if (state.status === "Paused") {
+      step.emit({ type: "InstanceResumed" });
+      step.tellChildren({ type: "ResumeWorkflow" });
+    }
+    const compensationMs = Math.max(timeoutMs, compensationMsMin);
+    const deadline = isCodeAbsent ? {} : { deadline: turn.at + compensationMs };
+    step.emit({ type: "InstanceTimedOut", compensationMs, ...deadline });
+    step.emit({ type: "CancelRequested", reason, isHeld: true });
+    schedule(step);
+  }
+
+  #wakeTasks(step: CodeTurn): void {
+    const { state, turn } = step;
     if (state.status !== "Running") return;
     for (const timer of state.timersDue.takeDue(turn.at)) step.emit({ type: "TimerFired", timer });
     const due = state.retryWaits.takeDue(turn.at);
@@ -273,6 +299,9 @@ export class CodeMachine implements Machine {
     schedule(step);
   }
 }
+
+/** An activity may take an hour by default, and so may the one that compensates it. */
+const compensationMsMin = 3_600_000;
 
 function earlier(one: number | undefined, other: number | undefined): number | undefined {
   if (one === undefined || other === undefined) return one ?? other;

@@ -64,6 +64,8 @@ export class CodeState extends TaskTable implements InstanceState {
   cancelReason: string | undefined;
   /** The code has yet to heed that. */
   isCancelHeld = false;
+  /** How long it may compensate after its timeout. Undefined: its time is not up. */
+  compensationMs: number | undefined;
   /** Of its recorded reactions: whether one is under way, and how many before it were lost with their process. */
   reaction: { readonly isUnderWay: boolean; readonly losses: number } | undefined;
   /** By id, with their answers once they have one. Made with the first of them: most instances have none. */
@@ -117,6 +119,11 @@ export class CodeState extends TaskTable implements InstanceState {
 
   parentOf(): undefined {
     return undefined;
+  }
+
+  /** Its time is up, and the code knows it. */
+  get isTimedOut(): boolean {
+    return this.compensationMs !== undefined && !this.isCancelHeld;
   }
 
   /** One that was let in, whether it is answered or not. */
@@ -183,11 +190,14 @@ export class CodeState extends TaskTable implements InstanceState {
       case "CancelRequested":
         this.cancelReason = event.reason;
         this.isCancelHeld = event.isHeld === true;
-        if (!this.isCancelHeld) this.#callOff();
+        if (!this.isCancelHeld) this.#cancel(at);
         return;
       case "CancelHeeded":
-        this.isCancelHeld = false;
-        return this.#callOff();
+        return this.#cancel(at);
+      case "InstanceTimedOut":
+        this.compensationMs = event.compensationMs;
+        this.deadline = event.deadline;
+        return;
       case "CustomStatusSet":
         this.customStatus = event.status ?? undefined;
         return;
@@ -299,6 +309,7 @@ export class CodeState extends TaskTable implements InstanceState {
     this.failure = undefined;
     this.cancelReason = undefined;
     this.isCancelHeld = false;
+    this.compensationMs = undefined;
     this.reaction = undefined;
     this.#updates = undefined;
     this.#detached = undefined;
@@ -320,6 +331,12 @@ export class CodeState extends TaskTable implements InstanceState {
     this.failure = event.failure;
     this.endedAt = at;
     this.retryWaits.clear();
+    this.#callOff();
+  }
+
+  #cancel(at: number): void {
+    this.isCancelHeld = false;
+    if (this.compensationMs !== undefined) this.deadline ??= at + this.compensationMs;
     this.#callOff();
   }
 

@@ -16,12 +16,17 @@ interface Child {
 /** One message on its way through an instance of code. */
 export class CodeTurn extends MessageStep<CodeState> {
   tellChildren(tell: ChildOrder): void {
-    for (const order of this.#orders(tell)) this.command(order);
+    for (const order of ordersOf(this.#children(), tell)) this.command(order);
   }
 
-  #orders(tell: ChildOrder): TellChild[] {
-    const children = [...this.#childrenCalled(), ...this.state.detachedChildren];
-    return children.map(({ childId }) => ({ type: "TellChild", childId, tell }));
+  #children(): Child[] {
+    return [...this.#childrenCalled(), ...this.state.detachedChildren];
+  }
+
+  /** A user's cancel reaches all that the code waits for. A timeout is a way to end, and leaves alone what is to be left alone. */
+  #childrenToCancel(): Child[] {
+    if (this.state.compensationMs === undefined) return this.#children();
+    return this.#children().filter(({ whenParentEnds }) => whenParentEnds !== "leave");
   }
 
   /** Those that the code waits for, or may wait for yet. */
@@ -37,7 +42,7 @@ export class CodeTurn extends MessageStep<CodeState> {
 
   /** The code is asked to end: what it waits for is called off, and its children are asked to end too. */
   cancel(reason: string, event: Extract<Event, { type: "CancelRequested" | "CancelHeeded" }>): void {
-    const orders = this.#orders({ type: "RequestCancel", reason });
+    const orders = ordersOf(this.#childrenToCancel(), { type: "RequestCancel", reason });
     this.emit(event);
     this.#stopTasks(orders);
   }
@@ -65,10 +70,14 @@ export class CodeTurn extends MessageStep<CodeState> {
   end(status: EndStatus, result: Omit<Extract<Event, { type: "InstanceEnded" }>, "type" | "status">): void {
     const { state } = this;
     const reason = result.reason ?? `parent instance ended in ${status}`;
-    this.#stopTasks(ordersAtEnd([...this.#childrenCalled(), ...state.detachedChildren], reason));
+    this.#stopTasks(ordersAtEnd(this.#children(), reason));
     this.emit({ type: "InstanceEnded", status, ...result });
     if (state.parent !== undefined) this.command(tellParent(state, state.parent, status));
   }
+}
+
+function ordersOf(children: readonly Child[], tell: ChildOrder): TellChild[] {
+  return children.map(({ childId }) => ({ type: "TellChild", childId, tell }));
 }
 
 /** Children are terminated, asked to end, or left alone, as was said when they were asked for. */

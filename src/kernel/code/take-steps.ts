@@ -130,7 +130,10 @@ export function schedule(step: CodeTurn): void {
   step.command({ type: "RunTasks", tasks: jobs });
 }
 
+/** An instance whose time is up ends as failed, whatever its code makes of it. */
 function takeLast(step: CodeTurn, last: LastStep): void {
+  const { isTimedOut, cancelReason = "" } = step.state;
+  if (isTimedOut && last.type !== "fail") return step.end("Failed", { reason: cancelReason });
   switch (last.type) {
     case "complete":
       return step.end("Success", last.output === undefined ? {} : { output: last.output });
@@ -150,7 +153,8 @@ function takeLast(step: CodeTurn, last: LastStep): void {
 function continueAsNew(step: CodeTurn, { input, events, updates = [] }: Extract<LastStep, { type: "continue" }>): void {
   const { state } = step;
   step.stopGeneration("the parent instance has begun anew");
-  const { workflow, version, createdAt, parent, trigger, traceparent, deadline, customStatus } = state;
+  const { workflow, version, createdAt, parent, trigger, traceparent, customStatus } = state;
+  const { deadline, compensationMs } = state;
   const reason = state.isCancelHeld ? state.cancelReason : undefined;
   const answers = state.answersToKeep({ max: answersKeptMax, since: step.turn.at - answersKeptMs });
   const children = state.detachedChildren;
@@ -171,6 +175,8 @@ function continueAsNew(step: CodeTurn, { input, events, updates = [] }: Extract<
     ...(children.length > 0 && { children }),
   });
   for (const update of updates) step.emit({ type: "UpdateRequested", ...update });
+  if (compensationMs !== undefined)
+    step.emit({ type: "InstanceTimedOut", compensationMs, ...(deadline !== undefined && { deadline }) });
   if (reason !== undefined) step.emit({ type: "CancelRequested", reason, isHeld: true });
 }
 

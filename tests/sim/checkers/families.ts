@@ -34,7 +34,7 @@ export const checkFamilies: Checker = (evidence) => {
 
 /**
  * Children that outlive their parent end as their id says: those that are left alone by themselves, the others because they
- * are told to. A cancel reaches what the code waits for, whatever is to become of that when the parent ends.
+ * are told to. A user's cancel reaches what the code waits for, whatever is to become of that when the parent ends.
  */
 function checkHeirs(evidence: Evidence): string[] {
   return evidence.remains.instances.flatMap(({ id, status }) => {
@@ -49,7 +49,11 @@ function checkHeirs(evidence: Evidence): string[] {
 
 function wasCanceled(evidence: Evidence, id: string): boolean {
   const lives = chronicleOf(evidence).livesOf(id);
-  return lives.flatMap(eventsOf).some(({ event }) => event.type === "CancelRequested");
+  return lives.flatMap(eventsOf).some(({ event }) => event.type === "CancelRequested" && !isTimeout(event));
+}
+
+function isTimeout({ reason }: Extract<Event, { type: "CancelRequested" }>): boolean {
+  return reason.includes("did not end within its timeout");
 }
 
 function newestById({ remains }: Evidence): Map<string, InstanceRemains> {

@@ -54,6 +54,7 @@ class Waits {
 
   #follow(event: Event, turn: TurnRecord): void {
     const setAt = turn.landed.at;
+    if (event.type === "InstanceTimedOut") return this.#timeOut(turn);
     if ("deadline" in event && event.deadline !== undefined) this.#deadline = { dueAt: event.deadline, setAt };
     switch (event.type) {
       case "InstanceContinued":
@@ -78,10 +79,16 @@ class Waits {
         for (const task of event.tasks) this.#meet(`the retry of task ${task}`, this.#retries.get(task), turn);
         return;
       case "InstanceEnded":
-        if (event.reason?.includes("did not end within its timeout")) this.#meet("its end", this.#deadline, turn);
+        if (event.reason?.includes("did not end within its timeout")) this.#timeOut(turn);
         return;
       default:
     }
+  }
+
+  /** How long code compensates after it is not looked at. */
+  #timeOut(turn: TurnRecord): void {
+    this.#meet("its timeout", this.#deadline, turn);
+    this.#deadline = undefined;
   }
 
   #meet(what: string, wait: Wait | undefined, turn: TurnRecord): void {

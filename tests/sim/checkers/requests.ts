@@ -117,7 +117,7 @@ function checkCounted(evidence: Evidence, operations: readonly Operation[], type
     const about = calls.filter(({ instanceId }) => instanceId === instance.id);
     const isCode = isOfCode(evidence.remains, instance);
     const granted = about.filter(({ outcome }) => outcome === "ok").length;
-    const others = isCode && type === "InstanceResumed" ? cancelsOf(evidence, instance) : 0;
+    const others = isCode && type === "InstanceResumed" ? cancelsOf(evidence, instance) + timeoutsOf(instance) : 0;
     const possible = about.filter(({ outcome }) => outcome !== "refused").length + others;
     const all = eventsOfAll(evidence, instance.id);
     const effects = isCode ? countInCode(all, type) : all.filter(({ event }) => event.type === type).length;
@@ -133,6 +133,11 @@ function checkCounted(evidence: Evidence, operations: readonly Operation[], type
 /** A cancel resumes code that is paused, even where that then comes to its own end and the cancel is too late. */
 function cancelsOf({ calls }: Evidence, { id }: InstanceChronicle): number {
   return calls.filter(({ operation, instanceId }) => operation === "cancel" && instanceId === id).length;
+}
+
+/** So does a timeout. */
+function timeoutsOf(instance: InstanceChronicle): number {
+  return eventsOf(instance).filter(({ event }) => event.type === "InstanceTimedOut").length;
 }
 
 type CountedType = "PauseRequested" | "InstanceResumed" | "InstanceReopened" | "TaskAdded";

@@ -51,6 +51,20 @@ test("a saga that is canceled, and what is to happen then", () => {
   caught(checkSagas, saga(...done(0, "on cancel"), succeededWell), /took itself for canceled, and nobody had asked/);
 });
 
+test("a saga that times out is undone, and hears of it", () => {
+  const reason = "the instance did not end within its timeout of 3 s";
+  const timedOut: Event[] = [
+    { type: "InstanceTimedOut", compensationMs: 1 },
+    { type: "CancelRequested", reason },
+  ];
+  const end: Event = { type: "InstanceEnded", status: "Failed", reason };
+  const undone = [...done(1, "on cancel"), ...done(2, "undo 0")];
+  caught(checkSagas, saga(...done(0, "do 0"), ...timedOut, ...undone, end));
+  caught(checkSagas, saga(...done(0, "do 0"), ...timedOut, ...done(1, "undo 0"), end), /happened 0 times/);
+  const dropped = saga(...done(0, "do 0"), ...timedOut, ...done(1, "on cancel"), end);
+  caught(checkSagas, dropped, /what was undone are the steps \[\], not \[0\]/);
+});
+
 test("a saga that is terminated stops where it is", () => {
   const scene = saga(...done(0, "do 0"), ...done(1, "do 1"), ...bad(2), ...done(3, "undo 1"), stopped);
   scene.ask(scene.life(), "terminate", { marker: "m" });

@@ -5,12 +5,12 @@ import type { Checker } from "./checker.ts";
 import { chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
 
 /**
- * What a saga has done is undone if it fails or is canceled, each step once and the last one first; nothing is undone
+ * What a saga has done is undone if it fails, is canceled or times out, each step once and the last one first; nothing is undone
  * otherwise, nor what was not done. One that is terminated stops where it is.
  */
 export const checkSagas: Checker = (evidence) =>
   [...chronicleOf(evidence).instances.values()]
-    .filter(({ workflow }) => workflow === code.saga.name)
+    .filter(({ workflow }) => workflow === code.saga.name || workflow === code.timedSaga.name)
     .flatMap((instance) => new Saga(evidence, instance).wrong);
 
 class Saga {
@@ -70,7 +70,7 @@ class Saga {
     if (undone !== undefined) this.#undone.push(undone);
   }
 
-  #judge({ status }: Extract<Event, { type: "InstanceEnded" }>, isTerminated: boolean): void {
+  #judge({ status, reason }: Extract<Event, { type: "InstanceEnded" }>, isTerminated: boolean): void {
     const done = status === "Success" ? [] : this.#done.toReversed();
     const due = isTerminated ? done.slice(0, this.#undoing.length) : done;
     if (this.#undoing.join() !== due.join())
@@ -78,7 +78,8 @@ class Saga {
     else if (!isTerminated && this.#undone.join() !== due.join())
       this.#say(`of the steps [${due.join(" ")}] only [${this.#undone.join(" ")}] were undone to the end`);
     const handlers = this.#isCanceled && !this.#hasFailed ? 1 : 0;
-    if (this.#canceling > 1 || (!isTerminated && this.#canceling < handlers && status === "Terminated"))
+    const isThrough = status === "Terminated" || isTimeout(reason);
+    if (this.#canceling > 1 || (!isTerminated && this.#canceling < handlers && isThrough))
       this.#say(`what is to happen when it is canceled happened ${this.#canceling} times`);
     if (this.#canceling > 0 && !this.#isCanceled) this.#say("it took itself for canceled, and nobody had asked");
   }
@@ -86,6 +87,10 @@ class Saga {
   #say(what: string): void {
     this.wrong.push(`${this.#id}: ${what}`);
   }
+}
+
+function isTimeout(reason: string | undefined): boolean {
+  return reason?.includes("did not end within its timeout") === true;
 }
 
 function numberIn(name: string, what: "do" | "undo"): number | undefined {

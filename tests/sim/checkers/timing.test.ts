@@ -84,6 +84,24 @@ test("an instance that is timed out early", () => {
   caught(checkTiming, scene, /a was timed out early/);
 });
 
+test("code that is asked to end before its time is up, and one whose compensation is cut short", () => {
+  const deadline = epochMs + 9000;
+  const timedOut: Event = { type: "InstanceTimedOut", compensationMs: 5000, deadline: epochMs + 14_000 };
+  const reason = "the instance did not end within its timeout of 1 s, and its compensation not within a further 5 s";
+  const end: Event = { type: "InstanceEnded", status: "Failed", reason };
+  for (const [early, events] of [
+    [true, [timedOut]],
+    [true, [end]],
+    [false, [{ ...end, status: "Terminated" }]],
+  ] as const) {
+    const scene = new Scene();
+    const [first, , ...rest] = createdCode(scene, code.timed, {});
+    scene.turn(scene.life(), 1, [first!, { type: "InstanceStarted", deadline }, ...rest]);
+    scene.turn(scene.life(), 1, [...events]);
+    caught(checkTiming, scene, ...(early ? [/was timed out early/] : []));
+  }
+});
+
 test("a timer of code that fires early, or after it was called off", () => {
   const dueAt = epochMs + 2000;
   const set = { type: "TimerSet", timer: 0, dueAt } as const;

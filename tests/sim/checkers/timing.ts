@@ -1,3 +1,4 @@
+import type { Event } from "../../../src/kernel/event.ts";
 import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle, isCopied } from "./chronicle.ts";
@@ -104,12 +105,23 @@ function isGrantRunOut(evidence: Evidence, { event, landed, turnAt }: DurableEve
 function checkDeadlines(instance: InstanceChronicle): string[] {
   const wrong: string[] = [];
   let deadline: number | undefined;
+  let isTimedOut = false;
   for (const { event, turnAt } of eventsOf(instance)) {
+    const isLate = deadline !== undefined && turnAt >= deadline;
+    if (isTimeout(event, isTimedOut) && !isLate) wrong.push(`${instance.id} was timed out early`);
     if ("deadline" in event) deadline = event.deadline;
-    if (event.type !== "InstanceEnded" || !event.reason?.includes("did not end within its timeout")) continue;
-    if (deadline === undefined || turnAt < deadline) wrong.push(`${instance.id} was timed out early`);
+    // A new generation says it again.
+    isTimedOut = event.type === "InstanceTimedOut" || (isTimedOut && event.type !== "InstanceEnded");
   }
   return wrong;
+}
+
+/** Code is asked to end, and has a second deadline from then on. */
+function isTimeout(event: Event, isTimedOut: boolean): boolean {
+  if (event.type === "InstanceTimedOut") return !isTimedOut;
+  // What a parent that timed out tells its children is no timeout of theirs.
+  if (event.type !== "InstanceEnded" || event.status !== "Failed") return false;
+  return event.reason?.includes(isTimedOut ? "its compensation not within" : "did not end within its timeout") === true;
 }
 
 /** Each fires at most once, not before its time, and not after it was called off. */
