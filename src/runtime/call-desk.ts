@@ -153,15 +153,15 @@ export class CallDesk {
 
   /** For a caller of this member, who is there for as long as it takes. */
   async #awaitEnd(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
-    return this.#endAnswer(question, await shard.awaitEnd(id));
+    return await shard.awaitEnd(id, this.#endAnswer(question));
   }
 
-  #endAnswer(question: unknown, actor: InstanceActor): EndAnswer {
-    return { hasEnded: true, answer: this.#parts.answer(question, actor) };
+  #endAnswer(question: unknown): (actor: InstanceActor) => EndAnswer {
+    return (actor) => ({ hasEnded: true, answer: this.#parts.answer(question, actor) });
   }
 
   async #awaitHere(shard: Shard, { id, question }: Extract<Call, { type: "AwaitEnd" }>): Promise<EndAnswer> {
-    const end = shard.sharedEnd(id).then((actor) => this.#endAnswer(question, actor));
+    const end = shard.sharedEnd(id, question, this.#endAnswer(question)) as Promise<EndAnswer>;
     return (await this.#holdFor(end)) ?? { hasEnded: false };
   }
 

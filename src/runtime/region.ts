@@ -281,9 +281,7 @@ export class Region {
   /** The answer to the question, once the instance has ended. */
   awaitEnd(id: string, question: unknown): Promise<unknown> {
     if (this.#parts.cluster !== undefined) return this.#awaitEndAnywhere(id, question);
-    return this.#mustHave(this.shardOf(id))
-      .awaitEnd(id)
-      .then((actor) => this.#parts.answer(question, actor));
+    return this.#mustHave(this.shardOf(id)).awaitEnd(id, (actor) => this.#parts.answer(question, actor));
   }
 
   async #awaitEndAnywhere(id: string, question: unknown): Promise<unknown> {

@@ -31,7 +31,7 @@ import type { InstanceTurn } from "./instance-turn.ts";
 import type { Lane, OwnRows } from "./lane.ts";
 import { letterOf } from "./letter-of.ts";
 import { type GivenToChild, type KnownChild, MailRoom, type MailShard } from "./mail-room.ts";
-import type { CommittedTurn, Message, Origin, Told } from "./message.ts";
+import type { CommittedTurn, Message, Origin, Reply, Told } from "./message.ts";
 import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type StartChild } from "./outbox.ts";
 import { Parking } from "./parking.ts";
 import { patiently } from "./patiently.ts";
@@ -97,7 +97,7 @@ export class Shard implements ActorHost, MailShard {
   readonly attached: AttachedAttempts;
   /** On the monotonic clock. Everything that an earlier owner did was in the store by then. */
   readonly claimedAt: number;
-  readonly #sharedEnds = new Map<string, Promise<InstanceActor>>();
+  readonly #sharedEnds = new Map<string, Promise<unknown>>();
   /** By their keys. */
   readonly callsUnderWay = new Map<string, Promise<unknown>>();
   /** Reports that came too late to matter. */
@@ -457,30 +457,34 @@ export class Shard implements ActorHost, MailShard {
     return watcher.promise;
   }
 
-  /** The actor as it is at its end. */
-  awaitEnd(id: string): Promise<InstanceActor> {
+  /**
+   * What `look` finds at the instance's end, once that is durable. It looks in the breath in which the end is released:
+   * later the actor may be in a turn that is not durable yet.
+   */
+  awaitEnd<T>(id: string, look: (actor: InstanceActor) => T): Promise<T> {
     const entry = this.#residents.get(id);
     const isUnderWay = entry !== undefined && entry.parked === undefined && !entry.actor?.hasEnded;
-    if (!isUnderWay || this.isClosed) return this.#findEnd(id);
-    const waiter = Promise.withResolvers<InstanceActor>();
-    entry.addWaiter(waiter);
-    return waiter.promise;
+    if (!isUnderWay || this.isClosed) return this.#findEnd(id, look);
+    const reply = Promise.withResolvers<T>();
+    entry.addWaiter({ resolve: (actor) => settle(reply, () => look(actor)), reject: reply.reject });
+    return reply.promise;
   }
 
-  /** Like `awaitEnd`, for those who come back again and again: all of them are one waiter. */
-  sharedEnd(id: string): Promise<InstanceActor> {
-    let end = this.#sharedEnds.get(id);
+  /** Like `awaitEnd`, for those who come back again and again with the same question: all of them are one waiter. */
+  sharedEnd(id: string, question: unknown, look: (actor: InstanceActor) => unknown): Promise<unknown> {
+    const key = JSON.stringify([id, question]);
+    let end = this.#sharedEnds.get(key);
     if (end === undefined) {
-      end = this.awaitEnd(id).finally(() => this.#sharedEnds.delete(id));
-      this.#sharedEnds.set(id, end);
+      end = this.awaitEnd(id, look).finally(() => this.#sharedEnds.delete(key));
+      this.#sharedEnds.set(key, end);
     }
     return end;
   }
 
-  async #findEnd(id: string): Promise<InstanceActor> {
+  async #findEnd<T>(id: string, look: (actor: InstanceActor) => T): Promise<T> {
     if (this.isClosed) throw this.#closedBy;
-    const actor = await this.ask(id, (_, ended) => ended);
-    return actor.hasEnded ? actor : await this.awaitEnd(id);
+    const end = await this.ask(id, (_, actor) => (actor.hasEnded ? { found: look(actor) } : undefined));
+    return end === undefined ? await this.awaitEnd(id, look) : end.found;
   }
 
   peek(id: string): Machine | undefined {
@@ -812,6 +816,14 @@ export class Shard implements ActorHost, MailShard {
     const run = { attemptId: attemptId({ ...address, generation }, task, attempt), instanceId: id };
     this.#parts.holders.report(run, input, () => reply?.resolve());
     return true;
+  }
+}
+
+function settle<T>(reply: Reply<T>, work: () => T): void {
+  try {
+    reply.resolve(work());
+  } catch (error) {
+    reply.reject(error);
   }
 }
 

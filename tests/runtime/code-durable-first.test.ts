@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { defineWorkflow } from "../../src/authoring/code-workflow.ts";
 import { hasCode } from "../../src/base/error.ts";
+import { InProcessBus } from "../../src/cluster/in-process-bus.ts";
+import { Engine } from "../../src/engine/engine.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import { memoryStore, SeededRandom } from "../../src/testing.ts";
-import type { Fault } from "./faulty-store.ts";
+import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
+import { Disk, type Fault, FaultyStore } from "./faulty-store.ts";
 import { HandJob } from "./hand-job.ts";
-import { watch, World } from "./world.ts";
+import { LogBook, watch, World } from "./world.ts";
 
 const two = defineWorkflow("two", async (ctx) => {
   let heard = 0;
@@ -92,6 +94,27 @@ for (const [name, inner] of Object.entries(stores)) {
       assert.equal(world.store.ledger.count("x", "UpdateAnswered"), 1);
     });
 
+    test("an end that comes right after the instance was reopened is not told", async (t) => {
+      const { world } = await begin(t);
+      await world.engine.startWorkflow(two, undefined, { instanceId: "x" });
+      await world.engine.terminateWorkflowInstance("x", "at first");
+      const reopening = world.store.hold();
+      const reopened = watch(world.engine.retryWorkflowInstance("x"));
+      const ended = watch(world.engine.awaitWorkflowInstance("x"));
+      await reopening.reached();
+      const terminated = watch(world.engine.terminateWorkflowInstance("x", "again"));
+      await world.clock.settle();
+      const ending = world.store.hold();
+      reopening.open();
+      await ending.reached();
+      await world.clock.advance(10_000);
+      assert.deepEqual([reopened.state, ended.state, terminated.state], ["done", "waiting", "waiting"]);
+      ending.open();
+      await world.clock.settle();
+      assert.equal(terminated.state, "done");
+      assert.match(String(ended.error), /was terminated: again/);
+    });
+
     test("an event is not acknowledged, a child is not started, and what is sent to others does not reach them", async (t) => {
       const { world, work } = await begin(t);
       const listening = await world.engine.startWorkflow(ear, undefined, { instanceId: "ear" });
@@ -173,6 +196,40 @@ for (const [name, inner] of Object.entries(stores)) {
     });
   });
 }
+
+test("an end is told to another member as it was, although the instance is reopened in the same breath", async (t) => {
+  const clock = new TestClock();
+  const bus = new InProcessBus({ clock });
+  const disk = new Disk(memoryStore());
+  const member = async (name: string): Promise<{ engine: Engine; store: FaultyStore }> => {
+    const store = new FaultyStore(disk);
+    const cluster = { bus, name, shards: 1 };
+    const random = new SeededRandom(name.length);
+    const options = { storage: store, clock, random, logger: new LogBook(), cluster };
+    const engine = new Engine({ ...options, jobs: [new HandJob().job], workflows: [two] });
+    t.after(() => clock.until(engine.stop()));
+    await clock.until(engine.start());
+    return { engine, store };
+  };
+  const members = [await member("a"), await member("bb")];
+  await clock.advance(10_000);
+  const isOwner = ({ engine }: { engine: Engine }): boolean =>
+    engine.members().some(({ isSelf, shards }) => isSelf && shards === 1);
+  const [owner, other] = members.toSorted((a, b) => Number(isOwner(b)) - Number(isOwner(a)));
+  assert.ok(owner !== undefined && other !== undefined && isOwner(owner) && !isOwner(other));
+  await clock.until(owner.engine.startWorkflow(two, undefined, { instanceId: "x" }));
+  const ended = watch(other.engine.awaitWorkflowInstance("x"));
+  await clock.settle();
+  const ending = owner.store.hold();
+  const terminated = watch(owner.engine.terminateWorkflowInstance("x", "at first"));
+  await ending.reached();
+  const reopened = watch(owner.engine.retryWorkflowInstance("x"));
+  await clock.settle();
+  ending.open();
+  await clock.advance(1000);
+  assert.deepEqual([terminated.state, reopened.state, ended.state], ["done", "done", "failed"]);
+  assert.match(String(ended.error), /was terminated: at first/);
+});
 
 const child = defineWorkflow("child", async (ctx, n: number) => {
   await ctx.sleep(100);
