@@ -1,5 +1,9 @@
-/** The known name that was most likely meant: at most two letters off, and never all of them. */
+/** Comparing two names takes the product of their lengths, and names come over the wire. */
+const lengthMax = 64;
+
+/** The known name that was most likely meant: at most two letters off, and never all of them. None for long names. */
 export function closestName(name: string, known: Iterable<string>): string | undefined {
+  if (name.length > lengthMax) return undefined;
   let closest: string | undefined;
   let limit = Math.min(3, name.length);
   for (const candidate of known) {

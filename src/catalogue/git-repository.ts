@@ -8,7 +8,8 @@ const branchName = /^refs\/heads\/[\w@+=,-][\w@+=,.-]*(\/[\w@+=,-][\w@+=,.-]*)*$
 
 /** What a repository may have that leads somewhere else, or that is kept in another way than is known here. */
 const foreignFiles = ["commondir", "gitdir", "objects/info/alternates", "objects/info/http-alternates"];
-const foreignSettings = /^\s*(objectformat|refstorage|worktreeconfig)\s*=/im;
+/** A setting may stand on the line of its section. */
+const foreignSettings = /(?:^|\])[ \t]*(objectformat|refstorage|worktreeconfig)\b/im;
 
 /**
  * The `.git` folder of a workflow, read and written as files: `HEAD`, the branch it names, and nothing else. Refused if

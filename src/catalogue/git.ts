@@ -168,6 +168,10 @@ function reasonOf(error: unknown, stderr: string, binary: string): string {
   const { code, killed } = error as NodeJS.ErrnoException & { killed?: boolean };
   if (code === "ENOENT") return `there is no program "${binary}"; install git, or switch commits off`;
   if (killed === true) return `it took longer than ${timeoutMs / 1000} s`;
-  const said = stderr.trim().replaceAll(/\s*\n\s*/g, "; ");
+  const said = stderr
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join("; ");
   return said === "" ? messageOf(error) : said.slice(0, 500);
 }

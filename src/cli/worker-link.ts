@@ -1,3 +1,4 @@
+import { withoutEndSlashes } from "../base/url-text.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 
 /** What is said before the connection stands is kept, up to this much. */
@@ -9,7 +10,7 @@ export function connectWorker(
   listener: LinkListener,
 ): Link {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const socket = new WebSocket(`${url.replace(/^http/, "ws").replace(/\/+$/, "")}/ws/worker`, { headers });
+  const socket = new WebSocket(`${withoutEndSlashes(url.replace(/^http/, "ws"))}/ws/worker`, { headers });
   let early: string[] = [];
   let isClosed = false;
   socket.addEventListener("open", () => {

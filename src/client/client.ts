@@ -3,6 +3,7 @@ import type { DataOf } from "../api/routes.ts";
 import type { AnyCall, Call, CallArgument, CallOptions } from "./call.ts";
 import { Caller } from "./caller.ts";
 import { HeddleClientError } from "./client-error.ts";
+import { withoutEndSlashes } from "../base/url-text.ts";
 import { pause } from "./pause.ts";
 import { Watch, type WatchOptions, type WatchedChange, type WatchTarget } from "./watch.ts";
 
@@ -154,7 +155,7 @@ export class HeddleClient {
 
 function baseOf(url: string): string {
   const isAddress = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-  if (isAddress) return url.replace(/\/+$/, "");
+  if (isAddress) return withoutEndSlashes(url);
   throw invalid(`the server's address must begin with http:// or https://, got ${JSON.stringify(url)}`);
 }
 

@@ -104,6 +104,15 @@ test("a child's failure names the child, how it ended and why", () => {
   );
 });
 
+test("a child's failure keeps the beginning and the end of a long reason", () => {
+  const report = { type: "ChildEnded", task: 1, attempt: 1, generation: 1, status: "Failed" } as const;
+  const { message } = childFailure(state, {
+    ...report,
+    reason: `${"b".repeat(100)}${"x".repeat(1000)}${"e".repeat(300)}`,
+  });
+  assert.equal(message, `nested workflow instance "i/1" ended in Failed: ${"b".repeat(100)} … ${"e".repeat(300)}`);
+});
+
 test("a refusal says what cannot be done, and where the instance stands", () => {
   assert.equal(stateRefusal(state, "i", "pause").message, 'cannot pause instance "i": it is Running');
   const pausing = DagRig.started("a").pause().machine.state;

@@ -94,5 +94,5 @@ function refuseBrowsers({ origin }: { readonly origin?: string | undefined }): v
 function closeReason({ code, message }: EngineError): string {
   const bytes = Buffer.from(`${code}: ${message}`).subarray(0, reasonBytesMax);
   // The cut may have gone through a character.
-  return bytes.toString().replace(/\uFFFD+$/u, "");
+  return bytes.toString().replace(/\uFFFD$/, "");
 }

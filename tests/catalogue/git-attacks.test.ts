@@ -177,6 +177,23 @@ describe("a commit into a hostile repository", () => {
     });
   }
 
+  for (const config of [
+    "[extensions]\n\tobjectFormat = sha256\n",
+    "[extensions] objectformat = sha256\n",
+    "[core]\n\tbare = false\n[extensions]\n\trefStorage=reftable\n",
+    "[extensions]\n\tworktreeConfig\n",
+    `${"\n".repeat(300_000)}[extensions]\n\tobjectFormat = sha256\n`,
+  ]) {
+    test(`is refused where it is kept in another way: ${JSON.stringify(config.slice(-60))}`, async (t) => {
+      const folder = temporaryFolder(t);
+      writeFileSync(join(folder, "dag-spec.json"), JSON.stringify(dag("one")));
+      await new Git().commit(folder, "dag-spec.json", save);
+      writeFileSync(join(folder, ".git/config"), config);
+      writeFileSync(join(folder, "dag-spec.json"), JSON.stringify(dag("two")));
+      await assert.rejects(new Git().commit(folder, "dag-spec.json", save), /which is not supported here/);
+    });
+  }
+
   const isRoot = process.getuid?.() === 0;
   for (const part of ["", ".git", ".git/objects"]) {
     const options = { skip: !isRoot && "only root can give files away" };

@@ -58,7 +58,7 @@ function refuseFilled(folder: string): void {
 function nameFor(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
-    .replaceAll(/[^a-z0-9-]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "");
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
   return name === "" ? "my-workflows" : name;
 }

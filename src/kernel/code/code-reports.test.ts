@@ -160,6 +160,25 @@ describe("a child's end", () => {
     assert.equal(rig.machine.state.record(0)?.failure?.type, "WORKFLOW_TERMINATED");
   });
 
+  test("of a child that could not be started is a failure, and a retry starts it after all", () => {
+    const started = (childId?: string): CodeRig =>
+      CodeRig.started([child("c", { node: { retryCount: 1, nodeParams: "7" }, ...(childId && { childId }) })]);
+    const command = (rig: CodeRig): unknown => {
+      end(rig, { status: "Failed", reason: "unknown", isMissing: true });
+      const { failure } = rig.machine.state.record(0) ?? {};
+      assert.match(failure?.message ?? "", /^nested workflow instance ".*" could not be started: unknown$/);
+      rig.pass(1000);
+      return rig.commands[0];
+    };
+    const first = (rig: CodeRig): unknown => rig.commands[0];
+    // Neither the input nor the id is lost on the way.
+    for (const childId of [undefined, "own"]) {
+      const again = command(started(childId)) as { readonly parent: { readonly attempt: number } };
+      assert.equal(again.parent.attempt, 2);
+      assert.deepEqual({ ...again, parent: { ...again.parent, attempt: 1 } }, first(started(childId)));
+    }
+  });
+
   test("with an output over the limit is a failure", () => {
     const rig = end(CodeRig.started([child("c")]), { output: large });
     assert.equal(rig.machine.state.record(0)?.failure?.type, "OUTPUT_TOO_LARGE");
