@@ -4,6 +4,7 @@
  * - `--seeds 1000 --from 1`: so many seeds; `--minutes 5`: as many as fit. `--jobs 2`: in so many processes.
  * - `--seed 123`: this one, with the end of its log; `--log`: with all of it. The same seed is the same run.
  * - `--members 3`, `--members alone`, `--workers 2`, `--climate crashes`: what the seed would otherwise choose.
+ * - `--kinds limited,chain`, `--code-kinds code-mailer`: only these DAGs, and only this code.
  * - `--mutation name`: with a bug put in on purpose; `--mutations`: with each of them, or with those that `--mutation`
  *   names, until a seed finds it.
  * - `--stacks`: errors have stacks.
@@ -14,9 +15,11 @@
  */
 import { parseArgs } from "node:util";
 import type { ClimateName } from "../tests/sim/climate.ts";
-import { firstToCatch, type PlainSeedOptions } from "../tests/sim/main.ts";
+import type { CodeKind } from "../tests/sim/code-shapes.ts";
+import { circumstancesOf, firstToCatch, type PlainSeedOptions } from "../tests/sim/main.ts";
 import { findMutation, mutations } from "../tests/sim/mutations.ts";
 import { SeedProcess, type SeedReport } from "../tests/sim/seed-process.ts";
+import type { Kind } from "../tests/sim/shapes.ts";
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +31,8 @@ const { values } = parseArgs({
     members: { type: "string" },
     workers: { type: "string" },
     climate: { type: "string" },
+    kinds: { type: "string" },
+    "code-kinds": { type: "string" },
     mutation: { type: "string" },
     mutations: { type: "boolean", default: false },
     log: { type: "boolean", default: false },
@@ -45,6 +50,8 @@ const options: PlainSeedOptions = {
   ...(values.members !== undefined && { members: values.members === "alone" ? "alone" : Number(values.members) }),
   ...(values.workers !== undefined && { workers: Number(values.workers) }),
   ...(values.climate !== undefined && { climate: values.climate as ClimateName }),
+  ...(values.kinds !== undefined && { kinds: values.kinds.split(",") as Kind[] }),
+  ...(values["code-kinds"] !== undefined && { codeKinds: values["code-kinds"].split(",") as CodeKind[] }),
 };
 const named = values.mutation?.split(",").map(findMutation) ?? [];
 const first = Number(values.from);
@@ -56,9 +63,11 @@ else if (values.mutations) await findMutations();
 else await many();
 
 async function one(seed: number): Promise<void> {
+  const [mutation] = named;
+  const drawn = { ...(mutation !== undefined && circumstancesOf(mutation)), ...options };
   const logLines = values.log ? {} : { logLines: tailLines };
   await inProcesses(async (seeds) => {
-    const report = await seeds.run({ ...options, ...logLines, seed, mutation: named[0]?.name, isLogged: true });
+    const report = await seeds.run({ ...drawn, ...logLines, seed, mutation: mutation?.name, isLogged: true });
     for (const line of report.tail) console.log(line);
     const { hash, about, events, virtualMs, violations } = report;
     console.log(`seed ${seed}: ${about}; ${events} events, ${(virtualMs / 1000).toFixed(0)} s; hash ${hash}`);
@@ -125,7 +134,9 @@ function show({ seed, about, hash, violations, tail }: SeedReport, withLog: bool
   console.log(`\nseed ${seed} FAILED: ${about}; hash ${hash}`);
   for (const violation of violations.slice(0, withLog ? violationsShown : 1)) console.log(`  ${violation}`);
   if (withLog) for (const line of tail) console.log(`  | ${line}`);
-  const given = (["members", "workers", "climate"] as const).filter((name) => values[name] !== undefined);
+  const given = (["members", "workers", "climate", "kinds", "code-kinds"] as const).filter(
+    (name) => values[name] !== undefined,
+  );
   const more = given.map((name) => ` --${name} ${values[name]}`).join("");
   console.log(`  again: npm run sim -- --seed ${seed}${more}`);
 }

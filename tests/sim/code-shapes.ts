@@ -119,8 +119,11 @@ const codeShapes = {
 
   "code-mailer"({ chance }: Brush): CodeShape {
     const [readers, rounds] = [chance.whole(2, 4), chance.whole(3, 8)];
-    const input: MailerInput = { readers, rounds, text: bulkyText, pauseMs: chance.whole(0, 2000) };
-    const outputs = { sent: input.readers * (input.rounds + 1) };
+    const pauseMs = chance.whole(0, 2000);
+    const ofNotes = chance.fork("notes");
+    const [notesPerRound, hasWrongAddress] = [ofNotes.whole(1, 3), ofNotes.isLucky(0.5)];
+    const input: MailerInput = { readers, rounds, notesPerRound, text: bulkyText, pauseMs, hasWrongAddress };
+    const outputs = { sent: readers * (rounds * notesPerRound + 1) };
     return { workflow: code.mailer, status: "Success", outputs, params: { ...input } };
   },
 

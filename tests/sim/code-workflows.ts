@@ -215,24 +215,31 @@ async function tell(ctx: WorkflowContext, listener: string, notes: number): Prom
 export interface MailerInput {
   readonly readers: number;
   readonly rounds: number;
+  /** So many notes to each reader, in one turn. */
+  readonly notesPerRound: number;
   /** Goes with the notes to every other reader, who is slower for it: what comes after it for others overtakes it. */
   readonly text: string;
   /** Between two rounds. */
   readonly pauseMs: number;
+  /** It also writes to an instance that does not exist. */
+  readonly hasWrongAddress: boolean;
 }
 
 /** Writes to several readers at once, again and again; which of them takes its note in first is left to chance. */
-const mailer = defineWorkflow("code-mailer", async (ctx, { readers, rounds, text, pauseMs }: MailerInput) => {
+const mailer = defineWorkflow("code-mailer", async (ctx, input: MailerInput) => {
+  const { readers, rounds, notesPerRound, text, pauseMs, hasWrongAddress } = input;
   const ids = Array.from({ length: readers }, (_, place) => `${ctx.instanceId}/reader${place}`);
   for (const instanceId of ids) ctx.startChild(inbox, listenerInput, { instanceId, whenParentEnds: "leave" });
-  for (let number = 0; number <= rounds; number++) {
+  const last = rounds * notesPerRound;
+  for (let number = 0; number <= last; number++) {
     for (const [place, id] of ids.entries()) {
-      const note: Note = { sender: ctx.instanceId, number, isLast: number === rounds };
+      const note: Note = { sender: ctx.instanceId, number, isLast: number === last };
       ctx.sendEvent(id, "note", place % 2 === 0 ? { ...note, text } : note);
     }
-    await nap(ctx, pauseMs);
+    if (hasWrongAddress) ctx.sendEvent(`${ctx.instanceId}/nobody`, "note", { number });
+    if ((number + 1) % notesPerRound === 0) await nap(ctx, pauseMs);
   }
-  return { sent: readers * (rounds + 1) };
+  return { sent: readers * (last + 1) };
 });
 
 /** A child, and what becomes of it when its parent ends before it does. */

@@ -32,6 +32,7 @@ export interface Evidence {
   readonly commits: readonly CommitRecord[];
   readonly claims: readonly ClaimRecord[];
   readonly memberships: readonly MembershipRecord[];
+  readonly holdQuestions: readonly HoldQuestion[];
   readonly logLines: readonly LogLine[];
   /** What went wrong in the run itself: errors that nobody caught, phases that did not end. */
   readonly troubles: readonly string[];
@@ -87,6 +88,8 @@ export interface LifeRecord {
 
 /** A member's answer to a worker's sign of life: it counts from when that was sent, for whatever the worker runs. */
 export interface Vouch {
+  /** The life of the member. */
+  readonly member: number;
   readonly sentAt: number;
   readonly knownAt: number;
   /** By attempt id, where it counts for less: by so many milliseconds of the worker's clock; Infinity if not at all. */
@@ -187,6 +190,13 @@ export interface MembershipRecord extends Moment {
   readonly life: number;
   readonly what: "joined" | "left" | "removed";
   readonly member: string;
+}
+
+/** A member sends the owner of a shard the question whether attempts that it holds are wanted. */
+export interface HoldQuestion {
+  readonly life: number;
+  readonly at: number;
+  readonly attemptIds: readonly string[];
 }
 
 export interface LogLine extends Moment {

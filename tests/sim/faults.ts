@@ -25,6 +25,9 @@ const storeFaults: readonly FaultKind[] = ["crash-at-call", "lose-commit", "cut-
 /** A process whose commit is lost lives on for up to so long, and must not let out what the commit was about. */
 const lostCommitMs = 3000;
 
+/** A member that leaves while the store fails has seen it fail for about so long. */
+const failingBeforeMs = 800;
+
 /** Promises that may settle between an event and the crash in the middle of what it leads to. */
 const promisesToCrash = 40;
 
@@ -120,9 +123,7 @@ export class Faults {
         this.#eventsToCrash = this.#chance.whole(1, 200);
         return;
       case "leave":
-        // Some find the store failing while they leave.
-        if (machine instanceof Member && this.#chance.isLucky(0.3)) void this.#forAWhile("failing-store", machine);
-        return void this.#world.operator.leave(machine, this.#chance.waitMs(this.#climate.downMs));
+        return void this.#leave(machine);
       case "freeze":
       case "long-freeze":
       case "suspend":
@@ -132,6 +133,17 @@ export class Faults {
       default:
         return void this.#forAWhile(kind, machine);
     }
+  }
+
+  /** Some find the store failing while they leave, and have waited for it before. */
+  async #leave(machine: Machine): Promise<void> {
+    const awayMs = this.#chance.waitMs(this.#climate.downMs);
+    if (machine instanceof Member && this.#chance.isLucky(0.4)) {
+      void this.#forAWhile("failing-store", machine);
+      await this.#world.scheduler.sleep(this.#chance.waitMs(failingBeforeMs));
+      if (this.#isOver) return;
+    }
+    await this.#world.operator.leave(machine, awayMs);
   }
 
   /** Half of the time workers lose their connections to it before it is gone, and turn to others. */
@@ -170,15 +182,25 @@ export class Faults {
     life.thaw();
   }
 
-  /** All members stand still together, about as long as one alone could before it is given up. */
+  /**
+   * All members stand still together, about as long as one alone could before it is given up. They stop one after the
+   * other, or at once, and go on at once.
+   */
   async #freezeAll(): Promise<void> {
-    const lives = this.#world.members.flatMap(({ life }) => (life === undefined || life.isFrozen ? [] : [life]));
-    for (const life of lives) life.freeze("stopped");
-    const { suspectMs, lostMs, workerLostMs } = this.#climate.timings;
+    const { members, scheduler } = this.#world;
+    const { suspectMs, lostMs, workerBeatMs, workerLostMs } = this.#climate.timings;
     // Workers that hear nothing from anybody go on for a while: almost that long, or less.
     const workersMs = ownPatience * workerLostMs - this.#chance.within(0, 1000);
     const membersMs = (suspectMs + lostMs) * this.#chance.within(0.7, 1.5);
-    await this.#world.scheduler.sleep(this.#chance.isLucky(0.5) ? workersMs : membersMs);
+    const ms = this.#chance.isLucky(0.5) ? workersMs : membersMs;
+    const apartMs = this.#chance.isLucky(0.5) ? workerBeatMs : 0;
+    const lives = members.flatMap(({ life }) => (life === undefined || life.isFrozen ? [] : [life]));
+    for (const life of lives) {
+      scheduler.after(this.#chance.within(0, apartMs), undefined, () => {
+        if (!this.#isOver && !life.isDead && !life.isFrozen) life.freeze("stopped");
+      });
+    }
+    await scheduler.sleep(ms);
     for (const life of lives) life.thaw();
   }
 

@@ -97,6 +97,15 @@ function population(memberCount: number | undefined, workerCount: number): strin
   return workerCount === 0 ? `${memberCount} members` : `${memberCount} members, ${workerCount} workers`;
 }
 
+/** In which the mutation shows soonest: what else a seed would draw is left out. */
+export function circumstancesOf({ climate, kinds, codeKinds }: Mutation): PlainSeedOptions {
+  return {
+    ...(climate !== undefined && { climate }),
+    ...(kinds !== undefined && { kinds }),
+    ...(codeKinds !== undefined && { codeKinds }),
+  };
+}
+
 /** The first seed that shows the mutation, with which `run` runs it, and what it showed; undefined if none of them does. */
 export async function firstToCatch<Result extends Pick<Outcome, "violations"> = Outcome>(
   mutation: Mutation,
@@ -106,10 +115,10 @@ export async function firstToCatch<Result extends Pick<Outcome, "violations"> = 
 ): Promise<Result | undefined> {
   for (const seed of seeds) {
     const { members = drawMembers(seed), workers = drawWorkers(seed) } = options;
-    const { climate, needsCluster, needsWorkers } = mutation;
+    const { needsCluster, needsWorkers } = mutation;
     if ((needsCluster || needsWorkers) && members === "alone") continue;
     if (needsWorkers && workers === 0) continue;
-    const outcome = await run(seed, { ...(climate !== undefined && { climate }), ...options, members });
+    const outcome = await run(seed, { ...circumstancesOf(mutation), ...options, members });
     if (outcome.violations.length > 0) return outcome;
   }
   return undefined;

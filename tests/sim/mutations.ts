@@ -26,7 +26,9 @@ import { GrantWindow } from "../../src/worker/grant-window.ts";
 import { GrantedRuns } from "../../src/worker/granted-runs.ts";
 import { epochMs } from "./clock.ts";
 import type { ClimateName } from "./climate.ts";
+import type { CodeKind } from "./code-shapes.ts";
 import { redefined } from "./redefined.ts";
+import type { Kind } from "./shapes.ts";
 import { sourceMutations } from "./source-mutations.ts";
 
 /**
@@ -43,6 +45,9 @@ export interface Mutation {
   readonly needsWorkers?: true;
   /** Where it shows sooner than elsewhere. */
   readonly climate?: ClimateName;
+  /** Of DAGs and of code: the workloads in which it shows sooner than in others. */
+  readonly kinds?: readonly Kind[];
+  readonly codeKinds?: readonly CodeKind[];
   readonly store?: (store: Store) => Store;
   readonly bus?: (bus: Bus) => Bus;
   readonly clock?: (clock: Clock) => Clock;

@@ -1,6 +1,7 @@
 import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
+import type { OverflowPolicy } from "../../src/kernel/dag/dag-spec.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
 import { scheduleWorkflowName } from "../../src/kernel/event.ts";
 import type { Chance } from "./chance.ts";
@@ -14,6 +15,8 @@ export type Errand = "retry" | "mend" | "patch-external" | "add";
 export interface Shape {
   readonly workflow: Workflow;
   readonly status: EndStatus;
+  /** How it ends if its workflow's maximum of instances refuses it. */
+  readonly refusedAs?: EndStatus;
   /** By task name; of those that succeed. */
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly params?: Readonly<Record<string, unknown>>;
@@ -27,6 +30,8 @@ export interface Brush {
   readonly domains: readonly string[];
   /** Where tasks run that are put into none. */
   readonly workflowDomain?: string;
+  /** What becomes of instances above their workflow's maximum. */
+  readonly overflow?: OverflowPolicy;
 }
 
 /** Longer than any run. */
@@ -262,12 +267,14 @@ const shapes = {
   },
 
   limited(brush: Brush): Shape {
+    const { overflow = "queue" } = brush;
     const retry = { count: 1, initialMs: 1500 };
     const workflow = named("limited")
-      .withMaxInstances(limitedMax)
+      .withMaxInstances(limitedMax, overflow)
       .withTask(task(brush, "a", "step", { value: 1 }))
       .withTask(task<Flaky>(brush, "b", "flaky", { value: 1, failures: 1 }, { after: ["a"], retry }));
-    return success(workflow, { a: sum(1), b: sum(2) });
+    const shape = success(workflow, { a: sum(1), b: sum(2) });
+    return overflow === "queue" ? shape : { ...shape, refusedAs: overflow === "fail" ? "Failed" : "Terminated" };
   },
 } satisfies Record<string, (brush: Brush) => Shape>;
 

@@ -125,6 +125,78 @@ export const sourceMutations: readonly Mutation[] = [
       replace: "",
     },
   },
+  {
+    name: "reused-numbers",
+    about: "After a commit that was given up, another one is sent under its number.",
+    climate: "comings-and-goings",
+    needsCluster: true,
+    kinds: ["limited"],
+    codeKinds: ["code-mailer", "code-inbox"],
+    source: {
+      file: "src/runtime/committer.ts",
+      find: "          this.#abandoned = { error };\n",
+      replace: "",
+    },
+  },
+  {
+    name: "forgotten-admissions",
+    about: "A gate that is opened anew does not count instances whose admission is on its way.",
+    needsCluster: true,
+    climate: "crashes",
+    kinds: ["limited"],
+    codeKinds: ["code-steps"],
+    source: {
+      file: "src/runtime/shared-gates.ts",
+      find: "const answered = await this.#answersUnderWay();",
+      replace: 'const answered = new Map<string, "admitted" | "refused">();',
+    },
+  },
+  {
+    name: "late-vouches",
+    about: "The patience of a holder counts from the answer of the owner, not from its own question.",
+    needsWorkers: true,
+    source: {
+      file: "src/runtime/holdings.ts",
+      find: "if (held !== undefined && !unwanted.includes(id)) held.vouchedAt = askedAt;",
+      replace: "if (held !== undefined && !unwanted.includes(id)) held.vouchedAt = clock.monotonic();",
+    },
+  },
+  {
+    name: "unforgiving-owner",
+    about: "Time in which an owner stood still is held against those who report to it.",
+    needsWorkers: true,
+    climate: "freezes",
+    source: {
+      file: "src/runtime/attached-attempts.ts",
+      find: "    if (!stoodStill) return;\n",
+      replace: "    if (stoodStill || !stoodStill) return;\n",
+    },
+  },
+  {
+    name: "repeated-events",
+    about: "An event from another instance is taken in again after a restart.",
+    climate: "crashes",
+    kinds: ["chain"],
+    codeKinds: ["code-mailer"],
+    source: {
+      file: "src/runtime/mail-room.ts",
+      find: "    if (this.#mayHaveCome(origin) && (await this.#shard.isRequestKnown(key))) return await this.#done(origin);\n",
+      replace: "",
+    },
+  },
+  {
+    name: "overtaking-letters",
+    about: "Letters overtake one that could not be handed on.",
+    climate: "everything",
+    needsCluster: true,
+    kinds: ["chain"],
+    codeKinds: ["code-mailer"],
+    source: {
+      file: "src/runtime/mail-room.ts",
+      find: "if (this.#shard.isClosed || this.#isStuck) return;",
+      replace: "if (this.#shard.isClosed) return;",
+    },
+  },
 ];
 
 /** Throws where the source has moved on: then the mutation has to follow it. */

@@ -171,7 +171,10 @@ export class SimStore implements Store {
   loadSent: Store["loadSent"] = (source) => this.#call("loadSent", () => this.#inner.loadSent(source));
   findRequest: Store["findRequest"] = (shard, key) =>
     this.#call("findRequest", () => this.#inner.findRequest(shard, key));
-  post: Store["post"] = (mail) => this.#call(`post ${mail.box}`, () => this.#inner.post(mail));
+  post: Store["post"] = (mail) => {
+    this.#witness.sent(this.#user, mail.body);
+    return this.#call(`post ${mail.box}`, () => this.#inner.post(mail));
+  };
   readMail: Store["readMail"] = (boxes, limit) => this.#call("readMail", () => this.#inner.readMail(boxes, limit));
   deleteMail: Store["deleteMail"] = (ids) => this.#call("deleteMail", () => this.#inner.deleteMail(ids));
   deleteMailBefore: Store["deleteMailBefore"] = (at) =>

@@ -7,6 +7,7 @@ import type {
   ClientCall,
   ClockSetting,
   CommitRecord,
+  HoldQuestion,
   JobRun,
   LifeRecord,
   LogLine,
@@ -32,6 +33,7 @@ export class Witness {
   readonly commits: CommitRecord[] = [];
   readonly claims: ClaimRecord[] = [];
   readonly memberships: MembershipRecord[] = [];
+  readonly holdQuestions: HoldQuestion[] = [];
   readonly logLines: LogLine[] = [];
   readonly troubles: string[] = [];
   readonly #log: EventLog;
@@ -122,6 +124,14 @@ export class Witness {
 
   vouched(life: Doer, vouch: Omit<Vouch, "knownAt">): void {
     this.lives[life.number - 1]?.vouches.push({ ...vouch, knownAt: this.#now() });
+  }
+
+  /** A member sends a text to another, over the bus or through the store. */
+  sent(life: Doer, text: string): void {
+    if (!text.includes('"type":"Hold"')) return;
+    const { body } = JSON.parse(text) as { body?: { type?: string; attemptIds?: readonly string[] } };
+    if (body?.type !== "Hold") return;
+    this.holdQuestions.push({ life: life.number, at: this.#now(), attemptIds: body.attemptIds ?? [] });
   }
 
   /** The worker keeps the result of its last go at the attempt no longer. */

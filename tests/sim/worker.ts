@@ -91,7 +91,7 @@ export class WorkerLife extends Life {
     if (members.length === 0) throw new Error("no member is up");
     const member = this.#chance.pick(members);
     this.#member = member;
-    const ledger = new Ledger(this, this.#witness, () => this.#scheduler.now);
+    const ledger = new Ledger(this, member, { witness: this.#witness, now: () => this.#scheduler.now });
     this.#wire = new Wire({
       network: this.#network,
       scheduler: this.#scheduler,
@@ -123,6 +123,7 @@ export class WorkerLife extends Life {
 /** Follows what is said over one connection, as far as it is about how long the worker may go on. */
 class Ledger {
   readonly #life: Life;
+  readonly #member: Life;
   readonly #witness: Witness;
   readonly #now: () => number;
   /** When the signs of life were sent that are not answered yet. */
@@ -130,10 +131,11 @@ class Ledger {
   /** Results from before this connection. Whoever has not heard of them through others does not speak for them. */
   readonly #brought = new Set<string>();
 
-  constructor(life: Life, witness: Witness, now: () => number) {
+  constructor(life: Life, member: Life, parts: { witness: Witness; now: () => number }) {
     this.#life = life;
-    this.#witness = witness;
-    this.#now = now;
+    this.#member = member;
+    this.#witness = parts.witness;
+    this.#now = parts.now;
   }
 
   sent(text: string): void {
@@ -160,7 +162,7 @@ class Ledger {
     const withheld = new Map(heldFor.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
     for (const { attemptId } of [...unwanted, ...undecided]) withheld.set(attemptId, Infinity);
     for (const attemptId of this.#brought) withheld.set(attemptId, Infinity);
-    this.#witness.vouched(this.#life, { sentAt, withheld });
+    this.#witness.vouched(this.#life, { member: this.#member.number, sentAt, withheld });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
+import type { OverflowPolicy } from "../../src/kernel/dag/dag-spec.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
 import type { Chance } from "./chance.ts";
 import type { CodeErrand } from "./code-shapes.ts";
@@ -32,6 +33,8 @@ export interface AnyScenario {
   readonly acts: readonly Act[];
   readonly errand: Errand | CodeErrand | undefined;
   readonly ends: readonly EndStatus[];
+  /** How it ends if its workflow's maximum of instances refuses it; undefined if that never does. */
+  readonly refusedAs?: EndStatus;
   /** Of one that ends in Success: by task name, or what code gives back. Undefined where that depends on clients. */
   readonly outputs: unknown;
   /**
@@ -67,14 +70,23 @@ export interface WorkloadOptions {
   readonly kinds?: readonly Kind[];
 }
 
+/** What all instances of a run have in common. */
+interface ScenarioOptions extends WorkloadOptions {
+  readonly overflow: OverflowPolicy;
+}
+
 /** The same for the same chance. */
 export function drawWorkload(chance: Chance, options: WorkloadOptions): Workload {
   const count = chance.whole(10, 25);
   const crowd = drawCrowd(chance.fork("crowd"), options);
+  const overflow = chance.fork("overflow").pick(["queue", "queue", "skip", "fail"] as const);
+  // Those that would be refused come one after the other, so that some of them find a place.
+  const spreadMs = crowd.kind === "limited" && overflow !== "queue" ? 1500 : 300;
   const scenarios = Array.from({ length: count }, (_, number) => {
     const own = chance.fork(`scenario ${number}`);
-    const scenario = drawScenario(own, number, { ...options, ...(number < crowd.size && { kinds: [crowd.kind] }) });
-    return number < crowd.size ? { ...scenario, submitAt: crowd.at + own.waitMs(300) } : scenario;
+    const kinds = number < crowd.size ? { kinds: [crowd.kind] } : {};
+    const scenario = drawScenario(own, number, { ...options, ...kinds, overflow });
+    return number < crowd.size ? { ...scenario, submitAt: crowd.at + own.waitMs(spreadMs) } : scenario;
   });
   return { scenarios, resizes: drawResizes(chance.fork("resizes"), options) };
 }
@@ -89,9 +101,9 @@ function drawCrowd(
   return { kind, size, at: chance.within(0, spanMs) };
 }
 
-function drawScenario(chance: Chance, number: number, options: WorkloadOptions): Scenario {
+function drawScenario(chance: Chance, number: number, options: ScenarioOptions): Scenario {
   const kind = options.kinds === undefined && chance.isLucky(0.15) ? "layered" : chance.pick(options.kinds ?? kinds);
-  const shape = drawShape(kind, { chance, domains: Object.keys(options.domains) });
+  const shape = drawShape(kind, { chance, domains: Object.keys(options.domains), overflow: options.overflow });
   const acts = drawActs(chance);
   const isTerminated = acts.some(({ what }) => what === "terminate");
   return {
@@ -105,6 +117,7 @@ function drawScenario(chance: Chance, number: number, options: WorkloadOptions):
     acts,
     errand: shape.errand,
     ends: isTerminated ? [shape.status, "Terminated"] : [shape.status],
+    ...(shape.refusedAs !== undefined && { refusedAs: shape.refusedAs }),
     outputs: shape.outputs,
     afterlife: plainKinds.includes(kind) && !isTerminated ? drawAfterlife(chance) : "none",
   };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { messageOf } from "../../src/base/error.ts";
+import type { Bus } from "../../src/cluster/bus.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
@@ -378,7 +379,7 @@ export class World implements FaultyWorld {
       stopGraceMs: 1000,
     };
     if (!isCluster) return alone;
-    const plain = network.busOf(member.name, life);
+    const plain = observedBus(network.busOf(member.name, life), (text) => this.witness.sent(life, text));
     const bus = this.#options.mutation?.bus?.(plain) ?? plain;
     const named = {
       name: member.name,
@@ -403,7 +404,7 @@ export class World implements FaultyWorld {
   async #evidence(): Promise<Evidence> {
     const { witness } = this;
     const { calls, runs, lives, clockSettings, storeTroubles, commits, claims, memberships } = witness;
-    const { logLines, troubles } = witness;
+    const { holdQuestions, logLines, troubles } = witness;
     const remains = {
       ...(await readRemains(this.#store, commits)),
       leftovers: this.#leftovers,
@@ -420,6 +421,7 @@ export class World implements FaultyWorld {
       commits,
       claims,
       memberships,
+      holdQuestions,
       logLines,
       troubles,
       remains,
@@ -431,6 +433,21 @@ type Leftover = Evidence["remains"]["leftovers"][number];
 
 function nameOf(left: Leftover): string {
   return "box" in left ? `${left.id}` : `${left.source}/${left.target}/${left.number}`;
+}
+
+function observedBus(bus: Bus, observe: (text: string) => void): Bus {
+  return {
+    connect: (address, listener) => {
+      const connection = bus.connect(address, listener);
+      return {
+        send: (to, text) => {
+          observe(text);
+          connection.send(to, text);
+        },
+        close: () => connection.close(),
+      };
+    },
+  };
 }
 
 /** The time that a commit takes is the connection's, not the store's. */

@@ -25,6 +25,7 @@ export function evidenceOf(testimony: Testimony, { commits, claims }: Landings, 
     memberships: [],
     clockSettings: clockSettings(testimony),
     storeTroubles: [],
+    holdQuestions: [],
   };
 }
 
@@ -43,6 +44,7 @@ export function orderOf(testimony: Testimony, { commits, claims }: Landings): Ev
     memberships,
     clockSettings: [],
     storeTroubles: [],
+    holdQuestions: [],
   };
 }
 

@@ -18,8 +18,10 @@ import { checkReplays } from "./replays.ts";
 import { checkRequests } from "./requests.ts";
 import { checkSagas } from "./sagas.ts";
 import { checkSchedules } from "./schedules.ts";
+import { checkStandstills } from "./standstills.ts";
 import { checkTiming } from "./timing.ts";
 import { checkUpdates } from "./updates.ts";
+import { checkVouches } from "./vouches.ts";
 
 export const checkers: Readonly<Record<string, Checker>> = {
   liveness: checkLiveness,
@@ -30,7 +32,9 @@ export const checkers: Readonly<Record<string, Checker>> = {
   causality: checkCausality,
   holders: checkHolders,
   leases: checkLeases,
+  vouches: checkVouches,
   memberships: checkMemberships,
+  standstills: checkStandstills,
   timing: checkTiming,
   lateness: checkLateness,
   limits: checkLimits,

@@ -94,6 +94,16 @@ test("more instances of a workflow than may run at once", () => {
   caught(checkLimits, scene, /3 instances of the limited workflow ran at 1000/);
 });
 
+test("an instance that its workflow's maximum refuses although there is room", () => {
+  const scene = new Scene();
+  const life = scene.life();
+  const limited = new WorkflowBuilder().withName("limited").withTask(new TaskBuilder("t").withJobFunction("step"));
+  const refusal = { type: "InstanceEnded", status: "Failed", reason: "too many instances(3>2)" } as const;
+  scene.turn(life, 1, created(scene, limited.build()));
+  scene.turn(life, 2, [created(scene, limited.build())[0]!, refusal]);
+  caught(checkLimits, scene, /was refused, and only 1 others had come/);
+});
+
 function twoInstances(setting: ConstructorParameters<typeof Scene>[0]): Scene {
   const scene = new Scene(setting);
   const life = scene.life("m0");

@@ -3,7 +3,7 @@ import { type ClientCall, type Evidence, isBefore, type JobRun, type Moment } fr
 import { limitedMax } from "../shapes.ts";
 import { attemptOf, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
-import { birthOf, chronicleOf, eventsOf } from "./chronicle.ts";
+import { birthOf, chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
 
 /**
@@ -127,11 +127,29 @@ function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
   return ofDag || evidence.setting.maxConcurrentActivities || Infinity;
 }
 
-/** No more instances of the limited workflow run at once than may. */
+/** Of the limited workflow: no more instances run at once than may, and none is refused before as many have been created. */
 function checkWorkflowLimit(evidence: Evidence): string[] {
+  const limited = [...chronicleOf(evidence).instances.values()].filter(({ workflow }) => workflow === "limited");
+  return [...checkTogether(limited), ...checkRefusals(limited)];
+}
+
+function checkRefusals(limited: readonly InstanceChronicle[]): string[] {
+  return limited.flatMap((instance) => {
+    const refused = eventsOf(instance).find(
+      ({ event }) => event.type === "InstanceEnded" && event.reason?.startsWith("too many instances(") === true,
+    );
+    if (refused === undefined) return [];
+    const others = limited.filter((other) => {
+      const [first] = eventsOf(other);
+      return other !== instance && first !== undefined && isBefore(first.landed, refused.landed);
+    });
+    return others.length >= limitedMax ? [] : [`${instance.id} was refused, and only ${others.length} others had come`];
+  });
+}
+
+function checkTogether(limited: readonly InstanceChronicle[]): string[] {
   const steps: { moment: Moment; change: number }[] = [];
-  for (const instance of chronicleOf(evidence).instances.values()) {
-    if (instance.workflow !== "limited") continue;
+  for (const instance of limited) {
     for (const { from, to } of traceOf(instance).stretches) {
       steps.push({ moment: from, change: 1 });
       if (to !== undefined) steps.push({ moment: to, change: -1 });

@@ -33,6 +33,16 @@ test("an instance that was terminated, and nobody had asked for it", () => {
   caught(checkOutcomes, scene, /for a reason that nobody gave: because/);
 });
 
+test("an instance that its workflow's maximum refused, where that may be", () => {
+  const { scene } = goodRun();
+  const [instance] = scene.instances.values();
+  scene.instances.set(1, { ...instance!, status: "Failed", reason: "too many instances(3>2)" });
+  scene.lists.scenarios.push({ ...scenario, refusedAs: "Failed" });
+  caught(checkOutcomes, scene);
+  scene.lists.scenarios.splice(0, 1, scenario);
+  caught(checkOutcomes, scene, /a ended in Failed, not in Success: too many instances/);
+});
+
 test("a result that is not what the tasks gave; the order of keys does not matter", () => {
   const { scene, life } = goodRun();
   scene.lists.scenarios.push(scenario);

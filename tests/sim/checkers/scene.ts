@@ -44,6 +44,7 @@ export class Scene {
     commits: [],
     claims: [],
     memberships: [],
+    holdQuestions: [],
     logLines: [],
     troubles: [],
   };
@@ -102,9 +103,9 @@ export class Scene {
   }
 
   /** A worker's sign of life is answered at once; `withheld` is what the answer does not count for, or for less. */
-  vouch(worker: LifeRecord, withheld: Readonly<Record<string, number>> = {}): void {
+  vouch(worker: LifeRecord, withheld: Readonly<Record<string, number>> = {}, member = 1): void {
     const { now } = this;
-    worker.vouches.push({ sentAt: now, knownAt: now, withheld: new Map(Object.entries(withheld)) });
+    worker.vouches.push({ member, sentAt: now, knownAt: now, withheld: new Map(Object.entries(withheld)) });
   }
 
   claim(life: LifeRecord, parts: { owner?: string; epoch?: number; clean?: boolean } = {}): void {

@@ -1,0 +1,64 @@
+import { type Evidence, isBefore, type LifeRecord, type Moment } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+
+/** Clocks tell whole milliseconds. */
+const roundingMs = 2;
+
+/**
+ * An owner that stood still heard nothing for its own reasons. If that was for more than half of its patience, it gives
+ * other members the other half, from when it goes on, to tell it what became of their workers' attempts: it does not
+ * count an attempt as interrupted before that while a living worker has its result.
+ */
+export const checkStandstills: Checker = (evidence) => {
+  const patienceMs = evidence.setting.timings.workerLostMs / 2;
+  return [...chronicleOf(evidence).instances.values()].flatMap((instance) =>
+    eventsOf(instance).flatMap((interruption) => {
+      if (interruption.event.type !== "TaskInterrupted") return [];
+      const owner = ownerAt(evidence, instance, interruption.landed);
+      const standstill = owner && lastStandstill(owner, interruption.landed, patienceMs);
+      if (owner === undefined || standstill === undefined) return [];
+      const sinceMs = (interruption.landed.at - standstill.to.at) * owner.rate;
+      if (sinceMs >= patienceMs - roundingMs) return [];
+      return checkResult(evidence, { instance, interruption, owner, standstill });
+    }),
+  );
+};
+
+interface Standstill {
+  readonly from: Moment;
+  readonly to: Moment;
+}
+
+/** Who wrote the turn. */
+function ownerAt({ lives }: Evidence, { turns }: InstanceChronicle, landed: Moment): LifeRecord | undefined {
+  return lives[(turns.find((turn) => turn.landed.order === landed.order)?.life ?? 0) - 1];
+}
+
+function lastStandstill({ freezes, rate }: LifeRecord, at: Moment, leastMs: number): Standstill | undefined {
+  const last = freezes.findLast(({ to }) => to !== undefined && isBefore(to, at));
+  if (last?.to === undefined || last.kind !== "stopped") return undefined;
+  return (last.to.at - last.from.at) * rate > leastMs ? { from: last.from, to: last.to } : undefined;
+}
+
+function checkResult(
+  evidence: Evidence,
+  parts: { instance: InstanceChronicle; interruption: DurableEvent; owner: LifeRecord; standstill: Standstill },
+): string[] {
+  const { instance, interruption, owner, standstill } = parts;
+  const { event, generation, landed } = interruption;
+  if (event.type !== "TaskInterrupted") return [];
+  const attemptId = `${instance.id}:${generation}:${event.task}:${event.attempt}`;
+  const run = evidence.runs.findLast((each) => each.attemptId === attemptId && isBefore(each.start, landed));
+  const worker = run && evidence.lives[run.life - 1];
+  const hasResult = run?.end !== undefined && run.end.how !== "aborted" && isBefore(run.end, standstill.to);
+  if (!hasResult || worker?.role !== "worker") return [];
+  if (worker.end !== undefined && isBefore(worker.end, landed)) return [];
+  // One that is connected to the owner itself is heard by it, or not.
+  const since = standstill.from.at - evidence.setting.timings.workerLostMs;
+  const vouches = worker.vouches.filter(({ knownAt }) => knownAt >= since && knownAt <= landed.at);
+  if (vouches.length === 0 || vouches.some(({ member }) => member === owner.number)) return [];
+  return [
+    `${attemptId} was counted as interrupted by life ${owner.number}, which had stood still, and life ${worker.number} had its result`,
+  ];
+}

@@ -1,0 +1,60 @@
+import { shardOfKey } from "../../../src/stores/instance-key.ts";
+import type { Evidence, LifeRecord, Vouch } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+import { chronicleOf } from "./chronicle.ts";
+import { attemptName } from "../../recovery/side-effects.ts";
+
+/** Clocks tell whole milliseconds. */
+const roundingMs = 2;
+
+/**
+ * A member that holds an attempt for another speaks for its worker on the owner's behalf. What it tells the worker counts
+ * from no later than its last question to the owner, or from when it owned the shard itself: an owner that hears nothing
+ * more counts from when it heard that question, and must not give the attempt up before its worker does.
+ */
+export const checkVouches: Checker = (evidence) => {
+  const questions = questionsOf(evidence);
+  return evidence.lives.flatMap(({ vouches }) =>
+    vouches.flatMap((vouch) => {
+      const member = evidence.lives[vouch.member - 1];
+      // The clock of a machine that was suspended does not tell how old an answer is.
+      if (member === undefined || member.freezes.some(({ kind }) => kind === "suspended")) return [];
+      return [...vouch.withheld].flatMap(([attemptId, ageMs]) => {
+        if (ageMs === Infinity) return [];
+        const askedAt = questions.get(`${member.number} ${attemptId}`)?.findLast((at) => at <= vouch.knownAt);
+        const countsFrom = Math.max(askedAt ?? -Infinity, ownedUntil(evidence, member, attemptId, vouch));
+        const lateMs = vouch.sentAt - ageMs / member.rate - countsFrom;
+        if (lateMs <= roundingMs) return [];
+        return [
+          `life ${member.number} vouched for ${attemptId} from ${lateMs.toFixed(0)} ms after it had asked its owner`,
+        ];
+      });
+    }),
+  );
+};
+
+/** By life and attempt: when it was asked about, in order. */
+function questionsOf({ holdQuestions }: Evidence): ReadonlyMap<string, readonly number[]> {
+  const questions = new Map<string, number[]>();
+  for (const { life, at, attemptIds } of holdQuestions) {
+    for (const attemptId of attemptIds) {
+      const key = `${life} ${attemptId}`;
+      const known = questions.get(key);
+      if (known === undefined) questions.set(key, [at]);
+      else known.push(at);
+    }
+  }
+  return questions;
+}
+
+/** Until when, as far as the answer goes, the member owned the shard of the attempt; -Infinity if it never did. */
+function ownedUntil(evidence: Evidence, { number }: LifeRecord, attemptId: string, { knownAt }: Vouch): number {
+  const { instanceId, generation } = attemptName(attemptId);
+  const instance = chronicleOf(evidence).at(instanceId, generation);
+  if (instance === undefined) return knownAt;
+  const shard = shardOfKey(instance.key);
+  const claims = evidence.claims.filter((claim) => claim.shard === shard && claim.at <= knownAt);
+  const place = claims.findLastIndex(({ life }) => life === number);
+  if (place === -1) return -Infinity;
+  return claims[place + 1]?.at ?? knownAt;
+}
