@@ -147,6 +147,7 @@ export async function replayWorkflow(workflow: CodeWorkflow, recorded: RecordedH
     failureFrom,
     // Steps are compared by name, so a child may be of any version.
     versionOf: () => workflow.version,
+    hasDomain: () => true,
     within: (call) => call(),
   });
 }

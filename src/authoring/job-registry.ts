@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
-import { didYouMean } from "./closest-name.ts";
+import { didYouMean } from "../base/closest-name.ts";
 import type { Job } from "./job.ts";
 import { describeJob, type JobDescription, type JobMetadata } from "./job-metadata.ts";
 import { paramsFromText, validateParamsNow } from "./job-params.ts";

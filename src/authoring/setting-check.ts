@@ -1,6 +1,6 @@
 import { shown } from "../base/shown.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
-import { didYouMean } from "./closest-name.ts";
+import { didYouMean } from "../base/closest-name.ts";
 
 /** The longest timeout: far above any use, far below where adding it to a time would lose precision. */
 const timeoutSecondsMax = 2 ** 31;

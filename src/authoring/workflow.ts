@@ -2,7 +2,7 @@ import { EngineError, type ErrorCode } from "../base/error.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
-import { didYouMean } from "./closest-name.ts";
+import { didYouMean } from "../base/closest-name.ts";
 import { DagEdges } from "./dag-edges.ts";
 import { copyAsJson } from "./json-text.ts";
 import { loadWorkflow } from "./load-workflow.ts";

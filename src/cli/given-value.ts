@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { didYouMean } from "../authoring/closest-name.ts";
+import { didYouMean } from "../base/closest-name.ts";
 import { messageOf } from "../base/error.ts";
 import { UsageError } from "./exit-code.ts";
 

@@ -1,5 +1,6 @@
 import { paths, type RouteName } from "../api/paths.ts";
 import type { RequestOf, Routes } from "../api/routes.ts";
+import { invalidOption } from "./option-names.ts";
 
 /** What may be left out: an empty object fits, or anything at all. */
 type Nothing = Record<string, never>;
@@ -51,7 +52,7 @@ export function isCreate(name: RouteName): boolean {
 export function addressOf(base: string, name: RouteName, call: AnyCall): { method: string; url: string } {
   const [method = "", pattern = ""] = paths[name].split(" ");
   const params = (call.params ?? {}) as Record<string, string>;
-  const path = pattern.replaceAll(/\{(\w+)\}/g, (_, part: string) => encodeURIComponent(params[part] ?? ""));
+  const path = pattern.replaceAll(/\{(\w+)\}/g, (_, part: string) => encodeURIComponent(paramOf(name, params, part)));
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(
     (call.query ?? {}) as Record<string, string | number | boolean | null | undefined>,
@@ -59,4 +60,11 @@ export function addressOf(base: string, name: RouteName, call: AnyCall): { metho
     if (value !== undefined && value !== null) query.set(key, String(value));
   }
   return { method, url: `${base}${path}${query.size === 0 ? "" : `?${query.toString()}`}` };
+}
+
+/** An empty place in the path would be another operation. */
+function paramOf(name: RouteName, params: Readonly<Record<string, string | undefined>>, part: string): string {
+  const value = params[part];
+  if (value !== undefined && value !== "") return value;
+  throw invalidOption(`call "${name}" needs params.${part}, got ${JSON.stringify(value)}`);
 }

@@ -4,6 +4,7 @@ import type { AnyCall, Call, CallArgument, CallOptions } from "./call.ts";
 import { Caller } from "./caller.ts";
 import { HeddleClientError } from "./client-error.ts";
 import { withoutEndSlashes } from "../base/url-text.ts";
+import { checkOptionNames, invalidOption } from "./option-names.ts";
 import { pause } from "./pause.ts";
 import { Watch, type WatchOptions, type WatchedChange, type WatchTarget } from "./watch.ts";
 
@@ -41,6 +42,8 @@ const waitMs = 30_000;
 const followMs = 500;
 const pageSize = 200;
 
+const callNames = { params: true, query: true, body: true, idempotencyKey: true, signal: true } as const;
+
 /**
  * A server's HTTP interface, typed.
  *
@@ -59,22 +62,25 @@ export class HeddleClient {
   readonly #caller: Caller;
 
   constructor(options: HeddleClientOptions = {}) {
+    checkOptionNames("HeddleClient", options, { url: true, token: true, fetch: true, retriesMax: true });
     const { url = "http://127.0.0.1:7411", token, retriesMax = 5 } = options;
     this.url = baseOf(url);
     if (token !== undefined && !/^[!-~]+$/.test(token))
-      throw invalid("a token has no blanks, and nothing beyond ASCII");
+      throw invalidOption("a token has no blanks, and nothing beyond ASCII");
     this.#token = token;
     this.#caller = new Caller({ url: this.url, token, fetch: options.fetch ?? fetch, retriesMax });
   }
 
   /** Any operation of the interface, by its name. Throws `HeddleClientError`. */
   async call<N extends RouteName>(name: N, ...[call]: CallArgument<N>): Promise<DataOf<N>> {
+    checkOptionNames(`call "${name}"`, (call ?? {}) as AnyCall, callNames);
     return (await this.#caller.call(name, call ?? {})) as DataOf<N>;
   }
 
   /** Everything of a list, page after page. */
   async *items<N extends PagedName>(name: N, ...[call]: CallArgument<N>): AsyncGenerator<ItemOf<N>, void> {
     const first = (call ?? {}) as AnyCall;
+    checkOptionNames(`call "${name}"`, first, callNames);
     let cursor: string | null = null;
     do {
       const query: Record<string, unknown> = { ...(first.query as object | undefined) };
@@ -91,6 +97,12 @@ export class HeddleClient {
     input?: unknown,
     options: CallOptions & { readonly instanceId?: string; readonly maxConcurrentTasks?: number } = {},
   ): Promise<string> {
+    checkOptionNames("start", options, {
+      instanceId: true,
+      maxConcurrentTasks: true,
+      idempotencyKey: true,
+      signal: true,
+    });
     const { instanceId, maxConcurrentTasks, ...call } = options;
     // An id of our own is nicer to read than one that the server makes of the key.
     const isNamed = instanceId !== undefined || call.idempotencyKey === undefined;
@@ -104,6 +116,7 @@ export class HeddleClient {
 
   /** Waits for an instance's end, however long that takes, and says how it ended. */
   async end(instanceId: string, options: { signal?: AbortSignal } = {}): Promise<InstanceResult> {
+    checkOptionNames("end", options, { signal: true });
     for (;;) {
       const result = await this.call("getResult", { params: { id: instanceId }, query: { waitMs }, ...options });
       if (result.hasEnded) return result;
@@ -114,6 +127,7 @@ export class HeddleClient {
 
   /** Waits for an instance's end and gives back its output. Throws `WORKFLOW_FAILED` or `WORKFLOW_TERMINATED`. */
   async result(instanceId: string, options: { signal?: AbortSignal } = {}): Promise<unknown> {
+    checkOptionNames("result", options, { signal: true });
     const { status, reason, output } = await this.end(instanceId, options);
     if (status === "Success") return output;
     const code = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
@@ -124,12 +138,15 @@ export class HeddleClient {
 
   /** Every change of what is watched, from now on or from a cursor, each once; through restarts of the server. */
   watch(target: WatchTarget, options: WatchOptions = {}): AsyncGenerator<WatchedChange, void> {
+    checkOptionNames("watch", options, { cursor: true, signal: true, onSkipped: true });
+    if (target !== "all") checkTarget(target);
     const ask = (signal: AbortSignal): Promise<unknown> => this.call("countOwnTasks", { signal });
     return new Watch({ url: this.url, token: this.#token, target, options, ask }).changes();
   }
 
   /** What an instance's tasks logged. */
   async *logs(instanceId: string, options: LogsOptions = {}): AsyncGenerator<LogLine, void> {
+    checkOptionNames("logs", options, { follow: true, task: true, after: true, signal: true });
     const { follow = false, task, signal } = options;
     let after = options.after;
     for (;;) {
@@ -156,9 +173,12 @@ export class HeddleClient {
 function baseOf(url: string): string {
   const isAddress = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (isAddress) return withoutEndSlashes(url);
-  throw invalid(`the server's address must begin with http:// or https://, got ${JSON.stringify(url)}`);
+  throw invalidOption(`the server's address must begin with http:// or https://, got ${JSON.stringify(url)}`);
 }
 
-function invalid(message: string): HeddleClientError {
-  return new HeddleClientError(message, { code: "OPTION_INVALID" });
+/** Without a name that the server knows, it would tell of nothing. */
+function checkTarget(target: Exclude<WatchTarget, "all">): void {
+  checkOptionNames("watch", target, { instanceId: true, workflow: true });
+  if (Object.keys(target).length === 1) return;
+  throw invalidOption('watch takes "all", { instanceId } or { workflow }');
 }

@@ -61,6 +61,7 @@ describe("W1: one arrival at a time, and all of it before the next", () => {
       whenDrained,
       failureFrom: () => ({ type: "E", message: "", retryable: false }),
       versionOf: () => undefined,
+      hasDomain: () => true,
       within: <T>(call: () => T): T => {
         calls.push("in");
         const given = call();

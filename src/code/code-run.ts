@@ -28,6 +28,8 @@ export interface RunHost {
   failureFrom(error: unknown): Failure;
   /** Which version a new instance of that workflow gets: the one wanted, or the newest. Undefined if it is not known. */
   versionOf(workflow: string, wanted?: string): string | undefined;
+  /** False if no activity could run in that domain. */
+  hasDomain(domain: string): boolean;
   /** Calls what belongs to a workflow's code, so that it can be told from other code. */
   within<T>(call: () => T): T;
   readonly loopWatch?: LoopWatch | undefined;

@@ -11,6 +11,7 @@ import type {
 import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
 import { shown } from "../base/shown.ts";
+import type { Failure } from "../kernel/failure.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { CodeRun } from "./code-run.ts";
 import { allOf, ContextPromise, handled, raceOf } from "./context-promise.ts";
@@ -98,9 +99,17 @@ export class RunContext implements WorkflowContext {
       ...(input !== undefined && paramsOf(input, `the input of activity "${name}"`)),
       ...(options !== noOptions && optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"])),
     };
-    const output = this.#run.takeTask<never>({ type: "activity", node });
+    const refusal = options.domain === undefined ? undefined : this.#domainRefusal(options.domain);
+    const output = this.#run.takeTask<never>({ type: "activity", node, ...(refusal && { refusal }) });
     const { undo } = options;
     return undo === undefined ? output : handled(output.then((value) => this.#undoable(value, undo)));
+  }
+
+  /** It is recorded with the step: which domains there are is not known from any history. */
+  #domainRefusal(domain: string): Failure | undefined {
+    if (this.#run.parts.host.hasDomain(domain)) return undefined;
+    const message = `it belongs to domain "${domain}", which is not declared in the engine's "domains"`;
+    return { type: "DOMAIN_UNKNOWN", message, retryable: false };
   }
 
   #undoable(output: never, undo: (output: never) => unknown): never {

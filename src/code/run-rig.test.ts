@@ -45,6 +45,7 @@ export class RunRig {
         whenDrained,
         failureFrom: (error) => ({ type: (error as Error).name, message: messageOf(error), retryable: true }),
         versionOf: (workflow, wanted = "7") => (workflow === "unknown" ? undefined : wanted),
+        hasDomain: (domain) => domain !== "unknown",
         within: (call) => call(),
       },
       owner: { onStray: (_, error) => void this.strays.push(error) },

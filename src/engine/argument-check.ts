@@ -175,11 +175,26 @@ export function checkPage(page: { readonly afterTurn?: unknown; readonly limit?:
 export function checkPurge(which: object): void {
   const check = new SettingCheck("OPTION_INVALID", "purgeWorkflowInstances");
   check.object("what to purge", which);
-  if ("status" in which) {
-    check.oneOf("status", which.status, endStatuses);
-    const endedBefore = "endedBefore" in which ? which.endedBefore : undefined;
-    check.numberWithin("endedBefore", endedBefore, { min: 0, max: Number.MAX_VALUE });
-  } else checkInstanceId("instanceId" in which ? which.instanceId : undefined);
+  const given: Readonly<Record<string, unknown>> = { ...which };
+  if ("status" in given) {
+    check.options(given, { status: true, endedBefore: true });
+    check.oneOf("status", given["status"], endStatuses);
+    return check.numberWithin("endedBefore", given["endedBefore"], { min: 0, max: Number.MAX_VALUE });
+  }
+  check.options(given, { instanceId: true, recursive: true, onPurged: true });
+  checkInstanceId(given["instanceId"]);
+  if (given["recursive"] !== undefined) check.flag("recursive", given["recursive"]);
+  if (given["onPurged"] !== undefined) checkListener("onPurged of purgeWorkflowInstances", given["onPurged"]);
+}
+
+export function checkRerun(options: { readonly params?: unknown }): void {
+  new SettingCheck("OPTION_INVALID", "rerunWorkflowInstance").options(options, { params: true });
+}
+
+export function checkSubscription(listener: unknown, options: { readonly instanceId?: unknown }): void {
+  checkListener("subscribe", listener);
+  new SettingCheck("OPTION_INVALID", "subscribe").options(options, { instanceId: true });
+  if (options.instanceId !== undefined) checkInstanceId(options.instanceId);
 }
 
 function invalid(message: string): EngineError {

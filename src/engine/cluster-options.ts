@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { didYouMean } from "../authoring/closest-name.ts";
+import { didYouMean } from "../base/closest-name.ts";
 import type { Bus } from "../cluster/bus.ts";
 import { type ClusterTimings, defaultTimings } from "../cluster/timings.ts";
 import { EngineError } from "../base/error.ts";

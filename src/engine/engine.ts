@@ -56,6 +56,8 @@ import {
   checkPage,
   checkPatch,
   checkPurge,
+  checkRerun,
+  checkSubscription,
   checkQueueFilter,
   checkReason,
   checkRunJobOptions,
@@ -274,8 +276,17 @@ export class Engine {
   #makeProcessCode(): ProcessCode {
     const { clock, logger } = this.#options;
     const versionOf = (workflow: string): string | undefined => this.#versionOf(workflow);
+    const hasDomain = (domain: string): boolean => this.#dispatcher.hasDomain(domain);
     const loopWatch = this.#watchdog?.loopWatch;
-    return new ProcessCode({ registry: this.#code, clock, logger, versionOf, watch: this.#watch, loopWatch });
+    return new ProcessCode({
+      registry: this.#code,
+      clock,
+      logger,
+      versionOf,
+      hasDomain,
+      watch: this.#watch,
+      loopWatch,
+    });
   }
 
   #versionOf(workflow: string): string | undefined {
@@ -839,6 +850,7 @@ export class Engine {
 
   /** The task and all that comes after it run again, with other parameters if given. */
   async rerunWorkflowInstance(instanceId: string, taskName: string, options: { params?: unknown } = {}): Promise<void> {
+    checkRerun(options);
     const params = options.params === undefined ? {} : { params: textOfParams(taskName, options.params) };
     await this.#tell(instanceId, { type: "rerun", task: taskName, ...params });
   }
@@ -912,7 +924,7 @@ export class Engine {
 
   /** Calls back after every durable change, of one instance or of all. Gives back how to stop it. */
   subscribe(listener: (change: InstanceChange) => void, options: { instanceId?: string } = {}): () => void {
-    checkListener("subscribe", listener);
+    checkSubscription(listener, options);
     return this.#region.subscribe((turn) => {
       if (options.instanceId !== undefined && options.instanceId !== turn.instanceId) return;
       try {

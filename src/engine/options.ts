@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { didYouMean } from "../authoring/closest-name.ts";
+import { didYouMean } from "../base/closest-name.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Job } from "../authoring/job.ts";
 import { shown } from "../base/shown.ts";

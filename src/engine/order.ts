@@ -1,4 +1,4 @@
-import { didYouMean } from "../authoring/closest-name.ts";
+import { didYouMean } from "../base/closest-name.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import { paramsFromText } from "../authoring/job-params.ts";
 import { paramsText } from "../authoring/task.ts";

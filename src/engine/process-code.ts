@@ -16,6 +16,7 @@ export class ProcessCode implements CodeHost {
   readonly #registry: CodeRegistry;
   readonly #drain: Drain;
   readonly #versionOf: (workflow: string) => string | undefined;
+  readonly #hasDomain: (domain: string) => boolean;
   readonly #watch: CodeWatch | undefined;
   readonly #lone: LoneRejections;
 
@@ -23,6 +24,7 @@ export class ProcessCode implements CodeHost {
     registry: CodeRegistry;
     clock: Clock;
     versionOf: (workflow: string) => string | undefined;
+    hasDomain: (domain: string) => boolean;
     logger: Logger;
     /** Looks at what the code does, if anybody does. */
     watch?: CodeWatch | undefined;
@@ -33,6 +35,7 @@ export class ProcessCode implements CodeHost {
     this.#registry = parts.registry;
     this.#drain = new Drain(parts.clock);
     this.#versionOf = parts.versionOf;
+    this.#hasDomain = parts.hasDomain;
     this.#watch = parts.watch;
   }
 
@@ -42,6 +45,10 @@ export class ProcessCode implements CodeHost {
 
   versionOf(workflow: string, wanted?: string): string | undefined {
     return wanted === undefined ? this.#versionOf(workflow) : this.find(workflow, wanted)?.version;
+  }
+
+  hasDomain(domain: string): boolean {
+    return this.#hasDomain(domain);
   }
 
   whenDrained(waiting: Drained): void {

@@ -181,6 +181,7 @@ export class Schedules {
     spec: Pick<ScheduleSettings, "every" | "startAt" | "endAt">,
     options: { from?: number; count?: number } = {},
   ): number[] {
+    new SettingCheck("SCHEDULE_INVALID", "preview").options(options, { from: true, count: true });
     const { from = this.#parts.clock.now(), count = 10 } = options;
     if (!Number.isInteger(count) || count < 1 || count > previewMax || !(Math.abs(from) <= momentMax)) {
       throw new EngineError(

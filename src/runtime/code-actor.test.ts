@@ -33,6 +33,7 @@ class CodeShard extends RigShard {
   override readonly code: CodeHost = {
     find: (name, version) => this.workflows.get(`${name}@${version}`),
     versionOf: () => "1",
+    hasDomain: () => true,
     whenDrained,
     failureFrom,
     within: (call) => call(),

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, EngineError, TaskBuilder, type WorkflowContext } from "../../src/index.ts";
+import { HeddleClient } from "../../src/client.ts";
 import { mockJob, testEngine } from "../../src/testing.ts";
 import { says, task, workflow } from "./rig.ts";
 
@@ -63,6 +64,26 @@ const ofEngine: Readonly<
     meant: "afterTurn",
     give: (engine, options) => engine.getWorkflowInstanceHistory("i", options),
   },
+  "purgeWorkflowInstances, one": {
+    wrong: { instanceId: "i", recursiv: true },
+    meant: "recursive",
+    give: (engine, options) => engine.purgeWorkflowInstances(options),
+  },
+  "purgeWorkflowInstances, many": {
+    wrong: { status: "Failed", endedbefore: 5 },
+    meant: "endedBefore",
+    give: (engine, options) => engine.purgeWorkflowInstances(options),
+  },
+  rerunWorkflowInstance: {
+    wrong: { param: 1 },
+    meant: "params",
+    give: (engine, options) => engine.rerunWorkflowInstance("i", "t", options),
+  },
+  subscribe: {
+    wrong: { instanceID: "i" },
+    meant: "instanceId",
+    give: async (engine, options) => engine.subscribe(() => undefined, options),
+  },
   "testEngine and new Engine": {
     wrong: { mock: [] },
     give: (_, options) => testEngine(options),
@@ -77,6 +98,49 @@ describe("a name of an option that nobody knows is refused:", () => {
       await assert.rejects(give(kit.engine, wrong as Loose), says("OPTION_INVALID", hint));
     });
   }
+
+  const ofClient: Readonly<
+    Record<string, Place & { readonly give: (client: HeddleClient, options: Loose) => Promise<unknown> }>
+  > = {
+    "new HeddleClient": { wrong: { tokn: "t" }, meant: "token", give: async (_, o) => new HeddleClient(o) },
+    "client.call": { wrong: { parms: {} }, meant: "params", give: (client, o) => client.call("listInstances", o) },
+    "client.items": {
+      wrong: { qery: {} },
+      meant: "query",
+      give: (client, o) => client.items("listInstances", o).next(),
+    },
+    "client.start": {
+      wrong: { instanceID: "x" },
+      meant: "instanceId",
+      give: (client, o) => client.start("w", undefined, o),
+    },
+    "client.end": { wrong: { signl: 1 }, meant: "signal", give: (client, o) => client.end("i", o) },
+    "client.result": { wrong: { signl: 1 }, meant: "signal", give: (client, o) => client.result("i", o) },
+    "client.watch": { wrong: { curser: "c" }, meant: "cursor", give: async (client, o) => client.watch("all", o) },
+    "client.watch, whom": {
+      wrong: { instanceID: "i" },
+      meant: "instanceId",
+      give: async (client, o) => client.watch(o),
+    },
+    "client.logs": { wrong: { folow: true }, meant: "follow", give: (client, o) => client.logs("i", o).next() },
+  };
+  for (const [name, { wrong, meant, give }] of Object.entries(ofClient)) {
+    test(name, async () => {
+      // Nobody listens there: what is sent is not refused as an option.
+      const client = new HeddleClient({ url: "http://127.0.0.1:1", retriesMax: 0 });
+      const refused = { code: "OPTION_INVALID", message: new RegExp(`did you mean "${meant}"\\?`) };
+      await assert.rejects(async () => await give(client, wrong as Loose), refused);
+    });
+  }
+
+  test("client.call, a param that the path needs", async () => {
+    const client = new HeddleClient({ url: "http://127.0.0.1:1", retriesMax: 0 });
+    const call = client.call("getInstance", { params: { ID: "x" } as Loose });
+    await assert.rejects(call, {
+      code: "OPTION_INVALID",
+      message: 'call "getInstance" needs params.id, got undefined',
+    });
+  });
 
   const ofCode: Readonly<Record<string, Place & { readonly give: (ctx: WorkflowContext, options: Loose) => unknown }>> =
     {

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, type Engine, StepFailed } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { CodeRig } from "./code-rig.ts";
-import { says, stillWorks, temporaryFile } from "./rig.ts";
+import { Gate, says, stillWorks, temporaryFile } from "./rig.ts";
 
 const largestBytes = 10_485_760;
 /** As JSON it has two quotes more. */
@@ -274,5 +274,52 @@ describe("arguments that are not usable", () => {
       cases.map(([, , refusal]) => refusal),
     );
     assert.deepEqual(rig.calls, []);
+  });
+});
+
+describe("an activity in a domain that nobody declared", () => {
+  const code = defineWorkflow("code", async (ctx) => {
+    const error: unknown = await ctx
+      .run("note", "x", { domain: "nope", retryCount: 3 })
+      .catch((caught: unknown) => caught);
+    assert.ok(error instanceof StepFailed);
+    ctx.setCustomStatus({ message: error.message, failure: error.failure });
+    await ctx.waitForEvent("go");
+    return await ctx.run("note", "fine", { domain: "yes" });
+  });
+  const message = 'it belongs to domain "nope", which is not declared in the engine\'s "domains"';
+
+  test("fails at once, with a failure that the history has", async (t) => {
+    const rig = await CodeRig.start(t, { workflows: [code], domains: { yes: { size: 1 } } });
+    await rig.engine.startWorkflow(code, undefined, { instanceId: "c" });
+    await rig.settle();
+    const { customStatus, tasks } = await rig.engine.getWorkflowInstanceStatus("c");
+    const failure = { type: "DOMAIN_UNKNOWN", message, retryable: false };
+    assert.deepEqual(customStatus, { message: `activity "note" failed: ${message}`, failure });
+    assert.deepEqual([tasks[0]?.status, tasks[0]?.failure], ["Failed", failure]);
+    assert.deepEqual(rig.calls, []);
+    // Once it is on record, it stays so, whatever is declared later.
+    await rig.restart({ domains: { yes: { size: 1 }, nope: { size: 1 } } });
+    await rig.engine.raiseEvent("c", "go");
+    assert.equal(await rig.engine.awaitWorkflowInstance("c"), "fine");
+    assert.deepEqual(rig.calls, ["fine"]);
+  });
+
+  test("is not taken for one that was declared when it was asked for: that waits for the domain", async (t) => {
+    const gate = new Gate();
+    const hold = defineJob("hold", () => gate.opened);
+    const holds = defineWorkflow("holds", (ctx) =>
+      ctx.all([ctx.run(hold, undefined, { domain: "yes" }), ctx.run("note", "second", { domain: "yes" })]),
+    );
+    const rig = await CodeRig.start(t, { workflows: [holds], jobs: [hold], domains: { yes: { size: 1 } } });
+    await rig.engine.startWorkflow(holds, undefined, { instanceId: "h" });
+    await rig.settle();
+    gate.open();
+    await rig.restart({ domains: {} });
+    await rig.settle();
+    assert.equal((await rig.engine.getWorkflowInstanceStatus("h")).status, "Running");
+    await rig.restart({ domains: { yes: { size: 1 } } });
+    await rig.engine.awaitWorkflowInstance("h");
+    assert.deepEqual(rig.calls, ["second"]);
   });
 });

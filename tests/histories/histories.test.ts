@@ -42,6 +42,7 @@ async function replayed(workflow: CodeWorkflow, file: HistoryFile, turns = file.
       whenDrained: (waiting) => void setImmediate(() => waiting.drained()),
       failureFrom,
       versionOf: (name) => versionOf(file, name),
+      hasDomain: () => true,
       within: (call) => call(),
     },
     owner: {

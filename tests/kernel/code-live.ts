@@ -97,6 +97,7 @@ export function newRun(code: WorkflowCode, machine: CodeMachine): CodeRun {
       whenDrained: (waiting) => void setImmediate(() => waiting.drained()),
       failureFrom: (error) => ({ type: "Error", message: messageOf(error), retryable: true }),
       versionOf: () => "1",
+      hasDomain: () => true,
       within: (call) => call(),
     },
     owner: {

@@ -5,6 +5,7 @@ import { failureFrom } from "../../src/worker/failure-from.ts";
 export const noCode: CodeHost = {
   find: () => undefined,
   versionOf: () => undefined,
+  hasDomain: () => true,
   whenDrained: (waiting) => waiting.drained(),
   failureFrom,
   within: (call) => call(),

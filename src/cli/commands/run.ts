@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { didYouMean } from "../../authoring/closest-name.ts";
+import { didYouMean } from "../../base/closest-name.ts";
 import type { HeddleClient, InstanceResult } from "../../client/client.ts";
 import { HeddleClientError } from "../../client/client-error.ts";
 import { type ClientOptions, clientCommand, type Session, sessionOf } from "../client-command.ts";

@@ -7,7 +7,8 @@ import type { Payload } from "../payload.ts";
 export type Step = OrdinaryStep | LastStep;
 
 type OrdinaryStep =
-  | { readonly type: "activity"; readonly node: NodeSpec }
+  /** With a refusal it fails at once and is not run: the process cannot run it, which no replay could know. */
+  | { readonly type: "activity"; readonly node: NodeSpec; readonly refusal?: Failure }
   | { readonly type: "child"; readonly node: NodeSpec; readonly childId?: string; readonly isDetached: boolean }
   | { readonly type: "timer"; readonly dueAt: number }
   | { readonly type: "cancel-timer"; readonly timer: number }

@@ -20,7 +20,7 @@ export function takeSteps(step: CodeTurn, steps: readonly Step[]): void {
 function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
   switch (taken.type) {
     case "activity":
-      return step.emit({ type: "TaskAdded", node: taken.node });
+      return addActivity(step, taken);
     case "child":
       return addChild(step, taken);
     case "timer":
@@ -57,6 +57,12 @@ function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
     default:
       return unreachable(taken, "a step of a workflow's code");
   }
+}
+
+function addActivity(step: CodeTurn, { node, refusal: failure }: Extract<Step, { type: "activity" }>): void {
+  const task = step.state.size;
+  step.emit({ type: "TaskAdded", node });
+  if (failure !== undefined) step.emit({ type: "TaskFailed", task, attempt: 0, failure });
 }
 
 /** A child is asked for in the same turn. One that nobody waits for is done with at once; its parent's end concerns it all the same, unless it is to be left alone. */

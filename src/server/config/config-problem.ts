@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { didYouMean } from "../../authoring/closest-name.ts";
+import { didYouMean } from "../../base/closest-name.ts";
 import { EngineError } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import { keyNames } from "./config-key.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { didYouMean } from "../../authoring/closest-name.ts";
+import { didYouMean } from "../../base/closest-name.ts";
 import { messageOf } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import { type ConfigKey, configKeys, flagOf, type KeyKind, keyNames, variableOf } from "./config-key.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { nothing } from "../../api/common-schemas.ts";
 import type { Route } from "../../api/route.ts";
-import { didYouMean } from "../../authoring/closest-name.ts";
+import { didYouMean } from "../../base/closest-name.ts";
 import { HttpError } from "./http-error.ts";
 
 export interface RawRequest {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DataOf } from "../../api/routes.ts";
-import { didYouMean } from "../../authoring/closest-name.ts";
+import { didYouMean } from "../../base/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import type { ScheduleSpec } from "../../schedules/schedule-spec.ts";

@@ -2,7 +2,7 @@ import { resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Workflow } from "../../authoring/workflow.ts";
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
-import { didYouMean } from "../../authoring/closest-name.ts";
+import { didYouMean } from "../../base/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import type { CatalogueEntry, ScheduleFieldsChange } from "../../catalogue/catalogue-entry.ts";

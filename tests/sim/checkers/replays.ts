@@ -152,5 +152,6 @@ const host = {
   whenDrained: (waiting: Drained): void => void setImmediate(() => waiting.drained()),
   failureFrom,
   versionOf: (): string => "any",
+  hasDomain: (): boolean => true,
   within: <T>(call: () => T): T => call(),
 };
