@@ -7,7 +7,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createContext, runInContext } from "node:vm";
-import { closestName } from "../src/authoring/closest-name.ts";
+import { closestName } from "../src/base/closest-name.ts";
 import { nodes, parse } from "./tidy/source.ts";
 
 const root = join(import.meta.dirname, "..");
