@@ -14,6 +14,8 @@ export interface ClientOptions {
 
 export interface Session {
   readonly client: HeddleClient;
+  /** What the client sends, for a command that also connects another way. */
+  readonly token: string | undefined;
   readonly output: Output;
 }
 
@@ -33,20 +35,20 @@ export function clientCommand(name: string, description: string): Command {
     .option("--json", "one JSON document instead of words");
 }
 
-/** What the file holds goes first. */
-export function tokenOf({ token, tokenFile }: ClientOptions): string | undefined {
-  if (tokenFile !== undefined) return readGiven("--token-file", tokenFile).trim();
-  return token === "" ? undefined : token;
+/** What the file holds goes first. Only `sessionOf` asks, so that no command can forget the file. */
+function tokenOf({ token, tokenFile }: ClientOptions): string | undefined {
+  const given = tokenFile === undefined ? token : readGiven("--token-file", tokenFile).trim();
+  return given === "" ? undefined : given;
 }
 
 /** A command that waits through restarts of the server is more patient than one that asks once. */
 export function sessionOf(options: ClientOptions, patience: { retriesMax?: number } = {}): Session {
   const { url, json } = options;
-  const token = tokenOf(options) ?? "";
+  const token = tokenOf(options);
   const client = new HeddleClient({
     url: url === "" ? defaultUrl() : url,
     retriesMax: patience.retriesMax ?? 2,
-    ...(token !== "" && { token }),
+    ...(token !== undefined && { token }),
   });
-  return { client, output: new Output({ json: json === true }) };
+  return { client, token, output: new Output({ json: json === true }) };
 }

@@ -93,7 +93,7 @@ export async function followWith(options: ClientOptions, instanceId: string): Pr
 }
 
 async function follow(
-  { client, output }: Session,
+  { client, output }: Pick<Session, "client" | "output">,
   { instanceId, asking }: { instanceId: string; asking: HeddleClient },
 ): Promise<void> {
   const stop = new AbortController();
@@ -166,7 +166,11 @@ function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-function giveEnd({ client, output }: Session, instanceId: string, end: InstanceResult): void {
+function giveEnd(
+  { client, output }: Pick<Session, "client" | "output">,
+  instanceId: string,
+  end: InstanceResult,
+): void {
   const { status, reason, output: result } = end;
   output.give({ instanceId, status, reason, output: result }, () => {
     const line = `${output.colour(statusColour(status), status)}${reason === null ? "" : `: ${reason}`}`;

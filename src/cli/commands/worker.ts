@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { HeddleClientError } from "../../client/client-error.ts";
-import { type ClientOptions, clientCommand, sessionOf, tokenOf } from "../client-command.ts";
+import { type ClientOptions, clientCommand, type Session, sessionOf } from "../client-command.ts";
 import { countGiven } from "../given-value.ts";
 import { moduleFiles } from "../module-files.ts";
 
@@ -21,15 +21,15 @@ export function workerCommand(): Command {
         .default("info"),
     )
     .action(async (modules: string[], options: WorkerOptions) => {
-      await refuseStranger(options);
-      const token = tokenOf(options);
+      const session = sessionOf(options);
+      await refuseStranger(session);
       // The jobs that run here have no use for it.
       delete process.env["HEDDLE_TOKEN"];
       const { runWorker } = await import("../run-worker.ts");
       await runWorker({
         modules: moduleFiles(modules),
-        url: sessionOf(options).client.url,
-        token,
+        url: session.client.url,
+        token: session.token,
         slots: countGiven("--slots", options.slots, 10_000),
         graceMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
         logLevel: options.logLevel,
@@ -41,12 +41,11 @@ export function workerCommand(): Command {
  * A worker may be there before its server; but whoever is not let in should hear it now. The link itself is asked, without
  * an upgrade: a worker's token may do nothing else.
  */
-async function refuseStranger(options: WorkerOptions): Promise<void> {
-  const { token = "" } = options;
+async function refuseStranger({ client, token }: Session): Promise<void> {
   let answer: Response;
   try {
-    const headers = token === "" ? {} : { authorization: `Bearer ${token}` };
-    answer = await fetch(`${sessionOf(options).client.url}/ws/worker`, { headers });
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    answer = await fetch(`${client.url}/ws/worker`, { headers });
   } catch {
     // Not there yet: the worker tries again and again.
     return;
