@@ -8,7 +8,7 @@ import { type RecordedHistory, replayRecorded } from "./runtime/recorded-history
 import { firstKey } from "./stores/instance-key.ts";
 import { MemoryStore } from "./stores/memory/memory-store.ts";
 import type { Store } from "./stores/store.ts";
-import { ResultHint } from "./testing/result-hint.ts";
+import { ResultWatch } from "./testing/result-watch.ts";
 import { SeededRandom } from "./testing/seeded-random.ts";
 import { SkippingClock } from "./testing/skipping-clock.ts";
 import { TestClock } from "./testing/test-clock.ts";
@@ -57,7 +57,7 @@ export interface TestEngineOptions extends Partial<Omit<EngineOptions, "clock" |
 /** An engine for one test. `await using` stops it at the end of its block. */
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine;
-  /** Stands still until it is moved, and then skips whatever nobody waits for. */
+  /** Stands still until it is moved or a result is awaited, and then skips whatever nobody waits for. */
   readonly clock: TestClock;
   stop(): Promise<void>;
 }
@@ -78,12 +78,14 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   const mocked = new Set(mocks.map(({ name }) => name));
   const clock = new SkippingClock(now === undefined ? {} : { now });
   const { logger = stderrLogger, workflows = [] } = others;
-  const hint = new ResultHint({
+  const results = new ResultWatch({
     logger,
     isMoving: () => clock.isMoving || engine.health.runningTasks > 0,
+    isStepping: () => clock.hasAdvanced,
     nextWake: () => nextWake(storage, clock.now()),
+    skipUntil: (result) => clock.until(result),
   });
-  const engine: Engine = new HintingEngine(hint, {
+  const engine: Engine = new WatchedEngine(results, {
     ...others,
     storage,
     clock,
@@ -94,7 +96,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   clock.follow({ isBusy: () => engine.health.runningTasks > 0, nextWake: (after) => nextWake(storage, after) });
   const stop = async (): Promise<void> => {
     clock.unfollow();
-    hint.stop();
+    results.stop();
     if (engine.health.status === "stopped") return;
     await clock.until(engine.stop());
     for (const job of unusedMocks(mocks, { jobs, workflows })) {
@@ -104,17 +106,17 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   return { engine, clock, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Results that are waited for while time stands still are noticed. */
-class HintingEngine extends Engine {
-  readonly #hint: ResultHint;
+/** Results that are awaited while time stands still come all the same. */
+class WatchedEngine extends Engine {
+  readonly #results: ResultWatch;
 
-  constructor(hint: ResultHint, options: EngineOptions) {
+  constructor(results: ResultWatch, options: EngineOptions) {
     super(options);
-    this.#hint = hint;
+    this.#results = results;
   }
 
   override awaitWorkflowInstance<Result = Record<string, unknown>>(instanceId: string): Promise<Result> {
-    return this.#hint.watch(instanceId, super.awaitWorkflowInstance<Result>(instanceId));
+    return this.#results.watch(instanceId, super.awaitWorkflowInstance<Result>(instanceId));
   }
 }
 

@@ -16,6 +16,8 @@ export class SkippingClock extends TestClock {
   #work: WatchedWork | undefined;
   /** Calls of `advance` and `until` that have not come to their end. */
   #moves = 0;
+  /** A test has moved it by so many ms, and not only until something happens. */
+  hasAdvanced = false;
 
   /** Somebody lets time pass. */
   get isMoving(): boolean {
@@ -34,6 +36,7 @@ export class SkippingClock extends TestClock {
   /** While a job runs, time goes from timer to timer: so an attempt can run into its timeout. */
   override async advance(ms: number): Promise<void> {
     const work = this.#work;
+    this.hasAdvanced = true;
     if (work === undefined) return await super.advance(ms);
     await this.#moving(() => this.#leap(work, ms));
   }

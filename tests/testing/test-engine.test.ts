@@ -48,7 +48,43 @@ describe("a test engine", () => {
     assert.ok(performance.now() - began < 1000);
   });
 
-  test("says why a test hangs that waits for a result without letting time pass, once", async () => {
+  test("skips time for a result that is awaited and that only time brings", async () => {
+    const shipping = mockJob(ship, () => "sent");
+    const mocks = [mockJob(charge, async () => "r", { failures: 2 }), shipping];
+    await using kit = await testEngine({ workflows: [order], jobs: [ship], mocks });
+    const run = await kit.engine.startWorkflow(order, { amount: 5, to: "Rome" });
+    const [first, second] = await Promise.all([run.result(), run.result()]);
+    assert.deepEqual([first.receipt, second.receipt, shipping.calls.length], ["r", "r", 1]);
+    const [found] = await kit.engine.listWorkflowInstances();
+    assert.equal(found?.status, "Success");
+  });
+
+  test("leaves the clock alone while a result is only held", async () => {
+    await using kit = await testEngine({ workflows: [order], jobs: [ship], mocks: [mockJob(charge, async () => "r")] });
+    const began = kit.clock.now();
+    const held = (await kit.engine.startWorkflow(order, { amount: 5, to: "Rome" })).result();
+    await delay(1300);
+    assert.equal(kit.clock.now(), began);
+    assert.equal((await held).receipt, "r");
+  });
+
+  test("skips again when an awaited instance sleeps after an event that a test raises late", async () => {
+    const twice = defineWorkflow("twice", async (ctx) => {
+      await ctx.sleep(yearMs);
+      await ctx.waitForEvent("go");
+      await ctx.sleep(yearMs);
+      return "through";
+    });
+    await using kit = await testEngine({ workflows: [twice] });
+    const run = await kit.engine.startWorkflow(twice);
+    const result = run.result();
+    const awaited = result.then((value) => value);
+    await delay(1500);
+    await run.raiseEvent("go");
+    assert.equal(await awaited, "through");
+  });
+
+  test("tells a test that moves the clock itself why it hangs, once", async () => {
     const logger = new Lines();
     await using kit = await testEngine({
       workflows: [order],
@@ -57,14 +93,16 @@ describe("a test engine", () => {
       logger,
     });
     const run = await kit.engine.startWorkflow(order, { amount: 5, to: "Rome" }, { instanceId: "o-1" });
+    await kit.clock.advance(1000);
+    const at = kit.clock.now();
     const hints = (): readonly unknown[] => logger.all.filter(({ message }) => message.includes("clock.until"));
-    const results = [run.result(), run.result()];
+    const results = [run.result(), run.result()].map((result) => result.then(({ receipt }) => receipt));
     while (hints().length === 0) await delay(20);
     const hint = logger.all.find(({ message }) => message.includes("clock.until"));
     assert.deepEqual([hint?.level, hint?.fields["instanceId"]], ["warn", "o-1"]);
     await delay(1100);
-    assert.equal(hints().length, 1);
-    for (const result of results) assert.equal((await kit.clock.until(result)).receipt, "r");
+    assert.deepEqual([hints().length, kit.clock.now()], [1, at]);
+    for (const result of results) assert.equal(await kit.clock.until(result), "r");
   });
 
   test("gives no such hint while a job runs or time passes, nor for what time does not bring", async () => {
