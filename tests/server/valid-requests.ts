@@ -8,10 +8,21 @@ export interface Subjects {
   readonly workflow: string;
   readonly schedule: string;
   readonly token: string;
+  /** Makes the names of new things new ones. */
+  readonly serial?: number;
 }
 
+const dayMs = 86_400_000;
+
 /** A request of every operation that fits its contract; whether it is possible depends on what there is. */
-export function validRequests({ instance, workflow, schedule, token }: Subjects): Readonly<Record<RouteName, Sent>> {
+export function validRequests({
+  instance,
+  workflow,
+  schedule,
+  token,
+  serial,
+}: Subjects): Readonly<Record<RouteName, Sent>> {
+  const fresh = serial === undefined ? "new" : `new-${serial}`;
   const ofInstance = { params: { id: instance } };
   const ofNode = { params: { id: instance, nodeId: "1" } };
   const ofWorkflow = { params: { id: workflow } };
@@ -19,7 +30,7 @@ export function validRequests({ instance, workflow, schedule, token }: Subjects)
   const every = { cron: "0 0 3 * * ?", timeZone: "UTC" };
   return {
     listWorkflows: {},
-    createWorkflow: { body: { name: `${workflow}-new`, dagSpec: twoNodes } },
+    createWorkflow: { body: { name: `${workflow}-${fresh}`, dagSpec: twoNodes } },
     getWorkflow: ofWorkflow,
     updateWorkflow: { ...ofWorkflow, body: { dagSpec: twoNodes } },
     deleteWorkflow: ofWorkflow,
@@ -70,7 +81,7 @@ export function validRequests({ instance, workflow, schedule, token }: Subjects)
     listDomains: {},
     resizeDomain: { params: { name: "default" }, body: { size: 5 } },
     listSchedules: {},
-    createSchedule: { body: { scheduleId: `${schedule}-new`, workflow, every } },
+    createSchedule: { body: { scheduleId: `${schedule}-${fresh}`, workflow, every } },
     previewSchedule: { body: { every } },
     getSchedule: ofSchedule,
     changeSchedule: { ...ofSchedule, body: { workflow, every } },
@@ -78,10 +89,54 @@ export function validRequests({ instance, workflow, schedule, token }: Subjects)
     pauseSchedule: ofSchedule,
     resumeSchedule: ofSchedule,
     triggerSchedule: ofSchedule,
-    backfillSchedule: { ...ofSchedule, body: { from: 0, to: 1, parallelism: 1 } },
+    backfillSchedule: { ...ofSchedule, body: { from: Date.now() - 3 * dayMs, to: Date.now(), parallelism: 1 } },
     listAudit: {},
     listTokens: {},
-    createToken: { body: { name: `${token}-new`, role: "viewer" } },
+    createToken: { body: { name: `${token}-${fresh}`, role: "viewer" } },
     deleteToken: { params: { name: token } },
   };
 }
+
+const page = { cursor: "x", limit: 5 };
+const times = { startAt: 1_000, endAt: 8 * dayMs };
+const scheduleFields = { timeZone: "Europe/Berlin", overlap: "skip", misfire: "once" };
+const scheduleSpec = {
+  ...times,
+  input: 1,
+  job: "say",
+  params: "hi",
+  whenBusy: "skip",
+  whenMissed: "once",
+  jitterMs: 10,
+  retryCount: 1,
+  retryPolicy: { initialMs: 1 },
+};
+
+/** What else an operation takes, beside its valid request. */
+export const optionalFields: { readonly [K in RouteName]?: Pick<Sent, "query"> & { readonly body?: object } } = {
+  listWorkflows: { query: { ...page, search: "t" } },
+  createWorkflow: { body: { ...scheduleFields, cronExpr: "0 0 3 * * ?", enableSchedule: true } },
+  updateWorkflow: { body: { ...scheduleFields, cronExpr: "0 0 3 * * ?", enableSchedule: true, ifVersion: "1" } },
+  scheduleWorkflow: { body: scheduleFields },
+  triggerWorkflow: { query: { instanceId: "own", maxConcurrentTasks: 2 } },
+  listWorkflowVersions: { query: page },
+  diffWorkflow: { query: { to: "2" } },
+  listWaitingNodes: { query: { limit: 5 } },
+  listRunningNodes: { query: { limit: 5 } },
+  listInstances: {
+    query: { ...page, status: "Running", workflow: "two", idPrefix: "a", createdFrom: 0, createdTo: 1_000 },
+  },
+  getResult: { query: { task: "greet" } },
+  getHistory: { query: { afterTurn: 1, limit: 5 } },
+  getLogs: { query: { after: "1", last: 5, task: "greet", limit: 5 } },
+  rerunInstance: { body: { params: "x" } },
+  forkInstance: { body: { task: 0, instanceId: "forked", input: 1 } },
+  runJob: { query: { instanceId: "own-job" } },
+  resizeDomain: { body: { priority: 1 } },
+  createSchedule: { body: scheduleSpec },
+  changeSchedule: { body: scheduleSpec },
+  previewSchedule: { body: { ...times, from: 1_000, count: 5 } },
+  listAudit: { query: { ...page, who: "root", operation: "createToken", since: 0 } },
+  createToken: { body: { expiresAt: 9_000_000_000_000 } },
+  deleteToken: { query: { force: true } },
+};
