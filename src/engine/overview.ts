@@ -2,26 +2,17 @@ import type { JobRegistry } from "../authoring/job-registry.ts";
 import type { Dispatcher, RunningRun, WaitingRun } from "../dispatch/dispatcher.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { WaitReason } from "../dispatch/wait-reason.ts";
-import type { NodeId } from "../kernel/node-spec.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region } from "../runtime/region.ts";
-import type { WaitingTask } from "../runtime/waiting-task.ts";
+import type { TaskIdentity, WaitingTask } from "../runtime/waiting-task.ts";
 import type { JobRow } from "../stores/store.ts";
 
 /**
  * A task of an instance of this process that runs, or waits for anything but its predecessors; or an instance that waits
  * as a whole, which has no task yet.
  */
-export interface QueuedTask {
+export interface QueuedTask extends TaskIdentity {
   readonly state: "waiting" | "running";
-  readonly instanceId: string;
-  readonly workflowName: string;
-  readonly taskName: string | undefined;
-  readonly nodeId: NodeId | undefined;
-  readonly attempt: number;
-  /** Undefined for a nested workflow. */
-  readonly job: string | undefined;
-  readonly domain: string;
   /** When it came to the dispatcher, started, or failed last; epoch ms. Undefined for what has done none of these. */
   readonly since: number | undefined;
   readonly worker: string | undefined;
@@ -119,13 +110,8 @@ function waitingInside({ wait: { reason, text: waitingFor }, ...task }: WaitingT
   return { state: "waiting", ...task, worker: undefined, reason, waitingFor };
 }
 
-type AttemptView = Pick<
-  QueuedTask,
-  "instanceId" | "workflowName" | "taskName" | "nodeId" | "attempt" | "job" | "domain"
->;
-
 /** One that belongs to no instance of this process is known by its number alone. */
-function identityOf(run: TaskRun): AttemptView {
+function identityOf(run: TaskRun): TaskIdentity {
   const { instanceId, workflowName, taskName, task, attempt, job, domain } = run;
   const nodeId = run instanceof InstanceTaskRun ? run.actor.machine.state.definition(task).nodeId : task;
   return { instanceId, workflowName, taskName, nodeId, attempt, job, domain };

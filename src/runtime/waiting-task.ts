@@ -4,17 +4,21 @@ import type { NodeId } from "../kernel/node-spec.ts";
 import { Phase } from "../kernel/task-state.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 
-/** A task that waits inside its instance, or an instance that waits as a whole: the dispatcher does not know of it yet. */
-export interface WaitingTask {
+/** Which attempt of which task runs or waits. */
+export interface TaskIdentity {
   readonly instanceId: string;
   readonly workflowName: string;
   /** Undefined for an instance that waits as a whole; so are the other things that only a task has. */
   readonly taskName: string | undefined;
   readonly nodeId: NodeId | undefined;
   readonly attempt: number;
-  /** Of a job task. */
+  /** Undefined for a nested workflow. */
   readonly job: string | undefined;
   readonly domain: string;
+}
+
+/** A task that waits inside its instance, or an instance that waits as a whole: the dispatcher does not know of it yet. */
+export interface WaitingTask extends TaskIdentity {
   /** When its last attempt ended, or its instance was created; undefined for a task that has had none. */
   readonly since: number | undefined;
   readonly retryAt: number | undefined;

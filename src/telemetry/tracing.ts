@@ -35,11 +35,6 @@ export class Tracing {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Of an instance that is being traced here. */
-  traceIdOf(instanceId: string): string | undefined {
-    return this.#traces.get(instanceId)?.traceId;
-  }
-
   observe(change: InstanceChange): void {
     const traced = this.#traces.get(change.instanceId) ?? this.#begin(change.instanceId, startOf(change), change);
     if (traced === undefined) return;
