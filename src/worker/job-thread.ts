@@ -1,11 +1,11 @@
-import { type ResourceLimits, Worker as Thread } from "node:worker_threads";
+import { MessageChannel, type MessagePort, type ResourceLimits, Worker as Thread } from "node:worker_threads";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
-import type { FromThread, ThreadOrder, ToThread } from "./thread-message.ts";
+import type { FromThread, ThreadData, ThreadOrder, ToThread } from "./thread-message.ts";
 
 /** Sources and built package alike: the thread's main file stands beside this one and has the same ending. */
 const mainFile = new URL(`./thread-main${import.meta.url.slice(import.meta.url.lastIndexOf("."))}`, import.meta.url);
@@ -18,9 +18,13 @@ export interface JobThreadOptions {
   readonly resourceLimits?: ResourceLimits;
 }
 
-/** A thread that runs one attempt at a time, and keeps the process alive only while it does. */
+/**
+ * A thread that runs one attempt at a time, and keeps the process alive only while it does. It has a port of its own to
+ * talk to: what a job posts to its parent thread means nothing here.
+ */
 export class JobThread {
   readonly #thread: Thread;
+  readonly #port: MessagePort;
   readonly #logger: Logger;
   #order: ThreadOrder | undefined;
   #onTaskLog: OnTaskLog | undefined;
@@ -30,13 +34,17 @@ export class JobThread {
 
   constructor({ logger, resourceLimits }: JobThreadOptions) {
     this.#logger = logger;
+    const { port1, port2: port } = new MessageChannel();
+    this.#port = port1;
     this.#thread = new Thread(mainFile, {
+      workerData: { port } satisfies ThreadData,
+      transferList: [port],
       ...(resourceLimits === undefined ? {} : { resourceLimits }),
       ...(isEvalFlagged ? { execArgv: [] } : {}),
     });
-    this.#thread.unref();
-    this.#thread.on("message", (message: FromThread) => this.#receive(message));
-    this.#thread.on("messageerror", () => void this.kill());
+    this.#port.on("message", (message: FromThread) => this.#receive(message));
+    this.#port.on("messageerror", () => void this.kill());
+    this.#unref();
     this.#thread.on("error", (error) => this.#crashed(error));
     this.#thread.on("exit", () => this.#exited());
   }
@@ -53,6 +61,7 @@ export class JobThread {
     this.#onProgress = onProgress;
     this.#settle = resolve;
     this.#thread.ref();
+    this.#port.ref();
     try {
       this.#post({ type: "run", order });
     } catch (error) {
@@ -75,20 +84,25 @@ export class JobThread {
   }
 
   #post(message: ToThread): void {
-    this.#thread.postMessage(message, []);
+    this.#port.postMessage(message, []);
   }
 
   #receive(message: FromThread): void {
     if (message.type === "ended") this.#end(message.outcome);
     else if (message.type === "log") this.#log(message);
-    else if (this.#order !== undefined) this.#onProgress?.(this.#order.run.attemptId, message.progress);
+    else if (this.#isRunning(message.attemptId)) this.#onProgress?.(message.attemptId, message.progress);
+  }
+
+  /** A job may go on after its attempt has ended, beside the next one in the same thread. */
+  #isRunning(attemptId: string): boolean {
+    return this.#order?.run.attemptId === attemptId;
   }
 
   /** The job's own fields have its attempt's among them; a line that comes after the attempt's end is only logged. */
-  #log({ level, fields, message }: Extract<FromThread, { type: "log" }>): void {
+  #log({ attemptId, level, fields, message }: Extract<FromThread, { type: "log" }>): void {
     this.#logger[level](fields, message);
-    if (this.#order === undefined) return;
-    const { attemptId, instanceId, workflowName, taskName, attempt } = this.#order.run;
+    if (this.#order === undefined || !this.#isRunning(attemptId)) return;
+    const { instanceId, workflowName, taskName, attempt } = this.#order.run;
     const bound = { instanceId, workflowName, taskName, attempt };
     const own = Object.fromEntries(Object.entries(fields).filter(([name]) => !(name in bound)));
     this.#onTaskLog?.({ attemptId, ...bound, at: Date.now(), level, message, fields: own });
@@ -109,7 +123,12 @@ export class JobThread {
     const settle = this.#settle;
     this.#order = undefined;
     this.#settle = undefined;
-    this.#thread.unref();
+    this.#unref();
     settle?.(outcome);
+  }
+
+  #unref(): void {
+    this.#thread.unref();
+    this.#port.unref();
   }
 }

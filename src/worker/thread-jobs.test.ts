@@ -1,5 +1,5 @@
 /** Jobs for the tests of threads, which import them from here; it tests nothing itself, and builds leave it out. */
-import { threadId } from "node:worker_threads";
+import { parentPort, threadId, workerData } from "node:worker_threads";
 import { defineJob } from "../authoring/job.ts";
 import type { Job, JobFunction } from "../authoring/job.ts";
 import { TaskBuilder } from "../authoring/task-builder.ts";
@@ -34,6 +34,28 @@ export const waitForSignal = threadJob("waitForSignal", async (_, ctx) => {
   ctx.log.info({}, "running");
   await aborted;
   return `stopped: ${(ctx.signal.reason as Error).message}`;
+});
+
+/** Posts what it can reach to its parent thread: values of its own, and all that looks like an outcome. */
+export const postToParent = threadJob("postToParent", () => {
+  const forged = { type: "ended", outcome: { kind: "success", output: '"forged"' } };
+  for (const value of [null, undefined, 1, "text", {}, { type: "log" }, forged]) parentPort?.postMessage(value, []);
+  return Object.keys((workerData ?? {}) as object);
+});
+
+let logLate: (() => void) | undefined;
+
+/** It keeps its context beyond its end; the next job in the same thread then uses it. */
+export const keepContext = threadJob("keepContext", (_, ctx) => {
+  logLate = (): void => {
+    ctx.log.info({}, "late");
+    ctx.reportProgress(0.9);
+  };
+});
+
+export const useKeptContext = threadJob("useKeptContext", (_, ctx) => {
+  logLate?.();
+  ctx.log.info({}, "own");
 });
 
 export const exit = threadJob("exit", () => process.exit(3));

@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort } from "node:worker_threads";
+import { type MessagePort, workerData } from "node:worker_threads";
 import type { LogLevel } from "../base/context-log.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -12,17 +12,10 @@ import { printedFields } from "./writable-fields.ts";
 /** The inside of a thread: runs one order at a time and answers each with its outcome. */
 class ThreadMain {
   readonly #port: MessagePort;
-  readonly #logger: Logger;
   #abort = new Abort();
 
   constructor(port: MessagePort) {
     this.#port = port;
-    this.#logger = {
-      debug: (fields, message) => this.#log("debug", fields, message),
-      info: (fields, message) => this.#log("info", fields, message),
-      warn: (fields, message) => this.#log("warn", fields, message),
-      error: (fields, message) => this.#log("error", fields, message),
-    };
   }
 
   listen(): void {
@@ -46,9 +39,9 @@ class ThreadMain {
         run,
         inputs,
         abort,
-        logger: this.#logger,
+        logger: this.#loggerOf(run.attemptId),
         subTasksMax,
-        onProgress: (_, progress) => this.#send({ type: "progress", progress }),
+        onProgress: (attemptId, progress) => this.#send({ type: "progress", attemptId, progress }),
       });
       return await callJob(job, params, context);
     } catch (error) {
@@ -56,12 +49,18 @@ class ThreadMain {
     }
   }
 
+  #loggerOf(attemptId: string): Logger {
+    const log = (level: LogLevel) => (fields: LogFields, message: string) =>
+      this.#log({ type: "log", attemptId, level, fields, message });
+    return { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
+  }
+
   /** Fields that cannot be copied to the other side are sent as they would be printed. */
-  #log(level: LogLevel, fields: LogFields, message: string): void {
+  #log(line: Extract<FromThread, { type: "log" }>): void {
     try {
-      this.#send({ type: "log", level, fields, message });
+      this.#send(line);
     } catch {
-      this.#send({ type: "log", level, fields: printedFields(fields), message });
+      this.#send({ ...line, fields: printedFields(line.fields) });
     }
   }
 
@@ -70,4 +69,7 @@ class ThreadMain {
   }
 }
 
-if (parentPort !== null) new ThreadMain(parentPort).listen();
+/** Jobs in this thread see the same object, and are not to find the port in it. */
+const data = workerData as { port?: MessagePort } | null;
+if (data?.port !== undefined) new ThreadMain(data.port).listen();
+delete data?.port;

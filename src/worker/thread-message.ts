@@ -1,3 +1,4 @@
+import type { MessagePort } from "node:worker_threads";
 import type { LogFields } from "../base/logger.ts";
 import type { JobSource } from "../authoring/job.ts";
 import type { LogLevel } from "../base/context-log.ts";
@@ -5,6 +6,11 @@ import type { TaskInputs } from "../dispatch/task-run.ts";
 import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { RunIdentity } from "./attempt-context.ts";
+
+/** What a thread is started with. */
+export interface ThreadData {
+  readonly port: MessagePort;
+}
 
 /** One attempt for a thread: plain data, since it is copied on the way. */
 export interface ThreadOrder {
@@ -27,6 +33,12 @@ export interface AbortReason {
 }
 
 export type FromThread =
-  | { readonly type: "log"; readonly level: LogLevel; readonly fields: LogFields; readonly message: string }
-  | { readonly type: "progress"; readonly progress: TaskProgress }
+  | {
+      readonly type: "log";
+      readonly attemptId: string;
+      readonly level: LogLevel;
+      readonly fields: LogFields;
+      readonly message: string;
+    }
+  | { readonly type: "progress"; readonly attemptId: string; readonly progress: TaskProgress }
   | { readonly type: "ended"; readonly outcome: Outcome };

@@ -8,6 +8,7 @@ import { silentLogger } from "../base/logger.ts";
 import { Abort } from "../dispatch/abort.ts";
 import { makeRun, Owner } from "../dispatch/dispatch-rig.test.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -129,6 +130,21 @@ describe("a thread", () => {
     const both = await Promise.all([where(), where()]);
     assert.notDeepEqual(both[0], both[1]);
     assert.equal(threads.idleCount, 2);
+  });
+
+  test("takes no messages from a job's own posts to its parent thread", async () => {
+    const outcome = await makeThreads().execute(order("postToParent"), new Abort());
+    assert.deepEqual(outcome, { kind: "success", output: "[]" });
+  });
+
+  test("keeps late lines of an attempt out of the log and the progress of the next", async () => {
+    const threads = makeThreads();
+    const lines: unknown[] = [];
+    const onTaskLog: OnTaskLog = ({ attemptId, message }) => lines.push([attemptId, message]);
+    await threads.execute(order("keepContext"), new Abort(), onTaskLog);
+    const onProgress: OnProgress = (...report) => lines.push(report);
+    await threads.execute(order("useKeptContext"), new Abort(), onTaskLog, onProgress);
+    assert.deepEqual(lines, [["useKeptContext", "own"]]);
   });
 
   test("without work is kept only up to a number", async () => {

@@ -119,7 +119,8 @@ describe("health", () => {
     }
     const { text } = await rig.fetch("/actuator/metrics/dag_workflow_submitted_total");
     assert.match(text, /"type":"counter"/);
-    assert.equal((await rig.fetch("/actuator/metrics/none")).envelope.code, "NOT_FOUND");
+    for (const name of ["none", "constructor", "__proto__", "toString", "hasOwnProperty"])
+      assert.equal((await rig.fetch(`/actuator/metrics/${name}`)).envelope.code, "NOT_FOUND", name);
     assert.match((await rig.fetch("/actuator/metrics")).text, /dag_queue_waiting_size/);
     assert.match((await rig.fetch("/actuator/info")).text, /"name":"heddle"/);
   });

@@ -58,7 +58,9 @@ function healthRoutes(app: FastifyInstance, { engine, readiness, guard }: Actuat
 }
 
 async function readMetric({ registry }: Metrics, name: string): Promise<object> {
-  const metric = registry.getSingleMetric(name);
+  // The registry looks a name up in a plain object, where "constructor" is found too.
+  const isKnown = registry.getMetricsAsArray().some((each) => each.name === name);
+  const metric = isKnown ? registry.getSingleMetric(name) : undefined;
   if (metric === undefined) throw new HttpError("NOT_FOUND", `no metric ${JSON.stringify(name)} is known`);
   const { help, type, values } = await metric.get();
   return { name, description: help, type, measurements: values };
