@@ -197,6 +197,17 @@ describe("an attempt that another member holds", () => {
     assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
+  test("is not lost because this member stood still, and has half the time to be heard of after that", async () => {
+    holders.living.add("m");
+    const run = await running("i", "m");
+    await clock.advance(3 * lostMs);
+    attached.sweep();
+    await sweepFor(lostMs / 2 - 1);
+    assert.equal(await lastEvent(run), "");
+    await sweepFor(1);
+    assert.equal(await lastEvent(run), "TaskInterrupted");
+  });
+
   test("is not lost while this member does not reach the store, and has half the time to be heard of after that", async () => {
     holders.living.add("m");
     const runs = [await running("i", "m"), await running("j", "m/gpu")];
