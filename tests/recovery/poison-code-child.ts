@@ -1,10 +1,11 @@
 /**
- * `node poison-code-child.ts <database> <how> <where>`: an engine with an instance whose code ends or blocks the process,
+ * `node poison-code-child.ts <database> <how> <where>`: an engine on a file, or one member of several on a server, with an instance whose code ends or blocks the process,
  * and neighbours. Writes a line every 50 ms; ends by itself when the neighbours have succeeded and the instance is out of
  * service.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineJob, defineWorkflow, Engine, hasCode, type WorkflowContext } from "../../src/index.ts";
+import { postgres } from "../../src/postgres.ts";
 import { sqlite } from "../../src/sqlite.ts";
 
 const [file = "", how = "", where = ""] = process.argv.slice(2);
@@ -34,7 +35,13 @@ const good = defineWorkflow("good", async (ctx: WorkflowContext) => {
   return "good";
 });
 
-const engine = new Engine({ storage: sqlite(file), jobs: [echo], workflows: [poison, parent, good] });
+const isServer = file.startsWith("postgresql:") || file.startsWith("postgres:");
+const engine = new Engine({
+  storage: isServer ? postgres(file) : sqlite(file),
+  ...(isServer && { cluster: { shards: 2 } }),
+  jobs: [echo],
+  workflows: [poison, parent, good],
+});
 await engine.start();
 process.stdout.write("up\n");
 setInterval(() => process.stdout.write("beat\n"), 50).unref();
@@ -48,6 +55,14 @@ async function ensure(start: () => Promise<unknown>): Promise<void> {
   }
 }
 
+/** The first of several members that dies is to have somebody beside it. */
+async function awaitSecondMember(): Promise<void> {
+  const started = await engine.listWorkflowInstances({ idPrefix: "poison" });
+  if (started.length > 0) return;
+  while (engine.members().length < 2) await sleep(50);
+}
+
+if (isServer) await awaitSecondMember();
 const neighbours = ["n0", "n1", "n2", "n3", "n4"];
 for (const instanceId of neighbours) await ensure(() => engine.startWorkflow(good, undefined, { instanceId }));
 if (where === "first") await ensure(() => engine.startWorkflow(parent, undefined, { instanceId: "parent" }));
