@@ -13,6 +13,8 @@ export type FaultKind =
   | "lose-commit"
   /** In good order, to come back later. */
   | "leave"
+  /** The same, while most answers of the store are lost. */
+  | "leave-unheard"
   /** The process stands still and goes on: before the others give it up, or after. */
   | "freeze"
   | "long-freeze"
@@ -22,6 +24,8 @@ export type FaultKind =
   | "cut-store"
   | "slow-store"
   | "failing-store"
+  /** It carries out what it is asked, and most of its answers are lost. */
+  | "unheard-store"
   /** Of all members at once: from the store, or from their processors. */
   | "store-outage"
   | "freeze-all"
@@ -66,7 +70,9 @@ export type ClimateName =
   | "network"
   | "clocks"
   | "comings-and-goings"
-  | "everything";
+  | "everything"
+  /** No seed draws it: it is for whoever asks for it. */
+  | "unheard-departures";
 
 /** A little of everything, so that the worst of a climate never comes alone. */
 const everywhere: Readonly<Partial<Record<FaultKind, number>>> = {
@@ -102,6 +108,7 @@ const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, num
   network: { partition: 8, "one-way": 8, "lossy-network": 8, "cut-store": 3 },
   clocks: { "clock-jump": 12, suspend: 4 },
   "comings-and-goings": { leave: 12, crash: 3 },
+  "unheard-departures": { "leave-unheard": 20 },
   everything: {
     crash: 3,
     "crash-at-call": 3,
@@ -123,7 +130,7 @@ const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, num
   },
 };
 
-const names = Object.keys(worse) as readonly ClimateName[];
+const names = (Object.keys(worse) as readonly ClimateName[]).filter((name) => name !== "unheard-departures");
 
 /** Of a process alone; the rest is for several. */
 const forOne: readonly FaultKind[] = [
@@ -132,6 +139,7 @@ const forOne: readonly FaultKind[] = [
   "crash-at-event",
   "lose-commit",
   "leave",
+  "leave-unheard",
   "freeze",
   "suspend",
   "cut-store",

@@ -20,7 +20,14 @@ export interface FaultyWorld {
 }
 
 /** What happens between a member and the store: workers have nothing to do with that. */
-const storeFaults: readonly FaultKind[] = ["crash-at-call", "lose-commit", "cut-store", "slow-store", "failing-store"];
+const storeFaults: readonly FaultKind[] = [
+  "crash-at-call",
+  "lose-commit",
+  "cut-store",
+  "slow-store",
+  "failing-store",
+  "unheard-store",
+];
 
 /** A process whose commit is lost lives on for up to so long, and must not let out what the commit was about. */
 const lostCommitMs = 3000;
@@ -124,6 +131,8 @@ export class Faults {
         return;
       case "leave":
         return void this.#leave(machine);
+      case "leave-unheard":
+        return void this.#leave(machine, "unheard-store");
       case "freeze":
       case "long-freeze":
       case "suspend":
@@ -136,10 +145,10 @@ export class Faults {
   }
 
   /** Some find the store failing while they leave, and have waited for it before. */
-  async #leave(machine: Machine): Promise<void> {
+  async #leave(machine: Machine, trouble?: "unheard-store"): Promise<void> {
     const awayMs = this.#chance.waitMs(this.#climate.downMs);
-    if (machine instanceof Member && this.#chance.isLucky(0.4)) {
-      void this.#forAWhile("failing-store", machine);
+    if (machine instanceof Member && (trouble !== undefined || this.#chance.isLucky(0.4))) {
+      void this.#forAWhile(trouble ?? "failing-store", machine);
       await this.#world.scheduler.sleep(this.#chance.waitMs(failingBeforeMs));
       if (this.#isOver) return;
     }
@@ -272,6 +281,7 @@ export class Faults {
       return () => void (link.isCut = false);
     }
     if (kind === "slow-store") link.weather = { ...store, slowness: this.#chance.within(0.3, 1) };
+    else if (kind === "unheard-store") link.weather = { ...store, lying: this.#chance.within(0.5, 0.8) };
     else {
       const failing = this.#chance.within(0, 0.6);
       link.weather = { ...store, failing, lying: this.#chance.within(0, 0.9 - failing) };

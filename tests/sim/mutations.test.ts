@@ -37,6 +37,10 @@ test("every mutation of the source has its place there", () => {
   assert.throws(() => mutatedSource(missing), /src\/runtime\/shard.ts has 0 places, not one/);
 });
 
+test("every mutation of a class has its place there", () => {
+  for (const { install } of mutations) install?.()();
+});
+
 test("the simulator finds a bug that is a change of the source", async (t) => {
   const seeds = new SeedProcess();
   t.after(() => seeds.stop());

@@ -197,7 +197,7 @@ const classMutations: readonly Mutation[] = [
     name: "forgotten-results",
     about: "A worker that connects to another member does not tell it of its results.",
     needsWorkers: true,
-    install: () => redefined(GrantedRuns.prototype, "results", { get: () => [] }),
+    install: withoutResults,
   },
   {
     name: "hasty-slots",
@@ -356,6 +356,14 @@ function acknowledgeEarly(): () => void {
     end.call(this, run, outcome, execution);
   };
   return redefined(InstanceActor.prototype, "ended", { value });
+}
+
+function withoutResults(): () => void {
+  const all = Object.getOwnPropertyDescriptor(GrantedRuns.prototype, "all");
+  const get = function (this: GrantedRuns): GrantedRuns["all"] {
+    return { ...(all?.get?.call(this) as GrantedRuns["all"]), results: [] };
+  };
+  return redefined(GrantedRuns.prototype, "all", { get });
 }
 
 function countLeaseLate(): () => void {

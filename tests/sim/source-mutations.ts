@@ -128,10 +128,10 @@ export const sourceMutations: readonly Mutation[] = [
   {
     name: "reused-numbers",
     about: "After a commit that was given up, another one is sent under its number.",
-    climate: "comings-and-goings",
+    climate: "unheard-departures",
     needsCluster: true,
-    kinds: ["limited"],
-    codeKinds: ["code-mailer", "code-inbox"],
+    kinds: ["chain"],
+    codeKinds: ["code-mailer", "code-mailer", "code-inbox"],
     source: {
       file: "src/runtime/committer.ts",
       find: "          this.#abandoned = { error };\n",
@@ -168,7 +168,7 @@ export const sourceMutations: readonly Mutation[] = [
     climate: "freezes",
     source: {
       file: "src/runtime/attached-attempts.ts",
-      find: "    if (!stoodStill) return;\n",
+      find: "    if (!stoodStill && this.#holders.hasSeen(now - patienceMs)) return;\n",
       replace: "    if (stoodStill || !stoodStill) return;\n",
     },
   },

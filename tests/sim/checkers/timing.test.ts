@@ -71,6 +71,17 @@ test("a worker that hears late of a timeout: the wait for the retry does not cou
   caught(checkTiming, scene);
 });
 
+test("a grant that came to its worker after its time was out and its retry had begun", () => {
+  const scene = new Scene({ isCluster: true });
+  const life = scene.life();
+  const worker = scene.life("w1", "worker");
+  scene.turn(life, 1, created(scene, solo));
+  scene.run(life, "a:1:0:2");
+  scene.now += 800;
+  scene.ended(scene.run(worker, "a:1:0:1", { retryMs: 500 }));
+  caught(checkTiming, scene);
+});
+
 test("an instance that is timed out early", () => {
   const scene = new Scene();
   const life = scene.life();

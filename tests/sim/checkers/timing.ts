@@ -43,8 +43,8 @@ function checkRetries(runs: readonly JobRun[], { lives }: Evidence, clocks: Cloc
     const failed = attempts[place - 1]?.[1].findLast(({ end }) => end !== undefined);
     const [first] = again;
     const { retryMs, retryFactor } = failed?.params ?? {};
-    if (isTimedOutOnWorker(attempts[place - 1]?.[1].at(-1), lives)) continue;
     if (failed?.end === undefined || first === undefined || typeof retryMs !== "number") continue;
+    if (isTimedOutOnWorker(attempts[place - 1]?.[1].at(-1), first, lives)) continue;
     const waitMs = retryMs * Number(retryFactor ?? 1) ** (place - 1);
     const waitedMs = first.start.at - failed.end.at;
     const leastMs = waitMs - clocks.spread(failed.end.at, first.start.at) - roundingMs;
@@ -53,10 +53,13 @@ function checkRetries(runs: readonly JobRun[], { lives }: Evidence, clocks: Cloc
   return wrong;
 }
 
-/** A worker hears late that its time is out. The wait counts from when it was. */
-function isTimedOutOnWorker(last: JobRun | undefined, lives: Evidence["lives"]): boolean {
+/**
+ * A worker hears late that its time is out: it goes on, or even begins when the retry has begun. The wait counts from when
+ * the time was out.
+ */
+function isTimedOutOnWorker(last: JobRun | undefined, retry: JobRun, lives: Evidence["lives"]): boolean {
   if (last === undefined || lives[last.life - 1]?.role !== "worker") return false;
-  return last.end === undefined || last.end.how === "aborted";
+  return last.end === undefined || last.end.how === "aborted" || isBefore(retry.start, last.start);
 }
 
 /** What the histories say of failures: retries are planned as late as they should be, timeouts come after their time. */
