@@ -169,7 +169,12 @@ test("a toJSON that throws is told with its place and kept as the cause", () => 
 test("what is nested too deeply is refused, not a crash", () => {
   let deep: unknown = 1;
   for (let i = 0; i < 200_000; i++) deep = [deep];
-  assert.throws(() => toJsonText(deep, "output"), refused(/Maximum call stack/));
+  assert.throws(() => toJsonText(deep, "output"), refused(/nested deeper than 1000 levels/));
+});
+
+test("a toJSON that gives ever new objects is refused, not followed for ever", () => {
+  const endless = (): unknown => ({ toJSON: () => [endless()] });
+  assert.throws(() => toJsonText(endless(), "it"), /nested deeper than 1000 levels/);
 });
 
 test("a copy shares nothing with its original", () => {

@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { depthMax } from "../base/json-depth.ts";
 
 /** Nested more deeply, a value is looked at more closely: it may hold itself. */
 const plainDepthMax = 100;
@@ -82,6 +83,8 @@ function findProblem(root: unknown): Problem | undefined {
     if (typeof value !== "object" || value === null) continue;
     if (ancestors.has(value)) return { text: `a circle${where(path)}, which refers back to an object that holds it` };
     ancestors.add(value);
+    // A toJSON may give ever new objects, without an end.
+    if (ancestors.size > depthMax) return { text: `it is nested deeper than ${depthMax} levels` };
     stack.push({ leave: value });
     const isList = Array.isArray(value);
     for (const key of Object.keys(value).toReversed()) {

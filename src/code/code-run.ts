@@ -622,6 +622,11 @@ function describe(task: TaskStep | undefined): string {
 
 /** `Promise.any` gives all that it waited for in one. */
 function isCancel(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.some(isCancel);
-  return error instanceof WorkflowCanceled;
+  try {
+    if (error instanceof AggregateError) return error.errors.some(isCancel);
+    return error instanceof WorkflowCanceled;
+  } catch {
+    // Code may throw a proxy that throws itself when it is looked at.
+    return false;
+  }
 }

@@ -7,6 +7,7 @@ import { describe, test, type TestContext } from "node:test";
 import { z } from "zod";
 import {
   defineJob,
+  defineWorkflow,
   Engine,
   type EngineOptions,
   type InstanceStatus,
@@ -206,6 +207,24 @@ describe("jobs that misbehave", () => {
       });
     });
     assert.match(failure.message, /cannot be read/);
+  });
+
+  test("workflow code that throws what cannot be looked at fails", async (t) => {
+    const trap = (): never => {
+      throw new Error("I said do not look");
+    };
+    const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const hostile = new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap });
+    const several = new AggregateError([hostile], "both");
+    for (const [name, thrown] of Object.entries({ hostile, revoked, several })) {
+      const throwing = defineWorkflow(name, async (ctx) => {
+        await ctx.sleep(1);
+        throw thrown as Error;
+      });
+      const engine = await startEngine(t, { workflows: [throwing] });
+      await assert.rejects((await engine.startWorkflow(throwing)).result(), WorkflowFailed, name);
+    }
   });
 
   test("one that returns a BigInt", async (t) => {
