@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caught } from "./caught.ts";
 import { checkLimits } from "./limits.ts";
@@ -102,6 +103,19 @@ test("an instance that its workflow's maximum refuses although there is room", (
   scene.turn(life, 1, created(scene, limited.build()));
   scene.turn(life, 2, [created(scene, limited.build())[0]!, refusal]);
   caught(checkLimits, scene, /was refused, and only 1 others had come/);
+});
+
+test("an instance that is refused in the commit with which the last that may run has come", () => {
+  const scene = new Scene();
+  const life = scene.life();
+  const limited = new WorkflowBuilder().withName("limited").withTask(new TaskBuilder("t").withJobFunction("step"));
+  for (const key of [1, 2]) scene.turn(life, key, created(scene, limited.build()));
+  const refusal = { type: "InstanceEnded", status: "Failed", reason: "too many instances(3>2)" } as const;
+  scene.turn(life, 3, [created(scene, limited.build())[0]!, refusal]);
+  const [second, third] = scene.lists.commits.slice(-2);
+  assert.ok(second !== undefined && third !== undefined);
+  scene.lists.commits.splice(-1, 1, { ...third, at: second.at, order: second.order });
+  caught(checkLimits, scene);
 });
 
 function twoInstances(setting: ConstructorParameters<typeof Scene>[0]): Scene {

@@ -141,7 +141,8 @@ function checkRefusals(limited: readonly InstanceChronicle[]): string[] {
     if (refused === undefined) return [];
     const others = limited.filter((other) => {
       const [first] = eventsOf(other);
-      return other !== instance && first !== undefined && isBefore(first.landed, refused.landed);
+      // Those that came with the same commit may have come first.
+      return other !== instance && first !== undefined && !isBefore(refused.landed, first.landed);
     });
     return others.length >= limitedMax ? [] : [`${instance.id} was refused, and only ${others.length} others had come`];
   });
