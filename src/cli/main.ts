@@ -54,7 +54,9 @@ function adviceFor({ status, code }: HeddleClientError): string[] {
   if (code === "UNREACHABLE")
     return [`Start one with: ${programName()} dev. Or name another with --url or HEDDLE_URL.`];
   if (status === 401) {
-    return [`Say who you are with --token or HEDDLE_TOKEN; an admin makes one with: ${programName()} token create.`];
+    return [
+      `Say who you are with --token-file, --token or HEDDLE_TOKEN; an admin makes one with: ${programName()} token create.`,
+    ];
   }
   if (status === 403) return ["This token's role does not allow it: ask an admin for another."];
   const list = listsOf[code];

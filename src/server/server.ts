@@ -178,7 +178,7 @@ export class Server {
     if (!this.#tokens.isEmpty) return;
     throw new EngineError(
       "OPTION_INVALID",
-      `host ${host} can be reached from other machines, and nobody has a token yet: start once with HEDDLE_TOKEN set to a secret of your own, or on 127.0.0.1 make one with "heddle token create"`,
+      `host ${host} can be reached from other machines, and nobody has a token yet: start once with HEDDLE_TOKEN set to a secret of your own, or on 127.0.0.1 make one with "heddle token create <name> --role admin"`,
     );
   }
 

@@ -82,7 +82,7 @@ for (const [name, outage] of Object.entries(outages)) {
       rig.send("pauseInstance", { params: { id: talk } }),
       rig.send("createWorkflow", { body: { name: "two", dagSpec: twoNodes }, key: "w" }),
       rig.send("createSchedule", { body, key: "s" }),
-      rig.send("createToken", { body: { name: "ann", role: "viewer" } }),
+      rig.send("createToken", { body: { name: "ann", role: "admin" } }),
     ]);
     t.diagnostic(`refused within ${Math.round(performance.now() - began)} ms`);
     for (const { status, headers, text } of writes) {

@@ -48,6 +48,36 @@ describe("tokens", () => {
     await rig.refused("deleteToken", { params: { name: "root" } }, { status: 404, code: "NOT_FOUND" });
   });
 
+  test("the first token must be an admin's, and a refusal names the way back in", async (t) => {
+    const rig = await ServerRig.start(t);
+    const conflict = { status: 409, code: "CONFLICT" };
+    for (const role of ["viewer", "operator", "worker"] as const) {
+      const { message } = await rig.refused("createToken", { body: { name: "pool", role } }, conflict);
+      assert.match(message ?? "", /--role admin.*HEDDLE_TOKEN/);
+      await rig.ok("listTokens");
+    }
+    const { token } = await rig.ok("createToken", { body: { name: "root", role: "admin" } });
+    await rig.ok("createToken", { token, body: { name: "pool", role: "worker" } });
+    for (const sent of [{}, { token: "hdl_wrong" }]) {
+      const { message } = await rig.refused("listTokens", sent, { status: 401, code: "UNAUTHORIZED" });
+      assert.match(message ?? "", /start the server with the variable HEDDLE_TOKEN/);
+    }
+  });
+
+  test("the last admin's token is deleted only with force, while others are left", async (t) => {
+    const rig = await ServerRig.start(t);
+    const { token } = await rig.ok("createToken", { body: { name: "root", role: "admin" } });
+    await rig.ok("createToken", { token, body: { name: "pool", role: "worker" } });
+    const expiresAt = Date.now() + 1500;
+    await rig.ok("createToken", { token, body: { name: "ended", role: "admin", expiresAt } });
+    while (Date.now() < expiresAt) await delay(50);
+    const params = { name: "root" };
+    const { message } = await rig.refused("deleteToken", { token, params }, { status: 409, code: "CONFLICT" });
+    assert.match(message ?? "", /"root" is the last one of an admin/);
+    await rig.ok("createToken", { token, body: { name: "other", role: "admin" } });
+    await rig.ok("deleteToken", { token, params });
+  });
+
   test("12.6 each operation takes its role and those above it", async (t) => {
     const secrets = { viewer: "v-secret", operator: "o-secret", worker: "w-secret", admin: "a-secret" };
     const roles = ["viewer", "operator", "worker", "admin"] as const;

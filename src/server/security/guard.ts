@@ -9,6 +9,9 @@ import type { Tokens } from "./tokens.ts";
 /** Whoever can reach a server that listens on this machine alone, and has no tokens, works on this machine. */
 const local: Caller = { name: "local", role: "admin" };
 
+const wayBack =
+  "if no admin's token is left, start the server with the variable HEDDLE_TOKEN set to a secret of your own, which is then an admin's token";
+
 const minuteMs = 60_000;
 const failuresPerMinute = 10;
 
@@ -77,7 +80,7 @@ export class Guard {
       secret === undefined
         ? "a token is needed: send the header authorization: Bearer hdl_…"
         : "that token is not known, or is no longer valid";
-    throw new HttpError("UNAUTHORIZED", message, { headers: { "www-authenticate": "Bearer" } });
+    throw new HttpError("UNAUTHORIZED", `${message}; ${wayBack}`, { headers: { "www-authenticate": "Bearer" } });
   }
 }
 

@@ -97,7 +97,10 @@ export class Tokens {
     return [...fixed, ...stored.map(({ name, role, createdAt, expiresAt }) => ({ name, role, createdAt, expiresAt }))];
   }
 
-  /** Gives back the secret, which is told this once. `CONFLICT` if the name is taken. */
+  /**
+   * Gives back the secret, which is told this once. `CONFLICT` if the name is taken, and for a token that would end the
+   * open access of this machine while no admin's token exists: nobody could make or delete tokens any more.
+   */
   async create(
     token: { readonly name: string; readonly role: Role; readonly expiresAt?: number | undefined },
     key?: string,
@@ -107,6 +110,7 @@ export class Tokens {
     if (expiresAt !== null && expiresAt <= clock.now()) {
       throw new HttpError("REQUEST_INVALID", "expiresAt is in the past: the token would never be let in");
     }
+    if (role !== "admin" && !this.#hasAdmin()) throw needsAdminFirst(name, role);
     const madeBy = key === undefined ? null : hashOf(key);
     const there = await store.findDocument(kind, name);
     const isRepeat =
@@ -122,7 +126,7 @@ export class Tokens {
     return secret;
   }
 
-  /** False if there is none of that name. `CONFLICT` for one of the configuration, and for the last one without `force`. */
+  /** False if there is none of that name. `CONFLICT` for one of the configuration, and for the last one, or the last admin's, without `force`. */
   async delete(name: string, { force }: { readonly force: boolean }): Promise<boolean> {
     if (this.#isFixed(name)) {
       throw new EngineError(
@@ -132,10 +136,23 @@ export class Tokens {
     }
     const { store } = this.#parts;
     const there = await store.findDocument(kind, name);
-    if (there !== undefined && !force && this.#known.size <= 1) throw last(name);
+    if (there !== undefined && !force) this.#keepLast(JSON.parse(there.body) as StoredToken);
     const isDeleted = there !== undefined && (await store.deleteDocument(kind, name, there.revision));
     await this.#load();
     return isDeleted;
+  }
+
+  #keepLast({ name, role, sha256 }: StoredToken): void {
+    if (this.#known.size <= 1) throw last(name);
+    if (role === "admin" && !this.#hasAdmin(sha256)) throw lastAdmin(name);
+  }
+
+  /** An admin, apart from this one, is let in now. */
+  #hasAdmin(exceptSha256?: string): boolean {
+    const now = this.#parts.clock.now();
+    const isLetIn = ({ role, expiresAt }: KnownToken): boolean =>
+      role === "admin" && (expiresAt === null || expiresAt > now);
+    return [...this.#known].some(([sha256, token]) => sha256 !== exceptSha256 && isLetIn(token));
   }
 
   #isFixed(name: string): boolean {
@@ -186,6 +203,20 @@ function last(name: string): EngineError {
   return new EngineError(
     "CONFLICT",
     `token ${shown(name)} is the last one: without any, everybody who reaches the server on this machine is an admin, and on other hosts nobody is let in; make another one first, or delete it with force`,
+  );
+}
+
+function lastAdmin(name: string): EngineError {
+  return new EngineError(
+    "CONFLICT",
+    `token ${shown(name)} is the last one of an admin: without it nobody could make or delete tokens; make another admin's first, or delete it with force`,
+  );
+}
+
+function needsAdminFirst(name: string, role: Role): EngineError {
+  return new EngineError(
+    "CONFLICT",
+    `token ${shown(name)} with the role ${role} would lock everybody out: with the first token this machine is no longer let in without one, and no token of an admin is there; make an admin's first ("heddle token create <name> --role admin"), or start the server with HEDDLE_TOKEN set to a secret of your own`,
   );
 }
 
