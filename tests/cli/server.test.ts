@@ -1,13 +1,17 @@
 /** `heddle server` and what surrounds it: settings, who is let in, moving data, workers elsewhere. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { silentLogger } from "../../src/base/logger.ts";
+import type { Doors } from "../../src/cli/doors.ts";
+import { makeProgram } from "../../src/cli/program.ts";
 import { Engine } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { HeddleClient } from "../../src/client.ts";
+import { memoryStore } from "../../src/testing.ts";
+import { exportInstances, importInstances } from "../../src/transfer.ts";
 import { begin, devServer, heddle, newFolder, root, type Running } from "./program.ts";
 
 const appFile = join(import.meta.dirname, "slow-app.ts");
@@ -187,6 +191,26 @@ describe("heddle export", () => {
     assert.match(stderr, /there is no database at nope\/x\.db/);
     for (const name of ["nope", "o.jsonl"])
       assert.equal(statSync(join(folder, name), { throwIfNoEntry: false }), undefined);
+  });
+
+  test("leaves no file when it is refused, so that the next one is not in its way", async (t) => {
+    const folder = newFolder(t);
+    const storage = memoryStore();
+    // An engine on the store, as a server on PostgreSQL: it can be opened beside it, and may not be exported.
+    const engine = new Engine({ storage, cluster: { shards: 1 }, logger: silentLogger });
+    await engine.start();
+    t.after(() => engine.stop());
+    const file = join(folder, "all.jsonl");
+    const doors: Doors = {
+      storage: async () => storage.connect(),
+      transfer: async () => ({ exportInstances, importInstances }),
+    };
+    const argv = ["node", "heddle", "export", "memory:", file];
+    await assert.rejects(makeProgram(doors).parseAsync(argv), { code: "STORE_LOCKED" });
+    assert.equal(existsSync(file), false);
+    await engine.stop();
+    await makeProgram(doors).parseAsync(argv);
+    assert.ok(statSync(file).size > 0);
   });
 
   test("leaves a file alone that is there, says so in words, and makes one that only its owner can read", async (t) => {

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { createReadStream, existsSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -34,7 +34,7 @@ export function exportCommand(doors: Doors): Command {
           }
         };
         if (file === undefined) await pipeline(Readable.from(counted()), process.stdout, { end: false });
-        else await pipeline(Readable.from(counted()), await newFile(file));
+        else await writeFile(file, counted());
       });
       const output = new Output(options);
       if (file !== undefined) output.give({ file, lines }, () => `Wrote ${lines} lines to ${file}.`);
@@ -76,6 +76,17 @@ function refuseMissing(address: string): void {
 /** Undefined for a database server. */
 function sqliteFileOf(address: string): string | undefined {
   return address.startsWith("sqlite:") ? address.slice("sqlite:".length) : undefined;
+}
+
+/** Removes the file if the export fails: half of one is of no use, and would be in the way of the next. */
+async function writeFile(path: string, lines: AsyncIterable<string>): Promise<void> {
+  const file = await newFile(path);
+  try {
+    await pipeline(Readable.from(lines), file);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
 }
 
 /** Nobody else may read it: it holds everything that the store does. */
