@@ -78,7 +78,8 @@ export type {
   ScheduleSpec,
   Timing,
 } from "./schedules/schedule-spec.ts";
-export type { BackfillRange, ScheduleView } from "./schedules/schedule-workflow.ts";
+export type { BackfillRange } from "./schedules/schedule-check.ts";
+export type { ScheduleView } from "./schedules/schedule-workflow.ts";
 
 // Engine
 export type { Breakpoint } from "./engine/breakpoint.ts";

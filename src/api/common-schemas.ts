@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { momentMax } from "../base/time-limits.ts";
 
 export const nothing = z.object({});
 
@@ -17,9 +18,6 @@ export const newName = name.refine((text) => !unprintable.test(text), { message:
 export const anyId = z.string().min(1).max(512);
 
 export const newId = anyId.refine((text) => !unprintable.test(text), { message: unprintableMessage });
-
-/** The year 9999: beyond it dates become invalid somewhere. */
-export const momentMax = 253_402_300_799_999;
 
 export const epochMs = z.number().int().min(0).max(momentMax).meta({ description: "Epoch milliseconds." });
 

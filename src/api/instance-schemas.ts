@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { anyId, cursor, epochMs, failure, json, limit, momentMax, name, newId } from "./common-schemas.ts";
+import { momentMax } from "../base/time-limits.ts";
+import { anyId, cursor, epochMs, failure, json, limit, name, newId } from "./common-schemas.ts";
 
 export const instanceStatus = z.enum(["Ready", "Running", "Paused", "Success", "Failed", "Terminated"]);
 

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { epochMs, json, momentMax, name, newName } from "./common-schemas.ts";
+import { durationMsMax } from "../base/time-limits.ts";
+import { epochMs, json, name, newName } from "./common-schemas.ts";
 
-const durationMs = z.number().positive().max(momentMax);
+const durationMs = z.number().int().min(1).max(durationMsMax);
 const timeZone = z.string().max(100).optional();
 
 const timing = z.union([
@@ -32,7 +33,7 @@ export const scheduleSpec = z.strictObject({
   every: timing,
   whenBusy: z.enum(["skip", "queue", "allow", "cancel-previous"]).optional(),
   whenMissed: z.enum(["once", "all", "none"]).optional(),
-  jitterMs: z.number().min(0).max(momentMax).optional(),
+  jitterMs: z.number().int().min(0).max(durationMsMax).optional(),
   startAt: epochMs.optional(),
   endAt: epochMs.optional(),
   retryCount: z.number().int().min(0).optional(),

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { cursor, epochMs, json, limit, momentMax, name, newName } from "./common-schemas.ts";
+import { momentMax } from "../base/time-limits.ts";
+import { cursor, epochMs, json, limit, name, newName } from "./common-schemas.ts";
 
 export const role = z.enum(["viewer", "operator", "worker", "admin"]);
 

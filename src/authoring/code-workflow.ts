@@ -1,5 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import { durationSecondsMax } from "../base/time-limits.ts";
 import type { OverflowPolicy } from "../kernel/dag/dag-spec.ts";
 import { SettingCheck } from "./setting-check.ts";
 import type { StandardSchema } from "./standard-schema.ts";
@@ -124,8 +125,9 @@ function checkOptions(workflow: CodeWorkflow): void {
   if (typeof version !== "string" || version.trim() === "") {
     throw invalid(name, `must have a version that is text, not blank, got ${shown(version)}`);
   }
-  if (timeoutSeconds !== undefined && !(Number.isFinite(timeoutSeconds) && timeoutSeconds > 0)) {
-    throw invalid(name, `timeoutSeconds must be a number above 0, got ${shown(timeoutSeconds)}`);
+  if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds <= durationSecondsMax)) {
+    const expected = `a number of seconds above 0, at most ${durationSecondsMax}`;
+    throw invalid(name, `timeoutSeconds must be ${expected}, got ${shown(timeoutSeconds)}`);
   }
   if (maxConcurrentActivities !== undefined && !isCount(maxConcurrentActivities, 0)) {
     const given = shown(maxConcurrentActivities);

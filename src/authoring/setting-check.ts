@@ -1,9 +1,7 @@
 import { shown } from "../base/shown.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
 import { didYouMean } from "../base/closest-name.ts";
-
-/** The longest timeout: far above any use, far below where adding it to a time would lose precision. */
-const timeoutSecondsMax = 2 ** 31;
+import { durationMsMax, durationSecondsMax } from "../base/time-limits.ts";
 
 /** Checks the settings of one thing, so that every complaint says whose setting it is. */
 export class SettingCheck {
@@ -28,8 +26,14 @@ export class SettingCheck {
   }
 
   seconds(setting: string, value: unknown): void {
-    const fits = typeof value === "number" && value > 0 && value <= timeoutSecondsMax;
-    this.#require(fits, setting, `a number of seconds above 0, at most ${timeoutSecondsMax}`, value);
+    const fits = typeof value === "number" && value > 0 && value <= durationSecondsMax;
+    this.#require(fits, setting, `a number of seconds above 0, at most ${durationSecondsMax}`, value);
+  }
+
+  /** A duration that is added to a time: a whole number of milliseconds, up to a century. */
+  wholeMs(setting: string, value: unknown, min: number): void {
+    const fits = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= durationMsMax;
+    this.#require(fits, setting, `a whole number of milliseconds, at least ${min} and at most ${durationMsMax}`, value);
   }
 
   wholeNumber(setting: string, value: unknown, min: number): void {

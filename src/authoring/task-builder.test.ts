@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
+import { durationSecondsMax } from "../base/time-limits.ts";
 import { defaultRetryPolicy } from "../kernel/retry.ts";
 import { defineJob } from "./job.ts";
 import { TaskBuilder } from "./task-builder.ts";
@@ -111,7 +112,7 @@ test("settings out of range are refused with task and setting", () => {
     assert.throws(() => builder.build(), { code: "TASK_INVALID", message });
   const wrong = (value: unknown) => value as never;
 
-  for (const seconds of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31 + 1, wrong("5")]) {
+  for (const seconds of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, durationSecondsMax + 1, wrong("5")]) {
     refuse(job().withTimeout(seconds), /^task "t": timeout must be a number of seconds above 0/);
   }
   for (const count of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, wrong("3")]) {
@@ -134,9 +135,10 @@ test("settings out of range are refused with task and setting", () => {
 
 test("a retry policy is checked field by field", () => {
   const policies: [policy: object | null, message: RegExp][] = [
-    [{ initialMs: -1 }, /retry policy's initialMs must be a number, at least 0, got -1/],
+    [{ initialMs: -1 }, /retry policy's initialMs must be a number, at least 0 and at most 3162240000000, got -1/],
+    [{ initialMs: 1e17 }, /initialMs must be a number, at least 0 and at most 3162240000000, got 100000000000000000/],
     [{ factor: 0.5 }, /factor must be a number, at least 1/],
-    [{ maxMs: Number.NaN }, /maxMs must be a number, at least 0, got NaN/],
+    [{ maxMs: Number.NaN }, /maxMs must be a number, at least 0 and at most 3162240000000, got NaN/],
     [{ jitter: 2 }, /jitter must be a number, at least 0 and at most 1, got 2/],
     [{ nonRetryable: "TypeError" }, /nonRetryable must be a list of texts, got "TypeError"/],
     [{ retryOn: [1] }, /retryOn must be a list of texts, got a list/],

@@ -5,6 +5,7 @@ import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 import type { Job } from "./job.ts";
 import { SettingCheck } from "./setting-check.ts";
 import { shown } from "../base/shown.ts";
+import { durationMsMax } from "../base/time-limits.ts";
 import { type Dependency, paramsText, Task, type TaskNode } from "./task.ts";
 import type { Workflow } from "./workflow.ts";
 
@@ -203,10 +204,10 @@ export function checkRetryPolicy(check: SettingCheck, policy: Partial<RetryPolic
     check.refuse(`retry policy must be an object, got ${shown(policy)}`);
   check.options(policy, retryPolicyNames, "the settings of its retry policy");
   const { initialMs, factor, maxMs, jitter, nonRetryable, retryOn } = policy;
-  const max = Number.MAX_VALUE;
-  if (initialMs !== undefined) check.numberWithin("retry policy's initialMs", initialMs, { min: 0, max });
-  if (factor !== undefined) check.numberWithin("retry policy's factor", factor, { min: 1, max });
-  if (maxMs !== undefined) check.numberWithin("retry policy's maxMs", maxMs, { min: 0, max });
+  const wait = { min: 0, max: durationMsMax };
+  if (initialMs !== undefined) check.numberWithin("retry policy's initialMs", initialMs, wait);
+  if (factor !== undefined) check.numberWithin("retry policy's factor", factor, { min: 1, max: Number.MAX_VALUE });
+  if (maxMs !== undefined) check.numberWithin("retry policy's maxMs", maxMs, wait);
   if (jitter !== undefined) check.numberWithin("retry policy's jitter", jitter, { min: 0, max: 1 });
   if (nonRetryable !== undefined) check.texts("retry policy's nonRetryable", nonRetryable);
   if (retryOn !== undefined) check.texts("retry policy's retryOn", retryOn);

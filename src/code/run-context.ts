@@ -11,6 +11,7 @@ import type {
 import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
 import { shown } from "../base/shown.ts";
+import { durationMsMax, momentAfter } from "../base/time-limits.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { CodeRun } from "./code-run.ts";
@@ -281,7 +282,10 @@ function optional<T extends object, K extends keyof T>(options: T, keys: readonl
 }
 
 function dueTime(time: number | Date, now: number): number {
-  const dueAt = time instanceof Date ? time.getTime() : now + time;
-  if (Number.isFinite(dueAt)) return Math.ceil(dueAt);
-  throw new EngineError("OPTION_INVALID", `a wait takes a number of ms or a Date, got ${shown(time)}`);
+  const waitMs = time instanceof Date ? time.getTime() - now : time;
+  if (Number.isFinite(waitMs) && waitMs <= durationMsMax) return Math.max(0, momentAfter(now, waitMs));
+  throw new EngineError(
+    "OPTION_INVALID",
+    `a wait takes a number of ms or a Date, at most ${durationMsMax} ms ahead, got ${shown(time)}`,
+  );
 }

@@ -8,6 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
+import { durationSecondsMax } from "../base/time-limits.ts";
 import { defaultPoolSizeMax } from "../dispatch/dispatcher.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
@@ -224,8 +225,8 @@ function checkOptions(options: ResolvedOptions): void {
   if (!Number.isSafeInteger(options.maxConcurrentTasks) || options.maxConcurrentTasks < 1)
     throw invalid("maxConcurrentTasks", "must be a whole number, at least 1");
   const { defaultTimeoutSeconds = 1 } = options;
-  if (!(defaultTimeoutSeconds > 0 && defaultTimeoutSeconds <= 2 ** 31))
-    throw invalid("defaultTimeoutSeconds", `must be a number of seconds above 0, at most ${2 ** 31}`);
+  if (!(defaultTimeoutSeconds > 0 && defaultTimeoutSeconds <= durationSecondsMax))
+    throw invalid("defaultTimeoutSeconds", `must be a number of seconds above 0, at most ${durationSecondsMax}`);
   for (const name of ["idleMs", "stuckMs"] as const) {
     if (!(options[name] > 0)) throw invalid(name, "must be a number of milliseconds above 0");
   }

@@ -1,13 +1,20 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
-import { checkRetryPolicy } from "../authoring/task-builder.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import { isMoment } from "../base/time-limits.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
 import { DueSearch } from "../schedules/due-search.ts";
+import {
+  backfillMax,
+  type BackfillRange,
+  checkBackfillRange,
+  checkSchedule,
+  checkTarget,
+  tooManyDueTimes,
+} from "../schedules/schedule-check.ts";
 import type { ScheduledJob, ScheduleSettings, ScheduleSpec } from "../schedules/schedule-spec.ts";
 import {
-  type BackfillRange,
   inputQuery,
   type ScheduleState,
   type ScheduleView,
@@ -16,18 +23,12 @@ import {
   workflowOf,
 } from "../schedules/schedule-workflow.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
-import { checkTiming, refuseNeverDue, timetableOf } from "../schedules/timetable.ts";
+import { checkTiming, timetableOf } from "../schedules/timetable.ts";
 import type { Engine } from "./engine.ts";
 import type { JobRuns } from "./job-runs.ts";
 
 /** Schedules are instances of a workflow of ours, and these their ids. */
 const prefix = "schedule:";
-
-/** What a date can hold, with room for time zones. */
-const momentMax = 8e15;
-
-/** Due times of one backfill. */
-const backfillMax = 10_000;
 
 const previewMax = 1000;
 
@@ -93,19 +94,8 @@ export class Schedules {
 
   /** Runs what was due in a range of time, each due time once: at most 10,000. Gives back how many there are. */
   async backfill(scheduleId: string, range: BackfillRange): Promise<number> {
+    checkBackfillRange(range);
     const { from, to, parallelism = 1 } = range;
-    if (
-      !(Math.abs(from) <= momentMax) ||
-      !Number.isFinite(to) ||
-      to < from ||
-      !Number.isInteger(parallelism) ||
-      parallelism < 1
-    ) {
-      throw new EngineError(
-        "SCHEDULE_INVALID",
-        `a backfill takes { from, to } in epoch ms and a parallelism of at least 1, got ${shown(range)}`,
-      );
-    }
     await this.#refuseUnstartable(scheduleId);
     await this.#refuseTooMany(scheduleId, { from, to });
     return (await this.#update(scheduleId, "backfill", { from, to, parallelism })) as number;
@@ -124,7 +114,7 @@ export class Schedules {
     let count = 0;
     for (let at = timetable.next(from - 1); at !== undefined && at <= last; at = timetable.next(at)) {
       count += 1;
-      if (count > backfillMax) throw tooMany();
+      if (count > backfillMax) throw tooManyDueTimes();
       if (count % foundAtOnce === 0) await new Promise<void>((resolve) => clock.soon(resolve));
     }
   }
@@ -183,7 +173,7 @@ export class Schedules {
   ): number[] {
     new SettingCheck("SCHEDULE_INVALID", "preview").options(options, { from: true, count: true });
     const { from = this.#parts.clock.now(), count = 10 } = options;
-    if (!Number.isInteger(count) || count < 1 || count > previewMax || !(Math.abs(from) <= momentMax)) {
+    if (!Number.isInteger(count) || count < 1 || count > previewMax || !isMoment(from)) {
       throw new EngineError(
         "SCHEDULE_INVALID",
         `a preview goes from a time in epoch ms and counts up to ${previewMax} due times, got from ${shown(from)} and count ${shown(count)}`,
@@ -206,9 +196,7 @@ export class Schedules {
     const isLocal = "cron" in spec.every || "daily" in spec.every;
     const every = isLocal ? { timeZone: TimeZone.ofThisProcess(), ...spec.every } : spec.every;
     const checked = { ...spec, every };
-    checkSpec(checked);
-    checkTiming(checked.every);
-    refuseNeverDue(checked, this.#parts.clock.now());
+    checkSchedule(checked, this.#parts.clock.now());
     if (checked.job !== undefined) return { ...checked, job: await this.#resolveJob(checked) };
     if (this.#parts.versionOf(checked.workflow) !== undefined) return checked;
     throw new EngineError(
@@ -266,63 +254,6 @@ export class Schedules {
       throw error;
     }
   }
-}
-
-const specNames = {
-  workflow: true,
-  input: true,
-  job: true,
-  params: true,
-  every: true,
-  whenBusy: true,
-  whenMissed: true,
-  jitterMs: true,
-  startAt: true,
-  endAt: true,
-  retryCount: true,
-  retryPolicy: true,
-} as const;
-
-const choices = {
-  whenBusy: ["skip", "queue", "allow", "cancel-previous"],
-  whenMissed: ["once", "all", "none"],
-} as const;
-
-/** A workflow with its input, or a job with its parameters. */
-function checkTarget(spec: ScheduleSpec): void {
-  const isObject = typeof spec === "object" && spec !== null;
-  const { workflow, job, input, params, every } = isObject
-    ? (spec as Partial<Record<keyof ScheduleSpec, unknown>>)
-    : {};
-  const isTimed = typeof every === "object" && every !== null;
-  const isWorkflow = typeof workflow === "string" && job === undefined && params === undefined;
-  const isJob = typeof job === "string" && workflow === undefined && input === undefined;
-  if (isTimed && (isWorkflow || isJob)) return;
-  throw new EngineError(
-    "SCHEDULE_INVALID",
-    `a schedule is { workflow, input?, every, … } or { job, params?, every, … }, got ${shown(spec)}`,
-  );
-}
-
-function checkSpec(spec: ScheduleSpec): void {
-  const check = new SettingCheck("SCHEDULE_INVALID", "a schedule");
-  check.options(spec, specNames, "its settings");
-  for (const name of ["whenBusy", "whenMissed"] as const) {
-    if (spec[name] !== undefined) check.oneOf(name, spec[name], choices[name]);
-  }
-  if (spec.retryCount !== undefined) check.wholeNumber("retryCount", spec.retryCount, 0);
-  if (spec.retryPolicy !== undefined) checkRetryPolicy(check, spec.retryPolicy);
-  const { jitterMs = 0, startAt = 0, endAt = 0 } = spec;
-  if (!(jitterMs >= 0) || !(Math.abs(startAt) <= momentMax) || !(Math.abs(endAt) <= momentMax)) {
-    throw new EngineError("SCHEDULE_INVALID", "jitterMs, startAt and endAt are numbers of milliseconds");
-  }
-}
-
-function tooMany(): EngineError {
-  return new EngineError(
-    "SCHEDULE_INVALID",
-    `a backfill has at most ${backfillMax} due times, and there are more in that range: take a part of it at a time`,
-  );
 }
 
 function unknown(scheduleId: string, cause?: unknown): EngineError {

@@ -1,3 +1,4 @@
+import { durationMsMax } from "../base/time-limits.ts";
 import type { Failure } from "./failure.ts";
 
 export interface RetryPolicy {
@@ -28,7 +29,7 @@ export function retryDelayMs(policy: RetryPolicy, retriesUsed: number, chance: n
   // Late in a long row of retries the power is no longer a number, and nothing times infinity is none either.
   const growth = Math.min(policy.factor ** retriesUsed, Number.MAX_VALUE);
   const wait = policy.initialMs * growth * (1 + policy.jitter * chance);
-  return Math.round(Math.min(wait, policy.maxMs));
+  return Math.round(Math.min(wait, policy.maxMs, durationMsMax));
 }
 
 export function isRetryable({ nonRetryable, retryOn }: RetryPolicy, { retryable, type }: Failure): boolean {

@@ -1,3 +1,4 @@
+import { isoText } from "../base/time-limits.ts";
 import type { Wait } from "../dispatch/wait-reason.ts";
 import type { InstanceState } from "../kernel/instance-state.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
@@ -58,7 +59,7 @@ export function waitInside(state: InstanceState, task: number): Wait | undefined
   const phase = state.phase(task);
   const isPaused = state.status === "Paused" || state.pausing;
   if (phase === Phase.retryWait) {
-    const dueAt = new Date(state.record(task)?.retryAt ?? 0).toISOString();
+    const dueAt = isoText(state.record(task)?.retryAt ?? 0);
     return { reason: isPaused ? "paused" : "retry", text: `its next attempt at ${dueAt}` };
   }
   if (phase !== Phase.ready) return undefined;

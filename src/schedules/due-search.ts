@@ -1,9 +1,5 @@
 import { EngineError } from "../base/error.ts";
-
-/** The rarest pattern comes within 40 years; Quartz looks ahead for a century too. */
-export const yearsAhead = 100;
-
-const aheadMs = yearsAhead * 366 * 86_400_000;
+import { durationMsMax } from "../base/time-limits.ts";
 
 /** A walk over every day of the horizon takes fewer. */
 const stepsMax = 50_000;
@@ -21,8 +17,9 @@ export class DueSearch {
     this.until = until;
   }
 
+  /** The rarest pattern comes within 40 years; Quartz looks ahead for a century too. */
   static from(after: number): DueSearch {
-    return new DueSearch(after + aheadMs);
+    return new DueSearch(after + durationMsMax);
   }
 
   get steps(): number {

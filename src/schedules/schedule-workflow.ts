@@ -1,9 +1,17 @@
 import { defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { messageOf } from "../base/error.ts";
+import { durationMsMax, isoText } from "../base/time-limits.ts";
 import { jobWorkflowName, scheduleWorkflowName } from "../kernel/event.ts";
+import {
+  backfillMax,
+  type BackfillRange,
+  checkBackfillRange,
+  checkSchedule,
+  tooManyDueTimes,
+} from "./schedule-check.ts";
 import type { ScheduleSpec } from "./schedule-spec.ts";
-import { latestDueTimes, type Timetable, timetableOf } from "./timetable.ts";
+import { dueTimesWithin, latestDueTimes, type Timetable, timetableOf } from "./timetable.ts";
 
 /** What a schedule carries from one beginning to the next. */
 export interface ScheduleState {
@@ -40,13 +48,6 @@ export interface ShownSchedule extends ScheduleView {
 }
 
 export const inputQuery = "input";
-
-export interface BackfillRange {
-  readonly from: number;
-  readonly to: number;
-  /** How many run at a time. Default 1. */
-  readonly parallelism?: number;
-}
 
 /** A due time that is decided about later than this was missed. */
 const missedAfterMs = 60_000;
@@ -129,10 +130,16 @@ export class Schedule {
     this.#ctx.onQuery(inputQuery, () => inputOf(this.#spec));
     this.#ctx.onUpdate("pause", () => this.#changed(() => (this.#isEnabled = false)));
     this.#ctx.onUpdate("resume", () => this.#changed(() => this.#enable()));
-    this.#ctx.onUpdate("change", (spec: ScheduleSpec) => this.#changed(() => this.#change(spec)));
+    this.#ctx.onUpdate("change", {
+      validate: (spec: ScheduleSpec) => checkSchedule(spec, this.#ctx.now()),
+      handler: (spec: ScheduleSpec) => this.#changed(() => this.#change(spec)),
+    });
     this.#ctx.onUpdate("delete", () => this.#changed(() => (this.#isDeleted = true)));
     this.#ctx.onUpdate("trigger", () => this.#start(`${this.#id}/by-hand/${this.#ctx.uuid()}`, 0));
-    this.#ctx.onUpdate("backfill", (range: BackfillRange) => this.#backfill(range));
+    this.#ctx.onUpdate("backfill", {
+      validate: checkBackfillRange,
+      handler: (range: BackfillRange) => this.#backfill(range),
+    });
   }
 
   /** The loop sleeps until it hears of it. */
@@ -174,7 +181,7 @@ export class Schedule {
   }
 
   async #waitUntil(due: number | undefined): Promise<void> {
-    const timeoutMs = due === undefined ? undefined : Math.max(0, due - this.#ctx.now());
+    const timeoutMs = due === undefined ? undefined : Math.min(Math.max(0, due - this.#ctx.now()), durationMsMax);
     try {
       await this.#ctx.waitForEvent("wake", timeoutMs === undefined ? {} : { timeoutMs });
     } catch (error) {
@@ -226,7 +233,7 @@ export class Schedule {
   }
 
   #idOf(at: number): string {
-    return `${this.#id}/${new Date(at).toISOString()}`;
+    return `${this.#id}/${isoText(at)}`;
   }
 
   // Runs
@@ -267,16 +274,14 @@ export class Schedule {
    * Answers how many due times there are; they run one after the other, or so many at a time. What is still to come comes
    * by itself, and what counts from the end of a run was never due without one.
    */
-  #backfill({ from, to, parallelism = 1 }: BackfillRange): number {
-    const due: number[] = [];
-    const last = this.#countsFromEnd ? -Infinity : Math.min(to, this.#ctx.now());
-    for (let at = this.#timetable.next(from - 1); at !== undefined && at <= last; at = this.#timetable.next(at)) {
-      due.push(at);
-    }
+  #backfill(range: BackfillRange): number {
+    const { parallelism = 1 } = range;
+    const due = this.#dueIn(range);
+    if (due === undefined) throw tooManyDueTimes();
     const count = due.length;
     const worker = async (): Promise<void> => {
       for (let at = due.shift(); at !== undefined; at = due.shift()) {
-        const instanceId = `${this.#id}/backfill/${new Date(at).toISOString()}`;
+        const instanceId = `${this.#id}/backfill/${isoText(at)}`;
         this.#runs++;
         await this.#follow(instanceId, this.#spec.jitterMs);
       }
@@ -287,6 +292,12 @@ export class Schedule {
       this.#wake();
     });
     return count;
+  }
+
+  /** Undefined if there are more than a backfill may have. */
+  #dueIn({ from, to }: BackfillRange): number[] | undefined {
+    if (this.#countsFromEnd) return [];
+    return dueTimesWithin(this.#timetable, { after: from - 1, until: Math.min(to, this.#ctx.now()) }, backfillMax);
   }
 
   // What it is

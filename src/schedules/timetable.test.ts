@@ -147,7 +147,7 @@ describe("other timings", () => {
   });
 
   const bad: readonly [every: Timing, problem: RegExp][] = [
-    [{ rateMs: 0 }, /rateMs must be a number of milliseconds, at least 1/],
+    [{ rateMs: 0 }, /rateMs must be a whole number of milliseconds, at least 1 and at most 3162240000000, got 0/],
     [{ delayMs: Number.NaN }, /delayMs must be/],
     [{ cron: "* * * * *", timeZone: "Mars/Olympus" }, /"Mars\/Olympus" is not a time zone/],
     [{ daily: { from: "9", to: "10:00", everyMs: 1 } }, /HH:MM/],

@@ -1,8 +1,10 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
+import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import { isMoment, isoText, momentMax, yearsMax } from "../base/time-limits.ts";
 import { Cron } from "./cron.ts";
-import { DueSearch, yearsAhead } from "./due-search.ts";
+import { DueSearch } from "./due-search.ts";
 import { addDays, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.ts";
 import type { CronTiming, DailyTiming, ScheduleSettings, Timing } from "./schedule-spec.ts";
 import { type ClockChange, TimeZone } from "./time-zone.ts";
@@ -15,7 +17,10 @@ const earliest = Date.UTC(1900, 0, 1);
 
 /** The times at which something is due, one after the other; pure: the same for everybody at any time. */
 export interface Timetable {
-  /** The first after that time; undefined if there is none within the search, which is a century long unless given. */
+  /**
+   * The first after that time, a whole number of ms that is greater than `after`: whoever walks from one due time to the
+   * next gets to the end. Undefined if there is none within the search, which is a century long unless given.
+   */
   next(after: number, search?: DueSearch): number | undefined;
 }
 
@@ -23,12 +28,16 @@ export type TimetableSpec = Pick<ScheduleSettings, "every" | "startAt" | "endAt"
 
 /** `SCHEDULE_INVALID`. `anchor` is when a rate begins to count. */
 export function timetableOf(spec: TimetableSpec, anchor: number): Timetable {
+  checkBounds(spec);
+  assert(isMoment(anchor), "a rate counts from a valid time");
   const { startAt = -Infinity, endAt = Infinity } = spec;
   const timing = timingOf(spec.every, spec.startAt ?? anchor);
   return {
-    next: (after, search) => {
-      const due = timing.next(Math.max(after, startAt - 1), search);
-      return due === undefined || due > endAt ? undefined : due;
+    next: (after, search = DueSearch.from(after)) => {
+      const due = timing.next(Math.max(Math.floor(after), startAt - 1), search);
+      if (due === undefined || due > endAt || due > search.until) return undefined;
+      assert(Number.isInteger(due) && due > after, "a due time is a whole number of ms after the one before it");
+      return due;
     },
   };
 }
@@ -39,29 +48,49 @@ export function refuseNeverDue(spec: TimetableSpec, now: number): void {
   const { every, startAt, endAt } = spec;
   const timing = "cron" in every ? `cron expression ${shown(every.cron)}` : "its timing";
   const bounds = [
-    ...(startAt === undefined ? [] : [`from its startAt (${new Date(startAt).toISOString()})`]),
-    endAt === undefined ? `within ${yearsAhead} years` : `up to its endAt (${new Date(endAt).toISOString()})`,
+    ...(startAt === undefined ? [] : [`from its startAt (${isoText(startAt)})`]),
+    endAt === undefined ? `within ${yearsMax} years` : `up to its endAt (${isoText(endAt)})`,
   ];
   throw new EngineError("SCHEDULE_INVALID", `${timing} is never due ${bounds.join(" ")}, so nothing would be started`);
 }
 
-/**
- * The last so many due times after one time and not after another. Those before them are passed over: where nobody was
- * there for long, they may be millions.
- */
-export function latestDueTimes(
+export interface TimeRange {
+  /** Not part of it. */
+  readonly after: number;
+  /** The last time that is part of it. */
+  readonly until: number;
+}
+
+/** All due times of a range; undefined if there are more than `countMax`, so that no walk is longer than that. */
+export function dueTimesWithin(
   timetable: Timetable,
-  { after, until }: { readonly after: number; readonly until: number },
-  count: number,
-): number[] {
-  for (let spanMs = 60_000; ; spanMs *= 4) {
-    const from = Math.max(after, until - spanMs);
-    const due: number[] = [];
-    for (let at = timetable.next(from); at !== undefined && at <= until; at = timetable.next(at)) {
-      due.push(at);
-      if (due.length > count) due.shift();
-    }
-    if (due.length === count || from === after) return due;
+  { after, until }: TimeRange,
+  countMax: number,
+): number[] | undefined {
+  const due: number[] = [];
+  for (let at = timetable.next(after); at !== undefined && at <= until; at = timetable.next(at)) {
+    if (due.length === countMax) return undefined;
+    due.push(at);
+  }
+  return due;
+}
+
+/**
+ * The last so many due times of a range. Those before them are passed over: where nobody was there for long, they may be
+ * millions. The walk starts further and further back until it finds enough; where it would find far too many, because
+ * they lie close together long ago, its start is bisected.
+ */
+export function latestDueTimes(timetable: Timetable, { after, until }: TimeRange, count: number): number[] {
+  const countMax = 4 * count + 1000;
+  let from = Math.max(after, until - 60_000);
+  let tooEarly: number | undefined;
+  let tooLate = until;
+  for (;;) {
+    const due = dueTimesWithin(timetable, { after: from, until }, countMax);
+    if (due !== undefined && (due.length >= count || from === after)) return due.slice(-count);
+    if (due === undefined) tooEarly = from;
+    else tooLate = from;
+    from = tooEarly === undefined ? Math.max(after, until - 4 * (until - from)) : Math.floor((tooEarly + tooLate) / 2);
   }
 }
 
@@ -90,21 +119,30 @@ export function checkTiming(every: Timing): void {
   if (whenTwice !== undefined) check.oneOf("whenTwice", whenTwice, ["first", "last", "both"]);
 }
 
+function checkBounds({ startAt, endAt }: TimetableSpec): void {
+  for (const [name, at] of Object.entries({ startAt, endAt })) {
+    if (at === undefined || isMoment(at)) continue;
+    const expected = `epoch milliseconds, a whole number of at most ${momentMax}`;
+    throw new EngineError("SCHEDULE_INVALID", `a schedule: ${name} must be ${expected}, got ${shown(at)}`);
+  }
+}
+
 function timingOf(every: Timing, anchor: number): Timetable {
   if ("cron" in every) return new CronTimetable(every);
   if ("daily" in every) return new DailyTimetable(every);
-  if ("rateMs" in every) return rateTimetable(positive(every.rateMs, "rateMs"), anchor);
+  if ("rateMs" in every) return rateTimetable(interval("rateMs", every.rateMs), anchor);
   // What counts from the end of a run is due at once where there was none.
-  return { next: (after) => after + positive(every.delayMs, "delayMs") };
+  const delayMs = interval("delayMs", every.delayMs);
+  return { next: (after) => after + delayMs };
 }
 
 function rateTimetable(rateMs: number, anchor: number): Timetable {
   return { next: (after) => anchor + Math.max(0, Math.floor((after - anchor) / rateMs) + 1) * rateMs };
 }
 
-function positive(ms: number, name: string): number {
-  if (Number.isFinite(ms) && ms >= 1) return ms;
-  throw new EngineError("SCHEDULE_INVALID", `${name} must be a number of milliseconds, at least 1, got ${ms}`);
+function interval(name: string, ms: number): number {
+  new SettingCheck("SCHEDULE_INVALID", "a schedule").wholeMs(name, ms, 1);
+  return ms;
 }
 
 /**
@@ -192,7 +230,7 @@ class DailyTimetable implements Timetable {
     this.#zone = new TimeZone(timeZone);
     this.#from = timeOfDay(daily.from);
     this.#to = timeOfDay(daily.to);
-    this.#everyMs = positive(daily.everyMs, "daily.everyMs");
+    this.#everyMs = interval("daily.everyMs", daily.everyMs);
     this.#weekdays = new Set(daily.weekdays ?? [0, 1, 2, 3, 4, 5, 6]);
     if (this.#to < this.#from) {
       throw new EngineError("SCHEDULE_INVALID", `daily.to (${daily.to}) is before daily.from (${daily.from})`);

@@ -1,3 +1,4 @@
+import { isoText } from "../base/time-limits.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 
 /** `recovery`: the workflow failed last time, and succeeded now. */
@@ -32,7 +33,7 @@ export function titleOf({ kind, workflow }: Alert): string {
 export function linesOf({ instanceId, status, startedAt, at, reason, failedTasks }: Alert): string[] {
   const lines = [`instance: ${instanceId}`, `status: ${status}`];
   if (startedAt !== undefined) {
-    lines.push(`started: ${new Date(startedAt).toISOString()}`, `seconds: ${Math.round((at - startedAt) / 1000)}`);
+    lines.push(`started: ${isoText(startedAt)}`, `seconds: ${Math.round((at - startedAt) / 1000)}`);
   }
   if (reason !== undefined) lines.push(`reason: ${reason}`);
   for (const { name, message } of failedTasks) lines.push(`task ${name}: ${message}`);

@@ -1,4 +1,5 @@
 import { context, type Context, trace, type Tracer } from "@opentelemetry/api";
+import { isoText } from "../base/time-limits.ts";
 import type { InstanceChange } from "../engine/instance-change.ts";
 import type { Event } from "../kernel/event.ts";
 import { InstanceTrace, type SpanStart } from "./instance-trace.ts";
@@ -155,7 +156,7 @@ function follow(traced: InstanceTrace, event: Event, change: InstanceChange, tas
       }
       return undefined;
     case "TimerSet": {
-      const attributes = { "heddle.timer.due": new Date(event.dueAt).toISOString() };
+      const attributes = { "heddle.timer.due": isoText(event.dueAt) };
       return void traced.begin(`timer ${event.timer}`, { name: "timer", startTime: at, attributes });
     }
     case "TimerFired":

@@ -179,7 +179,7 @@ describe("arguments that are not usable", () => {
       [["w", {}], 'workflow "w" needs a function to run'],
       [["w", { version: "" }, fn], 'workflow "w" must have a version that is text, not blank'],
       [["w", { version: 2 }, fn], 'workflow "w" must have a version that is text, not blank', "2"],
-      [["w", { timeoutSeconds: -1 }, fn], 'workflow "w" timeoutSeconds must be a number above 0', "-1"],
+      [["w", { timeoutSeconds: -1 }, fn], 'workflow "w" timeoutSeconds must be a number of seconds above 0', "-1"],
       [["w", { input: {} }, fn], 'workflow "w" input must be a Standard Schema'],
       [["w", { output: 5 }, fn], 'workflow "w" output must be a Standard Schema'],
     ];
@@ -228,7 +228,7 @@ describe("arguments that are not usable", () => {
       [
         "run",
         ["note", "x", { timeoutSeconds: -1 }],
-        'activity "note": timeoutSeconds must be a number of seconds above 0, at most 2147483648, got -1',
+        'activity "note": timeoutSeconds must be a number of seconds above 0, at most 3162240000, got -1',
       ],
       [
         "run",
@@ -238,15 +238,19 @@ describe("arguments that are not usable", () => {
       [
         "run",
         ["note", "x", { retryPolicy: { initialMs: "a" } }],
-        'activity "note": retry policy\'s initialMs must be a number, at least 0, got "a"',
+        'activity "note": retry policy\'s initialMs must be a number, at least 0 and at most 3162240000000, got "a"',
       ],
       ["run", ["note", "x", { undo: 5 }], "undo takes a function to call, got 5"],
       ["callChild", [null], "ctx takes a workflow or its name, got null"],
       ["callChild", ["odd", 1, { instanceId: "" }], 'child workflow "odd": instanceId must be text, not blank, got ""'],
       ["startChild", ["odd", 1, { instanceId: 5 }], 'child workflow "odd": instanceId must be text, not blank, got 5'],
-      ["sleep", ["tomorrow"], 'a wait takes a number of ms or a Date, got "tomorrow"'],
+      ["sleep", ["tomorrow"], 'a wait takes a number of ms or a Date, at most 3162240000000 ms ahead, got "tomorrow"'],
       ["waitForEvent", [undefined], "the name of an event must be text, not empty, got undefined"],
-      ["waitForEvent", ["e", { timeoutMs: "soon" }], 'a wait takes a number of ms or a Date, got "soon"'],
+      [
+        "waitForEvent",
+        ["e", { timeoutMs: "soon" }],
+        'a wait takes a number of ms or a Date, at most 3162240000000 ms ahead, got "soon"',
+      ],
       ["sendEvent", ["", "e"], 'an event is sent to an instance id, got ""'],
       ["sendEvent", ["w"], "the name of an event must be text, not empty, got undefined"],
       ["patched", [undefined], "the name of a patch must be text, not empty, got undefined"],

@@ -35,11 +35,17 @@ describe("times at the edge", () => {
   test("the last that is allowed works", async (t) => {
     const rig = await ServerRig.start(t);
     const last = 253_402_300_799_999;
-    for (const every of [cron, { rateMs: last }, { daily: { from: "10:00", to: "11:00", everyMs: 60_000 } }]) {
+    const century = 3_162_240_000_000;
+    for (const every of [cron, { rateMs: century }, { daily: { from: "10:00", to: "11:00", everyMs: 60_000 } }]) {
       const { times } = await rig.ok("previewSchedule", { body: { every, from: last - 1, count: 3 } });
       assert.ok(times.length <= 3);
     }
-    await rig.refused("previewSchedule", { body: { every: { rateMs: 1e300 } } }, invalid);
+    for (const ms of [1e300, century + 1, 1000 / 3, 0, -1]) {
+      for (const every of [{ rateMs: ms }, { delayMs: ms }, { daily: { from: "10:00", to: "11:00", everyMs: ms } }]) {
+        await rig.refused("previewSchedule", { body: { every } }, invalid);
+        await rig.refused("createSchedule", { body: { scheduleId: "s", workflow: "hello", every } }, invalid);
+      }
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import type { BackfillRange } from "../../src/schedules/schedule-workflow.ts";
+import type { BackfillRange } from "../../src/schedules/schedule-check.ts";
 import type { ScheduleSpec, Timing } from "../../src/schedules/schedule-spec.ts";
 import type { Chance } from "./chance.ts";
 import { clockChangeMs, epochMs } from "./clock.ts";

@@ -20,7 +20,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: ["base", "kernel", "stores", "cluster", "authoring", "dispatch", "worker", "code", "runtime", "schedules"],
   transfer: ["base", "kernel", "stores", "runtime"],
   testing: ["base", "authoring"],
-  api: [],
+  api: ["base"],
   catalogue: ["base", "kernel", "stores", "authoring", "engine", "schedules"],
   telemetry: ["base", "kernel", "stores", "cluster", "engine"],
   server: [

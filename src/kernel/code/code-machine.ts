@@ -1,5 +1,6 @@
 import { unreachable } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
+import { momentAfter } from "../../base/time-limits.ts";
 import { attemptIds, type InstanceAddress, type ParentAddress } from "../address.ts";
 import type { TellParent } from "../command.ts";
 import type { Event } from "../event.ts";
@@ -197,7 +198,7 @@ export class CodeMachine implements Machine {
   }
 
   #newDeadline({ turn }: CodeTurn): { deadline?: number } {
-    return this.#timeoutMs === undefined ? {} : { deadline: turn.at + this.#timeoutMs };
+    return this.#timeoutMs === undefined ? {} : { deadline: momentAfter(turn.at, this.#timeoutMs) };
   }
 
   /** At once, or as soon as it has started: the code sees nothing more. What is with the dispatcher and has not started is taken back. */
@@ -284,7 +285,7 @@ export class CodeMachine implements Machine {
       step.tellChildren({ type: "ResumeWorkflow" });
     }
     const compensationMs = Math.max(timeoutMs, compensationMsMin);
-    const deadline = isCodeAbsent ? {} : { deadline: turn.at + compensationMs };
+    const deadline = isCodeAbsent ? {} : { deadline: momentAfter(turn.at, compensationMs) };
     step.emit({ type: "InstanceTimedOut", compensationMs, ...deadline });
     step.emit({ type: "CancelRequested", reason, isHeld: true });
     schedule(step);

@@ -131,12 +131,12 @@ describe("a malformed definition is refused", () => {
     refusedAs(
       `timeoutSeconds ${bad}`,
       settings({ timeoutSeconds: bad }),
-      `${w}: timeoutSeconds must be a number above 0, at most 2147483648, got ${bad}`,
+      `${w}: timeoutSeconds must be a number above 0, at most 3162240000, got ${bad}`,
     );
     refusedAs(
       `a task's timeoutSeconds ${bad}`,
       node({ timeoutSeconds: bad }),
-      `${w}, task "a": timeoutSeconds must be a number above 0, at most 2147483648, got ${bad}`,
+      `${w}, task "a": timeoutSeconds must be a number above 0, at most 3162240000, got ${bad}`,
     );
   }
   refusedAs(
@@ -196,7 +196,7 @@ describe("a malformed definition is refused", () => {
   refusedAs(
     "initialMs",
     node({ retryPolicy: { initialMs: -1 } }),
-    `${w}, task "a", retryPolicy: initialMs must be a number, at least 0, got -1`,
+    `${w}, task "a", retryPolicy: initialMs must be a number, at least 0 and at most 3162240000000, got -1`,
   );
   refusedAs(
     "jitter",

@@ -1,5 +1,6 @@
 import { shown } from "../../base/shown.ts";
 import { EngineError } from "../../base/error.ts";
+import { durationMsMax, durationSecondsMax } from "../../base/time-limits.ts";
 import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
 import type { NodeId, NodeSpec } from "../node-spec.ts";
 import { taskNames } from "./task-names.ts";
@@ -53,17 +54,14 @@ interface Rule {
 
 type Rules = Readonly<Record<string, Rule>>;
 
-/** Far above any use, far below where adding it to a time would lose precision. */
-const secondsMax = 2 ** 31;
-
 const text: Rule = { holds: isText, must: "be text" };
 const name: Rule = { holds: (value) => isText(value) && value.trim() !== "", must: "be text that is not blank" };
 const flag: Rule = { holds: (value) => typeof value === "boolean", must: "be true or false" };
 const object: Rule = { holds: isObject, must: "be an object" };
 const id: Rule = { holds: (value) => isNumber(value) || (isText(value) && value !== ""), must: "be a number or text" };
 const seconds: Rule = {
-  holds: (value) => isNumber(value) && value > 0 && value <= secondsMax,
-  must: `be a number above 0, at most ${secondsMax}`,
+  holds: (value) => isNumber(value) && value > 0 && value <= durationSecondsMax,
+  must: `be a number above 0, at most ${durationSecondsMax}`,
 };
 const texts: Rule = { holds: (value) => Array.isArray(value) && value.every(isText), must: "be a list of texts" };
 
@@ -121,9 +119,9 @@ const nodeRules: Rules = {
 };
 
 const retryPolicyRules: Rules = {
-  initialMs: numberFrom(0),
+  initialMs: numberFrom(0, durationMsMax),
   factor: numberFrom(1),
-  maxMs: numberFrom(0),
+  maxMs: numberFrom(0, durationMsMax),
   jitter: numberFrom(0, 1),
   nonRetryable: texts,
   retryOn: texts,

@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { momentAfter } from "../../base/time-limits.ts";
 import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
 import type { Refusal, StartWorkflow } from "../input.ts";
@@ -121,7 +122,7 @@ export function nextWake({ status, pausing, failing, deadline, retryWaits }: Dag
 
 function newDeadline({ state, turn }: DagStep): { deadline?: number } {
   const { timeoutMs } = state.graph;
-  return timeoutMs === undefined ? {} : { deadline: turn.at + timeoutMs };
+  return timeoutMs === undefined ? {} : { deadline: momentAfter(turn.at, timeoutMs) };
 }
 
 function concurrency(input: StartWorkflow, context: Context, { state: { graph }, identity }: DagStep): number {

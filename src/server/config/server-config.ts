@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { durationSecondsMax } from "../../base/time-limits.ts";
 
 const text = z.string().min(1);
 const url = z.url({ protocol: /^https?$/ });
@@ -91,11 +92,7 @@ export const serverConfigSchema = z.strictObject({
   /** 0 for no limit. */
   maxConcurrentActivities: z.number().int().min(0).default(0),
   /** Of a task that does not say: without it, 30 for tasks of builders, and 3600 for nodes of files and activities. */
-  defaultTimeoutSeconds: z
-    .number()
-    .positive()
-    .max(2 ** 31)
-    .optional(),
+  defaultTimeoutSeconds: z.number().positive().max(durationSecondsMax).optional(),
   maxSubTasks: count.default(1000),
   maxSteps: count.default(250_000),
   maxInterruptions: count.default(3),
