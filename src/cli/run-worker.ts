@@ -20,25 +20,33 @@ export interface WorkerSettings {
   readonly logLevel: string;
 }
 
-/** Runs the jobs of the modules for a server, until a signal. */
+/** Runs the jobs of the modules for a server, until a signal, or until the server refuses its first connection. */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { modules, url, token, slots, graceMs, logLevel } = settings;
   const jobs = await jobsOf(modules);
   const logger = pino({ level: logLevel });
-  const worker = new RemoteWorker({
+  const { promise: refused, resolve: refuse } = Promise.withResolvers<Error>();
+  // One that was connected before waits for somebody to put things right: it may hold results.
+  const onRefused = (error: Error): void => {
+    if (!worker.hasConnected) refuse(error);
+  };
+  const worker: RemoteWorker = new RemoteWorker({
     clock: systemClock,
     random: new SystemRandom(),
     logger,
     jobs,
-    connect: (listener) => connectWorker({ url, token }, listener),
+    connect: (listener) => connectWorker({ url, token, onRefused }, listener),
     slots,
     aroundJob: traceJob,
     threads: new ThreadWorker({ clock: systemClock, logger }),
     graceMs,
   });
+  let refusal: Error | undefined;
   worker.start();
   logger.info({ worker: worker.id, url, jobs: [...jobs.keys()] }, "the worker has started");
-  await untilStopped(worker, { onSignal: () => logger.info({}, "stopping; a second signal ends it at once") });
+  const ended = refused.then((error) => (refusal = error));
+  await untilStopped(worker, { ended, onSignal: () => logger.info({}, "stopping; a second signal ends it at once") });
+  if (refusal !== undefined) throw refusal;
   logger.info({}, "the worker has stopped");
 }
 

@@ -23,7 +23,7 @@ export interface RemoteWorkerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly jobs: JobCatalogue;
-  /** A link to a member, to another each time, if there are several. What comes in goes to the listener. */
+  /** A link to a member. What comes in goes to the listener. */
   readonly connect: (listener: LinkListener) => Link;
   readonly timings?: Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
   /** How many attempts run at a time. Default 10. */
@@ -43,7 +43,7 @@ const ticksInBeat = 4;
  * The worker's end of a session: connects to a member, runs what it is granted and reports what came of it. The jobs
  * themselves run as in the engine's own process, through an `EmbeddedWorker`.
  *
- * It goes to another member when its link closes, when nothing was heard for two beats, or when it is sent away; whatever
+ * It connects again, perhaps to another member, when its link closes, when nothing was heard for two beats, or when it is sent away; whatever
  * it runs goes on, and the next member hears of it first. What nobody vouches for is stopped (`GrantedRuns`).
  */
 export class RemoteWorker {
@@ -60,6 +60,8 @@ export class RemoteWorker {
   #connection = 0;
   #isWelcome = false;
   #lastWelcome: string | undefined;
+  /** Why it connected again the last time, until it is welcomed. */
+  #lastWhy: string | undefined;
   #heardAt = 0;
   #beat = 0;
   /** When each beat was sent that is not answered yet. */
@@ -104,6 +106,11 @@ export class RemoteWorker {
     return this.#isWelcome;
   }
 
+  /** A member has welcomed it at least once. */
+  get hasConnected(): boolean {
+    return this.#lastWelcome !== undefined;
+  }
+
   get runningCount(): number {
     return this.#runs.runningCount;
   }
@@ -143,26 +150,37 @@ export class RemoteWorker {
           if (isThis()) this.#receive(text);
         },
         closed: (reason) => {
-          if (isThis())
-            this.#reconnect(reason === undefined ? "the link was closed" : `the link was closed: ${reason}`);
+          if (isThis()) this.#onClosed(reason);
         },
       });
       if (!isThis()) return link.close();
       this.#link = link;
     } catch (error) {
-      return this.#reconnect(messageOf(error));
+      return this.#reconnect(messageOf(error), "warn");
     }
     this.#announce();
   }
 
-  #reconnect(why: string): void {
+  /** A member that restarts closes its links without a word. */
+  #onClosed(reason: string | undefined): void {
+    if (reason === undefined && this.#isWelcome) this.#reconnect("the link was closed");
+    else this.#reconnect(reason ?? "the link was closed before the member answered", "warn");
+  }
+
+  /** A reason that comes again and again is logged once. */
+  #reconnect(why: string, level: "info" | "warn" = "info"): void {
     const { clock, logger } = this.#options;
     this.#connection++;
     this.#isWelcome = false;
     this.#link?.close();
     this.#link = undefined;
     const pauseMs = this.#backoff.next();
-    logger.info({ worker: this.id, why, pauseMs }, "the worker connects to another member");
+    const isRepeated = why === this.#lastWhy;
+    this.#lastWhy = why;
+    logger[isRepeated ? "debug" : level](
+      { worker: this.id, why, pauseMs },
+      "the worker is not connected, and tries again",
+    );
     this.#reconnectTimer = clock.after(pauseMs, () => this.#open());
   }
 
@@ -182,7 +200,9 @@ export class RemoteWorker {
   }
 
   #welcome(message: Extract<MemberMessage, { type: "Welcome" }>): void {
+    if (!this.#isWelcome) this.#options.logger.info({ worker: this.id }, "the worker is connected");
     this.#isWelcome = true;
+    this.#lastWhy = undefined;
     this.#lastWelcome = message.welcome;
     this.#backoff.reset();
     this.#judged(message);

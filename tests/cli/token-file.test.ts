@@ -8,7 +8,11 @@ import { test, type TestContext } from "node:test";
 import type { Command } from "commander";
 import type { Doors } from "../../src/cli/doors.ts";
 import { makeProgram } from "../../src/cli/program.ts";
-import { newFolder } from "./program.ts";
+import { newFolder, root } from "./program.ts";
+
+const moduleText = `import { defineJob } from ${JSON.stringify(join(root, "src/index.ts"))};
+export const nothing = defineJob("nothing", () => 1);
+`;
 
 const secret = "hdl_of_a_file";
 
@@ -89,7 +93,7 @@ test("every command sends the token of --token-file", async (t) => {
   const tokenFile = join(folder, "token");
   writeFileSync(tokenFile, `${secret}\n`);
   writeFileSync(join(folder, "spec.json"), JSON.stringify({ nodes: [], edges: [] }));
-  writeFileSync(join(folder, "jobs.ts"), "export const nothing = 1;");
+  writeFileSync(join(folder, "jobs.ts"), moduleText);
   const commands = leavesOf(makeProgram(doors)).filter(({ command }) => takesToken(command));
   assert.deepEqual(commands.map(({ path }) => path).toSorted(), Object.keys(argumentsOf).toSorted());
   const { url, heard } = await refusingServer(t);

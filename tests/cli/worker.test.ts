@@ -66,12 +66,13 @@ async function listen(
   t: TestContext,
   engine: WorkerRouteParts["engine"],
   port = 0,
+  letsIn = guard,
 ): Promise<{ app: FastifyInstance; port: number }> {
   const app = fastify();
   app.setErrorHandler(({ message }: Error, _, reply) => reply.code(401).send({ code: "UNAUTHORIZED", message }));
   knowCallers(app);
   takeJsonOnly(app);
-  await workerRoutes(app, { engine, guard, audit: { append: async () => undefined } });
+  await workerRoutes(app, { engine, guard: letsIn, audit: { append: async () => undefined } });
   await app.listen({ host: "127.0.0.1", port });
   t.after(() => app.close());
   return { app, port: (app.server.address() as AddressInfo).port };
@@ -134,6 +135,66 @@ describe("heddle worker", () => {
     const idle = await heddle(["worker", "flows.ts", "--url", url, "--token", "hdl_w"], { cwd: folder });
     assert.equal(idle.code, 2);
     assert.match(idle.stderr, /no jobs/);
+  });
+
+  test("says why it cannot connect, once, and when it is connected", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "jobs.ts"), moduleText);
+    const engine = await member(t);
+    const { app, port } = await listen(t, engine);
+    await app.close();
+    const flags = ["--url", `http://127.0.0.1:${port}`, "--token", "hdl_w"];
+    const worker = begin(t, ["worker", "jobs.ts", ...flags], { cwd: folder });
+    await worker.says(/"level":40[^\n]*ECONNREFUSED[^\n]*the worker is not connected, and tries again/);
+    await sleep(1000);
+    assert.equal(worker.stdout.split("ECONNREFUSED 127").length, 2, worker.stdout);
+    await listen(t, engine, port);
+    await worker.says(/"level":30[^\n]*the worker is connected/);
+    assert.doesNotMatch(worker.stdout, /another member/);
+  });
+
+  test("gives up at once on a server that never takes workers, and on one that comes later and refuses the token", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "jobs.ts"), moduleText);
+    const engine = new Engine({ storage: memoryStore(), jobs: [whereAmI], logger: silentLogger });
+    await engine.start();
+    t.after(() => engine.stop());
+    const { port } = await listen(t, engine);
+    const args = ["worker", "jobs.ts", "--url", `http://127.0.0.1:${port}`];
+    const single = await heddle([...args, "--token", "hdl_w"], { cwd: folder });
+    assert.equal(single.code, 1);
+    assert.match(single.stderr, /takes no workers[^]*PostgreSQL or MySQL/);
+
+    const { app, port: late } = await listen(t, await member(t));
+    await app.close();
+    const early = begin(t, ["worker", "jobs.ts", "--url", `http://127.0.0.1:${late}`], { cwd: folder });
+    await early.says(/ECONNREFUSED/);
+    await listen(t, await member(t), late);
+    const { code, stderr } = await early.ended;
+    assert.equal(code, 4);
+    assert.match(stderr, /a token is needed/);
+  });
+
+  test("warns with the reason when its token was deleted", async (t) => {
+    const folder = newFolder(t);
+    writeFileSync(join(folder, "jobs.ts"), moduleText);
+    const engine = await member(t);
+    let isLetIn = true;
+    const { port } = await listen(t, engine, 0, {
+      admit: (request, role) => {
+        if (isLetIn) return guard.admit(request, role);
+        throw new HttpError("UNAUTHORIZED", "that token is not known, or is no longer valid");
+      },
+    });
+    const worker = begin(t, ["worker", "jobs.ts", "--url", `http://127.0.0.1:${port}`, "--token", "hdl_w"], {
+      cwd: folder,
+    });
+    await worker.says(/the worker is connected/);
+    isLetIn = false;
+    await worker.says(/"level":40[^\n]*UNAUTHORIZED: the token is no longer valid/);
+    await worker.says(/"level":40[^\n]*UNAUTHORIZED: that token is not known/);
+    isLetIn = true;
+    await worker.says(/the worker is connected[^]*the worker is connected/);
   });
 
   test("shares the work of a server on PostgreSQL", async (t) => {

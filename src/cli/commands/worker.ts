@@ -1,6 +1,5 @@
 import { type Command, Option } from "commander";
-import { HeddleClientError } from "../../client/client-error.ts";
-import { type ClientOptions, clientCommand, type Session, sessionOf } from "../client-command.ts";
+import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { countGiven } from "../given-value.ts";
 import { moduleFiles } from "../module-files.ts";
 
@@ -22,7 +21,6 @@ export function workerCommand(): Command {
     )
     .action(async (modules: string[], options: WorkerOptions) => {
       const session = sessionOf(options);
-      await refuseStranger(session);
       // The jobs that run here have no use for it.
       delete process.env["HEDDLE_TOKEN"];
       const { runWorker } = await import("../run-worker.ts");
@@ -35,25 +33,4 @@ export function workerCommand(): Command {
         logLevel: options.logLevel,
       });
     });
-}
-
-/**
- * A worker may be there before its server; but whoever is not let in should hear it now. The link itself is asked, without
- * an upgrade: a worker's token may do nothing else.
- */
-async function refuseStranger({ client, token }: Session): Promise<void> {
-  let answer: Response;
-  try {
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    answer = await fetch(`${client.url}/ws/worker`, { headers });
-  } catch {
-    // Not there yet: the worker tries again and again.
-    return;
-  }
-  const { status } = answer;
-  if (status !== 401 && status !== 403) return await answer.body?.cancel();
-  const code = status === 401 ? "UNAUTHORIZED" : "FORBIDDEN";
-  const { message } = (await answer.json().catch(() => ({}))) as { message?: unknown };
-  const reason = typeof message === "string" ? message : "the worker is not let in";
-  throw new HeddleClientError(reason, { code, status });
 }
