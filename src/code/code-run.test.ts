@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, test } from "node:test";
 import * as z from "zod";
 import { defineWorkflow } from "../authoring/code-workflow.ts";
@@ -57,29 +58,28 @@ describe("W1: one arrival at a time, and all of it before the next", () => {
 
   test("the code is called within what the host says", async () => {
     const calls: string[] = [];
+    const surroundings = new AsyncLocalStorage<string>();
+    const note = (what: string): void => void calls.push(`${what} in ${surroundings.getStore()}`);
     const host = {
       whenDrained,
       failureFrom: () => ({ type: "E", message: "", retryable: false }),
       versionOf: () => undefined,
       hasDomain: () => true,
-      within: <T>(call: () => T): T => {
-        calls.push("in");
-        const given = call();
-        calls.push("out");
-        return given;
-      },
+      within: <T>(call: () => T): T => surroundings.run("the host's", call),
     };
     const rig = new RunRig(
       async (ctx) => {
-        calls.push("code");
-        ctx.onUpdate("set", () => void calls.push("update"));
+        note("code");
+        ctx.onUpdate("set", () => note("update"));
         await ctx.sleep(1);
+        note("rest");
       },
       { host },
     );
     await rig.start();
     await rig.update("u", "set");
-    assert.deepEqual(calls, ["in", "code", "out", "in", "update", "out"]);
+    await rig.fire(0);
+    assert.deepEqual(calls, ["code in the host's", "update in the host's", "rest in the host's"]);
   });
 });
 

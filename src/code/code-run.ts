@@ -22,7 +22,7 @@ import { RunContext } from "./run-context.ts";
 
 /** What running code needs of its process. */
 export interface RunHost {
-  /** Tells it when all has happened that promises settled by now lead to. */
+  /** Tells it when all microtasks have run that promises settled by now lead to, and then when it may go on. */
   whenDrained(waiting: Drained): void;
   /** Whatever the code threw, in words that history keeps. */
   failureFrom(error: unknown): Failure;
@@ -55,6 +55,7 @@ export interface RunOwner {
 
 const none: ReadonlySet<string> = new Set();
 const noSteps: readonly never[] = [];
+const nextMicrotask = Promise.resolve();
 
 /** Whoever lets the code see something. */
 export interface Onlooker {
@@ -108,6 +109,8 @@ export class CodeRun {
   nextTask = 0;
   #nextTimer = 0;
   #isReacting = false;
+  /** It has reacted, and its onlooker was not told yet. */
+  #isDraining = false;
   /** The number of the reaction, for whoever watches the event loop. */
   #loopWork = 0;
   /** A client's question is being answered, or its update checked: nothing may come of it. */
@@ -217,10 +220,16 @@ export class CodeRun {
     return loopWatch.enter("code", instanceId, workflow.name, String(this.nextTask + this.#nextTimer));
   }
 
-  /** The code has done all that it does about the arrival. */
+  /** The code has done all that it does about the arrival: whatever continues it now is something that it awaits outside of ctx. */
+  onMicrotasksRun(): void {
+    this.#isReacting = false;
+    this.#isDraining = true;
+  }
+
   drained(): void {
     const onlooker = this.#onlooker as Onlooker;
     this.#isReacting = false;
+    this.#isDraining = false;
     this.parts.host.loopWatch?.leave(this.#loopWork);
     try {
       this.#refuseIdle();
@@ -324,11 +333,11 @@ export class CodeRun {
     throw this.#isOver ? notDurable(what) : this.#strayed(what);
   }
 
-  /** Told once. */
+  /** Told once: to the onlooker, where one waits for the reaction. */
   #strayed(what: string): EngineError {
     if (this.#stray === undefined) {
       this.#stray = notDurable(what);
-      this.parts.owner.onStray(this, this.#stray);
+      if (!this.#isDraining) this.parts.owner.onStray(this, this.#stray);
     }
     return this.#stray;
   }
@@ -475,9 +484,11 @@ export class CodeRun {
 
   // The function, from its start to its end
 
+  /** The function is called in a microtask: ticks that it requests come after those microtasks, whoever starts it. */
   async #main(text: string | undefined): Promise<void> {
     const { workflow, instanceId } = this.parts;
     try {
+      await nextMicrotask;
       const given = parsed(text);
       const input =
         workflow.input === undefined
@@ -579,6 +590,8 @@ export class CodeRun {
     const handled = this.#updates?.get(name);
     (this.#updatesUnderWay ??= []).push(name);
     try {
+      // As in #main.
+      await nextMicrotask;
       if (handled === undefined) throw this.#unknown("update", name, this.#updates?.keys() ?? []);
       const given = parsed(data);
       const input =

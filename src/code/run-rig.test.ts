@@ -7,7 +7,7 @@ import { isLast, type Step } from "../kernel/code/step.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { Arrival } from "./arrival.ts";
 import { CodeRun, type RunParts } from "./code-run.ts";
-import type { Drained } from "./drain.ts";
+import { Drain, type Drained } from "./drain.ts";
 import { seen } from "./seen.ts";
 
 export type Body = (ctx: WorkflowContext, input: never) => Promise<unknown>;
@@ -17,8 +17,18 @@ export function drained(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+const unused = (): never => {
+  throw new Error("a drain needs no time");
+};
+const drain = new Drain({
+  now: unused,
+  monotonic: unused,
+  after: unused,
+  soon: (callback) => void setImmediate(callback),
+});
+
 export function whenDrained(waiting: Drained): void {
-  setImmediate(() => waiting.drained());
+  drain.wait(waiting);
 }
 
 /** The code of one instance; what the kernel would do about its steps is the test's to say. */
