@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { epochMs, name, newId } from "./common-schemas.ts";
+import { epochMs, name, newId, newName } from "./common-schemas.ts";
 
 export const member = z.object({
   address: z.string(),
@@ -79,3 +79,4 @@ export const executor = z.object({
   waitingTasks: z.number().int(),
 });
 export const ofName = z.object({ name });
+export const ofNewName = z.object({ name: newName });

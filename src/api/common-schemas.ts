@@ -1,23 +1,19 @@
 import { z } from "zod";
 import { momentMax } from "../base/time-limits.ts";
+import { hasUnprintable, unprintableMessage } from "../base/unprintable.ts";
 
 export const nothing = z.object({});
 
 /** The names of things: never a way out of a folder, and never too long for an index. */
 export const name = z.string().min(1).max(200);
 
-/** Control characters, line separators, and what changes the direction of text: names are shown in logs and terminals. */
-const unprintable = /[\p{Cc}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/u;
-
-const unprintableMessage = "must not have control characters or characters that change the direction of text";
-
 /** Of something that is made. */
-export const newName = name.refine((text) => !unprintable.test(text), { message: unprintableMessage });
+export const newName = name.refine((text) => !hasUnprintable(text), { message: unprintableMessage });
 
 /** Ids of instances may be longer than names. */
 export const anyId = z.string().min(1).max(512);
 
-export const newId = anyId.refine((text) => !unprintable.test(text), { message: unprintableMessage });
+export const newId = anyId.refine((text) => !hasUnprintable(text), { message: unprintableMessage });
 
 export const epochMs = z.number().int().min(0).max(momentMax).meta({ description: "Epoch milliseconds." });
 

@@ -14,7 +14,7 @@ const statuses = z
 export const instanceFilter = z.object({
   status: statuses,
   workflow: name.optional(),
-  idPrefix: z.string().max(200).optional(),
+  idPrefix: z.string().max(512).optional(),
   createdFrom: z.coerce.number().int().min(0).max(momentMax).optional(),
   createdTo: z.coerce.number().int().min(0).max(momentMax).optional(),
   cursor,

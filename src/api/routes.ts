@@ -162,7 +162,7 @@ export const routes = {
   resizeDomain: {
     ...look("Declares a domain, or changes how many of its tasks run at once.", done),
     role: "operator",
-    params: cluster.ofName,
+    params: cluster.ofNewName,
     body: cluster.domainSize,
   },
 

@@ -21,6 +21,7 @@ import {
   type StoredEntry,
 } from "./catalogue-entry.ts";
 import type { DefinitionFolder } from "./definition-folder.ts";
+import { refuseTooLarge } from "./definition-size.ts";
 import { DocumentLock } from "./document-lock.ts";
 import { type CatalogueStore, Entries } from "./entries.ts";
 import { FolderSync } from "./folder-sync.ts";
@@ -248,6 +249,7 @@ export class Catalogue {
     for (let isSecond = false; ; isSecond = true) {
       const before = await this.#entries.find(name);
       const draft = decide(before?.entry);
+      refuseTooLarge(draft.spec, name);
       const given = copyAsJson(draft.spec, `workflow ${shown(name)}`);
       const workflow = Workflow.fromJSON(given, { name });
       const spec = named(given as DagSpec, name);

@@ -1,6 +1,7 @@
 import { Workflow } from "../authoring/workflow.ts";
 import { EngineError } from "../base/error.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
+import { refuseTooLarge, sizeProblem } from "./definition-size.ts";
 import { type JsonPath, jsonProblem, offsetOf, placeAt, type TextPlace } from "./json-text-place.ts";
 
 /** Why a file is not a definition, and the place in it to look at. */
@@ -25,6 +26,7 @@ export function readDefinition(text: string, name: string): { spec: DagSpec } | 
 
 function refusalOf(spec: unknown, name: string): EngineError | undefined {
   try {
+    refuseTooLarge(spec, name);
     Workflow.fromJSON(spec, { name });
     return undefined;
   } catch (error) {
@@ -40,6 +42,8 @@ function refusalOf(spec: unknown, name: string): EngineError | undefined {
 function culprit(spec: DagSpec, name: string): JsonPath {
   const isRefused = (part: unknown): boolean => refusalOf(part, name) !== undefined;
   if (typeof spec !== "object" || spec === null || !Array.isArray(spec.nodes)) return ["nodes"];
+  const tooLarge = sizeProblem(spec);
+  if (tooLarge !== undefined) return [tooLarge.part];
   const { nodes, edges, ...settings } = spec;
   for (const [key, value] of Object.entries(settings)) {
     if (isRefused({ [key]: value, nodes: [{ nodeId: 1 }] })) return [key];

@@ -6,6 +6,7 @@ import { shown } from "../base/shown.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { definitionFile, DefinitionFiles, isMissing, problemText } from "./definition-files.ts";
+import { refuseTooLarge } from "./definition-size.ts";
 import { Git } from "./git.ts";
 import { GitRepository } from "./git-repository.ts";
 import { Serial } from "./serial.ts";
@@ -71,6 +72,7 @@ export class WorkflowFileManager {
     checkWorkflowName(name);
     // Taken now: what the caller changes afterwards is not part of this save.
     const copy = copyAsJson(spec, `the definition of workflow ${shown(name)}`);
+    refuseTooLarge(copy, name);
     Workflow.fromJSON(copy, { name });
     await this.#serial.run(() => this.#files.write(name, withName(copy as DagSpec, name)));
   }

@@ -93,7 +93,12 @@ test("an unknown domain is refused with the names of those that are known", () =
 
 test("a domain needs a name and a priority that is a number", () => {
   const pools = makePools();
-  refused(() => pools.declare("", { size: 1 }), "OPTION_INVALID", /name/);
+  for (const name of ["", " ", "\u0000", "a\u0000b", "a\nb", "\u009b31m", "a\u2028b", "\u202eb"]) {
+    refused(() => pools.declare(name, { size: 1 }), "OPTION_INVALID", /name/);
+    const options = { poolSize: 10, poolSizeMax: 16, domains: { [name]: { size: 1 } } };
+    refused(() => new DomainPools(options), "OPTION_INVALID", /name/);
+  }
+  pools.declare("数据 data/1", { size: 1 });
   refused(() => pools.declare("x", { size: 1, priority: Number.NaN }), "OPTION_INVALID", /priority of domain "x"/);
 });
 

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
+import { hasUnprintable, unprintableMessage } from "../base/unprintable.ts";
 import type { Attempt, Care } from "./attempt.ts";
 import { DomainPool, type DomainOptions } from "./domain-pool.ts";
 import { defaultAgingMs } from "./task-queue.ts";
@@ -89,7 +90,7 @@ export class DomainPools {
 
   /** Adds a domain or changes one. POOL_SIZE_INVALID, OPTION_INVALID. */
   declare(name: string, { size, priority = 0 }: DomainOptions): void {
-    if (name === "") throw new EngineError("OPTION_INVALID", "a domain needs a name");
+    checkName(name);
     if (!Number.isFinite(priority)) {
       throw new EngineError(
         "OPTION_INVALID",
@@ -188,4 +189,11 @@ function checkSize(what: string, size: unknown, min: number, max: number, why = 
 
 function show(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
+}
+
+/** Domains are shown in logs, metrics and terminals. */
+function checkName(name: string): void {
+  if (name.trim() === "") throw new EngineError("OPTION_INVALID", "a domain needs a name that is not blank");
+  if (!hasUnprintable(name)) return;
+  throw new EngineError("OPTION_INVALID", `the name of a domain ${unprintableMessage}, got ${show(name)}`);
 }

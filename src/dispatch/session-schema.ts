@@ -5,6 +5,7 @@ import { utf8Length } from "../base/utf8.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
+import { subTasksCeiling } from "../kernel/machine.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import {
@@ -101,9 +102,9 @@ function failure(depth: number): Schema {
   return object<Failure>({ ...failureFields, cause: optional(cause) });
 }
 
-/** Whether they fit into their instance is for the engine to say. */
+/** Whether they fit into their instance is for the engine to say. The list is counted before any of it is looked at. */
 const subTasks: Schema = (value) => {
-  const problem = list(anything, { max: 100_000 })(value);
+  const problem = list(anything, { max: subTasksCeiling })(value);
   if (problem !== undefined) return problem;
   try {
     checkSpec({ nodes: value as [] });

@@ -12,7 +12,7 @@ import { durationSecondsMax } from "../base/time-limits.ts";
 import { defaultPoolSizeMax } from "../dispatch/dispatcher.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import { defaultLimits } from "../kernel/machine.ts";
+import { defaultLimits, subTasksCeiling } from "../kernel/machine.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import type { Store } from "../stores/store.ts";
 import type { AroundJob } from "../worker/embedded-worker.ts";
@@ -45,7 +45,7 @@ export interface EngineOptions {
    * 3600 for nodes of a dag-spec file and activities of code.
    */
   readonly defaultTimeoutSeconds?: number;
-  /** Sub-tasks that one task may generate. Default 1000. */
+  /** Sub-tasks that one task may generate, at most 10,000. Default 1000. */
   readonly maxSubTasks?: number;
   /** Steps that the code of a workflow may take before it has to continue as new. Default 250,000. */
   readonly maxSteps?: number;
@@ -222,6 +222,7 @@ function checkOptions(options: ResolvedOptions): void {
     if (!Number.isSafeInteger(options[name]) || options[name] < 0)
       throw invalid(name, "must be a whole number, at least 0");
   }
+  if (options.maxSubTasks > subTasksCeiling) throw invalid("maxSubTasks", `must be at most ${subTasksCeiling}`);
   if (!Number.isSafeInteger(options.maxConcurrentTasks) || options.maxConcurrentTasks < 1)
     throw invalid("maxConcurrentTasks", "must be a whole number, at least 1");
   const { defaultTimeoutSeconds = 1 } = options;

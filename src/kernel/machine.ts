@@ -51,6 +51,9 @@ export interface MachineLimits {
   readonly timeoutMs: number | undefined;
 }
 
+/** No engine lets one task generate more: they come in one message, and are checked in one go. */
+export const subTasksCeiling = 10_000;
+
 export const defaultLimits: MachineLimits = {
   subTasksMax: 1000,
   interruptionsMax: 3,

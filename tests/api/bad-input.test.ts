@@ -514,6 +514,8 @@ describe("arguments", () => {
     ],
     ["a watchdog's unknown format", { storage: sqlite(":memory:"), watchdog: { format: "xml" } }, /"json", "pino" or/],
     ["a negative grace", { storage: sqlite(":memory:"), stopGraceMs: -1 }, /"stopGraceMs"/],
+    ["too many sub-tasks", { storage: sqlite(":memory:"), maxSubTasks: 10_001 }, /"maxSubTasks".*at most 10000/],
+    ["a domain with a control character", { storage: sqlite(":memory:"), domains: { "a\u0000": { size: 1 } } }, /name/],
     ["half a sub-task", { storage: sqlite(":memory:"), maxSubTasks: 0.5 }, /"maxSubTasks".*whole number/],
     ["no idle time", { storage: sqlite(":memory:"), idleMs: 0 }, /"idleMs"/],
   ];
@@ -622,14 +624,16 @@ describe("weird names", () => {
     const used = names.filter((name) => name.trim() !== "");
     const see = (params: unknown, ctx: { context: unknown; outputs: unknown }) => [params, ctx.context, ctx.outputs];
     const jobs = used.map((name) => defineJob(name.replaceAll("@", ""), see));
-    const domains = Object.fromEntries(used.map((name) => [name, { size: 1 }]));
+    // Names of domains are the only ones that must be printable.
+    const domainOf = (name: string): string => name.replaceAll(/[\p{Cc}\u2028\u2029\u202e]/gu, "");
+    const domains = Object.fromEntries(used.map((name) => [domainOf(name), { size: 1 }]));
     const options = { jobs, domains, poolSize: 30, poolSizeMax: 30 };
     const engine = await startEngine(t, { storage: sqlite(file), ...options });
     const keyed = (value: unknown): Record<string, unknown> => Object.fromEntries(used.map((name) => [name, value]));
     for (const name of used) {
       const definition = new WorkflowBuilder()
         .withName(name)
-        .withDomain(name)
+        .withDomain(domainOf(name))
         .withContext(keyed("from the definition"))
         .withTask(task(name, name, keyed(1)))
         .withTask(task("after", name).withDependency(name))

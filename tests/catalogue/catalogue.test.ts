@@ -57,6 +57,8 @@ for (const [where, openStore] of Object.entries(stores)) {
         [{ spec: { nodes: [{ nodeId: 1 }], edges: [{ from: 1, to: 1 }] } }, ["DEPENDENCY_SELF"]],
         [{ spec: 7 }, ["WORKFLOW_INVALID"]],
         [{ spec: null }, ["WORKFLOW_INVALID"]],
+        [{ spec: wide(10_001, 0) }, ["WORKFLOW_INVALID", "10001 nodes; a saved definition has at most 10000"]],
+        [{ spec: wide(400, 50_001) }, ["WORKFLOW_INVALID", "50001 edges; a saved definition has at most 50000"]],
         // What is only missing, and comes first, does not hide what is wrong.
         [
           {
@@ -83,6 +85,17 @@ for (const [where, openStore] of Object.entries(stores)) {
       for (const call of [catalogue.update("etl", {}), catalogue.delete("etl"), catalogue.versions("etl")]) {
         await assert.rejects(call, says("WORKFLOW_UNKNOWN"));
       }
+    });
+
+    test("the largest definition that may be saved is saved, compared and brought back", async (t) => {
+      const { catalogue } = await House.open(t, { store: openStore(t) });
+      const { version } = await catalogue.create({ name: "etl", spec: wide(10_000, 50_000) });
+      await catalogue.update("etl", { spec: wide(10_000, 49_999) });
+      assert.deepEqual(
+        (await catalogue.diff("etl", version)).map(({ op, path }) => `${op} ${path}`),
+        ["removed edges/6->26"],
+      );
+      assert.equal((await catalogue.rollBack("etl", version)).version, version);
     });
 
     test("a job that is not there is a warning, and it is in force once the job is", async (t) => {
@@ -308,4 +321,14 @@ for (const [where, openStore] of Object.entries(stores)) {
       assert.equal(made.length, 1);
     });
   });
+}
+
+/** Edges lead from each of the first nodes to those after it. */
+function wide(nodeCount: number, edgeCount: number): DagSpec {
+  const nodes = Array.from({ length: nodeCount }, (_, place) => ({ nodeId: place + 1, jobName: "work" }));
+  const edges: { from: number; to: number }[] = [];
+  for (let from = 1; edges.length < edgeCount; from++) {
+    for (let to = from + 1; to < nodeCount && edges.length < edgeCount; to++) edges.push({ from, to });
+  }
+  return { nodes, edges };
 }

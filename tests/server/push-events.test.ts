@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { readMessage } from "../../src/server/push/client-message.ts";
 import { chainOf, runMany, type PushServer, startPush } from "./push-rig.ts";
 
 interface ServerEvent {
@@ -66,6 +67,18 @@ describe("server-sent events", () => {
       [0, 1],
     );
     assert.ok((await ofA).every(({ data }) => data.instanceId === "mine"));
+  });
+
+  test("tell of an instance whose id is as long as ids may be", async (t) => {
+    const server = await startPush(t);
+    const instanceId = "i".repeat(512);
+    const told = readUntil(server, `/api/events?instanceId=${instanceId}`, ({ data }) => data.status === "Success");
+    while (server.feed.followers === 0) await new Promise(setImmediate);
+    await server.engine.submitWorkflow(chainOf("chain", 1), { instanceId });
+    assert.equal((await told).at(-1)?.data.instanceId, instanceId);
+    const subscription = { type: "subscribe", id: "1", instanceId };
+    assert.ok(!("problem" in readMessage(JSON.stringify(subscription))));
+    assert.ok("problem" in readMessage(JSON.stringify({ ...subscription, instanceId: `${instanceId}i` })));
   });
 
   test("give the lines of an instance after a number", async (t) => {

@@ -34,6 +34,9 @@ describe("what does not fit", () => {
     for (const cursor of ["x", "W10", "WyJhIl0", Buffer.from("[1.5,-1]").toString("base64url")]) {
       await rig.refused("listInstances", { query: { cursor } }, { status: 400, code: "REQUEST_INVALID" });
     }
+    await rig.ok("listInstances", { query: { idPrefix: "i".repeat(512) } });
+    const unprintable = { params: { name: "\u0000" }, body: { size: 1 } };
+    await rig.refused("resizeDomain", unprintable, { status: 400, code: "REQUEST_INVALID" });
     const cycle = {
       nodes: [{ nodeId: 1 }, { nodeId: 2 }],
       edges: [

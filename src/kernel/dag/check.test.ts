@@ -163,10 +163,38 @@ describe("a malformed definition is refused", () => {
     `${w}, nodes[0]: must be an object, got null`,
   );
   refusedAs("a node without id", { name: "nightly", nodes: [{ nodeId: 1 }, {}] }, `${w}, nodes[1]: nodeId is missing`);
+  const idMust = "must be a whole number or text that is not empty";
+  for (const [shownId, id] of [
+    ['""', ""],
+    ["1.5", 1.5],
+    ["1e+300", 1e300],
+    ["9007199254740992", 2 ** 53],
+    ["NaN", Number.NaN],
+    ["Infinity", Infinity],
+    ["true", true],
+    ["a list", [1]],
+  ] as const) {
+    const given = `${typeof id} ${String(id)}`;
+    refusedAs(
+      `a nodeId that is ${given}`,
+      { name: "nightly", nodes: [{ nodeId: id }] },
+      `${w}, nodes[0]: nodeId ${idMust}, got ${shownId}`,
+    );
+    refusedAs(
+      `an edge to ${given}`,
+      { name: "nightly", nodes: [{ nodeId: 1 }], edges: [{ from: 1, to: id }] },
+      `${w}, edges[0]: to ${idMust}, got ${shownId}`,
+    );
+  }
   refusedAs(
-    "an empty id",
-    { name: "nightly", nodes: [{ nodeId: "" }] },
-    `${w}, nodes[0]: nodeId must be a number or text, got ""`,
+    "more nodes than a definition may have",
+    { name: "nightly", nodes: Array.from({ length: 100_001 }, (_, nodeId) => ({ nodeId })) },
+    `${w}: has 100001 nodes; a definition has at most 100000`,
+  );
+  refusedAs(
+    "more edges than a definition may have",
+    { name: "nightly", nodes: [{ nodeId: 1 }], edges: Array.from({ length: 500_001 }, () => ({ from: 1, to: 2 })) },
+    `${w}: has 500001 edges; a definition has at most 500000`,
   );
   refusedAs(
     "a blank nodeName",

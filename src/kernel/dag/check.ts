@@ -52,13 +52,21 @@ interface Rule {
   readonly orNull?: true;
 }
 
-type Rules = Readonly<Record<string, Rule>>;
+/** By field. A list, because definitions have many nodes, and each is checked against it. */
+type Rules = readonly (readonly [field: string, rule: Rule])[];
+
+/** Of one definition, wherever it comes from. The catalogue of a server allows fewer. */
+const nodesMax = 100_000;
+const edgesMax = 500_000;
 
 const text: Rule = { holds: isText, must: "be text" };
 const name: Rule = { holds: (value) => isText(value) && value.trim() !== "", must: "be text that is not blank" };
 const flag: Rule = { holds: (value) => typeof value === "boolean", must: "be true or false" };
 const object: Rule = { holds: isObject, must: "be an object" };
-const id: Rule = { holds: (value) => isNumber(value) || (isText(value) && value !== ""), must: "be a number or text" };
+const id: Rule = {
+  holds: (value) => Number.isSafeInteger(value) || (isText(value) && value !== ""),
+  must: "be a whole number or text that is not empty",
+};
 const seconds: Rule = {
   holds: (value) => isNumber(value) && value > 0 && value <= durationSecondsMax,
   must: `be a number above 0, at most ${durationSecondsMax}`,
@@ -88,7 +96,7 @@ function orNull(rule: Rule): Rule {
   return { ...rule, orNull: true };
 }
 
-const workflowRules: Rules = {
+const workflowRules: Rules = Object.entries({
   name,
   domain: name,
   maxConcurrentTasks: wholeNumber(1),
@@ -96,11 +104,14 @@ const workflowRules: Rules = {
   failurePolicy: oneOf("finish-running", "abort-running", "continue"),
   maxInstances: object,
   context: object,
-};
+});
 
-const maxInstancesRules: Rules = { max: wholeNumber(1), policy: oneOf("queue", "skip", "fail") };
+const maxInstancesRules: Rules = Object.entries({ max: wholeNumber(1), policy: oneOf("queue", "skip", "fail") });
 
-const nodeRules: Rules = {
+const nodeIdRules: Rules = Object.entries({ nodeId: id });
+const nodeNameRules: Rules = Object.entries({ nodeName: orNull(name) });
+
+const nodeRules: Rules = Object.entries({
   nodeType: orNull(oneOf(1, 2, 3)),
   jobId: orNull(id),
   nodeParams: orNull(text),
@@ -116,30 +127,32 @@ const nodeRules: Rules = {
   workflowName: name,
   workflowVersion: name,
   dependsOn: texts,
-};
+});
 
-const retryPolicyRules: Rules = {
+const retryPolicyRules: Rules = Object.entries({
   initialMs: numberFrom(0, durationMsMax),
   factor: numberFrom(1),
   maxMs: numberFrom(0, durationMsMax),
   jitter: numberFrom(0, 1),
   nonRetryable: texts,
   retryOn: texts,
-};
+});
 
-const edgeRules: Rules = { property: orNull(text), enable: orNull(flag) };
+const edgeEndRules: Rules = Object.entries({ from: id, to: id });
+const edgeRules: Rules = Object.entries({ property: orNull(text), enable: orNull(flag) });
 
 /** Returns what messages call the workflow. */
 function checkWorkflow(spec: unknown): string {
   if (!isObject(spec)) throw invalid("the workflow", `must be an object, got ${shown(spec)}`);
   const workflow = isText(spec["name"]) ? `workflow ${shown(spec["name"])}` : "the workflow";
-  checkFields(workflow, spec, workflowRules);
+  checkFields(() => workflow, spec, workflowRules);
   if (isObject(spec["maxInstances"])) {
-    requireFields(`${workflow}, maxInstances`, spec["maxInstances"], maxInstancesRules);
+    requireFields(() => `${workflow}, maxInstances`, spec["maxInstances"], maxInstancesRules);
   }
 
   if (!Array.isArray(spec["nodes"])) throw invalid(workflow, `nodes must be a list, got ${shown(spec["nodes"])}`);
   if (spec["nodes"].length === 0) throw new EngineError("WORKFLOW_EMPTY", `${workflow} has no tasks`);
+  checkCount(workflow, "nodes", spec["nodes"].length, nodesMax);
   return workflow;
 }
 
@@ -160,22 +173,23 @@ function checkNodes(workflow: string, nodes: readonly NodeSpec[]): Map<NodeId, n
 }
 
 function checkNode(workflow: string, place: number, node: unknown): void {
-  const where = `${workflow}, nodes[${place}]`;
-  if (!isObject(node)) throw invalid(where, `must be an object, got ${shown(node)}`);
-  requireFields(where, node, { nodeId: id });
-  checkFields(where, node, { nodeName: orNull(name) });
+  const where = (): string => `${workflow}, nodes[${place}]`;
+  if (!isObject(node)) throw invalid(where(), `must be an object, got ${shown(node)}`);
+  requireFields(where, node, nodeIdRules);
+  checkFields(where, node, nodeNameRules);
 
-  const task = `${workflow}, task ${shown(node["nodeName"] ?? node["nodeId"])}`;
+  const task = (): string => `${workflow}, task ${shown(node["nodeName"] ?? node["nodeId"])}`;
   checkFields(task, node, nodeRules);
-  if (isObject(node["retryPolicy"])) checkFields(`${task}, retryPolicy`, node["retryPolicy"], retryPolicyRules);
+  if (isObject(node["retryPolicy"])) checkFields(() => `${task()}, retryPolicy`, node["retryPolicy"], retryPolicyRules);
   if (node["nodeType"] === 3 && (node["workflowName"] ?? node["jobId"] ?? null) === null) {
-    throw invalid(task, "a nested workflow needs a workflowName or a jobId");
+    throw invalid(task(), "a nested workflow needs a workflowName or a jobId");
   }
 }
 
 function checkEdges(workflow: string, spec: DagSpec, places: ReadonlyMap<NodeId, number>): Arc[] {
   const edges: unknown = spec.edges ?? [];
   if (!Array.isArray(edges)) throw invalid(workflow, `edges must be a list, got ${shown(edges)}`);
+  checkCount(workflow, "edges", edges.length, edgesMax);
   return edges.map((edge: unknown, place): Arc => {
     checkEdge(workflow, place, edge);
     const from = placeOf(edge.from, edge, workflow, places);
@@ -191,10 +205,10 @@ function checkEdges(workflow: string, spec: DagSpec, places: ReadonlyMap<NodeId,
 }
 
 function checkEdge(workflow: string, place: number, edge: unknown): asserts edge is EdgeSpec {
-  const where = `${workflow}, edges[${place}]`;
-  if (!isObject(edge)) throw invalid(where, `must be an object, got ${shown(edge)}`);
-  requireFields(where, edge, { from: id, to: id });
-  checkFields(`${workflow}, edge ${shown(edge["from"])} → ${shown(edge["to"])}`, edge, edgeRules);
+  const where = (): string => `${workflow}, edges[${place}]`;
+  if (!isObject(edge)) throw invalid(where(), `must be an object, got ${shown(edge)}`);
+  requireFields(where, edge, edgeEndRules);
+  checkFields(() => `${workflow}, edge ${shown(edge["from"])} → ${shown(edge["to"])}`, edge, edgeRules);
 }
 
 function placeOf(nodeId: NodeId, edge: EdgeSpec, workflow: string, places: ReadonlyMap<NodeId, number>): number {
@@ -242,18 +256,23 @@ function showCycle(names: readonly (string | undefined)[]): string {
   return closed.join(" → ");
 }
 
-function requireFields(where: string, value: Readonly<Record<string, unknown>>, rules: Rules): void {
-  for (const field of Object.keys(rules)) {
-    if ((value[field] ?? null) === null) throw invalid(where, `${field} is missing`);
+function checkCount(workflow: string, what: "nodes" | "edges", count: number, max: number): void {
+  if (count > max) throw invalid(workflow, `has ${count} ${what}; a definition has at most ${max}`);
+}
+
+/** `where` is called only if something is wrong. */
+function requireFields(where: () => string, value: Readonly<Record<string, unknown>>, rules: Rules): void {
+  for (const [field] of rules) {
+    if ((value[field] ?? null) === null) throw invalid(where(), `${field} is missing`);
   }
   checkFields(where, value, rules);
 }
 
-function checkFields(where: string, value: Readonly<Record<string, unknown>>, rules: Rules): void {
-  for (const [field, rule] of Object.entries(rules)) {
+function checkFields(where: () => string, value: Readonly<Record<string, unknown>>, rules: Rules): void {
+  for (const [field, rule] of rules) {
     const found = value[field];
     if (found === undefined || (found === null && rule.orNull === true) || rule.holds(found)) continue;
-    throw invalid(where, `${field} must ${rule.must}, got ${shown(found)}`);
+    throw invalid(where(), `${field} must ${rule.must}, got ${shown(found)}`);
   }
 }
 

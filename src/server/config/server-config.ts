@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { durationSecondsMax } from "../../base/time-limits.ts";
+import { subTasksCeiling } from "../../kernel/machine.ts";
 
 const text = z.string().min(1);
 const url = z.url({ protocol: /^https?$/ });
@@ -93,7 +94,7 @@ export const serverConfigSchema = z.strictObject({
   maxConcurrentActivities: z.number().int().min(0).default(0),
   /** Of a task that does not say: without it, 30 for tasks of builders, and 3600 for nodes of files and activities. */
   defaultTimeoutSeconds: z.number().positive().max(durationSecondsMax).optional(),
-  maxSubTasks: count.default(1000),
+  maxSubTasks: count.max(subTasksCeiling).default(1000),
   maxSteps: count.default(250_000),
   maxInterruptions: count.default(3),
   idleSeconds: z.number().positive().default(1800),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { anyId, name } from "../../api/common-schemas.ts";
 import { type Cursor, parseCursor } from "./cursor.ts";
 import type { Topic } from "./topic.ts";
 
@@ -10,13 +11,12 @@ export type ClientMessage =
   | { readonly type: "ping" };
 
 const id = z.string().min(1).max(64);
-const name = z.string().min(1).max(200);
 
 const wireMessage = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("subscribe"),
     id,
-    instanceId: name.optional(),
+    instanceId: anyId.optional(),
     workflow: name.optional(),
     all: z.literal(true).optional(),
     members: z.literal(true).optional(),

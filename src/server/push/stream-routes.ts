@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { anyId, name } from "../../api/common-schemas.ts";
 import { HttpError } from "../http/http-error.ts";
 import { callerOf, letIn } from "../security/caller.ts";
 import { admitWatcher, mayStay } from "./admission.ts";
@@ -20,8 +21,8 @@ const beatMs = 15_000;
 const logBytesMax = 4 * 1024 * 1024;
 
 const eventsQuery = z.object({
-  instanceId: z.string().min(1).max(200).optional(),
-  workflow: z.string().min(1).max(200).optional(),
+  instanceId: anyId.optional(),
+  workflow: name.optional(),
   /** Being there is enough. */
   all: z
     .string()

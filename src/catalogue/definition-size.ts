@@ -1,0 +1,28 @@
+import { EngineError } from "../base/error.ts";
+import { shown } from "../base/shown.ts";
+
+/** Checking, saving and comparing definitions of this size takes well under a second, during which nothing else runs. */
+export const savedNodesMax = 10_000;
+export const savedEdgesMax = 50_000;
+
+/** Of a definition that is saved in the catalogue or as a file. `WORKFLOW_INVALID`. What has another form passes. */
+export function refuseTooLarge(spec: unknown, name: string): void {
+  const problem = sizeProblem(spec);
+  if (problem === undefined) return;
+  const { part, count, max } = problem;
+  throw new EngineError(
+    "WORKFLOW_INVALID",
+    `workflow ${shown(name)} has ${count} ${part}; a saved definition has at most ${max}: nest workflows, or generate sub-tasks`,
+  );
+}
+
+/** The list that is too long. */
+export function sizeProblem(spec: unknown): { part: "nodes" | "edges"; count: number; max: number } | undefined {
+  if (typeof spec !== "object" || spec === null) return undefined;
+  const { nodes, edges } = spec as Readonly<Record<string, unknown>>;
+  if (Array.isArray(nodes) && nodes.length > savedNodesMax)
+    return { part: "nodes", count: nodes.length, max: savedNodesMax };
+  if (Array.isArray(edges) && edges.length > savedEdgesMax)
+    return { part: "edges", count: edges.length, max: savedEdgesMax };
+  return undefined;
+}
