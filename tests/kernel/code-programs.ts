@@ -150,6 +150,18 @@ function waitOf(ctx: WorkflowContext, program: Program): Promise<unknown> {
   return ctx.waitForEvent(name, { timeoutMs }).then((value) => value);
 }
 
+/** To code whose instance has ended the context throws: nobody looks at the waits before that one any more. */
+function waitsOf(ctx: WorkflowContext, parts: readonly Program[]): Promise<unknown>[] {
+  const waits: Promise<unknown>[] = [];
+  try {
+    for (const part of parts) waits.push(waitOf(ctx, part));
+    return waits;
+  } catch (error) {
+    void Promise.allSettled(waits);
+    throw error;
+  }
+}
+
 type Block = Extract<Program, { parts: unknown } | { body: unknown }>;
 
 async function execBlock(ctx: WorkflowContext, program: Block): Promise<unknown> {
@@ -168,7 +180,7 @@ async function execBlock(ctx: WorkflowContext, program: Block): Promise<unknown>
     case "any":
       return await ctx.any(program.parts.map((part) => exec(ctx, part)));
     case "waits": {
-      const [kept, ...others] = program.parts.map((part) => waitOf(ctx, part));
+      const [kept, ...others] = waitsOf(ctx, program.parts);
       const first = await ctx.race([kept, ...others]);
       return program.isKept ? [first, await ctx.any([ctx.sleep(20), kept])] : first;
     }
