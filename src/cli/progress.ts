@@ -45,10 +45,20 @@ export class Progress {
   }
 
   #labelFor(name: string): string {
-    const count = (this.#nodesByName.get(name) ?? 0) + 1;
-    this.#nodesByName.set(name, count);
-    return count === 1 ? name : `${name}#${count}`;
+    return nextLabel(this.#nodesByName, name);
   }
+}
+
+function nextLabel(counts: Map<string, number>, name: string): string {
+  const count = (counts.get(name) ?? 0) + 1;
+  counts.set(name, count);
+  return count === 1 ? name : `${name}#${count}`;
+}
+
+/** The same labels for all tasks of an instance, in their order. */
+export function labelsOf(tasks: readonly Pick<Task, "name">[]): string[] {
+  const counts = new Map<string, number>();
+  return tasks.map(({ name }) => nextLabel(counts, name));
 }
 
 function rowOf(node: WatchedNode | Task, label: string): NodeRow {

@@ -71,6 +71,8 @@ function packageJson(name: string): string {
     scripts: {
       start: "heddle dev app.ts",
       dev: "heddle dev --watch app.ts",
+      // An older Node does not find tests in TypeScript, and would be content with none.
+      pretest: "heddle --version",
       test: "node --test",
       check: "tsc",
     },

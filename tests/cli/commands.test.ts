@@ -99,6 +99,10 @@ describe("heddle", () => {
     assert.match(await words("list", "--prefix", "nobody"), /No instances/);
     assert.match(await words("show", "shown"), /status +Failed[^]*TASK[^]*fail +Failed/);
     assert.equal((await json("show", "listed"))["status"], "Success");
+    await json("run", "saying", "--id", "twice");
+    assert.match(await words("show", "twice"), /^say +Success[^]*^say#2 +Success/m);
+    assert.match(await words("show", "twice", "--task", "say#2"), /task +say \(number 1,/);
+    await refused(1, /say#3/, "show", "twice", "--task", "say#3");
   });
 
   test("logs, and logs -f until the end", async () => {

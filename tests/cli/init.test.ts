@@ -34,6 +34,8 @@ describe("heddle init", () => {
       scripts: Record<string, string>;
     };
     assert.deepEqual([name, scripts["start"]], ["my-flows", "heddle dev app.ts"]);
+    // The program says which Node it needs, where "node --test" of an older one finds no tests and is content.
+    assert.equal(scripts["pretest"], "heddle --version");
     linkPackage(project);
 
     // The sources that stand in for the package are written for the stricter setting.

@@ -55,12 +55,16 @@ function workersCommand(): Command {
 }
 
 function drainCommand(): Command {
-  return clientCommand("drain", "Takes nothing new, and finishes what runs.")
+  return clientCommand("drain", "Finishes what runs and begins nothing new, until the server is started again.")
     .option("--worker <address>", "this worker; default the member that answers")
     .action(async (options: DrainOptions) => {
       const { client, output } = sessionOf(options);
       const body = options.worker === undefined ? {} : { worker: options.worker };
       const answer = await client.call("drain", { body });
-      output.give(answer, () => `${options.worker ?? client.url} is draining.`);
+      output.give(
+        answer,
+        () =>
+          `${options.worker ?? client.url} is draining: it finishes what runs and begins nothing new. Only a restart undoes it.`,
+      );
     });
 }

@@ -1,10 +1,12 @@
 import type { Command } from "commander";
 import type { DataOf } from "../../api/routes.ts";
+import type { HeddleClient } from "../../client/client.ts";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { statusColour } from "../colour.ts";
 import { choiceGiven, countGiven } from "../given-value.ts";
 import type { Output } from "../output.ts";
 import { commandText } from "../program-name.ts";
+import { labelsOf } from "../progress.ts";
 import { type Column, cut, oneLine, tableText } from "../table.ts";
 import { durationText, timeText } from "../time-text.ts";
 
@@ -75,16 +77,29 @@ interface ShowOptions extends ClientOptions {
 export function showCommand(): Command {
   return clientCommand("show", "How an instance stands, task by task.")
     .argument("<instance>")
-    .option("-t, --task <name>", "only this task, with its progress and the counts of its sub-tasks")
+    .option(
+      "-t, --task <name>",
+      "only this task, by its name or number (`name#2` is the second of that name), with its progress and the counts of its sub-tasks",
+    )
     .action(async (id: string, options: ShowOptions) => {
       const { client, output } = sessionOf(options);
       if (options.task !== undefined) {
-        const details = await client.call("getNode", { params: { id, nodeId: options.task } });
+        const nodeId = await nodeIdOf(client, id, options.task);
+        const details = await client.call("getNode", { params: { id, nodeId } });
         return output.give(details, () => detailsText(details, output));
       }
       const view = await client.call("getInstance", { params: { id } });
       output.give(view, () => viewText(view, output));
     });
+}
+
+/** Code may run a job several times: `name#2` is the second task of that name, as it is shown. */
+async function nodeIdOf(client: HeddleClient, id: string, task: string): Promise<string> {
+  if (!/#\d+$/.test(task)) return task;
+  const { tasks } = await client.call("getInstance", { params: { id } });
+  if (tasks.some(({ name }) => name === task)) return task;
+  const found = tasks[labelsOf(tasks).indexOf(task)];
+  return found === undefined ? task : String(found.nodeId);
 }
 
 function viewText(view: View, { colour }: Output): string {
@@ -104,7 +119,7 @@ function viewText(view: View, { colour }: Output): string {
     ["says", view.customStatus === undefined ? undefined : JSON.stringify(view.customStatus)],
   ];
   const parts = [factsText(facts)];
-  if (tasks.length > 0) parts.push(tableText(taskColumns(colour), tasks));
+  if (tasks.length > 0) parts.push(tableText(taskColumns(colour), labelled(tasks)));
   return [...parts, ...tasks.flatMap(stackText)].join("\n\n");
 }
 
@@ -158,6 +173,11 @@ function stackText({ name, failure }: Task): string[] {
 }
 
 type Task = View["tasks"][number];
+
+function labelled(tasks: readonly Task[]): Task[] {
+  const labels = labelsOf(tasks);
+  return tasks.map((task, place) => ({ ...task, name: labels[place] ?? task.name }));
+}
 
 function taskColumns(colour: Output["colour"]): Column<Task>[] {
   return [

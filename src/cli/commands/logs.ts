@@ -37,7 +37,7 @@ const ofLevel: Readonly<Record<LogLine["level"], Colour>> = {
 };
 
 function lineText({ at, level, taskName, attempt, message, fields }: LogLine, { colour }: Output): string {
-  const task = attempt > 1 ? `${taskName}#${attempt}` : taskName;
+  const task = attempt > 1 ? `${taskName} (attempt ${attempt})` : taskName;
   const rest = Object.keys(fields).length === 0 ? "" : ` ${colour("grey", JSON.stringify(fields))}`;
   const head = `${colour("grey", timeText(at))} ${colour(ofLevel[level], level.padEnd(5))}`;
   return `${head} ${oneLine(task)}: ${oneLine(message)}${rest}`;
