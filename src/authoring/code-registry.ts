@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
-import { isJobWorkflowName, jobWorkflowPrefix } from "../kernel/event.ts";
+import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPrefix } from "../kernel/event.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 
 /** The code workflows that this process can run: several versions of a name side by side. */
@@ -12,11 +12,25 @@ export class CodeRegistry {
     if (!isCodeWorkflow(workflow)) {
       throw new EngineError("WORKFLOW_INVALID", `a code workflow is made by defineWorkflow(), got ${shown(workflow)}`);
     }
-    const { name, version } = workflow;
+    const { name } = workflow;
+    if (isOwnWorkflowName(name)) {
+      const message = `code workflow "${name}" needs another name: those that begin with "${ownWorkflowPrefix}" are the engine's own`;
+      throw new EngineError("WORKFLOW_INVALID", message);
+    }
     if (isJobWorkflowName(name)) {
       const message = `code workflow "${name}" needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
       throw new EngineError("WORKFLOW_INVALID", message);
     }
+    this.#add(workflow);
+  }
+
+  /** A workflow that the engine brings along. */
+  registerOwn(workflow: CodeWorkflow): void {
+    this.#add(workflow);
+  }
+
+  #add(workflow: CodeWorkflow): void {
+    const { name, version } = workflow;
     const versions = this.#byName.get(name) ?? new Map<string, CodeWorkflow>();
     if (versions.has(version)) {
       throw new EngineError(

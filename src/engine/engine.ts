@@ -226,7 +226,7 @@ export class Engine {
     this.#watch = watchCode ? new CodeWatch(logger) : undefined;
     this.#processCode = this.#makeProcessCode();
     for (const job of jobs) this.#registry.register(job);
-    this.#code.register(scheduleWorkflow);
+    this.#code.registerOwn(scheduleWorkflow);
     for (const workflow of workflows) if (!(workflow instanceof Workflow)) this.#code.register(workflow);
     this.#dispatcher = this.#makeDispatcher();
     const dispatcher = this.#dispatcher;
@@ -616,13 +616,11 @@ export class Engine {
 
   /** What this process can start by name, but for workflows of the engine's own. */
   listWorkflows(): WorkflowView[] {
-    return this.#submission.names
-      .filter((name) => name !== scheduleWorkflow.name)
-      .map((name) => ({
-        name,
-        version: this.#submission.versionOf(name),
-        kind: this.#submission.find(name) instanceof Workflow ? "dag" : "code",
-      }));
+    return this.#submission.names.map((name) => ({
+      name,
+      version: this.#submission.versionOf(name),
+      kind: this.#submission.find(name) instanceof Workflow ? "dag" : "code",
+    }));
   }
 
   /** Accepted, which is to say durable, when it resolves. `INPUT_INVALID`, `INSTANCE_EXISTS`, `WORKFLOW_UNKNOWN`. */

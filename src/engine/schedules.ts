@@ -28,7 +28,7 @@ import type { Engine } from "./engine.ts";
 import type { JobRuns } from "./job-runs.ts";
 
 /** Schedules are instances of a workflow of ours, and these their ids. */
-const prefix = "schedule:";
+export const scheduleInstancePrefix = "schedule:";
 
 const previewMax = 1000;
 
@@ -69,7 +69,10 @@ export class Schedules {
       runs: 0,
       skipped: 0,
     };
-    await this.#parts.engine.startWorkflow(scheduleWorkflow, state, { instanceId: prefix + scheduleId, reuse: true });
+    await this.#parts.engine.startWorkflow(scheduleWorkflow, state, {
+      instanceId: scheduleInstancePrefix + scheduleId,
+      reuse: true,
+    });
   }
 
   /** From now on it is this. What runs goes on. */
@@ -108,7 +111,7 @@ export class Schedules {
     // What counts from the end of a run was never due without one.
     if ("delayMs" in spec.every) return;
     // A rate counts from when the schedule was made, give or take what making it took.
-    const { createdAt } = await engine.getWorkflowInstanceStatus(prefix + scheduleId);
+    const { createdAt } = await engine.getWorkflowInstanceStatus(scheduleInstancePrefix + scheduleId);
     const timetable = timetableOf(spec, createdAt);
     const last = Math.min(to, clock.now());
     let count = 0;
@@ -124,7 +127,7 @@ export class Schedules {
     const blocked = await this.#blockedReason(scheduleId);
     if (blocked === undefined) return void (await this.#update(scheduleId, "delete"));
     // Its code would not see the update. Its runs are not ended with it.
-    await this.#parts.engine.terminateWorkflowInstance(prefix + scheduleId, "the schedule was deleted");
+    await this.#parts.engine.terminateWorkflowInstance(scheduleInstancePrefix + scheduleId, "the schedule was deleted");
   }
 
   /** A run would be waited for until somebody registers the workflow. */
@@ -150,7 +153,7 @@ export class Schedules {
     const found: ListedSchedule[] = [];
     for (let page = await this.#page(); page.length > 0; page = await this.#page(page.at(-1))) {
       for (const { id } of page) {
-        const view = await this.#view(id.slice(prefix.length));
+        const view = await this.#view(id.slice(scheduleInstancePrefix.length));
         if (view !== undefined) found.push(view);
       }
     }
@@ -215,7 +218,7 @@ export class Schedules {
 
   /** Why the schedule's code sees no update now; undefined if it does, or there is no such schedule. */
   async #blockedReason(scheduleId: string): Promise<string | undefined> {
-    const instanceId = prefix + scheduleId;
+    const instanceId = scheduleInstancePrefix + scheduleId;
     try {
       const { status, attention } = await this.#parts.engine.getWorkflowInstanceStatus(instanceId);
       if (status === "Paused") return `its instance ${shown(instanceId)} is paused: resume that instance first`;
@@ -232,7 +235,7 @@ export class Schedules {
       throw new EngineError("INSTANCE_STATE", `schedule ${shown(scheduleId)} takes no ${name} now: ${blocked}`);
     }
     try {
-      return await this.#parts.engine.updateWorkflowInstance(prefix + scheduleId, name, input);
+      return await this.#parts.engine.updateWorkflowInstance(scheduleInstancePrefix + scheduleId, name, input);
     } catch (error) {
       const isGone = hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE");
       throw isGone ? unknown(scheduleId, error) : error;
@@ -241,11 +244,13 @@ export class Schedules {
 
   async #view(scheduleId: string): Promise<ListedSchedule | undefined> {
     try {
-      const { status, customStatus } = await this.#parts.engine.getWorkflowInstanceStatus(prefix + scheduleId);
+      const { status, customStatus } = await this.#parts.engine.getWorkflowInstanceStatus(
+        scheduleInstancePrefix + scheduleId,
+      );
       if (status !== "Running" && status !== "Paused") return undefined;
       const { hasInput, ...view } = { ...(customStatus as ShownSchedule) };
       if (!hasInput) return { scheduleId, ...view };
-      const input = await this.#parts.engine.queryWorkflowInstance(prefix + scheduleId, inputQuery);
+      const input = await this.#parts.engine.queryWorkflowInstance(scheduleInstancePrefix + scheduleId, inputQuery);
       const spec = view.spec.job === undefined ? { ...view.spec, input } : { ...view.spec, params: input };
       return { scheduleId, ...view, spec };
     } catch (error) {

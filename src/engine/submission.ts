@@ -9,7 +9,7 @@ import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
-import { isJobWorkflowName, jobWorkflowPrefix } from "../kernel/event.ts";
+import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPrefix } from "../kernel/event.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition } from "../kernel/task-definition.ts";
 import type { DagDefinition, Definition, Definitions } from "../runtime/definitions.ts";
@@ -207,6 +207,7 @@ export class Submission {
   /** What a node nests: a DAG that is still to be prepared, or what needs no more. */
   async #find(node: NodeSpec, above: readonly string[], where: string): Promise<Workflow | Prepared> {
     const { workflowName: name = String(node.jobId), workflowVersion: version } = node;
+    if (isOwnWorkflowName(name)) throw unknownNested(where, name);
     const code = version === undefined ? this.#code.latest(name) : this.#code.find(name, version);
     if (code !== undefined) return this.#prepareCode(code);
     if (version === undefined) refuseCircle(name, above);
@@ -214,12 +215,7 @@ export class Submission {
     if (known !== undefined && (version === undefined || version === known.version)) return known;
     if (version !== undefined) return await this.#byVersion(name, version, where);
     const latest = await this.#definitions.latest(name);
-    if (latest === undefined) {
-      throw new EngineError(
-        "WORKFLOW_UNKNOWN",
-        `${where} nests workflow "${name}", which was never submitted and is not among the engine's "workflows"`,
-      );
-    }
+    if (latest === undefined) throw unknownNested(where, name);
     if (latest.kind === "code") return { definition: latest, all: [latest] };
     return Workflow.fromJSON(latest.spec, { name });
   }
@@ -253,16 +249,20 @@ export class Submission {
     this.#known.delete(name);
   }
 
+  /** What users can start under that name: none of the engine's own. */
   find(name: string): Workflow | CodeWorkflow | undefined {
+    if (isOwnWorkflowName(name)) return undefined;
     return this.#code.latest(name) ?? this.#known.get(name);
   }
 
   get names(): string[] {
-    return [...new Set([...this.#code.all().map(({ name }) => name), ...this.#known.keys()])];
+    const names = [...this.#code.all().map(({ name }) => name), ...this.#known.keys()];
+    return [...new Set(names)].filter((name) => !isOwnWorkflowName(name));
   }
 
   /** Which version code gets when it asks for a child by name. */
   versionOf(name: string): string | undefined {
+    if (isOwnWorkflowName(name)) return undefined;
     const known = this.#known.get(name);
     return this.#code.latest(name)?.version ?? (known && this.#versions.get(known));
   }
@@ -346,9 +346,20 @@ function refuseCircle(name: string, above: readonly string[]): void {
 }
 
 function refuseReservedName(name: string): void {
+  if (isOwnWorkflowName(name)) throw ownName(name);
   if (!isJobWorkflowName(name)) return;
   const message = `workflow ${shown(name)} needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
   throw new EngineError("WORKFLOW_INVALID", message);
+}
+
+function unknownNested(where: string, name: string): EngineError {
+  const message = `${where} nests workflow "${name}", which was never submitted and is not among the engine's "workflows"`;
+  return new EngineError("WORKFLOW_UNKNOWN", message);
+}
+
+function ownName(name: string): EngineError {
+  const message = `workflow ${shown(name)} needs another name: those that begin with "${ownWorkflowPrefix}" are the engine's own`;
+  return new EngineError("WORKFLOW_INVALID", message);
 }
 
 function* refusalsIn(check: () => void): Generator<EngineError> {

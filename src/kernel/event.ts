@@ -180,6 +180,13 @@ export type Trigger = "api" | "nested" | "schedule";
 /** A schedule is an instance of this workflow, and what it starts was started by schedule. */
 export const scheduleWorkflowName = "heddle.schedule";
 
+/** Names of workflows that the engine brings along begin so: users neither define nor start them. */
+export const ownWorkflowPrefix = "heddle.";
+
+export function isOwnWorkflowName(workflow: string): boolean {
+  return workflow.startsWith(ownWorkflowPrefix);
+}
+
 /** Names of workflows that run one job by itself begin so, and those of no others. */
 export const jobWorkflowPrefix = "job:";
 

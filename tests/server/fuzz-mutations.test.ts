@@ -165,7 +165,8 @@ async function begin(t: Parameters<typeof ServerRig.start>[0]): Promise<ServerRi
     await rig.ok("triggerWorkflow", { token, params: { id: "talk" }, query: { instanceId }, body: {} });
   }
   await rig.ok("triggerWorkflow", { token, params: { id: "hello" }, query: { instanceId: "ended" } });
-  for (const id of ["paused", "schedule:held"]) await rig.ok("pauseInstance", { token, params: { id } });
+  await rig.ok("pauseInstance", { token, params: { id: "paused" } });
+  await rig.server.engine.pauseWorkflowInstance("schedule:held");
   await rig.ok("deleteWorkflow", { token, params: { id: "gone" } });
   return rig;
 }

@@ -3,6 +3,7 @@ import { clusterRoutes } from "./cluster-routes.ts";
 import { instanceRoutes } from "./instance-routes.ts";
 import { monitorRoutes } from "./monitor-routes.ts";
 import { operationRoutes } from "./operation-routes.ts";
+import { protectSchedules } from "./own-instances.ts";
 import type { RouteParts } from "./route-parts.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { securityRoutes } from "./security-routes.ts";
@@ -10,7 +11,7 @@ import { workflowRoutes } from "./workflow-routes.ts";
 
 /** All operations of the contract; one that is missing does not compile. */
 export function handlersOf(parts: RouteParts): Handlers {
-  return {
+  return protectSchedules({
     ...workflowRoutes(parts),
     ...monitorRoutes(parts),
     ...instanceRoutes(parts),
@@ -18,5 +19,5 @@ export function handlersOf(parts: RouteParts): Handlers {
     ...clusterRoutes(parts),
     ...scheduleRoutes(parts),
     ...securityRoutes(parts),
-  };
+  });
 }

@@ -4,6 +4,7 @@ import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { shown } from "../../base/shown.ts";
 import { utf8Length } from "../../base/utf8.ts";
+import { scheduleInstancePrefix } from "../../engine/schedules.ts";
 import { startContext } from "../../engine/submission.ts";
 import { type InstanceCreated, jobWorkflowName } from "../../kernel/event.ts";
 import type { Payload } from "../../kernel/payload.ts";
@@ -17,7 +18,7 @@ import type { RouteParts } from "./route-parts.ts";
 const keyPrefix = "key:";
 
 /** Ids that begin so are made by the server: of keys, and of schedules. */
-const reservedPrefixes = [keyPrefix, "schedule:"];
+const reservedPrefixes = [keyPrefix, scheduleInstancePrefix];
 
 /** `REQUEST_INVALID` for an id that the server might need itself. */
 export function checkGivenId(instanceId: string | undefined): void {

@@ -1,0 +1,44 @@
+import { paths, type RouteName } from "../../api/paths.ts";
+import { EngineError } from "../../base/error.ts";
+import { shown } from "../../base/shown.ts";
+import { scheduleInstancePrefix } from "../../engine/schedules.ts";
+import type { Handlers } from "../http/handler.ts";
+
+/** They change nothing of a schedule that runs: a quarantined one is resumed, and an ended one can be deleted. */
+const allowed: readonly RouteName[] = ["queryInstance", "resumeInstance", "deleteInstance"];
+
+/** Whether an operation on any instance is refused for the instances of schedules, which have operations of their own. */
+export function isRefusedForSchedules(name: RouteName): boolean {
+  return /^(POST|PUT|PATCH|DELETE) \/api\/instance\/\{id\}/.test(paths[name]) && !allowed.includes(name);
+}
+
+/** All operations, but that the generic ones refuse to change the instance of a schedule. */
+export function protectSchedules(handlers: Handlers): Handlers {
+  return Object.fromEntries(Object.entries(handlers).map(protect)) as Handlers;
+}
+
+function protect([name, handler]: [string, unknown]): [string, unknown] {
+  return isRefusedForSchedules(name as RouteName)
+    ? [name, protectedHandler(handler as InstanceHandler)]
+    : [name, handler];
+}
+
+type InstanceHandler = (asked: { readonly params: { readonly id: string } }) => unknown;
+
+function protectedHandler(handler: InstanceHandler): InstanceHandler {
+  return async (asked) => {
+    refuseScheduleInstance(asked.params.id);
+    return await handler(asked);
+  };
+}
+
+/** `CONFLICT`. */
+function refuseScheduleInstance(instanceId: string): void {
+  if (!instanceId.startsWith(scheduleInstancePrefix)) return;
+  const scheduleId = instanceId.slice(scheduleInstancePrefix.length);
+  const path = `/api/schedule/${encodeURIComponent(scheduleId)}`;
+  throw new EngineError(
+    "CONFLICT",
+    `instance ${shown(instanceId)} is schedule ${shown(scheduleId)}: use PUT or DELETE ${path}, or POST pause, resume, trigger or backfill below it (heddle schedule)`,
+  );
+}
