@@ -293,7 +293,24 @@ export class Rig {
     await settle();
   }
 
+  /** The outcome is durable at once. */
   async finish(attemptId: string, outcome: Outcome = success): Promise<void> {
+    await this.finishVolatile(attemptId, outcome);
+    this.owner.acknowledge.get(attemptId)?.();
+    await settle();
+  }
+
+  /** All outcomes are durable, also of those that start and end because of it. */
+  async acknowledgeAll(): Promise<void> {
+    const { acknowledge } = this.owner;
+    for (let known = -1; known < acknowledge.size;) {
+      known = acknowledge.size;
+      for (const each of acknowledge.values()) each();
+      await settle();
+    }
+  }
+
+  async finishVolatile(attemptId: string, outcome: Outcome = success): Promise<void> {
     this.worker.call(attemptId).resolve(outcome);
     await settle();
   }

@@ -77,6 +77,7 @@ class Model {
     else if (one.do === "resize") this.#resize(one);
     else this.#pause(one.do === "pause");
     await settle();
+    await this.rig.acknowledgeAll();
   }
 
   #enqueue(one: Extract<Step, { do: "enqueue" }>): void {
@@ -184,6 +185,7 @@ class Model {
     for (let i = 0; i <= waiting.length; i++) await clock.advance(60_000 + youthMs);
     for (const call of worker.calls) call.resolve(success);
     await settle();
+    await this.rig.acknowledgeAll();
     assert.deepEqual([this.rig.running, this.rig.waiting], [[], []]);
     assert.equal(clock.timerCount, 0);
     for (const id of this.ids) assert.notEqual(this.isReported(id), this.silent.has(id), `${id} has one end`);

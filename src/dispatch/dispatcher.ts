@@ -8,6 +8,7 @@ import type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
 import { DomainPools } from "./domain-pools.ts";
 import { Isolation } from "./isolation.ts";
 import { ParkedAttempts } from "./parked-attempts.ts";
+import type { ReactionSlots } from "./reaction-slots.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import { UnsettledJobs } from "./unsettled-jobs.ts";
@@ -28,7 +29,8 @@ export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
  *   is counted and dropped. So its owner hears of one end at most, and of none after an abort.
  * - I3 No attempt starts while its domain or the whole pool is full. After shrinking more may run than fit, and so after
  *   adopting; they are left alone, and nothing starts until they fit.
- * - I4 No suspect starts beside another, nor where it could do harm (`Isolation`).
+ * - I4 No suspect starts beside another, nor where it could do harm (`Isolation`, which knows the reactions of workflow
+ *   code in this process too).
  * - I5 Nothing starts inside a caller's `enqueue`: what is enqueued together is put in order before the first starts.
  * - I6 The timeout counts from the job's own start, not from the wait for a slot or for `confirmStart`. No attempt times out
  *   while its remote worker is out of touch: the worker comes back, or the attempt is lost with it.
@@ -421,6 +423,11 @@ export class Dispatcher {
     return this.#shutDown;
   }
 
+  /** Of workflow code that reacts in this process. */
+  get reactionSlots(): ReactionSlots {
+    return this.#isolation.reactionSlots;
+  }
+
   /** The embedded worker's part and the slots of the workers that are connected. */
   get poolSize(): number {
     return this.#pools.size;
@@ -622,11 +629,14 @@ export class Dispatcher {
       from?.acknowledge(attemptId);
       return;
     }
+    const isIsolated = attempt.isSuspect && attempt.worker?.isRemote === false;
+    const settle = isIsolated ? this.#isolation.awaitDurableEnd(attempt) : undefined;
     this.#release(attempt);
     const execution = executionOf(attempt);
     try {
-      if (from === undefined) run.owner.ended(run, outcome, execution);
-      else run.owner.ended(run, outcome, execution, () => from.acknowledge(attemptId));
+      if (from !== undefined) run.owner.ended(run, outcome, execution, () => from.acknowledge(attemptId));
+      else if (settle !== undefined) run.owner.ended(run, outcome, execution, settle);
+      else run.owner.ended(run, outcome, execution);
     } catch (error) {
       this.#ownerFailed(run, error);
     }

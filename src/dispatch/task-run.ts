@@ -57,8 +57,9 @@ export interface TaskOwner {
   /** Told again if the worker did not take it and it starts on another: what counts is that it has started. */
   started(run: TaskRun, execution: Required<Execution>): void;
   /**
-   * Payloads in the outcome are plain JSON text, whatever their size. `acknowledge` comes with the result of a remote
-   * worker, which keeps it until it is called: when the outcome is durable, or is not wanted any more.
+   * Payloads in the outcome are plain JSON text, whatever their size. `acknowledge` is to be called when the outcome is
+   * durable, or is not wanted any more: it comes with the result of a remote worker, which keeps it until then, and with
+   * that of a suspect in this process, which stays isolated until then.
    */
   ended(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void;
   /** Taken back by `withdraw` before it started; or adopted, and then stopped in good order by its worker. */

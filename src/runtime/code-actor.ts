@@ -3,19 +3,20 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
 import type { Arrival } from "../code/arrival.ts";
 import { CodeRun, type Onlooker, type RunOwner } from "../code/code-run.ts";
+import type { ReactionSlot } from "../dispatch/reaction-slots.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
-import { Fenced, type HistoryRow } from "../stores/store.ts";
+import { Fenced, type HistoryRow, type InstanceRow } from "../stores/store.ts";
 import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
 import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
 import type { CodeDefinition } from "./definitions.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Message, Told } from "./message.ts";
-import { Quarantined, type ReactionCaution, type ReactionSlot } from "./reaction-caution.ts";
+import { Quarantined, type ReactionCaution } from "./reaction-caution.ts";
 
 /** So many turns an update or a query waits for code that begins anew and anew. */
 const turnsWithoutAnswerMax = 100;
@@ -56,10 +57,14 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   /** Of reactions recorded before they ran: how many were lost with their process, at the step where it is. */
   #losses = 0;
   #recordedStep = 0;
-  /** The open turn only records that the code is about to react. */
-  #isRecording = false;
-  /** Held from before the record until the reaction is through. */
+  /** The open turn only records that the code is about to react, or answers while it may not. */
+  #isCodeless = false;
+  /** Held from before the record until it is durable that the reaction is through. */
   #slot: ReactionSlot | undefined;
+  /** It has asked for a slot and has none yet. */
+  #awaitsSlot = false;
+  /** Its turn is being prepared, and waits for that slot. */
+  #isOnHold = false;
   /** Why the turn cannot be opened. */
   #problem: { readonly error: unknown } | undefined;
 
@@ -75,8 +80,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   }
 
   override get isActive(): boolean {
-    const isReacting = this.machine.state.reaction?.isUnderWay === true && !this.hasEnded;
-    return super.isActive || isReacting || this.attention !== undefined || this.hasMore;
+    return super.isActive || this.#isReactionOnRecord || this.attention !== undefined || this.hasMore;
   }
 
   /** One that needs attention stays where it is seen. */
@@ -187,28 +191,99 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #recordReaction(caution: ReactionCaution): void {
     this.#recordedStep = this.#step;
     if (this.#losses > this.host.limits.interruptionsMax) return this.#fail(new Quarantined(this.#losses, this.#step));
-    caution.enter(this.#losses, (slot) => {
-      this.#slot = slot;
-      if (!this.#isAbandoned) this.#openRecord();
-      if (!this.#isRecording) this.#leaveSlot();
-      this.#onPrepared?.(this);
-    });
+    if (this.#takeWithoutCode((message) => this.#isRepeatedOutcome(message))) return;
+    this.#isOnHold = true;
+    if (!this.#awaitsSlot) {
+      this.#awaitsSlot = true;
+      caution.enter(this.#losses, (slot) => this.#enterSlot(slot));
+    }
+    this.#serveOnHold();
+  }
+
+  #enterSlot(slot: ReactionSlot): void {
+    this.#awaitsSlot = false;
+    // A turn that only answers is being written; the next one asks again.
+    if (!this.#isOnHold) return slot.leave();
+    this.#isOnHold = false;
+    this.#slot = slot;
+    if (!this.#isAbandoned) this.#openRecord();
+    if (!this.#isCodeless) this.#leaveSlot();
+    this.#onPrepared?.(this);
+  }
+
+  override tell(message: Message): void {
+    super.tell(message);
+    this.#serveOnHold();
+  }
+
+  /**
+   * What needs no code is done while the code waits for a slot. Otherwise an attempt for which the slot waits would itself
+   * wait for the record of its start.
+   */
+  #serveOnHold(): void {
+    if (!this.#isOnHold || this.isUnborn || this.#isAbandoned) return;
+    const needsNoCode = (message: Message): boolean =>
+      "query" in message ? message.ofCode !== true : this.#isRepeatedOutcome(message);
+    if (this.#takeWithoutCode(needsNoCode)) this.#isOnHold = false;
+  }
+
+  /** Of an attempt that was lost before. Code that ends the process when it sees the outcome must not lose it again. */
+  #isRepeatedOutcome(message: Message): boolean {
+    if ("query" in message || message.input.type !== "NodeCompleted") return false;
+    const { task, attempt, generation } = message.input;
+    const { state } = this.machine;
+    if (generation !== state.generation || task >= state.size || attempt !== state.attempt(task)) return false;
+    return (state.record(task)?.interruptions ?? 0) > 0;
+  }
+
+  /** A turn of these messages alone, if there are any. Code that is here has to be brought back to see what came of them. */
+  #takeWithoutCode(which: (message: Message) => boolean): boolean {
+    const messages = this.inbox.filter(which);
+    if (messages.length === 0) return false;
+    this.inbox = this.inbox.filter((message) => !messages.includes(message));
+    try {
+      const open = this.#beginWithoutCode(messages);
+      for (const message of messages) {
+        if ("query" in message) open.answer(message);
+        else {
+          this.take(message, open);
+          this.#detach();
+        }
+      }
+      this.#isCodeless = true;
+      this.#isPutOff = true;
+    } catch (error) {
+      this.#problem = { error };
+    }
+    this.#onPrepared?.(this);
+    return true;
+  }
+
+  #beginWithoutCode(messages: readonly Message[]): InstanceTurn {
+    const { clock, random } = this.host;
+    const open = this.beginTurn(clock.now(), random.next());
+    this.#open = open;
+    open.messages = messages;
+    return open;
+  }
+
+  #detach(): void {
+    this.#run?.end();
+    this.#run = undefined;
+    this.#past = undefined;
   }
 
   /** A turn without the code. A new instance is durable before its code runs; all other messages wait for the code. */
   #openRecord(): void {
-    const { clock, random } = this.host;
     const messages = this.isUnborn ? this.#takeStart() : [];
     try {
-      const open = this.beginTurn(clock.now(), random.next());
-      this.#open = open;
-      open.messages = messages;
+      const open = this.#beginWithoutCode(messages);
       for (const message of messages) this.take(message, open);
       // What it did is read back, for the code to see.
       if (messages.length > 0) this.#past = undefined;
-      this.#isRecording = this.machine.state.generation > 0 && !this.hasEnded;
-      if (this.#isRecording) this.machine.handle({ type: "StartReaction", losses: this.#losses }, open.turn);
-      this.#isPutOff = this.#isRecording;
+      this.#isCodeless = this.machine.state.generation > 0 && !this.hasEnded;
+      if (this.#isCodeless) this.machine.handle({ type: "StartReaction", losses: this.#losses }, open.turn);
+      this.#isPutOff = this.#isCodeless;
     } catch (error) {
       this.#problem = { error };
     }
@@ -325,7 +400,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     try {
       if (this.#problem !== undefined) throw this.#problem.error;
       assert(open !== undefined, "a turn of code is prepared before it is opened");
-      if (this.#isRecording) this.#isRecording = false;
+      if (this.#isCodeless) this.#isCodeless = false;
       else {
         this.#answerLatecomers(open);
         if (this.machine.state.reaction?.isUnderWay === true) this.#endReaction(open);
@@ -337,8 +412,16 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     }
   }
 
+  override committed(row: InstanceRow | undefined): void {
+    super.committed(row);
+    if (this.#slot !== undefined && !this.#isReactionOnRecord) this.#leaveSlot();
+  }
+
+  get #isReactionOnRecord(): boolean {
+    return this.machine.state.reaction?.isUnderWay === true && !this.hasEnded;
+  }
+
   #endReaction(open: InstanceTurn): void {
-    this.#leaveSlot();
     const isEnough = this.host.caution?.noteCameThrough(this.key) === true;
     if (isEnough || this.#step !== this.#recordedStep) this.#losses = 0;
     if (!this.hasEnded) this.machine.handle({ type: "EndReaction", losses: this.#losses }, open.turn);
@@ -551,8 +634,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     if (!isMissing && !hasCode(error, "WORKFLOW_CHANGED") && !hasCode(error, "WORKFLOW_NOT_DURABLE")) throw error;
     run?.end();
     this.lacking = run?.lacking;
-    this.#run = undefined;
-    this.#past = undefined;
+    this.#detach();
     this.attention = error.message;
     const { id: instanceId } = this;
     const level = isMissing ? "warn" : "error";

@@ -19,7 +19,6 @@ import type { StartRequest } from "./entrance.ts";
 import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
 import { patiently } from "./patiently.ts";
-import { ReactionSlots } from "./reaction-caution.ts";
 import { Shard, type ShardParts } from "./shard.ts";
 import type { WaitingTask } from "./waiting-task.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
@@ -27,7 +26,6 @@ import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 type OwnParts =
   | "gates"
   | "idle"
-  | "reactionSlots"
   | "sharesInstances"
   | "shardOf"
   | "post"
@@ -112,7 +110,6 @@ export class Region {
       ...parts,
       gates: this.#gates,
       idle: new IdleActors(parts.idleMax),
-      reactionSlots: new ReactionSlots(parts.clock),
       sharesInstances: parts.cluster !== undefined,
       holders: parts.cluster?.holders ?? nobodyElse,
       shardOf: (id) => this.shardOf(id),

@@ -36,7 +36,7 @@ import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type S
 import { Parking } from "./parking.ts";
 import { patiently } from "./patiently.ts";
 import { Pen } from "./pen.ts";
-import { ReactionCaution, type ReactionSlots } from "./reaction-caution.ts";
+import { ReactionCaution } from "./reaction-caution.ts";
 import { Residents, unknownInstance } from "./residents.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
 import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
@@ -53,7 +53,6 @@ export interface ShardParts {
   readonly definitions: Definitions;
   readonly expressions: Expressions;
   readonly code: CodeHost;
-  readonly reactionSlots: ReactionSlots;
   readonly idle: IdleActors;
   readonly gates: WorkflowGates;
   readonly shardCount: number;
@@ -132,7 +131,7 @@ export class Shard implements ActorHost, MailShard {
     this.code = parts.code;
     this.caution = claim.clean
       ? undefined
-      : new ReactionCaution({ clock: parts.clock, slots: parts.reactionSlots, lastKey: this.pen.lastKey });
+      : new ReactionCaution({ clock: parts.clock, slots: parts.dispatcher.reactionSlots, lastKey: this.pen.lastKey });
     this.clock = parts.clock;
     this.random = parts.random;
     this.logger = parts.logger;

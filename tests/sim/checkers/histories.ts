@@ -60,8 +60,11 @@ class Replay {
   readonly wrong: string[] = [];
   readonly #evidence: Evidence;
   readonly #machines = new Map<number, Machine>();
-  /** By key: its code has begun anew, and has yet to run, if it did so twice in a turn. */
-  readonly #begunAnew = new Set<number>();
+  /**
+   * By key: its code may have yet to run, because it has begun anew twice in a turn, or because the outcome of an attempt
+   * that was lost before was recorded without it.
+   */
+  readonly #codeToCome = new Set<number>();
 
   constructor(evidence: Evidence) {
     this.#evidence = evidence;
@@ -81,10 +84,11 @@ class Replay {
     const machine = this.#machine(key);
     if (machine === undefined) return;
     try {
-      this.#begunAnew.delete(key);
+      this.#codeToCome.delete(key);
       for (const event of JSON.parse(events) as Event[]) {
+        const isRepeated = "task" in event && (machine.state.record(event.task)?.interruptions ?? 0) > 0;
         machine.apply(event, at);
-        if (event.type === "InstanceContinued") this.#begunAnew.add(key);
+        if (event.type === "InstanceContinued" || isRepeated) this.#codeToCome.add(key);
       }
     } catch (error) {
       this.wrong.push(`${machine.address.id}: its history cannot be followed: ${messageOf(error)}`);
@@ -119,7 +123,7 @@ class Replay {
 
   /** For its code: it is brought into memory when its shard is opened, though nothing of it is under way. */
   #mayWait(key: number, { kind }: Machine): boolean {
-    return kind === "code" && (this.#evidence.setting.lacksCode === true || this.#begunAnew.has(key));
+    return kind === "code" && (this.#evidence.setting.lacksCode === true || this.#codeToCome.has(key));
   }
 
   #compareFinished(row: FinishedRow): void {

@@ -1,0 +1,109 @@
+import type { Clock, Timer } from "../base/clock.ts";
+
+/** A slot is held for this long at most, whatever happens to its holder. */
+const slotMs = 2000;
+
+/** Reactions that wait for attempts to end or to grow older check again after this long. */
+const recheckMs = 500;
+
+/** An instance with this many losses is a suspect. */
+export const suspectLosses = 2;
+
+export interface ReactionSlot {
+  /** May be called again, to no effect. */
+  leave(): void;
+}
+
+interface Waiting {
+  readonly losses: number;
+  readonly start: (slot: ReactionSlot) => void;
+}
+
+/**
+ * Recorded reactions of one process. Many may run side by side, and all of them count as lost if the process ends; a
+ * suspect runs with no other recorded reaction beside it. What attempts mean for them is decided by `Isolation`.
+ */
+export class ReactionSlots {
+  readonly #clock: Clock;
+  readonly #isBlocked: (losses: number) => boolean;
+  readonly #onFreed: () => void;
+  readonly #waiting: Waiting[] = [];
+  #running = 0;
+  #isSuspectRunning = false;
+  #timer: Timer | undefined;
+
+  constructor(parts: {
+    clock: Clock;
+    /** An attempt is running that a reaction of an instance with so many losses must not run beside. */
+    isBlocked: (losses: number) => boolean;
+    /** No recorded reaction is left, or the suspect has left. */
+    onFreed: () => void;
+  }) {
+    this.#clock = parts.clock;
+    this.#isBlocked = parts.isBlocked;
+    this.#onFreed = parts.onFreed;
+  }
+
+  /** None is running, and none is waiting. */
+  get isEmpty(): boolean {
+    return this.#running === 0 && this.#waiting.length === 0;
+  }
+
+  get isSuspectRunning(): boolean {
+    return this.#isSuspectRunning;
+  }
+
+  /** Calls `start` when the reaction may be recorded and run: at once, or later. */
+  enter(losses: number, start: (slot: ReactionSlot) => void): void {
+    if (this.#mayStart(losses)) this.#start({ losses, start });
+    else {
+      this.#waiting.push({ losses, start });
+      this.#armRecheck();
+    }
+  }
+
+  /** Starts what may start by now. Those with fewer losses go first: a suspect waits until none of them runs. */
+  recheck(): void {
+    if (this.#waiting.length === 0) return;
+    for (let losses = 0; losses <= suspectLosses; losses++) {
+      for (;;) {
+        const next = this.#waiting.findIndex((waiting) => Math.min(waiting.losses, suspectLosses) === losses);
+        if (next === -1 || !this.#mayStart(losses)) break;
+        const [waiting] = this.#waiting.splice(next, 1);
+        if (waiting !== undefined) this.#start(waiting);
+      }
+    }
+    this.#armRecheck();
+  }
+
+  #mayStart(losses: number): boolean {
+    const isExcluded = losses >= suspectLosses ? this.#running > 0 : this.#isSuspectRunning;
+    return !isExcluded && !this.#isBlocked(losses);
+  }
+
+  #start({ losses, start }: Waiting): void {
+    const isSuspect = losses >= suspectLosses;
+    this.#running++;
+    if (isSuspect) this.#isSuspectRunning = true;
+    let isHeld = true;
+    const leave = (): void => {
+      if (!isHeld) return;
+      isHeld = false;
+      timer.cancel();
+      this.#running--;
+      if (isSuspect) this.#isSuspectRunning = false;
+      this.recheck();
+      if (isSuspect || this.isEmpty) this.#onFreed();
+    };
+    const timer = this.#clock.after(slotMs, leave);
+    start({ leave });
+  }
+
+  #armRecheck(): void {
+    if (this.#timer !== undefined || this.#waiting.length === 0) return;
+    this.#timer = this.#clock.after(recheckMs, () => {
+      this.#timer = undefined;
+      this.recheck();
+    });
+  }
+}
