@@ -126,19 +126,6 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "reused-numbers",
-    about: "After a commit that was given up, another one is sent under its number.",
-    climate: "unheard-departures",
-    needsCluster: true,
-    kinds: ["chain"],
-    codeKinds: ["code-mailer", "code-mailer", "code-inbox"],
-    source: {
-      file: "src/runtime/committer.ts",
-      find: "          this.#abandoned = { error };\n",
-      replace: "",
-    },
-  },
-  {
     name: "forgotten-admissions",
     about: "A gate that is opened anew does not count instances whose admission is on its way.",
     needsCluster: true,
