@@ -168,6 +168,13 @@ describe("evaluate says what is missing or wrong", () => {
     });
   }
 
+  test("a pattern that is valid and too much for its text", () => {
+    const scope = { context: texts({ text: "a".repeat(7_000_000) }), outputs: {} };
+    const expression = "context.text.matches('^(a|b)*c')";
+    const message = reasonOf(() => expressions.evaluate(expression, scope, new TimeBudget(60_000)));
+    assert.match(message, /: the regular expression "\^\(a\|b\)\*c" is too large or too complex for the text/);
+  });
+
   test("an expression that was never checked", () => {
     assert.match(
       reasonOf(() => evaluate("context.x +")),

@@ -20,6 +20,7 @@ const programsMax = 1000;
 const lengthMax = 10_000;
 const astNodesMax = 2000;
 const reasonLengthMax = 500;
+const invalidPattern = "Invalid regular expression: ";
 /** Nodes of the expression times characters of the scope: below it, evaluation takes some milliseconds at most. */
 const quickWorkMax = 1_000_000;
 
@@ -205,9 +206,25 @@ function invalid(expression: string, what: string, cause: unknown): EngineError 
 
 function reason(expression: string, cause: unknown): string {
   if (cause instanceof ParseError || cause instanceof EvaluationError || cause instanceof CelTypeError) {
-    return cause.range === undefined ? cause.summary : `${cause.summary} (${position(expression, cause.range.start)})`;
+    const summary = explainPattern(cause.summary);
+    return cause.range === undefined ? summary : `${summary} (${position(expression, cause.range.start)})`;
   }
   return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** The library calls every pattern invalid that cannot be matched, also one that is too much for the machine. */
+function explainPattern(summary: string): string {
+  const pattern = summary.startsWith(invalidPattern) ? summary.slice(invalidPattern.length) : undefined;
+  if (pattern === undefined || !isPattern(pattern)) return summary;
+  return `the regular expression ${shown(pattern)} is too large or too complex for the text that it is matched with`;
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text).source !== "";
+  } catch {
+    return false;
+  }
 }
 
 function position(expression: string, offset: number): string {
