@@ -19,6 +19,8 @@ import { UndoFailed, UndoScope } from "./undo-scope.ts";
 import { accepted, fitting, parsed, textOf } from "./values.ts";
 import { notDurable, type TaskStep, type Wait, Waiting } from "./waiting.ts";
 import { RunContext } from "./run-context.ts";
+import type { WatchedRun } from "./watch-code.ts";
+import { placeOfCaller, shownPlace } from "./watch-place.ts";
 
 /** What running code needs of its process. */
 export interface RunHost {
@@ -31,7 +33,7 @@ export interface RunHost {
   /** False if no activity could run in that domain. */
   hasDomain(domain: string): boolean;
   /** Calls what belongs to a workflow's code, so that it can be told from other code. */
-  within<T>(call: () => T): T;
+  within<T>(call: () => T, run: WatchedRun): T;
   readonly loopWatch?: LoopWatch | undefined;
 }
 
@@ -54,6 +56,8 @@ export interface RunOwner {
 }
 
 const none: ReadonlySet<string> = new Set();
+/** So many calls are named in a message. */
+const unsteadyCallsMax = 5;
 const noSteps: readonly never[] = [];
 const nextMicrotask = Promise.resolve();
 
@@ -80,7 +84,7 @@ interface Update {
  *   that no replay could give it again.
  * - W3 After its last step it does nothing more, whatever it may still be waiting for.
  */
-export class CodeRun {
+export class CodeRun implements WatchedRun {
   readonly parts: RunParts;
   readonly waiting = new Waiting();
   readonly events = new RaisedEvents();
@@ -132,6 +136,7 @@ export class CodeRun {
   lacking: string | undefined;
   /** Why it is not to be relied on any more. */
   #stray: EngineError | undefined;
+  #unsteadyCalls: Set<string> | undefined;
   at = 0;
   isReplaying = false;
   cancelReason: string | undefined;
@@ -209,7 +214,8 @@ export class CodeRun {
       loopWatch.follow(this.#loopWork);
     }
     // What is called now takes its surroundings along, through all that it awaits.
-    if (arrival.type === "start" || arrival.type === "update") this.parts.host.within(() => this.#settle(arrival));
+    if (arrival.type === "start" || arrival.type === "update")
+      this.parts.host.within(() => this.#settle(arrival), this);
     else this.#settle(arrival);
     if (loopWatch !== undefined) this.#loopWork = loopWatch.suspend(this.#loopWork);
     this.parts.host.whenDrained(this);
@@ -246,8 +252,19 @@ export class CodeRun {
     if (this.#stray !== undefined) throw this.#stray;
     if (this.#isOver || !this.waiting.isEmpty) return;
     throw notDurable(
-      `the code of instance "${this.parts.instanceId}" waits for something, but for nothing that is durable`,
+      `the code of instance "${this.parts.instanceId}" waits for something, but for nothing that is durable${this.unsteadyCalls}`,
     );
+  }
+
+  noteUnsteadyCall(call: string): void {
+    this.#unsteadyCalls ??= new Set();
+    if (this.#unsteadyCalls.size < unsteadyCallsMax) this.#unsteadyCalls.add(call);
+  }
+
+  /** For a message: what the code was seen to call that a replay cannot repeat. Blank if nothing was. */
+  get unsteadyCalls(): string {
+    if (this.#unsteadyCalls === undefined) return "";
+    return ` (it called ${[...this.#unsteadyCalls].join(", ")})`;
   }
 
   #settle(arrival: Arrival): void {
@@ -329,14 +346,15 @@ export class CodeRun {
   refuseStray(does: string): void {
     if (this.#isReacting && !this.#isOver) return;
     this.#refuseWhileLooking();
-    const what = `the code of instance "${this.parts.instanceId}" ${does} after waiting for something else`;
+    const place = [`${does} after waiting for something else`, shownPlace(placeOfCaller())].filter(Boolean).join(", ");
+    const what = `the code of instance "${this.parts.instanceId}" ${place}`;
     throw this.#isOver ? notDurable(what) : this.#strayed(what);
   }
 
   /** Told once: to the onlooker, where one waits for the reaction. */
   #strayed(what: string): EngineError {
     if (this.#stray === undefined) {
-      this.#stray = notDurable(what);
+      this.#stray = notDurable(`${what}${this.unsteadyCalls}`);
       if (!this.#isDraining) this.parts.owner.onStray(this, this.#stray);
     }
     return this.#stray;

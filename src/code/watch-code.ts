@@ -1,12 +1,23 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "../base/logger.ts";
 import { type UnsteadyCall, watchGlobals } from "./watch-globals.ts";
-import { placeOfCaller } from "./watch-place.ts";
+import { placeOfCaller, shownPlace } from "./watch-place.ts";
 
 // What is watched belongs to the process, so this is its own too: whose code runs, how many watch, and how to stop it.
-const current = new AsyncLocalStorage<CodeWatch | undefined>();
+const current = new AsyncLocalStorage<Watched | undefined>();
 let watching = 0;
 let unwatchGlobals: (() => void) | undefined;
+
+interface Watched {
+  readonly watch: CodeWatch;
+  readonly run: WatchedRun | undefined;
+}
+
+/** The code of one instance. */
+export interface WatchedRun {
+  /** The code has called something that a replay cannot repeat: `Date.now() at file:line`. */
+  noteUnsteadyCall(call: string): void;
+}
 
 /**
  * Warns when the code of a workflow looks at the clock, at chance or at the outside world, once for each line that does.
@@ -25,7 +36,10 @@ export class CodeWatch {
   start(): void {
     this.#isWatching = true;
     watching++;
-    unwatchGlobals ??= watchGlobals((call) => current.getStore()?.note(call));
+    unwatchGlobals ??= watchGlobals((call) => {
+      const watched = current.getStore();
+      watched?.watch.note(call, watched.run);
+    });
   }
 
   /** The last one to stop leaves the process as the first one found it. */
@@ -38,14 +52,15 @@ export class CodeWatch {
   }
 
   /** What is called here, and whatever follows from it, is a workflow's code. */
-  within<T>(call: () => T): T {
-    return current.run(this, call);
+  within<T>(call: () => T, run?: WatchedRun): T {
+    return current.run({ watch: this, run }, call);
   }
 
-  note({ call, problem = "which a replay cannot repeat", instead }: UnsteadyCall): void {
+  note({ call, problem, instead }: UnsteadyCall, run: WatchedRun | undefined): void {
     if (!this.#isWatching) return;
     const place = placeOfCaller();
     if (place === "engine") return;
+    if (problem === undefined) run?.noteUnsteadyCall([call, shownPlace(place)].filter(Boolean).join(" "));
     const line = place === undefined ? call : `${place.file}:${place.line}`;
     if (this.#told.has(line)) return;
     this.#told.add(line);
@@ -54,7 +69,10 @@ export class CodeWatch {
       instead,
       ...(place && { function: place.functionName, file: place.file, line: place.line }),
     };
-    this.logger.warn(fields, `the code of a workflow calls ${call}, ${problem}: use ${instead}`);
+    this.logger.warn(
+      fields,
+      `the code of a workflow calls ${call}, ${problem ?? "which a replay cannot repeat"}: use ${instead}`,
+    );
   }
 }
 

@@ -41,8 +41,12 @@ function watchedCalls(): Watched[] {
     { holder: nodeCrypto, name: "randomInt", call: "crypto.randomInt()", instead: "ctx.random()" },
     { holder: process.hrtime, name: "bigint", call: "process.hrtime.bigint()", instead: "ctx.now()" },
     { holder: process, name: "hrtime", call: "process.hrtime()", instead: "ctx.now()" },
-    { holder: fsPromises, name: "readFile", call: "readFile()", instead: "a job, with ctx.run()" },
-    { holder: fsPromises, name: "writeFile", call: "writeFile()", instead: "a job, with ctx.run()" },
+    ...Object.keys(fsPromises).map((name) => ({
+      holder: fsPromises,
+      name,
+      call: `${name}()`,
+      instead: "a job, with ctx.run()",
+    })),
     ...timers.map((timer) => ({ ...timer, instead: "ctx.sleep()" })),
     { holder: globalThis, name: "fetch", call: "fetch()", instead: "a job, with ctx.run()" },
     ...["race", "any"].map((name) => ({

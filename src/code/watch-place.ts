@@ -15,14 +15,17 @@ const ours = import.meta.url.replace(/code\/watch-place\.[jt]s$/, "");
 
 /**
  * The user's line that called, directly or through a library. Undefined where no line did: a function was handed to
- * somebody who called it. `"engine"` where nobody called but ourselves.
+ * somebody who called it. `"engine"` where nobody called but ourselves, or the HTTP client of Node for itself.
  */
 export function placeOfCaller(): CodePlace | "engine" | undefined {
   const frames = getCallSites(framesMax, { sourceMap: false });
-  const scripts = frames.map(({ scriptName }) => (scriptName.startsWith("node:") ? "" : scriptName));
+  const scripts = frames.map(({ scriptName }) => (/^(node|wasm):/.test(scriptName) ? "" : scriptName));
   const users = scripts.findIndex(isUsers);
   const caller = users === -1 ? scripts.findIndex(isOthers) : users;
-  if (caller === -1) return scripts.every((script) => script === "" || isWatch(script)) ? undefined : "engine";
+  if (caller === -1) {
+    const isOfNobody = scripts.some((script) => script !== "" && !isWatch(script)) || frames.some(isOfHttpClient);
+    return isOfNobody ? "engine" : undefined;
+  }
   // What was compiled is named as it was written, where the process can tell.
   const written = process.sourceMapsEnabled ? getCallSites(framesMax, { sourceMap: true }) : frames;
   return placeOf(written[caller] as CallSiteObject);
@@ -36,9 +39,18 @@ function isUsers(script: string): boolean {
   return isOthers(script) && !/[\\/]node_modules[\\/]/.test(script);
 }
 
+function isOfHttpClient({ scriptName }: CallSiteObject): boolean {
+  return /^(wasm:|node:internal\/deps\/undici\/)/.test(scriptName);
+}
+
 /** On the way from the call to here. */
 function isWatch(scriptName: string): boolean {
   return /^code\/watch-\w+\.[jt]s$/.test(scriptName.slice(ours.length));
+}
+
+/** `at file:line`, for a message; undefined where no line of the user called. */
+export function shownPlace(place: CodePlace | "engine" | undefined): string | undefined {
+  return place === undefined || place === "engine" ? undefined : `at ${place.file}:${place.line}`;
 }
 
 function placeOf({ functionName, scriptName, lineNumber }: CallSiteObject): CodePlace {

@@ -5,7 +5,7 @@ import type { Logger } from "../base/logger.ts";
 import type { LoopWatch } from "../base/loop-watch.ts";
 import { Drain, type Drained } from "../code/drain.ts";
 import { LoneRejections } from "../code/lone-rejections.ts";
-import type { CodeWatch } from "../code/watch-code.ts";
+import type { CodeWatch, WatchedRun } from "../code/watch-code.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CodeHost } from "../runtime/code-host.ts";
 import { failureFrom } from "../worker/failure-from.ts";
@@ -59,9 +59,9 @@ export class ProcessCode implements CodeHost {
     return failureFrom(error, "the code of the workflow");
   }
 
-  within<T>(call: () => T): T {
+  within<T>(call: () => T, run: WatchedRun): T {
     const watch = this.#watch;
-    return this.#lone.within(watch === undefined ? call : () => watch.within(call));
+    return this.#lone.within(watch === undefined ? call : () => watch.within(call, run));
   }
 
   /** From now on its code may run. */

@@ -1,3 +1,4 @@
+import { EngineError, hasCode } from "../base/error.ts";
 import type { CodeRun, RunParts } from "../code/code-run.ts";
 import { seen } from "../code/seen.ts";
 import type { CodeState } from "../kernel/code/code-state.ts";
@@ -32,6 +33,20 @@ export function identityOfRun(
  * the steps that are not on record. `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`.
  */
 export async function replay(
+  run: CodeRun,
+  past: readonly PastEvent[],
+  state: CodeState,
+  reader: PayloadReader,
+): Promise<Step[]> {
+  try {
+    return await stepsBeyond(run, past, state, reader);
+  } catch (error) {
+    if (!hasCode(error, "WORKFLOW_CHANGED") || run.unsteadyCalls === "") throw error;
+    throw new EngineError("WORKFLOW_CHANGED", `${error.message}${run.unsteadyCalls}`, { cause: error });
+  }
+}
+
+async function stepsBeyond(
   run: CodeRun,
   past: readonly PastEvent[],
   { input, forkedFrom, status }: CodeState,

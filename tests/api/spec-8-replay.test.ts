@@ -28,7 +28,8 @@ const original = defineWorkflow("w", async (ctx) => {
 });
 
 describe("8.2 non-determinism", () => {
-  const advice = "; deploy the code that it began with, or branch with ctx.patched(), and resume it";
+  const advice =
+    "; deploy the code that it began with, or branch with ctx.patched(), and resume it; code that was not changed depends on something that is not on record, such as the clock, chance or the environment";
   const cases: readonly [what: string, says: string, body: Body][] = [
     [
       "another job",
@@ -262,7 +263,7 @@ describe("8.2 what is not durable", () => {
     await rig.settle();
     assert.match(
       (await handle.getStatus()).attention ?? "",
-      /^the code of instance "r" takes a step after waiting for something else; /,
+      /^the code of instance "r" takes a step after waiting for something else, at .*spec-8-replay\.test\.ts:\d+; /,
     );
     assert.deepEqual(rig.calls, []);
   });

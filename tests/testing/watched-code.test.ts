@@ -1,5 +1,8 @@
 /** In development, the code of workflows is watched for clock, chance and timers; jobs and everything else are not. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { type CodeWorkflow, defineJob, defineWorkflow, Engine, type Job } from "../../src/index.ts";
 import { memoryStore, testEngine } from "../../src/testing.ts";
@@ -126,6 +129,56 @@ describe("the code of workflows", () => {
     assert.match(String((await run.getStatus()).attention), /nothing that is durable/);
     assert.deepEqual(lines.calls, ["setTimeout()"]);
     assert.deepEqual(lines.all.filter(({ level }) => level === "error").length, 1);
+  });
+
+  test("is told of a fetch with its line, and of nothing that the fetch does inside Node", async (t) => {
+    const server = createServer((_, response) => void response.end("answer")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const lines = new StampedLines();
+    const answers: string[] = [];
+    const fetching = defineWorkflow("fetching", async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/`);
+      answers.push(await answer.text());
+    });
+    const engine = await realEngine(t, { workflows: [fetching], jobs: [], logger: lines, watchCode: true });
+    const run = await engine.startWorkflow(fetching, undefined);
+    const { attention } = await run.getStatus();
+    assert.match(
+      String(attention),
+      /nothing that is durable \(it called fetch\(\) at .*watched-code\.test\.ts:\d+\); /,
+    );
+    while (answers.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(lines.calls, ["fetch()"]);
+  });
+
+  test("is told what it called where it takes other steps than before", async () => {
+    const storage = memoryStore();
+    let chosen = "wild";
+    const unsteady = defineWorkflow("unsteady", async (ctx) => {
+      await ctx.run(Math.random() < 1 ? chosen : "none");
+      await ctx.waitForEvent("go");
+    });
+    const options = {
+      storage,
+      workflows: [unsteady],
+      jobs: [wild, defineJob("other", () => 1)],
+      logger: new StampedLines(),
+      watchCode: true,
+    };
+    const first = await testEngine(options);
+    await first.engine.startWorkflow(unsteady, undefined, { instanceId: "u" });
+    await first.clock.settle();
+    await first.engine.stop();
+    chosen = "other";
+    await using second = await testEngine({ ...options, now: first.clock.now() });
+    await second.clock.settle();
+    const { attention } = await second.engine.getWorkflowInstanceStatus("u");
+    assert.match(
+      String(attention),
+      /such as the clock, chance .* \(it called Math\.random\(\) at .*watched-code\.test\.ts:\d+\)$/,
+    );
   });
 });
 

@@ -55,6 +55,7 @@ function changed(index: number, recorded: string, actual: string): EngineError {
   return new EngineError(
     "WORKFLOW_CHANGED",
     `the code does not do what it did before: step ${index} is on record as ${recorded}, but the code now ${actual}; ` +
-      `deploy the code that it began with, or branch with ctx.patched(), and resume it`,
+      `deploy the code that it began with, or branch with ctx.patched(), and resume it; ` +
+      `code that was not changed depends on something that is not on record, such as the clock, chance or the environment`,
   );
 }
