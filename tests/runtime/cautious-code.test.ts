@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defineJob } from "../../src/authoring/job.ts";
 import { hasCode } from "../../src/base/error.ts";
-import { defineWorkflow, type WorkflowContext } from "../../src/index.ts";
-import { World } from "./world.ts";
+import { defineWorkflow, TaskBuilder, WorkflowBuilder, type WorkflowContext } from "../../src/index.ts";
+import { watch, World } from "./world.ts";
 
 const echo = defineJob("echo", (text: string) => text);
 
@@ -191,4 +191,45 @@ test("a fork whose first reaction is recorded replays what was copied as it was"
   isNew = true;
   const fork = await world.engine.forkWorkflowInstance("old", { fromTask: 1, instanceId: "new" });
   assert.deepEqual(await world.clock.until(fork.result()), ["a", "b", false]);
+});
+
+test("code that waits for a suspect job answers what needs no code, and reacts after a minute at most", async (t) => {
+  const hung = defineJob("hung", () => new Promise<never>(() => undefined));
+  const world = await World.start(t, { jobs: [hung], workflows: [good] });
+  const task = new TaskBuilder("t").withJobFunction(hung, undefined).withTimeout(600);
+  const dag = new WorkflowBuilder().withName("dag").withTask(task).build();
+  await world.engine.submitWorkflow(dag, { instanceId: "d" });
+  await world.engine.startWorkflow(good, undefined, { instanceId: "g" });
+  for (let n = 0; n < 3; n++) {
+    await world.clock.advance(5000);
+    await world.crash();
+  }
+  await world.clock.advance(5000);
+  assert.equal((await world.engine.getWorkflowInstanceStatus("d")).tasks[0]?.status, "Running", "on its last chance");
+  const raised = watch(world.engine.raiseEvent("g", "next"));
+  await world.clock.advance(1);
+  assert.equal((await world.engine.getWorkflowInstanceStatus("g")).status, "Running");
+  assert.equal(raised.state, "waiting");
+  await world.clock.advance(60_000);
+  assert.equal(raised.state, "done");
+});
+
+test("a suspect activity and its own code do not wait for each other", async (t) => {
+  const slow = defineJob("slow", async () => {
+    await new Promise<void>((resolve) => void world.clock.after(30_000, resolve));
+    return "slow";
+  });
+  const parent = defineWorkflow("parent", async (ctx: WorkflowContext) => {
+    const [said] = await Promise.all([ctx.run(slow, undefined), ctx.sleep(100)]);
+    await ctx.sleep(100);
+    return said;
+  });
+  const world = await World.start(t, { jobs: [slow], workflows: [parent] });
+  await world.engine.startWorkflow(parent, undefined, { instanceId: "p" });
+  for (let n = 0; n < 3; n++) {
+    await world.clock.advance(5000);
+    await world.crash();
+  }
+  await world.clock.advance(35_000);
+  assert.equal((await world.engine.getWorkflowInstanceStatus("p")).status, "Success");
 });
