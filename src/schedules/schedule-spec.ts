@@ -26,7 +26,7 @@ export interface ScheduleSettings {
   readonly every: Timing;
   /** While a run has not ended, what becomes of the next: it is left out (the default), waits, runs beside it, or ends it first. */
   readonly whenBusy?: "skip" | "queue" | "allow" | "cancel-previous";
-  /** Due times that passed while nobody was there: the last one runs (the default), all of them, or none. */
+  /** Due times that passed while nobody was there: the last one runs (the default), all of them one after the other, or none. */
   readonly whenMissed?: "once" | "all" | "none";
   /** Each run starts by chance up to so much later. Default 0. */
   readonly jitterMs?: number;

@@ -74,13 +74,19 @@ function inputOf(spec: ScheduleSpec): unknown {
   return spec.job === undefined ? spec.input : spec.params;
 }
 
+interface QueuedDue {
+  readonly at: number;
+  /** It is made up for, whatever is due later. */
+  readonly isMissed: boolean;
+}
+
 export class Schedule {
   readonly #ctx: WorkflowContext;
   readonly #id: string;
   readonly #anchor: number;
   readonly #running = new Set<string>();
   /** Due times that wait for the run before them. */
-  readonly #queue: number[] = [];
+  #queue: QueuedDue[] = [];
   #spec: ScheduleSpec;
   #timetable: Timetable;
   #isEnabled: boolean;
@@ -192,7 +198,13 @@ export class Schedule {
   #decide(): void {
     if (!this.#isEnabled || this.#waitsForEnd) return;
     const now = this.#ctx.now();
-    for (const at of this.#chosen(this.#takeDue(now), now)) this.#fire(at);
+    const due = this.#chosen(this.#takeDue(now), now);
+    const isAbsence = due.length > 1;
+    for (const at of due) this.#fire({ at, isMissed: this.#makesUp && (isAbsence || now - at > missedAfterMs) });
+  }
+
+  get #makesUp(): boolean {
+    return this.#spec.whenMissed === "all" && !this.#countsFromEnd;
   }
 
   #takeDue(now: number): readonly number[] {
@@ -218,18 +230,23 @@ export class Schedule {
     return whenMissed === "once" ? due : due.filter((at) => now - at <= missedAfterMs);
   }
 
-  #fire(at: number): void {
+  /** What was missed waits for the run before it, unless they may run side by side: it is neither left out nor cancels. */
+  #fire(due: QueuedDue): void {
     const { whenBusy = "skip" } = this.#spec;
-    if (this.#running.size === 0 || whenBusy === "allow") return void this.#start(this.#idOf(at));
-    if (whenBusy === "skip") {
+    if (this.#running.size === 0 || whenBusy === "allow") return void this.#start(this.#idOf(due.at));
+    if (whenBusy === "skip" && !due.isMissed) {
       this.#skipped++;
       return;
     }
-    if (whenBusy === "cancel-previous") {
-      this.#skipped += this.#queue.splice(0).length;
-      for (const id of this.#running) this.#ctx.cancelInstance(id, "its schedule is due again");
-    }
-    this.#queue.push(at);
+    if (whenBusy === "cancel-previous" && !due.isMissed) this.#cancelPrevious();
+    this.#queue.push(due);
+  }
+
+  #cancelPrevious(): void {
+    const missed = this.#queue.filter(({ isMissed }) => isMissed);
+    this.#skipped += this.#queue.length - missed.length;
+    this.#queue = missed;
+    for (const id of this.#running) this.#ctx.cancelInstance(id, "its schedule is due again");
   }
 
   #idOf(at: number): string {
@@ -266,7 +283,7 @@ export class Schedule {
     this.#running.delete(instanceId);
     if (this.#countsFromEnd) this.#decidedUntil = this.#ctx.now();
     const next = this.#isDeleted || this.#running.size > 0 ? undefined : this.#queue.shift();
-    if (next !== undefined) this.#start(this.#idOf(next));
+    if (next !== undefined) this.#start(this.#idOf(next.at));
     this.#wake();
   }
 

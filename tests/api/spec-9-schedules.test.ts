@@ -203,6 +203,28 @@ describe("9.2 policies", () => {
     });
   }
 
+  for (const whenBusy of ["skip", "queue", "cancel-previous"] as const) {
+    test(`all due times that passed run one after the other, also with whenBusy ${whenBusy}`, async (t) => {
+      const shop = await Shop.open(t);
+      await shop.create("s", { workflow: "long", whenMissed: "all", whenBusy });
+      await shop.restart(3.5 * hourMs);
+      assert.deepEqual(shop.take(), ["s/13h"]);
+      assert.equal((await shop.engine.schedules.get("s")).waiting, 2);
+      // The next due time comes while they are made up for.
+      await shop.clock.advance(12 * hourMs);
+      assert.deepEqual(shop.take().slice(0, 2), ["s/14h", "s/15h"]);
+    });
+  }
+
+  test("all due times of a short absence run too", async (t) => {
+    const shop = await Shop.open(t);
+    await shop.create("s", { every: { rateMs: 4000 }, whenMissed: "all" });
+    await shop.restart(20_000);
+    assert.equal(shop.take().length, 5);
+    const { runs, skipped } = await shop.engine.schedules.get("s");
+    assert.deepEqual({ runs, skipped }, { runs: 5, skipped: 0 });
+  });
+
   test("chance may make a run later, by less than asked for", async (t) => {
     const shop = await Shop.open(t);
     await shop.create("s", { jitterMs: 10 * 60_000 });

@@ -65,6 +65,12 @@ test("missed ones that run after all, and ones that are not made up for", () => 
   const all = new Planted({ every: { rateMs: 1000 }, whenBusy: "allow", whenMissed: "all" });
   all.turn(2100, started(0, 2000));
   caught(checkSchedules, all.scene, /:41.000Z was not run/);
+  const skipped = new Planted({ every: { rateMs: 1000 }, whenMissed: "all" });
+  skipped.turn(2100, started(0, 1000));
+  skipped.turn(2200, ended(0));
+  caught(checkSchedules, skipped.scene, /:42.000Z was not run/);
+  skipped.turn(2300, started(1, 2000));
+  caught(checkSchedules, skipped.scene);
   const none = new Planted({ every: { rateMs: 70_000 }, whenMissed: "none" });
   none.turn(130_001, started(0, 70_000));
   caught(checkSchedules, none.scene, /was missed, and was run after all/);

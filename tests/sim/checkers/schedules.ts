@@ -94,10 +94,15 @@ class ScheduleCheck {
       const run = this.#due.get(at);
       const name = `what was due at ${new Date(at).toISOString()}`;
       if (run !== undefined && !chosen.includes(at)) this.#say(`${name} was missed, and was run after all`);
-      if (run === undefined && chosen.includes(at) && !this.#mayBeLeftOut(spec, turn, at))
+      const policy = this.#isMadeUp(spec, turn, { at, together }) ? "make-up" : (spec.whenBusy ?? "skip");
+      if (
+        run === undefined &&
+        chosen.includes(at) &&
+        !this.#mayBeLeftOut(policy, { jitterMs: spec.jitterMs, turn, at })
+      )
         this.#say(`${name} was not run`);
       // It has to wait for others, or for as long as chance says.
-      const isPutOff = spec.jitterMs !== undefined || spec.whenBusy === "queue" || spec.whenBusy === "cancel-previous";
+      const isPutOff = spec.jitterMs !== undefined || (policy !== "skip" && policy !== "allow");
       const mayWait = this.#mayBeHeldUp || isPutOff;
       if (run !== undefined && run.started !== turn && !mayWait)
         this.#say(`${name} was run in turn ${run.started}, not ${turn}`);
@@ -110,13 +115,27 @@ class ScheduleCheck {
     return together.slice(-1).filter((at) => whenMissed === "once" || lateMs(at) <= missedAfterMs);
   }
 
-  #mayBeLeftOut({ whenBusy = "skip", jitterMs = 0 }: Window["spec"], turn: number, at: number): boolean {
+  /** It waits for the run before it, and nothing that is due later takes its place. */
+  #isMadeUp(
+    { whenBusy, whenMissed }: Window["spec"],
+    turn: number,
+    { at, together }: { readonly at: number; readonly together: readonly number[] },
+  ): boolean {
+    const isLate = (this.#story.times[turn] ?? 0) - at > missedAfterMs;
+    return whenMissed === "all" && whenBusy !== "allow" && (together.length > 1 || isLate);
+  }
+
+  #mayBeLeftOut(
+    whenBusy: NonNullable<Window["spec"]["whenBusy"]> | "make-up",
+    { jitterMs = 0, turn, at }: { readonly jitterMs: number | undefined; readonly turn: number; readonly at: number },
+  ): boolean {
     const { ended, windows } = this.#story;
     if (ended < Infinity && this.#isPutOff(turn, jitterMs, ended)) return true;
     if (whenBusy === "skip") return this.#isBusy(turn, jitterMs);
     if (whenBusy === "allow") return false;
     // It waits: until the schedule is deleted, or until something is due that takes its place.
     const isDeletedFirst = ended < Infinity && this.#isBusy(ended, jitterMs);
+    if (whenBusy === "make-up") return isDeletedFirst;
     const isReplaced = [...this.#due.keys()].some((other) => other > at) || isDeletedFirst;
     // What is in the queue is replaced too, if the schedule is changed to one that replaces.
     const mayReplace = windows.some(({ spec, opened }) => opened > turn && spec.whenBusy === "cancel-previous");
