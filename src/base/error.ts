@@ -93,6 +93,7 @@ export const errorCodes = {
     retryable: true,
     meaning: "This member was silent for too long, and others have taken over its work.",
   },
+  FOLDER_UNRESPONSIVE: { retryable: true, meaning: "The file system of the definitions does not answer." },
   GIT_FAILED: { retryable: false, meaning: "Git is missing, or did not commit a definition." },
   STORE_UNAVAILABLE: { retryable: true, meaning: "The store does not answer, or did not say whether it wrote." },
   STORE_FENCED: { retryable: true, meaning: "Another owner has taken over the shard." },

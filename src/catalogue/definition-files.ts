@@ -1,10 +1,9 @@
-import { lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
-import { join, resolve, sep } from "node:path";
+import { join } from "node:path";
 import { EngineError, messageOf } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { contentHash, named } from "./catalogue-entry.ts";
 import { readDefinition } from "./definition-text.ts";
+import type { FolderFiles } from "./folder-files.ts";
 import { checkWorkflowName, nameProblem } from "./workflow-name.ts";
 
 export const definitionFile = "dag-spec.json";
@@ -32,16 +31,16 @@ export function problemText({ file, line, column, problem }: FileProblem): strin
   return `${file}:${line}:${column}  ${problem}`;
 }
 
-/**
- * Reads and writes `<path>/<workflow>/dag-spec.json`. Other files in these folders are not touched. Links that lead out
- * of `path` are refused with `WORKFLOW_INVALID`.
- */
+/** Reads and writes `<path>/<workflow>/dag-spec.json`. Other files in these folders are not touched. */
 export class DefinitionFiles {
-  readonly path: string;
-  #realPath: string | undefined;
+  readonly files: FolderFiles;
 
-  constructor(path: string) {
-    this.path = resolve(path);
+  constructor(files: FolderFiles) {
+    this.files = files;
+  }
+
+  get path(): string {
+    return this.files.path;
   }
 
   folderOf(name: string): string {
@@ -55,27 +54,29 @@ export class DefinitionFiles {
   /** The workflows that have a file, good or not. */
   async names(): Promise<string[]> {
     const names: string[] = [];
-    for (const name of (await readdir(this.path)).sort()) {
+    const entries = (await this.files.list()) ?? [];
+    for (const name of entries.map((entry) => entry.name).sort()) {
       if (!name.startsWith(".") && (await this.exists(name))) names.push(name);
     }
     return names;
   }
 
   async exists(name: string): Promise<boolean> {
-    return await isThere(this.fileOf(name));
+    return await this.files.exists(`${name}/${definitionFile}`);
   }
 
   async read(name: string): Promise<FileContent> {
     const file = this.fileOf(name);
     const unusable = nameProblem(name);
     if (unusable !== undefined) return brokenFile(file, `the name of a workflow ${unusable}`);
-    if (!(await isThere(file))) return { kind: "none" };
-    let text: string;
+    let text: string | undefined;
     try {
       text = await this.#readText(name);
     } catch (error) {
+      if (error instanceof EngineError && error.retryable) throw error;
       return brokenFile(file, messageOf(error));
     }
+    if (text === undefined) return { kind: "none" };
     const read = readDefinition(text, name);
     if ("problem" in read) return brokenFile(file, read.problem, read);
     const spec = named(read.spec, name);
@@ -84,89 +85,35 @@ export class DefinitionFiles {
 
   /** Whole or not at all, and on disk when it resolves. */
   async write(name: string, spec: DagSpec): Promise<void> {
-    const folder = await this.makeFolder(name);
-    await replaceFile(folder, definitionFile, `${JSON.stringify(spec, undefined, 2)}\n`);
+    await this.makeFolder(name);
+    const text = `${JSON.stringify(spec, undefined, 2)}\n`;
+    await this.files.replace(`${name}/${definitionFile}`, text, temporaryFile);
   }
 
   /** Deletes the file alone: what lies beside it stays, and so does its repository. */
   async remove(name: string): Promise<void> {
-    const folder = await this.makeFolder(name);
-    await rm(join(folder, definitionFile), { force: true });
-    await syncFolder(folder);
+    await this.makeFolder(name);
+    await this.files.remove(`${name}/${definitionFile}`);
   }
 
   /** The folder of a workflow, made if it is missing. */
-  async makeFolder(name: string): Promise<string> {
+  async makeFolder(name: string): Promise<FolderFiles> {
     checkWorkflowName(name);
-    const folder = this.folderOf(name);
-    await mkdir(folder, { recursive: true });
-    await this.#refuseOutside(folder);
-    return folder;
+    await this.files.makeFolder(name);
+    return this.files.below(name);
   }
 
-  async #readText(name: string): Promise<string> {
-    const file = this.fileOf(name);
-    await this.#refuseOutside(file);
-    const found = await stat(file);
-    if (!found.isFile()) throw new Error("it is not a file");
-    if (found.size > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`);
-    const bytes = await readFile(file);
+  async #readText(name: string): Promise<string | undefined> {
+    const bytes = await this.files.read(`${name}/${definitionFile}`, { bytesMax });
+    if (bytes === undefined) return undefined;
     try {
       return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch (error) {
       throw new Error("it is not UTF-8", { cause: error });
     }
   }
-
-  async #refuseOutside(path: string): Promise<void> {
-    this.#realPath ??= await realpath(this.path);
-    const real = await realpath(path);
-    if (real.startsWith(this.#realPath + sep)) return;
-    throw new EngineError("WORKFLOW_INVALID", `${shown(path)} is a link that leads out of the folder of definitions`);
-  }
 }
 
 function brokenFile(file: string, problem: string, place = { line: 1, column: 1 }): FileContent {
   return { kind: "broken", problem: { file, line: place.line, column: place.column, problem } };
-}
-
-/** Whole or not at all, and on disk when it resolves. */
-export async function replaceFile(folder: string, name: string, text: string): Promise<void> {
-  const temporary = join(folder, name === definitionFile ? temporaryFile : `${name}.tmp`);
-  await rm(temporary, { force: true });
-  const file = await open(temporary, "wx");
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, join(folder, name));
-  await syncFolder(folder);
-}
-
-/** A rename lasts once its folder is on disk. Windows has no such thing, and needs none. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** What cannot be looked at is there: whoever reads it says why it cannot be read. */
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    return !isMissing(error);
-  }
-}
-
-export function isMissing(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === "ENOENT" || code === "ENOTDIR";
 }

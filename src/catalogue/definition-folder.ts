@@ -1,6 +1,4 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { messageOf } from "../base/error.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import type { Save } from "./catalogue-entry.ts";
@@ -9,10 +7,10 @@ import {
   DefinitionFiles,
   type FileContent,
   type FileProblem,
-  isMissing,
   problemText,
-  replaceFile,
 } from "./definition-files.ts";
+import { FileAccess } from "./file-access.ts";
+import { FolderFiles } from "./folder-files.ts";
 import type { Git } from "./git.ts";
 import { checkWorkflowName } from "./workflow-name.ts";
 
@@ -34,6 +32,8 @@ export interface DefinitionFolderParts {
   readonly logger: Logger;
   /** If each save is to be a commit. */
   readonly git?: Git;
+  /** How long one operation on a file may take. */
+  readonly limitMs?: number;
 }
 
 /** The files of a catalogue: the definitions, the problems of those that are broken, and what was last agreed on. */
@@ -43,8 +43,10 @@ export class DefinitionFolder {
   readonly #git: Git | undefined;
   readonly #problems = new Map<string, FileProblem>();
 
-  constructor({ path, logger, git }: DefinitionFolderParts) {
-    this.#files = new DefinitionFiles(path);
+  constructor({ path, logger, git, limitMs }: DefinitionFolderParts) {
+    this.#files = new DefinitionFiles(
+      new FolderFiles(path, new FileAccess(path, limitMs === undefined ? {} : { limitMs })),
+    );
     this.#logger = logger;
     this.#git = git;
   }
@@ -53,8 +55,18 @@ export class DefinitionFolder {
     return this.#files.path;
   }
 
+  get files(): FolderFiles {
+    return this.#files.files;
+  }
+
+  /** Where its own folder cannot be used, every save says so; whoever made it so does not keep the server from starting. */
   async open(): Promise<void> {
-    await mkdir(join(this.path, ownFolder), { recursive: true });
+    try {
+      await this.files.makeFolder(ownFolder);
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.retryable) throw error;
+      this.#logger.error({ folder: this.path, error: messageOf(error) }, "definitions and files are not kept alike");
+    }
   }
 
   /** Files that are not definitions, by name. */
@@ -99,21 +111,21 @@ export class DefinitionFolder {
   /** The next file of that name is a new one. */
   async forget(name: string): Promise<void> {
     this.#problems.delete(this.#files.fileOf(name));
-    await rm(this.#agreementOf(name), { force: true });
+    await this.files.remove(agreementOf(name));
   }
 
   async agreement(name: string): Promise<Agreement | undefined> {
+    const bytes = await this.files.read(agreementOf(name));
     try {
-      return JSON.parse(await readFile(this.#agreementOf(name), "utf8")) as Agreement;
-    } catch (error) {
-      // None yet, or one that a crash left half written: then the file counts as edited, and nothing of it is lost.
-      if (error instanceof SyntaxError || isMissing(error)) return undefined;
-      throw error;
+      return bytes && (JSON.parse(bytes.toString()) as Agreement);
+    } catch {
+      // A crash left it half written: then the file counts as edited, and nothing of it is lost.
+      return undefined;
     }
   }
 
   async agree(name: string, agreement: Agreement): Promise<void> {
-    await replaceFile(join(this.path, ownFolder), `${name}.json`, JSON.stringify(agreement));
+    await this.files.replace(agreementOf(name), JSON.stringify(agreement), `${name}.json.tmp`);
   }
 
   /** Gives back what went wrong: the save stands without its commit. */
@@ -128,11 +140,6 @@ export class DefinitionFolder {
     }
   }
 
-  #agreementOf(name: string): string {
-    checkWorkflowName(name);
-    return join(this.path, ownFolder, `${name}.json`);
-  }
-
   #addProblem(found: FileProblem): void {
     const known = this.#problems.get(found.file);
     this.#problems.set(found.file, found);
@@ -140,4 +147,9 @@ export class DefinitionFolder {
       this.#logger.error({ ...found }, "a file is not a definition; the last good version stays in force");
     }
   }
+}
+
+function agreementOf(name: string): string {
+  checkWorkflowName(name);
+  return `${ownFolder}/${name}.json`;
 }

@@ -5,6 +5,7 @@ import type { Logger } from "../base/logger.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { type CatalogueEntry, contentHash, type StoredEntry } from "./catalogue-entry.ts";
 import type { Agreement, DefinitionFolder } from "./definition-folder.ts";
+import { problemText } from "./definition-files.ts";
 import type { DocumentLock } from "./document-lock.ts";
 import type { Entries } from "./entries.ts";
 import { FolderWatch } from "./folder-watch.ts";
@@ -35,13 +36,15 @@ export class FolderSync {
   readonly #agreed = new Map<string, string>();
   /** By workflow: its last save is not committed. Whoever looks at the folder first, the save tells of it. */
   readonly #commitWarnings = new Map<string, string>();
+  /** By workflow: the hash of what is being written. A write that passed its time limit may still happen later. */
+  readonly #writing = new Map<string, string>();
   #isActive = false;
 
   constructor(parts: FolderSyncParts) {
     this.#parts = parts;
     const { folder, clock, logger } = parts;
     const onChange = (names: readonly string[]): void => void this.#syncQuietly(names);
-    this.#watch = new FolderWatch({ path: folder.path, clock, logger, onChange });
+    this.#watch = new FolderWatch({ files: folder.files, clock, logger, onChange });
   }
 
   async start(): Promise<void> {
@@ -117,7 +120,9 @@ export class FolderSync {
   async #sync(name: string, by: string | null): Promise<string | null> {
     const { folder, entries } = this.#parts;
     const file = await folder.read(name);
-    if (file.kind === "broken") return `the file of workflow "${name}" is no definition, and is left as it is`;
+    if (file.kind === "broken") {
+      return `the file of workflow "${name}" is no definition, and is left as it is: ${problemText(file.problem)}`;
+    }
     const stored = await entries.find(name);
     const agreement = await folder.agreement(name);
     if (stored === undefined) {
@@ -133,8 +138,10 @@ export class FolderSync {
     if (file.kind === "definition" && file.hash !== hash && !this.#isOutOfDate(file.hash, agreement, stored)) {
       return await this.#takeEdit(name, file.spec);
     }
-    if (file.kind === "none" || file.hash !== hash) await folder.write(name, stored.entry.spec);
-    else if (isDeepStrictEqual(agreement, agreementOn(stored, hash))) {
+    if (file.kind === "none" || file.hash !== hash) {
+      this.#writing.set(name, hash);
+      await folder.write(name, stored.entry.spec);
+    } else if (isDeepStrictEqual(agreement, agreementOn(stored, hash))) {
       this.#agreed.set(name, stored.entry.id);
       return this.#commitWarnings.get(name) ?? null;
     }
@@ -143,6 +150,7 @@ export class FolderSync {
 
   /** S1. A workflow that was made anew starts counting anew, so there only what this process has seen tells. */
   #isOutOfDate(hash: string, agreement: Agreement | undefined, { entry, revision }: StoredEntry): boolean {
+    if (this.#writing.get(entry.name) === hash) return true;
     if (agreement?.hash !== hash) return false;
     if (agreement.id === entry.id) return agreement.revision < revision;
     return this.#agreed.get(entry.name) === agreement.id;
@@ -150,14 +158,15 @@ export class FolderSync {
 
   async #takeEdit(name: string, spec: DagSpec): Promise<string | null> {
     const { folder, saveEdit } = this.#parts;
+    let stored: StoredEntry;
     try {
-      const stored = await saveEdit(name, spec);
-      return await this.#settled(stored, contentHash(spec));
+      stored = await saveEdit(name, spec);
     } catch (error) {
       if (!(error instanceof EngineError) || error.retryable) throw error;
       folder.refuse(name, messageOf(error));
       return null;
     }
+    return await this.#settled(stored, contentHash(spec));
   }
 
   /** The commit comes first: if it is cut off, the next look finds no agreement, and makes it up. */
@@ -168,6 +177,7 @@ export class FolderSync {
     if (warning === null) this.#commitWarnings.delete(entry.name);
     else this.#commitWarnings.set(entry.name, warning);
     await folder.agree(entry.name, agreementOn(stored, hash));
+    this.#writing.delete(entry.name);
     this.#agreed.set(entry.name, entry.id);
     return warning;
   }

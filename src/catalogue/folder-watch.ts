@@ -1,10 +1,10 @@
 import { type FSWatcher, watch } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { definitionFile } from "./definition-files.ts";
+import type { FolderFiles } from "./folder-files.ts";
 
 /** Editors write in several steps. */
 const settleMs = 100;
@@ -14,7 +14,7 @@ const lookMs = 5000;
 
 /** Says which workflows' files may have changed: soon where the system tells, and within seconds elsewhere. */
 export class FolderWatch {
-  readonly #path: string;
+  readonly #files: FolderFiles;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #onChange: (names: readonly string[]) => void;
@@ -28,8 +28,13 @@ export class FolderWatch {
   #isRunning = false;
   #isTold = true;
 
-  constructor(parts: { path: string; clock: Clock; logger: Logger; onChange: (names: readonly string[]) => void }) {
-    this.#path = parts.path;
+  constructor(parts: {
+    files: FolderFiles;
+    clock: Clock;
+    logger: Logger;
+    onChange: (names: readonly string[]) => void;
+  }) {
+    this.#files = parts.files;
     this.#clock = parts.clock;
     this.#logger = parts.logger;
     this.#onChange = parts.onChange;
@@ -57,7 +62,7 @@ export class FolderWatch {
       this.#compare()
         .catch((error: unknown) => {
           this.#logger.warn(
-            { folder: this.#path, error: messageOf(error) },
+            { folder: this.#files.path, error: messageOf(error) },
             "the folder of definitions cannot be read",
           );
         })
@@ -76,21 +81,40 @@ export class FolderWatch {
   /** Folders that are new are watched from now on. */
   async #look(): Promise<Map<string, string>> {
     const stamps = new Map<string, string>();
-    const names = await readdir(this.#path);
+    const folders = ((await this.#files.list()) ?? []).filter((entry) => entry.isDirectory());
+    const names = new Set(folders.map(({ name }) => name).filter((name) => !name.startsWith(".")));
     for (const name of names) {
-      if (name.startsWith(".")) continue;
       this.#watch(name);
-      const stamp = await stampOf(join(this.#path, name, definitionFile));
+      const stamp = await this.#stampOf(name);
       if (stamp !== undefined) stamps.set(name, stamp);
     }
-    for (const name of this.#watchers.keys()) if (name !== "" && !names.includes(name)) this.#unwatch(name);
+    for (const name of this.#watchers.keys()) if (name !== "" && !names.has(name)) this.#unwatch(name);
     return stamps;
+  }
+
+  async #stampOf(name: string): Promise<string | undefined> {
+    const found = await this.#files.find(`${name}/${definitionFile}`);
+    return found && [found.ino, found.size, found.mtimeMs, found.ctimeMs].join(" ");
+  }
+
+  /** Links are not followed. */
+  async #watchAnew(name: string): Promise<void> {
+    try {
+      const found = await this.#files.find(name);
+      this.#unwatch(name);
+      if (found?.isDirectory() === true) this.#watch(name);
+    } catch (error) {
+      this.#logger.warn(
+        { folder: this.#files.path, error: messageOf(error) },
+        "the folder of definitions cannot be read",
+      );
+    }
   }
 
   #watch(name: string): void {
     if (!this.#isRunning || this.#watchers.has(name)) return;
     try {
-      const watcher = watch(join(this.#path, name), { persistent: false }, (_, file) => this.#hear(name, file));
+      const watcher = watch(join(this.#files.path, name), { persistent: false }, (_, file) => this.#hear(name, file));
       watcher.on("error", () => this.#unwatch(name));
       this.#watchers.set(name, watcher);
     } catch (error) {
@@ -114,9 +138,7 @@ export class FolderWatch {
     }
     if (file === null || file.startsWith(".")) return;
     // A folder that was put in place of another is another.
-    this.#unwatch(file);
-    this.#watch(file);
-    this.#note(file);
+    void this.#watchAnew(file).then(() => this.#note(file));
   }
 
   #note(name: string): void {
@@ -128,15 +150,5 @@ export class FolderWatch {
       this.#changed.clear();
       this.#onChange(names);
     });
-  }
-}
-
-async function stampOf(file: string): Promise<string | undefined> {
-  try {
-    const { ino, size, mtimeMs, ctimeMs } = await stat(file);
-    return [ino, size, mtimeMs, ctimeMs].join(" ");
-  } catch {
-    // It is not there, or cannot be seen; whoever reads it says so.
-    return undefined;
   }
 }

@@ -1,5 +1,5 @@
-import { lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import type { FolderFiles } from "./folder-files.ts";
 
 const objectId = /^[0-9a-f]{40}$/;
 
@@ -11,32 +11,46 @@ const foreignFiles = ["commondir", "gitdir", "objects/info/alternates", "objects
 /** A setting may stand on the line of its section. */
 const foreignSettings = /(?:^|\])[ \t]*(objectformat|refstorage|worktreeconfig)\b/im;
 
+/** An index has about a hundred bytes for each file of the folder. */
+const indexBytesMax = 64 * 1024 * 1024;
+
 /**
- * The `.git` folder of a workflow, read and written as files: `HEAD`, the branch it names, and nothing else. Refused if
- * somebody else owns it, or if it leads to another place: a link, a shared git directory, alternates.
+ * The `.git` folder of a workflow, read and written as files: `HEAD`, the branch it names, the index, and new objects.
+ * Refused if somebody else owns it, or if it leads to another place: a link, a shared git directory, alternates.
  */
 export class GitRepository {
-  readonly #path: string;
+  /** Of the workflow's folder. */
+  readonly #files: FolderFiles;
 
-  private constructor(path: string) {
-    this.#path = path;
+  private constructor(files: FolderFiles) {
+    this.#files = files;
   }
 
-  static async exists(folder: string): Promise<boolean> {
-    return (await find(join(folder, ".git"))) !== undefined;
+  static async exists(files: FolderFiles): Promise<boolean> {
+    return (await files.find(".git")) !== undefined;
   }
 
-  static async open(folder: string): Promise<GitRepository> {
-    const path = join(folder, ".git");
-    for (const each of [folder, path, join(path, "objects"), join(path, "refs")]) await refuseForeign(each);
+  static async open(files: FolderFiles): Promise<GitRepository> {
+    for (const each of ["", ".git", ".git/objects", ".git/refs"]) await refuseForeign(files, each);
     for (const name of foreignFiles) {
-      if ((await find(join(path, name))) === undefined) continue;
-      throw new Error(`${path} has a file ${name}, which leads to another repository; nothing is committed`);
+      if ((await files.find(`.git/${name}`)) === undefined) continue;
+      throw new Error(
+        `${join(files.path, ".git")} has a file ${name}, which leads to another repository; nothing is committed`,
+      );
     }
-    const config = (await readIfThere(join(path, "config"))) ?? "";
-    const setting = foreignSettings.exec(config)?.[1];
-    if (setting !== undefined) throw new Error(`${path} has the setting ${setting}, which is not supported here`);
-    return new GitRepository(path);
+    const repository = new GitRepository(files);
+    const setting = foreignSettings.exec((await repository.#read("config")) ?? "")?.[1];
+    if (setting !== undefined) {
+      throw new Error(`${join(files.path, ".git")} has the setting ${setting}, which is not supported here`);
+    }
+    // Git reads them itself.
+    await files.checkAll(".git/objects");
+    return repository;
+  }
+
+  /** For git to read from; it never writes there. */
+  get objectsPath(): string {
+    return join(this.#files.path, ".git", "objects");
   }
 
   /** The commit that the branch is at; undefined before the first. */
@@ -44,41 +58,67 @@ export class GitRepository {
     return await this.#commitOf(await this.#branch());
   }
 
+  /** `id` is that of git's object, `content` its file. */
+  async addObject(id: string, content: Uint8Array): Promise<void> {
+    const folder = `.git/objects/${id.slice(0, 2)}`;
+    await this.#files.makeFolder(folder);
+    const path = `${folder}/${id.slice(2)}`;
+    if ((await this.#files.find(path)) !== undefined) return;
+    await this.#files.replace(path, content, "tmp_obj_heddle", 0o444);
+  }
+
   /** As git does it: a lock beside the file, which becomes the file. */
+  async changeIndex(change: (before: Buffer | undefined) => Promise<Uint8Array>): Promise<void> {
+    await this.#underLock(".git/index", async (lock) => {
+      const after = await change(await this.#files.read(".git/index", { bytesMax: indexBytesMax }));
+      await this.#files.overwrite(lock, after);
+    });
+  }
+
   async moveHead({ from, to }: { from: string | undefined; to: string }): Promise<void> {
     const branch = await this.#branch();
-    const file = join(this.#path, branch);
-    await mkdir(dirname(file), { recursive: true });
-    for (let part = dirname(file); part !== this.#path; part = dirname(part)) await refuseForeign(part);
-    const lock = `${file}.lock`;
-    const handle = await open(lock, "wx");
-    try {
+    const folders = branch.split("/").slice(0, -1);
+    await this.#files.makeFolder([".git", ...folders].join("/"));
+    for (let count = folders.length; count > 0; count--) {
+      await refuseForeign(this.#files, [".git", ...folders.slice(0, count)].join("/"));
+    }
+    await this.#underLock(`.git/${branch}`, async (lock) => {
       if ((await this.#commitOf(branch)) !== from)
         throw new Error(`${branch} moved meanwhile; the next save commits it`);
-      await handle.writeFile(`${to}\n`);
-      await handle.sync();
-      await rename(lock, file);
+      await this.#files.overwrite(lock, `${to}\n`);
+    });
+  }
+
+  async #underLock(path: string, fill: (lock: string) => Promise<void>): Promise<void> {
+    const lock = `${path}.lock`;
+    await this.#files.create(lock, "");
+    try {
+      await fill(lock);
+      await this.#files.rename(lock, path);
     } catch (error) {
-      await rm(lock, { force: true });
+      await this.#files.remove(lock);
       throw error;
-    } finally {
-      await handle.close();
     }
   }
 
   async #branch(): Promise<string> {
-    const text = (await readIfThere(join(this.#path, "HEAD"))) ?? "";
+    const text = (await this.#read("HEAD")) ?? "";
     const branch = /^ref: (\S+)\n?$/.exec(text)?.[1];
     if (branch !== undefined && branchName.test(branch) && !branch.includes("..") && !branch.endsWith(".lock"))
       return branch;
-    throw new Error(`${join(this.#path, "HEAD")} names no branch that can be committed to`);
+    throw new Error(`${join(this.#files.path, ".git/HEAD")} names no branch that can be committed to`);
   }
 
   async #commitOf(branch: string): Promise<string | undefined> {
-    const own = await readIfThere(join(this.#path, branch));
-    const id = own?.trim() ?? packedId((await readIfThere(join(this.#path, "packed-refs"))) ?? "", branch);
+    const own = await this.#read(branch);
+    const id = own?.trim() ?? packedId((await this.#read("packed-refs")) ?? "", branch);
     if (id === undefined || objectId.test(id)) return id;
-    throw new Error(`${join(this.#path, branch)} holds no commit`);
+    throw new Error(`${join(this.#files.path, ".git", branch)} holds no commit`);
+  }
+
+  /** Undefined if it is not there. */
+  async #read(name: string): Promise<string | undefined> {
+    return (await this.#files.read(`.git/${name}`))?.toString();
   }
 }
 
@@ -88,37 +128,14 @@ function packedId(packed: string, branch: string): string | undefined {
 }
 
 /** A folder of somebody else's could be changed under us, or be a trap. Windows has no such numbers. */
-async function refuseForeign(path: string): Promise<void> {
-  const found = await lstat(path);
-  if (!found.isDirectory()) throw new Error(`${path} is not a folder, so it is left alone and nothing is committed`);
+async function refuseForeign(files: FolderFiles, name: string): Promise<void> {
+  const path = join(files.path, name);
+  const found = await files.find(name);
+  if (found?.isDirectory() !== true)
+    throw new Error(`${path} is not a folder, so it is left alone and nothing is committed`);
   const self = process.getuid?.();
   if (self === undefined || found.uid === self || found.uid === 0) return;
   throw new Error(
     `${path} belongs to user ${found.uid} and this process is user ${self}; nothing is committed to a repository of another user`,
   );
-}
-
-async function find(path: string): Promise<unknown> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Undefined if it is not there. A link is refused: it may lead anywhere. */
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    if (!(await lstat(path)).isFile()) throw new Error(`${path} is not a file; nothing is committed`);
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === "ENOENT" || code === "ENOTDIR";
 }

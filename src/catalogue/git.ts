@@ -1,13 +1,18 @@
 import { execFile } from "node:child_process";
-import { lstat, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../base/error.ts";
 import type { Save } from "./catalogue-entry.ts";
 import { commitMessage, oneLine } from "./commit-message.ts";
+import type { FolderFiles } from "./folder-files.ts";
 import { GitRepository } from "./git-repository.ts";
 
-const timeoutMs = 30_000;
+const timeoutMs = 20_000;
+
+/** A process that waits for a file system cannot be killed. */
+const accessMs = timeoutMs + 5000;
+
 const outputBytesMax = 64 * 1024 * 1024;
 
 /** Of a file in a tree. */
@@ -18,8 +23,8 @@ const fileMode = "100644";
  *
  * A repository's settings can name programs (filters, hooks, monitors), and whoever can write in the folder can change
  * them. So no git command ever sees the repository: plumbing commands run on an empty git directory that is made for
- * one commit, with the repository's objects and index alone, and filters off. `HEAD` and the branch are read and written
- * as files (GitRepository).
+ * one commit, with a copy of the index, and filters off. Git reads the repository's objects, and writes nothing there:
+ * `HEAD`, branch, index and new objects are read and written as files (GitRepository).
  */
 export class Git {
   readonly #binary: string;
@@ -29,23 +34,35 @@ export class Git {
   }
 
   /** Nothing if the file is as it was committed last. Throws what to tell a person if git is missing or refuses. */
-  async commit(folder: string, file: string, save: Omit<Save, "version">): Promise<void> {
+  async commit(files: FolderFiles, file: string, save: Omit<Save, "version">): Promise<void> {
     const scratch = await makeScratch();
     try {
       const run = (args: readonly string[], input?: string): Promise<string> =>
-        this.#run({ scratch, folder, save, args, input });
-      if (!(await GitRepository.exists(folder))) await run(["init", "--quiet", "--template=", folder]);
-      const repository = await GitRepository.open(folder);
-      await commitFile({ repository, run, folder, file, save });
+        files.access.run(
+          `git ${args[0]} in ${files.path}`,
+          () => this.#run({ scratch, folder: files.path, save, args, input }),
+          accessMs,
+        );
+      if (!(await GitRepository.exists(files))) await run(["init", "--quiet", "--template=", files.path]);
+      const repository = await GitRepository.open(files);
+      await lendObjects(repository, scratch);
+      await commitFile({ repository, run, scratch, files, file, save });
     } finally {
       await rm(scratch, { recursive: true, force: true });
     }
   }
 
   async #run({ scratch, folder, save, args, input }: Command): Promise<string> {
-    const env = args[0] === "init" ? cleanEnvironment(scratch) : environment({ scratch, folder, save });
+    const env = args[0] === "init" ? cleanEnvironment(scratch) : environment({ scratch, save });
     return await new Promise((resolve, reject) => {
-      const options = { cwd: scratch, env, timeout: timeoutMs, maxBuffer: outputBytesMax, windowsHide: true };
+      const options = {
+        cwd: scratch,
+        env,
+        timeout: timeoutMs,
+        killSignal: "SIGKILL" as const,
+        maxBuffer: outputBytesMax,
+        windowsHide: true,
+      };
       const child = execFile(this.#binary, [...args], options, (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
         const reason = reasonOf(error, stderr, this.#binary);
@@ -69,16 +86,17 @@ interface Command {
 interface Committing {
   readonly repository: GitRepository;
   readonly run: (args: readonly string[], input?: string) => Promise<string>;
-  readonly folder: string;
+  readonly scratch: string;
+  readonly files: FolderFiles;
   readonly file: string;
   readonly save: Omit<Save, "version">;
 }
 
-async function commitFile({ repository, run, folder, file, save }: Committing): Promise<void> {
+async function commitFile({ repository, run, scratch, files, file, save }: Committing): Promise<void> {
   const parent = await repository.head();
   const entries = parent === undefined ? [] : splitEntries(await run(["ls-tree", "-z", parent]));
   const old = entries.find(({ name }) => name === file);
-  const text = await textOf(join(folder, file));
+  const text = (await files.read(file))?.toString();
   const blob =
     text === undefined ? undefined : (await run(["hash-object", "-w", "--no-filters", "--stdin"], text)).trim();
   if (blob === old?.object) return;
@@ -91,7 +109,13 @@ async function commitFile({ repository, run, folder, file, save }: Committing): 
   const commit = (await run(["commit-tree", tree, ...parents], message)).trim();
   // As `git add` does: people who look at the folder find nothing changed.
   const entry = blob === undefined ? `0 ${"0".repeat(commit.length)}` : `${fileMode} ${blob}`;
-  await run(["update-index", "-z", "--index-info"], `${entry}\t${file}\0`);
+  await takeObjects(repository, scratch);
+  await repository.changeIndex(async (before) => {
+    const index = join(scratch, "index");
+    if (before !== undefined) await writeFile(index, before);
+    await run(["update-index", "-z", "--index-info"], `${entry}\t${file}\0`);
+    return await readFile(index);
+  });
   await repository.moveHead({ from: parent, to: commit });
 }
 
@@ -111,14 +135,20 @@ function splitEntries(text: string): TreeEntry[] {
     });
 }
 
-/** Undefined if it was deleted. A link is not followed: it may lead to what is nobody's business. */
-async function textOf(path: string): Promise<string | undefined> {
-  try {
-    if (!(await lstat(path)).isFile()) throw new Error(`${path} is not a file, so it is not committed`);
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+/** Git finds there what it does not find in its own folder. */
+async function lendObjects(repository: GitRepository, scratch: string): Promise<void> {
+  await mkdir(join(scratch, "objects", "info"));
+  await writeFile(join(scratch, "objects", "info", "alternates"), `${repository.objectsPath}\n`);
+}
+
+/** Those that git made. */
+async function takeObjects(repository: GitRepository, scratch: string): Promise<void> {
+  const folder = join(scratch, "objects");
+  for (const start of await readdir(folder)) {
+    if (start.length !== 2) continue;
+    for (const rest of await readdir(join(folder, start))) {
+      await repository.addObject(start + rest, await readFile(join(folder, start, rest)));
+    }
   }
 }
 
@@ -148,14 +178,13 @@ function cleanEnvironment(scratch: string): NodeJS.ProcessEnv {
   };
 }
 
-function environment({ scratch, folder, save }: Pick<Command, "scratch" | "folder" | "save">): NodeJS.ProcessEnv {
+function environment({ scratch, save }: Pick<Command, "scratch" | "save">): NodeJS.ProcessEnv {
   const name = oneLine(save.by) || "heddle";
   const email = "heddle@localhost";
   return {
     ...cleanEnvironment(scratch),
     GIT_DIR: scratch,
-    GIT_OBJECT_DIRECTORY: join(folder, ".git", "objects"),
-    GIT_INDEX_FILE: join(folder, ".git", "index"),
+    GIT_INDEX_FILE: join(scratch, "index"),
     GIT_AUTHOR_NAME: name,
     GIT_AUTHOR_EMAIL: email,
     GIT_AUTHOR_DATE: `@${Math.floor(save.at / 1000)} +0000`,

@@ -5,8 +5,9 @@ import { EngineError, messageOf } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
-import { definitionFile, DefinitionFiles, isMissing, problemText } from "./definition-files.ts";
+import { definitionFile, DefinitionFiles, problemText } from "./definition-files.ts";
 import { refuseTooLarge } from "./definition-size.ts";
+import { FolderFiles } from "./folder-files.ts";
 import { Git } from "./git.ts";
 import { GitRepository } from "./git-repository.ts";
 import { Serial } from "./serial.ts";
@@ -25,7 +26,7 @@ import { checkWorkflowName } from "./workflow-name.ts";
  * await engine.submitWorkflow(Workflow.fromJSON(await files.loadDagSpec("nightly")));
  * ```
  *
- * Every method throws `WORKFLOW_INVALID` for a name that cannot be a folder's, and for links that lead out of `path`. Calls
+ * Every method throws `WORKFLOW_INVALID` for a name that cannot be a folder's, and for links, pipes and the like in `path`. Calls
  * take effect in the order in which they are made.
  */
 export class WorkflowFileManager {
@@ -36,7 +37,7 @@ export class WorkflowFileManager {
   /** The folder is made by the first save. */
   constructor(path: string) {
     new SettingCheck("OPTION_INVALID", "WorkflowFileManager").name("path", path);
-    this.#files = new DefinitionFiles(path);
+    this.#files = new DefinitionFiles(new FolderFiles(path));
   }
 
   /** The folder of a workflow, whether or not it is there. `metadata.json` and the like may lie in it. */
@@ -53,15 +54,7 @@ export class WorkflowFileManager {
 
   /** The names of the workflows that have a file, good or not, in order. */
   async listWorkflows(): Promise<string[]> {
-    return await this.#serial.run(async () => {
-      try {
-        return await this.#files.names();
-      } catch (error) {
-        // Nothing was saved yet.
-        if (isMissing(error)) return [];
-        throw error;
-      }
-    });
+    return await this.#serial.run(() => this.#files.names());
   }
 
   /**
@@ -109,7 +102,7 @@ export class WorkflowFileManager {
   async #commit(name: string, by: string | null): Promise<void> {
     const isThere = await this.#files.exists(name);
     if (isThere) await this.#read(name);
-    else if (!(await GitRepository.exists(this.#files.folderOf(name)))) throw this.#unknown(name);
+    else if (!(await GitRepository.exists(this.#files.files.below(name)))) throw this.#unknown(name);
     const folder = await this.#files.makeFolder(name);
     const operation = isThere ? "Update" : "Delete";
     try {

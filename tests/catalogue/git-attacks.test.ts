@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { FolderFiles } from "../../src/catalogue/folder-files.ts";
 import { Git } from "../../src/catalogue/git.ts";
 import { dag, temporaryFolder } from "./rig.ts";
 
@@ -102,7 +103,7 @@ describe("a commit into a hostile repository", () => {
       mkdirSync(folder);
       const commit = async (params: string): Promise<void> => {
         writeFileSync(join(folder, "dag-spec.json"), JSON.stringify(dag(params)));
-        await new Git().commit(folder, "dag-spec.json", save);
+        await new Git().commit(new FolderFiles(folder), "dag-spec.json", save);
       };
       await commit("one");
       set({
@@ -122,7 +123,7 @@ describe("a commit into a hostile repository", () => {
       });
       await commit("two");
       rmSync(join(folder, "dag-spec.json"));
-      await new Git().commit(folder, "dag-spec.json", save);
+      await new Git().commit(new FolderFiles(folder), "dag-spec.json", save);
       await commit("three");
       assert.deepEqual(readdirSync(traces), []);
       // Read without the repository's settings.
@@ -162,14 +163,14 @@ describe("a commit into a hostile repository", () => {
       for (const each of [folder, victim]) {
         mkdirSync(each);
         writeFileSync(join(each, "dag-spec.json"), JSON.stringify(dag("one")));
-        await new Git().commit(each, "dag-spec.json", save);
+        await new Git().commit(new FolderFiles(each), "dag-spec.json", save);
       }
       const before = git(victim, "rev-list", "--all", "--objects");
       const files = readdirSync(join(victim, ".git"), { recursive: true }).length;
       set(folder, victim);
       writeFileSync(join(folder, "dag-spec.json"), JSON.stringify(dag("two")));
       await assert.rejects(
-        new Git().commit(folder, "dag-spec.json", save),
+        new Git().commit(new FolderFiles(folder), "dag-spec.json", save),
         /nothing is committed|names no branch|is not a f/,
       );
       assert.equal(git(victim, "rev-list", "--all", "--objects"), before);
@@ -187,10 +188,13 @@ describe("a commit into a hostile repository", () => {
     test(`is refused where it is kept in another way: ${JSON.stringify(config.slice(-60))}`, async (t) => {
       const folder = temporaryFolder(t);
       writeFileSync(join(folder, "dag-spec.json"), JSON.stringify(dag("one")));
-      await new Git().commit(folder, "dag-spec.json", save);
+      await new Git().commit(new FolderFiles(folder), "dag-spec.json", save);
       writeFileSync(join(folder, ".git/config"), config);
       writeFileSync(join(folder, "dag-spec.json"), JSON.stringify(dag("two")));
-      await assert.rejects(new Git().commit(folder, "dag-spec.json", save), /which is not supported here/);
+      await assert.rejects(
+        new Git().commit(new FolderFiles(folder), "dag-spec.json", save),
+        /which is not supported here/,
+      );
     });
   }
 
@@ -201,10 +205,10 @@ describe("a commit into a hostile repository", () => {
       const folder = join(temporaryFolder(t), "w");
       mkdirSync(folder);
       writeFileSync(join(folder, "dag-spec.json"), JSON.stringify(dag("one")));
-      await new Git().commit(folder, "dag-spec.json", save);
+      await new Git().commit(new FolderFiles(folder), "dag-spec.json", save);
       chownSync(join(folder, part), 65534, 65534);
       writeFileSync(join(folder, "dag-spec.json"), JSON.stringify(dag("two")));
-      await assert.rejects(new Git().commit(folder, "dag-spec.json", save), /belongs to user 65534/);
+      await assert.rejects(new Git().commit(new FolderFiles(folder), "dag-spec.json", save), /belongs to user 65534/);
     });
   }
 });

@@ -39,6 +39,8 @@ export interface HouseOptions {
   /** So many times as fast as the machine's is the clock of the catalogue. */
   readonly pace?: number;
   readonly folder?: string;
+  /** How long one operation on a file may take. */
+  readonly folderLimitMs?: number;
   readonly git?: Git;
   readonly engine?: Partial<EngineOptions>;
   /** What the catalogue sees in place of the store and the engine. */
@@ -55,12 +57,29 @@ export class House {
   readonly folder: DefinitionFolder | undefined;
   readonly lines = new Lines();
 
-  constructor({ store, clock = systemClock, pace = 1, folder, git, engine, wrap = (parts) => parts }: HouseOptions) {
+  constructor(options: HouseOptions) {
+    const {
+      store,
+      clock = systemClock,
+      pace = 1,
+      folder,
+      folderLimitMs,
+      git,
+      engine,
+      wrap = (parts) => parts,
+    } = options;
     const logger = this.lines;
     const jobs = [defineJob("work", (params: unknown) => params)];
     this.engine = new Engine({ storage: store, clock, logger, jobs, stopGraceMs: 200, ...engine });
     this.folder =
-      folder === undefined ? undefined : new DefinitionFolder({ path: folder, logger, ...(git && { git }) });
+      folder === undefined
+        ? undefined
+        : new DefinitionFolder({
+            path: folder,
+            logger,
+            ...(git && { git }),
+            ...(folderLimitMs && { limitMs: folderLimitMs }),
+          });
     const seen = wrap({ store, engine: this.engine });
     this.catalogue = new Catalogue({
       ...seen,

@@ -75,6 +75,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   STORE_DENIED: 503,
 
   // Somebody has to look at the server.
+  FOLDER_UNRESPONSIVE: 503,
   GIT_FAILED: 500,
   STORE_CORRUPT: 500,
   STORE_UNSUITABLE: 500,
