@@ -43,6 +43,11 @@ import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
 import { WakeQueue } from "./wake-queue.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
+/** Clocks of members differ by less. */
+const clockBehindMsMax = 60_000;
+
+const clockWarnEveryMs = 60_000;
+
 /** What the shards of one member share. */
 export interface ShardParts {
   readonly store: Store;
@@ -94,6 +99,7 @@ export class Shard implements ActorHost, MailShard {
   readonly logger: Logger;
   readonly outbox: Outbox;
   readonly attached: AttachedAttempts;
+  #clockWarnsFrom = -Infinity;
   /** On the monotonic clock. Everything that an earlier owner did was in the store by then. */
   readonly claimedAt: number;
   readonly #sharedEnds = new Map<string, Promise<unknown>>();
@@ -669,6 +675,18 @@ export class Shard implements ActorHost, MailShard {
     this.#letGo(actor);
   }
 
+  /** The time of an instance never goes back: after a clock was ahead, what it waits for counts from that time on. */
+  #warnOfClockBehind({ actor, at }: InstanceTurn): void {
+    const { clock } = this.#parts;
+    const behindMs = at - clock.now();
+    if (behindMs <= clockBehindMsMax || clock.monotonic() < this.#clockWarnsFrom) return;
+    this.#clockWarnsFrom = clock.monotonic() + clockWarnEveryMs;
+    this.logger.warn(
+      { instanceId: actor.id, behindMs },
+      "the clock is behind the last turn of an instance: its timers and retries are due later by the difference",
+    );
+  }
+
   #follow(entry: InstanceEntry, turn: InstanceTurn): void {
     const { machine } = turn.actor;
     const { gates, definitions } = this.#parts;
@@ -678,6 +696,7 @@ export class Shard implements ActorHost, MailShard {
     if (turn.hasEnded) gates.left(entry.workflow, entry.id);
     entry.status = machine.status;
     entry.lastTurnAt = turn.at;
+    this.#warnOfClockBehind(turn);
     entry.isReportedStuck = false;
     this.#residents.noteWaiting(entry, machine.state.waitingCount);
     this.#wakes.set(entry, machine.nextWake());
