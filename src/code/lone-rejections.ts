@@ -5,6 +5,7 @@ import type { Logger } from "../base/logger.ts";
 // Rejections are the process's, so this is its own too: whose code runs, and how many want to hear of it.
 const current = new AsyncLocalStorage<LoneRejections>();
 let listening = 0;
+let reportFatalError: ((error: unknown) => void) | undefined;
 
 /**
  * Promises in the code of workflows that fail while nobody waits for them. Code that starts two things and awaits them one
@@ -12,16 +13,20 @@ let listening = 0;
  */
 export class LoneRejections {
   readonly #logger: Logger;
+  readonly #onFatalError: (error: unknown) => void;
   /** Entered once: every call that goes in by `run` would copy all that the process keeps in such storages. */
   readonly #surroundings = current.run(this, () => AsyncLocalStorage.snapshot());
   #isListening = false;
 
-  constructor(logger: Logger) {
+  /** `onFatalError` is called, in the surroundings of the code at fault, with what is about to end the process. */
+  constructor(logger: Logger, onFatalError: (error: unknown) => void) {
     this.#logger = logger;
+    this.#onFatalError = onFatalError;
   }
 
   start(): void {
     this.#isListening = true;
+    reportFatalError = this.#onFatalError;
     if (listening++ === 0) process.on("unhandledRejection", onUnhandledRejection);
   }
 
@@ -50,6 +55,8 @@ function onUnhandledRejection(reason: unknown): void {
   if (owner !== undefined) return owner.heard(reason);
   const isDecidedByUser = process.execArgv.some((arg) => arg.startsWith("--unhandled-rejections"));
   if (isDecidedByUser || process.listenerCount("unhandledRejection") > 1) return;
+  // Here, because what is thrown by a listener has no surroundings any more.
+  reportFatalError?.(reason);
   throw reason instanceof Error
     ? reason
     : new Error(`a promise was rejected with ${String(reason)}`, { cause: reason });

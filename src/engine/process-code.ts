@@ -9,6 +9,7 @@ import type { CodeWatch, WatchedRun } from "../code/watch-code.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CodeHost } from "../runtime/code-host.ts";
 import { failureFrom } from "../worker/failure-from.ts";
+import { reportFatalError } from "../worker/fatal-errors.ts";
 
 /** The code of workflows, as this process has it. */
 export class ProcessCode implements CodeHost {
@@ -31,7 +32,7 @@ export class ProcessCode implements CodeHost {
     loopWatch: LoopWatch | undefined;
   }) {
     this.loopWatch = parts.loopWatch;
-    this.#lone = new LoneRejections(parts.logger);
+    this.#lone = new LoneRejections(parts.logger, reportFatalError);
     this.#registry = parts.registry;
     this.#drain = new Drain(parts.clock);
     this.#versionOf = parts.versionOf;

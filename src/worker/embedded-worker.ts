@@ -1,4 +1,4 @@
-import { EngineError } from "../base/error.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { LoopWatch } from "../base/loop-watch.ts";
 import type { Job } from "../authoring/job.ts";
@@ -10,6 +10,7 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { AttemptContext, type RunIdentity } from "./attempt-context.ts";
 import { admitted, type AdmitSubTasks, callJob, failureOutcome } from "./call-job.ts";
+import { callOwned, type FatalErrorOwner, startListening, stopListening } from "./fatal-errors.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 import type { Answer, Worker } from "../dispatch/worker.ts";
 
@@ -64,6 +65,7 @@ export class EmbeddedWorker implements Worker {
   readonly #onProgress: OnProgress | undefined;
   readonly #aroundJob: AroundJob | undefined;
   readonly #loopWatch: LoopWatch | undefined;
+  #isListening = false;
 
   constructor(options: EmbeddedWorkerOptions) {
     const { address = "embedded" } = options;
@@ -106,7 +108,16 @@ export class EmbeddedWorker implements Worker {
     }
   }
 
+  /** Jobs on the event loop can end the process. */
+  #listen(): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    startListening();
+  }
+
   async stop(): Promise<void> {
+    if (this.#isListening) stopListening();
+    this.#isListening = false;
     await this.#threads?.stop();
   }
 
@@ -146,7 +157,9 @@ export class EmbeddedWorker implements Worker {
         onTaskLog: this.#onTaskLog,
         onProgress: this.#onProgress,
       });
-      const call = (): Outcome | Promise<Outcome> => callJob(job, params, context, this.#admit);
+      const owner = new AttemptOwner(run, this.#logger);
+      this.#listen();
+      const call = (): Outcome | Promise<Outcome> => callOwned(owner, () => callJob(job, params, context, this.#admit));
       return this.#loopWatch === undefined ? call() : callWatched(this.#loopWatch, run, call);
     }
     if (this.#threads === undefined || job.source === undefined) {
@@ -157,6 +170,25 @@ export class EmbeddedWorker implements Worker {
     return this.#threads
       .execute(order, abort, this.#onTaskLog, this.#onProgress)
       .then((outcome) => admitted(outcome, run.taskName, this.#admit));
+  }
+}
+
+/** Names the attempt whose code ends the process. */
+class AttemptOwner implements FatalErrorOwner {
+  readonly #run: TaskRun;
+  readonly #logger: Logger;
+
+  constructor(run: TaskRun, logger: Logger) {
+    this.#run = run;
+    this.#logger = logger;
+  }
+
+  onFatalError(error: unknown): void {
+    const { instanceId, workflowName, taskName, attemptId } = this.#run;
+    this.#logger.error(
+      { instanceId, workflowName, task: taskName, attemptId, error: messageOf(error) },
+      `task "${taskName}" of instance "${instanceId}" ends the process: its job threw where nobody catches it, or left a rejected promise to nobody; await what the job starts`,
+    );
   }
 }
 

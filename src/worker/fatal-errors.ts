@@ -1,0 +1,30 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** Whose code runs: a job, for example. */
+export interface FatalErrorOwner {
+  /** Its code threw where nobody catches it, or left a rejected promise to nobody: the process ends. */
+  onFatalError(error: unknown): void;
+}
+
+// Such errors end the process, so this is its own too: whose code runs, and how many want to hear of it.
+const current = new AsyncLocalStorage<FatalErrorOwner>();
+let listening = 0;
+
+/** Errors of what is called here, and of whatever follows from it, are the owner's. */
+export function callOwned<T>(owner: FatalErrorOwner, call: () => T): T {
+  return current.run(owner, call);
+}
+
+/** Tells the owner of the code that runs, if it has one. */
+export function reportFatalError(error: unknown): void {
+  current.getStore()?.onFatalError(error);
+}
+
+/** From now on owners are told. It changes nothing about how the process ends. */
+export function startListening(): void {
+  if (listening++ === 0) process.on("uncaughtExceptionMonitor", reportFatalError);
+}
+
+export function stopListening(): void {
+  if (--listening === 0) process.off("uncaughtExceptionMonitor", reportFatalError);
+}
