@@ -47,6 +47,8 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #seen = 0;
   /** What the code has to answer, and was taken out of the open turn for the next one. */
   #deferred: Message[] | undefined;
+  /** What the code has to answer, and came before the instance was let in by its workflow's maximum. */
+  #untilStarted: Message[] | undefined;
   /** Turns in a row in which the code began anew twice before it could answer anything. */
   #turnsWithoutAnswer = 0;
   #onPrepared: ((actor: InstanceActor) => void) | undefined;
@@ -83,9 +85,9 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     return super.isActive || this.#isReactionOnRecord || this.attention !== undefined || this.hasMore;
   }
 
-  /** One that needs attention stays where it is seen. */
+  /** One that needs attention stays where it is seen, and one that owes answers stays where they can be given. */
   override get isIdle(): boolean {
-    return super.isIdle && this.attention === undefined;
+    return super.isIdle && this.attention === undefined && this.#untilStarted === undefined;
   }
 
   override get isPrepared(): boolean {
@@ -132,7 +134,8 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     this.#open = undefined;
     this.#isAbandoned = true;
     this.#slot?.leave();
-    return [...taken, ...(this.#deferred?.splice(0) ?? []), ...super.abandonInbox()];
+    const waiting = [...(this.#deferred?.splice(0) ?? []), ...(this.#untilStarted?.splice(0) ?? [])];
+    return [...taken, ...waiting, ...super.abandonInbox()];
   }
 
   /** The code that it waited for is there. */
@@ -361,14 +364,21 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
 
   /**
    * Queries and updates of code that is about to begin anew wait for the next turn, and so for the next generation. Code
-   * that begins anew without end would never get to them: after some turns they are refused.
+   * that begins anew without end would never get to them: after some turns they are refused. Those of an instance that is
+   * not let in yet wait until it is.
    */
   #defer(message: Message, open: InstanceTurn): boolean {
     if (!this.#isBetweenGenerations) this.#turnsWithoutAnswer = 0;
-    if (!this.#isBetweenGenerations || this.#turnsWithoutAnswer > turnsWithoutAnswerMax) return false;
+    if (!this.#isNotLetIn && !this.#isBetweenGenerations) return false;
+    if (this.#turnsWithoutAnswer > turnsWithoutAnswerMax) return false;
     (open.messages as Message[]).splice(--this.#heard, 1);
-    (this.#deferred ??= []).push(message);
+    if (this.#isNotLetIn) (this.#untilStarted ??= []).push(message);
+    else (this.#deferred ??= []).push(message);
     return true;
+  }
+
+  get #isNotLetIn(): boolean {
+    return this.machine.state.startedAt === undefined && !this.hasEnded;
   }
 
   get #isBetweenGenerations(): boolean {
@@ -376,6 +386,10 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   }
 
   #requeueDeferred(): void {
+    if (this.#untilStarted !== undefined && !this.#isNotLetIn) {
+      this.inbox = [...this.#untilStarted, ...this.inbox];
+      this.#untilStarted = undefined;
+    }
     if (this.#deferred === undefined) return;
     this.#turnsWithoutAnswer++;
     this.inbox = [...this.#deferred, ...this.inbox];
@@ -434,7 +448,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   #answerLatecomers(open: InstanceTurn): void {
     const messages = open.messages as Message[];
     for (let first = this.inbox[0]; first !== undefined && "query" in first; first = this.inbox[0]) {
-      if (this.#needsCode(first) && this.#isBetweenGenerations) return;
+      if (this.#needsCode(first) && (this.#isBetweenGenerations || this.#isNotLetIn)) return;
       this.inbox.shift();
       messages.push(first);
       open.answer(first);
@@ -468,7 +482,8 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
       return undefined;
     }
     try {
-      if (input.type === "RequestUpdate" && !this.machine.state.hasUpdate(input.update)) this.#refuseUpdate(input);
+      const isNew = input.type === "RequestUpdate" && !this.machine.state.hasUpdate(input.update);
+      if (isNew && !this.hasEnded) this.#refuseUpdate(input);
     } catch (error) {
       open.refused(message, updateRefusal(input, error));
       return undefined;

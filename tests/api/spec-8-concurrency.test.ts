@@ -169,6 +169,31 @@ describe("8.7 instances at a time", () => {
     assert.deepEqual(seen, ["a", "c"]);
   });
 
+  test("that wait answer queries and updates when they have started, or say why they cannot", async (t) => {
+    const workflow = defineWorkflow("answering", { maxInstances: { max: 1 } }, async (ctx) => {
+      let sum = 0;
+      ctx.onQuery("sum", () => sum);
+      ctx.onUpdate("add", async (n: number) => (sum += n));
+      await ctx.waitForEvent("go");
+    });
+    const engine = await startEngine(t, { workflows: [workflow] });
+    const run = async (instanceId: string) => await engine.startWorkflow(workflow, undefined, { instanceId });
+    const [first, second, third] = [await run("first"), await run("second"), await run("third")];
+    const answers = Promise.all([second.update("add", 3), second.update("add", 4)]);
+    const asked = second.query("sum");
+    const refused = assert.rejects(third.update("add", 1), { code: "INSTANCE_STATE" });
+    assert.equal((await second.getStatus()).status, "Ready");
+    await engine.pauseWorkflowInstance("second");
+    await first.raiseEvent("go");
+    await third.terminate("not needed");
+    await refused;
+    await engine.resumeWorkflowInstance("second");
+    assert.deepEqual(await answers, [3, 7]);
+    assert.equal(typeof (await asked), "number");
+    await second.raiseEvent("go");
+    await second.result();
+  });
+
   test("limits that cannot be are refused", () => {
     const run = async (): Promise<void> => undefined;
     for (const maxInstances of [{ max: 0 }, { max: 1.5 }, { max: 1, policy: "wait" }, 3, { max: 1, polcy: "skip" }]) {
