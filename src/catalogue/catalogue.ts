@@ -40,6 +40,14 @@ export interface CatalogueParts {
   readonly logger: Logger;
   /** If definitions live as files too. */
   readonly folder?: DefinitionFolder;
+  /** A file that was made or edited by hand has become a version. The next file waits for it. */
+  readonly onFileEdit?: (edit: FileEdit) => Promise<void>;
+}
+
+export interface FileEdit {
+  readonly name: string;
+  readonly version: string;
+  readonly isNew: boolean;
 }
 
 export interface NewEntry extends ScheduleFieldsChange {
@@ -87,12 +95,14 @@ export class Catalogue {
   readonly #follower: Follower;
   readonly #folder: DefinitionFolder | undefined;
   readonly #folderSync: FolderSync | undefined;
+  readonly #onFileEdit: CatalogueParts["onFileEdit"];
   #timer: Timer | undefined;
   #polling: Promise<void> = Promise.resolve();
   #isRunning = false;
   #polls = 0;
 
-  constructor({ engine, store, clock, logger, folder }: CatalogueParts) {
+  constructor({ engine, store, clock, logger, folder, onFileEdit }: CatalogueParts) {
+    this.#onFileEdit = onFileEdit;
     this.#clock = clock;
     this.#logger = logger;
     this.#engine = engine;
@@ -239,6 +249,8 @@ export class Catalogue {
       }
       throw new EngineError("WORKFLOW_DUPLICATE", `the program has a workflow ${shown(name)} of its own`);
     });
+    const isNew = stored.entry.id === id;
+    await this.#onFileEdit?.({ name, version: stored.entry.version, isNew });
     await this.#follower.follow(name, { isOwnSave: true });
     await this.#tellChange(name);
     return stored;

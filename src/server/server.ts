@@ -7,7 +7,7 @@ import type { Workflow } from "../authoring/workflow.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import { Catalogue } from "../catalogue/catalogue.ts";
+import { Catalogue, type FileEdit } from "../catalogue/catalogue.ts";
 import { DefinitionFolder } from "../catalogue/definition-folder.ts";
 import { Git } from "../catalogue/git.ts";
 import { Engine } from "../engine/engine.ts";
@@ -30,6 +30,7 @@ import { Readiness } from "./readiness.ts";
 import { actuatorRoutes } from "./routes/actuator-routes.ts";
 import { handlersOf } from "./routes/handlers.ts";
 import { Audit } from "./security/audit.ts";
+import { fileEditEntry } from "./security/audit-entry.ts";
 import { Guard } from "./security/guard.ts";
 import { isLoopbackHost } from "./security/origin-check.ts";
 import { readTlsFiles } from "./security/tls-files.ts";
@@ -76,6 +77,7 @@ export class Server {
   readonly #tokens: Tokens;
   readonly #keys: RequestKeys;
   readonly #feed: ChangeFeed;
+  readonly #audit: Audit;
   readonly #stopping = new AbortController();
   readonly #whenStopped = Promise.withResolvers<void>();
   /** What was started, in that order: it is stopped in the other. */
@@ -121,7 +123,10 @@ export class Server {
     this.#readiness = new Readiness(this.engine, this.#watch);
     const { engine } = this;
     const folder = folderOf(config, logger);
-    this.catalogue = new Catalogue({ engine, store, clock, logger, ...(folder && { folder }) });
+    const audit = new Audit({ store, clock, logger, keepMs: config.auditRetentionDays * dayMs });
+    this.#audit = audit;
+    const onFileEdit = (edit: FileEdit): Promise<void> => audit.append(fileEditEntry(edit));
+    this.catalogue = new Catalogue({ engine, store, clock, logger, onFileEdit, ...(folder && { folder }) });
     this.#tokens = new Tokens({ store, clock, logger, given: config.tokens, adminSecret: parts.adminToken });
     this.#keys = new RequestKeys({ store, clock, logger });
   }
@@ -192,8 +197,7 @@ export class Server {
     const isLoopback = isLoopbackHost(host);
     const version = ownVersion();
     const origins = { isLoopback, origins: corsOrigins };
-    const keepMs = this.#config.auditRetentionDays * dayMs;
-    const audit = new Audit({ store, clock, logger, keepMs });
+    const audit = this.#audit;
     audit.start();
     this.#started.defer(() => audit.stop());
     const app = await makeHttpApp({

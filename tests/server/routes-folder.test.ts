@@ -38,3 +38,22 @@ test("12.3 a workflow shows what is wrong with its file, and so does the one it 
   const refused = await rig.refused("getWorkflow", { params: { id: "broken" }, token }, unknown);
   assert.ok(!refused.message?.includes(folder));
 });
+
+test("12.3 a file that was made or edited by hand is a line of the audit log", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "heddle-definitions-"));
+  t.after(() => rm(folder, { recursive: true }));
+  mkdirSync(join(folder, "two"));
+  writeFileSync(join(folder, "two", "dag-spec.json"), JSON.stringify(twoNodes));
+  const rig = await ServerRig.start(t, { workflows: folder });
+  await rig.restart();
+  writeFileSync(join(folder, "two", "dag-spec.json"), JSON.stringify({ ...twoNodes, timeoutSeconds: 7 }));
+  await rig.restart({ workflows: folder });
+  const { items } = await rig.ok("listAudit", { query: { who: "anonymous" } });
+  assert.deepEqual(
+    items.map(({ what, target, address }) => [what, target, address]),
+    [
+      ["updateWorkflow", "two", "file"],
+      ["createWorkflow", "two", "file"],
+    ],
+  );
+});

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { RouteName } from "../../api/paths.ts";
+import type { FileEdit } from "../../catalogue/catalogue.ts";
 import { bodyDigestOf } from "../http/json-body.ts";
 import type { AuditEntry } from "./audit.ts";
 import { type Caller, findCaller } from "./caller.ts";
@@ -39,6 +40,13 @@ const detailFields: Partial<Record<RouteName, readonly string[]>> = {
   resizeDomain: ["size"],
   rollBackWorkflow: ["version"],
 };
+
+/** The line of a file that was edited in the folder of definitions: who did it is not known. */
+export function fileEditEntry({ name, version, isNew }: FileEdit): AuditEntry {
+  const what = isNew ? "createWorkflow" : "updateWorkflow";
+  const source = { role: null, address: "file", requestId: "file" };
+  return { who: "anonymous", ...source, what, target: name, status: isNew ? 201 : 200, details: { version } };
+}
 
 /** The line of a request, whether it was carried out or refused. */
 export function auditEntryOf(request: FastifyRequest, outcome: Outcome): AuditEntry {
