@@ -262,6 +262,7 @@ export class Engine {
       engine: this,
       clock,
       versionOf: (workflow) => this.#versionOf(workflow),
+      checkInput: (workflow, input) => this.#submission.checkInput(workflow, input),
       jobs: this.#jobRuns,
     });
     this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });

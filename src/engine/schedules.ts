@@ -44,6 +44,8 @@ export interface SchedulesParts {
   readonly clock: Clock;
   /** Undefined for a workflow that nobody could start. */
   readonly versionOf: (workflow: string) => string | undefined;
+  /** `INPUT_INVALID` for what does not fit the schema of a code workflow that is registered here. */
+  readonly checkInput: (workflow: string, input: unknown) => Promise<void>;
   readonly jobs: Pick<JobRuns, "resolve" | "record">;
 }
 
@@ -56,7 +58,7 @@ export class Schedules {
     this.#parts = parts;
   }
 
-  /** Durable when it resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `JOB_MISSING`, `PARAMS_INVALID`, `INSTANCE_EXISTS`. */
+  /** Durable when it resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `INPUT_INVALID`, `JOB_MISSING`, `PARAMS_INVALID`, `INSTANCE_EXISTS`. */
   async create(scheduleId: string, spec: ScheduleSpec): Promise<void> {
     const now = this.#parts.clock.now();
     const checked = await this.#checked(spec);
@@ -201,11 +203,14 @@ export class Schedules {
     const checked = { ...spec, every };
     checkSchedule(checked, this.#parts.clock.now());
     if (checked.job !== undefined) return { ...checked, job: await this.#resolveJob(checked) };
-    if (this.#parts.versionOf(checked.workflow) !== undefined) return checked;
-    throw new EngineError(
-      "WORKFLOW_UNKNOWN",
-      `workflow ${shown(checked.workflow)} is not among the engine's "workflows", so nothing could be started`,
-    );
+    if (this.#parts.versionOf(checked.workflow) === undefined) {
+      throw new EngineError(
+        "WORKFLOW_UNKNOWN",
+        `workflow ${shown(checked.workflow)} is not among the engine's "workflows", so nothing could be started`,
+      );
+    }
+    await this.#parts.checkInput(checked.workflow, checked.input);
+    return checked;
   }
 
   /** What the job is to be referred to by, once its workflow is durable. `JOB_MISSING`, `PARAMS_INVALID`. */

@@ -7,6 +7,7 @@ import { workflowVersion } from "../authoring/workflow-version.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { shown } from "../base/shown.ts";
+import { fitting, textOf } from "../code/values.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPrefix } from "../kernel/event.ts";
@@ -253,6 +254,15 @@ export class Submission {
   find(name: string): Workflow | CodeWorkflow | undefined {
     if (isOwnWorkflowName(name)) return undefined;
     return this.#code.latest(name) ?? this.#known.get(name);
+  }
+
+  /** Checks an input as each run reads it, which is from JSON. `INPUT_INVALID`. */
+  async checkInput(name: string, input: unknown): Promise<void> {
+    const schema = this.#code.latest(name)?.input;
+    if (schema === undefined) return;
+    const what = `the input of workflow "${name}"`;
+    const text = textOf(input, what);
+    await fitting(schema, text === undefined ? undefined : JSON.parse(text), what);
   }
 
   get names(): string[] {

@@ -1,6 +1,7 @@
 /** Spec §9: schedules. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
+import { z } from "zod";
 import {
   defineJob,
   defineWorkflow,
@@ -145,6 +146,22 @@ describe("9.1 a schedule", () => {
     for (const [index, at] of starts.slice(1).entries()) {
       assert.ok(at - (starts[index] as number) >= 3.5 * hourMs, "run and delay");
     }
+  });
+
+  test("refuses an input that does not fit its workflow's schema, when it is made and when it is changed", async (t) => {
+    const shop = await Shop.open(t);
+    const schema = z.object({ city: z.string(), since: z.coerce.date().optional() });
+    const report = defineWorkflow("report", { input: schema }, async (_, { city }) => void shop.inputs.push(city));
+    await shop.until(shop.engine.registerWorkflow(report));
+    const misfit = says("INPUT_INVALID", /^the input of workflow "report" does not fit its schema: /);
+    for (const input of [undefined, {}, { city: 7 }]) {
+      await assert.rejects(shop.create("s", { workflow: "report", input }), misfit);
+    }
+    await shop.create("s", { workflow: "report", input: { city: "Ulm", since: new Date(0) } });
+    const change = shop.engine.schedules.change("s", { workflow: "report", input: { city: 7 }, every: hourly });
+    await assert.rejects(shop.until(change), misfit);
+    await shop.clock.advance(hourMs);
+    assert.deepEqual(shop.inputs, ["Ulm"]);
   });
 
   test("that makes no sense is refused with the reason", async (t) => {
