@@ -34,6 +34,8 @@ export interface InstanceState {
   readonly size: number;
   /** Tasks under way. */
   readonly inFlight: number;
+  /** Those of them that are instances of their own. */
+  readonly childrenInFlight: number;
   /**
    * Tasks that only a limit of the instance, a pause or the time of their next attempt keeps from the dispatcher. An
    * instance that waits for a place among those of its workflow counts as one.

@@ -82,7 +82,11 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   }
 
   override get isActive(): boolean {
-    return super.isActive || this.#isReactionOnRecord || this.attention !== undefined || this.hasMore;
+    return super.isActive || this.hasOwnWork;
+  }
+
+  override get hasOwnWork(): boolean {
+    return super.hasOwnWork || this.#isReactionOnRecord || this.attention !== undefined || this.hasMore;
   }
 
   /** One that needs attention stays where it is seen, and one that owes answers stays where they can be given. */

@@ -105,6 +105,12 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
     return this.machine.state.inFlight > 0;
   }
 
+  /** Something is under way in it, and not only in its children. */
+  get hasOwnWork(): boolean {
+    const { inFlight, childrenInFlight } = this.machine.state;
+    return inFlight > childrenInFlight;
+  }
+
   /** Its turns have to be prepared, one at a time. */
   get isPrepared(): boolean {
     return false;

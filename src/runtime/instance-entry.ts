@@ -40,9 +40,12 @@ export class InstanceEntry {
     this.lastTurnAt = options.at;
   }
 
-  /** It has something under way and has made no progress since then. What waits for its time or an event may wait for years. */
+  /**
+   * It has something under way and has made no progress since then. What waits for its time or an event may wait for
+   * years, and so may what waits for a child, which is judged by itself.
+   */
   isStuck(before: number): boolean {
-    return this.lastTurnAt < before && this.status === "Running" && this.actor?.isActive === true;
+    return this.lastTurnAt < before && this.status === "Running" && this.actor?.hasOwnWork === true;
   }
 
   get hasWaiters(): boolean {
