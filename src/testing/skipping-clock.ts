@@ -77,8 +77,6 @@ export class SkippingClock extends TestClock {
     promise.then(note, note);
     for (;;) {
       await this.settle();
-      // A sleep of no time, or until a time that is over, is due without any time passing.
-      if ((this.nextTimerAt ?? Infinity) <= this.now()) await this.jump(this.now());
       const isBusy = work.isBusy();
       const wake = isBusy ? undefined : await work.nextWake(this.now());
       if (settled.yet) return await promise;

@@ -28,6 +28,18 @@ describe("the test clock", () => {
     assert.equal(fired.at(-1), "c 300");
   });
 
+  test("settles with the timers that are due, and what they lead to, and no time passes", async () => {
+    const clock = new TestClock({ now: 0 });
+    const fired: string[] = [];
+    clock.after(0, () => {
+      fired.push("due");
+      clock.after(0, () => fired.push("due then"));
+    });
+    clock.after(1, () => fired.push("later"));
+    await clock.settle();
+    assert.deepEqual([fired, clock.now(), clock.timerCount], [["due", "due then"], 0, 1]);
+  });
+
   test("what a timer leads to has happened before the next one fires", async () => {
     const clock = new TestClock({ now: 0 });
     const seen: string[] = [];

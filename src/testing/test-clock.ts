@@ -90,10 +90,7 @@ export class TestClock implements Clock {
   async jump(at: number): Promise<void> {
     await this.settle();
     this.#now = Math.max(this.#now, at);
-    while ((this.nextTimerAt ?? Infinity) <= this.#now) {
-      this.#fireFirst();
-      await this.settle();
-    }
+    await this.#fireDue();
   }
 
   /**
@@ -118,9 +115,21 @@ export class TestClock implements Clock {
 
   /**
    * Lets everything happen that needs no time to pass: promises, commits to a `memoryStore()`, jobs that wait for neither
-   * time nor the outside world.
+   * time nor the outside world, timers that are due, such as those of sleeps that ended while no engine ran.
    */
   async settle(): Promise<void> {
+    await this.#becomeQuiet();
+    await this.#fireDue();
+  }
+
+  async #fireDue(): Promise<void> {
+    while ((this.nextTimerAt ?? Infinity) <= this.#now) {
+      this.#fireFirst();
+      await this.#becomeQuiet();
+    }
+  }
+
+  async #becomeQuiet(): Promise<void> {
     for (let quiet = 0, seen = this.#news; quiet < quietTurns; quiet++) {
       await new Promise<void>((resolve) => setImmediate(resolve));
       if (seen === this.#news) continue;

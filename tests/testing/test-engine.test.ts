@@ -279,6 +279,38 @@ describe("a test engine", () => {
     assert.equal((await second.clock.until(run.result())).receipt, "paid");
   });
 
+  for (const how of ["settle", "advance", "until"] as const) {
+    test(`wakes at once what came due while no engine ran: ${how}`, async () => {
+      const storage = memoryStore();
+      const woken: number[] = [];
+      const note = defineJob("note", ({ at }: { at: number }) => void woken.push(at));
+      const naps = defineWorkflow("naps", async (ctx) => {
+        for (let nap = 0; nap < 2; nap++) {
+          await ctx.sleep(60_000);
+          await ctx.run(note, { at: ctx.now() });
+        }
+      });
+      const now = Date.UTC(2030, 0, 1);
+      const first = await testEngine({ storage, workflows: [naps], jobs: [note], now });
+      const { instanceId } = await first.engine.startWorkflow(naps, undefined);
+      await first.clock.settle();
+      await first.stop();
+
+      const later = now + 600_000;
+      await using second = await testEngine({ storage, workflows: [naps], jobs: [note], now: later });
+      if (how === "settle") {
+        await second.clock.settle();
+        assert.deepEqual([woken, second.clock.now()], [[later], later]);
+      } else if (how === "advance") {
+        await second.clock.advance(300_000);
+        assert.deepEqual(woken, [later, later + 60_000]);
+      } else {
+        await second.clock.until(second.engine.awaitWorkflowInstance(instanceId));
+        assert.deepEqual(woken, [later, later + 60_000]);
+      }
+    });
+  }
+
   test("stops once, at the end of its block or by hand, also with a job that does not end", async () => {
     const { promise: never } = Promise.withResolvers<void>();
     const deaf = defineJob("deaf", () => never);
@@ -304,5 +336,35 @@ describe("a test engine", () => {
     await kit.clock.advance(dayMs);
     assert.deepEqual(kit.engine.health.stuckInstances, []);
     assert.deepEqual(logger.all, []);
+  });
+
+  test("does not take an instance whose child waits for one that is stuck", async () => {
+    const logger = new Lines();
+    const approval = defineWorkflow("approval", (ctx) => ctx.waitForEvent("approved"));
+    const parent = defineWorkflow("parent", (ctx) => ctx.callChild(approval, undefined));
+    const dag = new WorkflowBuilder()
+      .withName("dag")
+      .withTask(new TaskBuilder("ask").withNestedWorkflow("approval"))
+      .build();
+    await using kit = await testEngine({ workflows: [approval, parent, dag], logger });
+    await kit.engine.startWorkflow(parent, undefined);
+    await kit.engine.submitWorkflow(dag);
+    await kit.clock.advance(dayMs);
+    assert.deepEqual(kit.engine.health.stuckInstances, []);
+    assert.deepEqual(logger.all, []);
+  });
+
+  test("takes an instance with a job that does not end for one that is stuck, also beside a child", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const deaf = defineJob("deaf", () => promise);
+    const approval = defineWorkflow("approval", (ctx) => ctx.waitForEvent("approved"));
+    const parent = defineWorkflow("parent", (ctx) =>
+      ctx.all([ctx.callChild(approval, undefined), ctx.run(deaf, undefined, { timeoutSeconds: 172_800 })]),
+    );
+    await using kit = await testEngine({ workflows: [approval, parent], jobs: [deaf], logger: new Lines() });
+    const { instanceId } = await kit.engine.startWorkflow(parent, undefined);
+    await kit.clock.advance(dayMs);
+    assert.deepEqual(kit.engine.health.stuckInstances, [instanceId]);
+    resolve();
   });
 });
