@@ -79,7 +79,10 @@ export const errorCodes = {
     meaning: "A decision's expression takes too long, or makes values that are too large.",
   },
   NESTING_TOO_DEEP: { retryable: false, meaning: "Nested workflows contain themselves, or nest too deeply." },
-  TASK_TIMEOUT: { retryable: true, meaning: "An attempt ran longer than its timeout." },
+  TASK_TIMEOUT: {
+    retryable: true,
+    meaning: "An attempt ran longer than its timeout, or an event that code waits for did not come in time.",
+  },
   TASK_STOPPED: { retryable: false, meaning: "A user stopped the task before its end." },
   TASK_LOST: { retryable: false, meaning: "An attempt was lost with its process more often than allowed." },
   WORKFLOW_FAILED: { retryable: false, meaning: "The awaited instance ended in Failed." },
