@@ -122,10 +122,11 @@ describe("what does not fit", () => {
     assert.match(rig.problems.join("\n"), new RegExp(`secret of the inside.*${id}|${id}.*secret of the inside`));
   });
 
-  test("12.1 every error of the engine has a status, and none but a broken store is the server's fault", () => {
+  test("12.1 every error of the engine has a status, and only a broken store or git is the server's fault", () => {
     assert.deepEqual(Object.keys(errorStatus).toSorted(), Object.keys(errorCodes).toSorted());
     const internal = Object.entries(errorStatus).filter(([, status]) => status >= 500 && status !== 503);
-    assert.deepEqual(internal.map(([code]) => code).toSorted(), ["STORE_CORRUPT", "STORE_NEWER", "STORE_UNSUITABLE"]);
+    const broken = ["GIT_FAILED", "STORE_CORRUPT", "STORE_NEWER", "STORE_UNSUITABLE"];
+    assert.deepEqual(internal.map(([code]) => code).toSorted(), broken);
   });
 
   test("12.1 a query that takes too long is given up after five seconds", async (t) => {
