@@ -6,6 +6,7 @@ import { hasCode } from "../base/error.ts";
 import { whenDrained } from "../code/run-rig.test.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Input } from "../kernel/input.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { type HistoryRow, noChanges } from "../stores/store.ts";
 import { failureFrom } from "../worker/failure-from.ts";
 import { CodeActor } from "./code-actor.ts";
@@ -199,6 +200,23 @@ describe("an instance of code", () => {
     );
     assert.deepEqual(shard.types, ["InstanceContinued", "InstanceEnded"]);
     assert.equal(shard.life.machine.state.output, "[1,7,2]");
+  });
+
+  test("is not told as it was in a generation that the turn has left behind", async () => {
+    const shard = await CodeShard.having(async (ctx) => {
+      await ctx.run("a");
+      return await ctx.continueAsNew();
+    });
+    await shard.turn(startInput);
+    await shard.turn({ type: "PauseWorkflow" });
+    const told: unknown[] = [];
+    const query = ({ state }: Machine): void => void told.push([state.generation, state.status, state.size]);
+    const reply = { resolve: () => undefined, reject: assert.fail };
+    shard.life.tell({ input: shard.done(0) });
+    shard.life.tell({ query, reply });
+    await shard.turn({ type: "ResumeWorkflow" });
+    assert.deepEqual(told.at(-1), [2, "Running", 0]);
+    assert.deepEqual(shard.types.slice(0, 1), ["InstanceContinued"]);
   });
 
   test("goes on from another's history", async () => {

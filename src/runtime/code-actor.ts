@@ -594,6 +594,13 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     this.#past = undefined;
     this.#run = open.beginsAnew ? undefined : this.#newRun();
     open.beginsAnew = true;
+    this.#answerAgain(open);
+  }
+
+  /** Questions about the state that were answered earlier in this turn: what they were told of is not written. */
+  #answerAgain(open: InstanceTurn): void {
+    for (const message of open.messages.slice(0, this.#heard))
+      if ("query" in message && message.ofCode !== true) open.answer(message);
   }
 
   #takeSteps(open: InstanceTurn, steps: readonly Step[]): void {

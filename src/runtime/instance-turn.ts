@@ -146,7 +146,9 @@ export class InstanceTurn implements Commitment {
     if (origin !== undefined && input.type !== "StartWorkflow") (this.#origins ??= []).push(origin);
   }
 
+  /** May be called again: the last answer counts. */
   answer(message: Asked): void {
+    this.#refusals?.delete(message);
     try {
       message.query(this.actor.machine);
     } catch (error) {

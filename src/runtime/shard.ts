@@ -391,7 +391,7 @@ export class Shard implements ActorHost, MailShard {
     await this.#withActor(id, (actor) => {
       const look = (machine: Machine): void => {
         if (machine.state.generation === 0) throw unknownInstance(id);
-        answer.push(query(machine, actor));
+        answer[0] = query(machine, actor);
       };
       // With nothing of it outstanding, what it is in memory is what it is in the store: no commit to wait for.
       const isPlain = options.ofCode !== true || !actor.isPrepared;

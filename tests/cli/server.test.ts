@@ -199,16 +199,18 @@ describe("heddle export", () => {
     // An engine on the store, as a server on PostgreSQL: it can be opened beside it, and may not be exported.
     const engine = new Engine({ storage, cluster: { shards: 1 }, logger: silentLogger });
     await engine.start();
-    t.after(() => engine.stop());
     const file = join(folder, "all.jsonl");
     const doors: Doors = {
       storage: async () => storage.connect(),
       transfer: async () => ({ exportInstances, importInstances }),
     };
     const argv = ["node", "heddle", "export", "memory:", file];
-    await assert.rejects(makeProgram(doors).parseAsync(argv), { code: "STORE_LOCKED" });
+    try {
+      await assert.rejects(makeProgram(doors).parseAsync(argv), { code: "STORE_LOCKED" });
+    } finally {
+      await engine.stop();
+    }
     assert.equal(existsSync(file), false);
-    await engine.stop();
     await makeProgram(doors).parseAsync(argv);
     assert.ok(statSync(file).size > 0);
   });

@@ -7,6 +7,7 @@ import type { TestContext } from "node:test";
 import { hasCode } from "../../src/base/error.ts";
 import type { ErrorCode } from "../../src/base/error.ts";
 import { sqlite } from "../../src/sqlite.ts";
+import { openFile } from "../../src/stores/sqlite/database.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { documentRow, historyRow } from "../contract/store/rows.ts";
 import { Owner } from "../contract/store/subject.ts";
@@ -50,6 +51,13 @@ describe("opening a database file", () => {
     const file = join(temporaryFolder(t), "a", "b", "heddle.db");
     await opened(t, file);
     assert.ok(existsSync(file));
+  });
+
+  test("a commit is on disk when it returns: not even a power cut takes it back", async (t) => {
+    const db = openFile(await database(t));
+    const read = (setting: string): unknown => Object.values(db.prepare(`PRAGMA ${setting}`).get() ?? {})[0];
+    assert.deepEqual(["journal_mode", "synchronous", "fullfsync"].map(read), ["wal", 2, 1]);
+    db.close();
   });
 
   test("closing leaves the one file and its empty lock", async (t) => {
