@@ -3,7 +3,7 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
 import type { Arrival } from "../code/arrival.ts";
 import { CodeRun, type Onlooker, type RunOwner } from "../code/code-run.ts";
-import type { ReactionSlot } from "../dispatch/reaction-slots.ts";
+import { type ReactionSlot, suspectLosses } from "../dispatch/reaction-slots.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { Step } from "../kernel/code/step.ts";
@@ -202,9 +202,15 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     this.#isOnHold = true;
     if (!this.#awaitsSlot) {
       this.#awaitsSlot = true;
-      caution.enter(this.#losses, (slot) => this.#enterSlot(slot));
+      caution.enter(this.#suspicion, (slot) => this.#enterSlot(slot));
     }
     this.#serveOnHold();
+  }
+
+  /** Its losses; on its last chance it is a suspect, however few losses are allowed. */
+  get #suspicion(): number {
+    const isLastChance = this.#losses >= this.host.limits.interruptionsMax;
+    return isLastChance ? Math.max(this.#losses, suspectLosses) : this.#losses;
   }
 
   #enterSlot(slot: ReactionSlot): void {

@@ -19,6 +19,8 @@ interface Mix {
   /** For each innocent code: how long it sleeps again and again, and how long its activity runs; or it waits for an event. */
   readonly code: readonly { readonly sleepMs: number; readonly activityMs: number }[];
   readonly waiters: number;
+  /** Of the engine; by default its own. */
+  readonly maxInterruptions?: number;
 }
 
 /** What has come of an instance; `open` if nothing has yet. */
@@ -37,7 +39,12 @@ class Stage {
 
   static async build(t: TestContext, mix: Mix): Promise<Stage> {
     const stage = new Stage(mix);
-    stage.#world = await World.start(t, { jobs: [stage.#exit, stage.#work], workflows: [stage.#poison, stage.#good] });
+    const { maxInterruptions } = mix;
+    stage.#world = await World.start(t, {
+      jobs: [stage.#exit, stage.#work],
+      workflows: [stage.#poison, stage.#good],
+      ...(maxInterruptions !== undefined && { maxInterruptions }),
+    });
     await stage.#submit();
     return stage;
   }
@@ -206,6 +213,13 @@ describe("spec §4.5: whoever dies alone is the one, among jobs and code alike",
 
   test("code that kills its process when it sees the result of its activity is quarantined", async (t) => {
     await check(t, { ...none, killingCode: [{ afterMs: 0, activityMs: 4000 }], jobs: [10_000], waiters: 2 });
+  });
+
+  test("innocent code has its last chance alone, however few losses are allowed", async (t) => {
+    for (const maxInterruptions of [0, 1, 2]) {
+      const killingCode = [{ afterMs: 3000, activityMs: 0 }];
+      await check(t, { ...none, maxInterruptions, killingCode, code: [{ sleepMs: 3000, activityMs: 0 }], waiters: 1 });
+    }
   });
 
   test("any mix of jobs and code that kill, beside any that do not", async (t) => {
