@@ -248,20 +248,30 @@ export class Schedules {
   }
 
   async #view(scheduleId: string): Promise<ListedSchedule | undefined> {
+    const instanceId = scheduleInstancePrefix + scheduleId;
     try {
-      const { status, customStatus } = await this.#parts.engine.getWorkflowInstanceStatus(
-        scheduleInstancePrefix + scheduleId,
-      );
-      if (status !== "Running" && status !== "Paused") return undefined;
-      const { hasInput, ...view } = { ...(customStatus as ShownSchedule) };
+      const shown = await this.#shownBy(instanceId);
+      if (shown === undefined) return undefined;
+      const { hasInput, ...view } = shown;
       if (!hasInput) return { scheduleId, ...view };
-      const input = await this.#parts.engine.queryWorkflowInstance(scheduleInstancePrefix + scheduleId, inputQuery);
+      const input = await this.#parts.engine.queryWorkflowInstance(instanceId, inputQuery);
       const spec = view.spec.job === undefined ? { ...view.spec, input } : { ...view.spec, params: input };
       return { scheduleId, ...view, spec };
     } catch (error) {
       // It may have been deleted between the two questions.
       if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE")) return undefined;
       throw error;
+    }
+  }
+
+  /** After an unclean start, a schedule may be there before its code has run for the first time: then the code is asked first. */
+  async #shownBy(instanceId: string): Promise<ShownSchedule | undefined> {
+    const { engine } = this.#parts;
+    for (;;) {
+      const { status, customStatus } = await engine.getWorkflowInstanceStatus(instanceId);
+      if (status !== "Running" && status !== "Paused") return undefined;
+      if (customStatus !== undefined) return customStatus as ShownSchedule;
+      await engine.queryWorkflowInstance(instanceId, inputQuery);
     }
   }
 }
