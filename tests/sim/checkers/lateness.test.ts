@@ -68,3 +68,13 @@ test("a timer that falls due while its instance is paused is met when it is resu
   scene.turn(life, 1, [{ type: "InstanceResumed" }, fired]);
   caught(checkLateness, scene);
 });
+
+test("a timer of code that was lost with its process waits for suspect attempts; one of code that was not does not", () => {
+  for (const losses of [0, 1]) {
+    const { scene, life } = asleep();
+    scene.now += 40_000;
+    scene.turn(life, 1, [{ type: "ReactionStarted", losses }]);
+    scene.turn(life, 1, [fired, { type: "ReactionEnded", losses: 0 }]);
+    caught(checkLateness, scene, ...(losses === 0 ? [/a: timer 0 came \d+ ms too late/] : []));
+  }
+});

@@ -18,6 +18,9 @@ const roughStoreMs = 12_000;
 /** Timers do not see that a clock is set, or that the machine was suspended: an engine looks again after so long. */
 const clockChangeMs = 60_000;
 
+/** So long does code whose process died while it reacted wait for attempts that are suspects. */
+const isolationMs = 60_000;
+
 /** Monotonic clocks differ by so much, and a wait is measured with them. */
 const driftShare = 0.11;
 
@@ -45,6 +48,8 @@ class Waits {
   /** What fell due while it was paused is met when it is resumed. */
   #resumedAt = 0;
   #isPaused = false;
+  /** Of the reaction on record. */
+  #losses = 0;
 
   constructor(evidence: Evidence, instance: InstanceChronicle) {
     this.#evidence = evidence;
@@ -67,6 +72,12 @@ class Waits {
       case "InstanceResumed":
         this.#isPaused = false;
         this.#resumedAt = turn.landed.at;
+        return;
+      case "ReactionStarted":
+        this.#losses = event.losses;
+        return;
+      case "ReactionEnded":
+        this.#losses = 0;
         return;
       case "TimerSet":
         return void this.#timers.set(event.timer, { dueAt: event.dueAt, setAt });
@@ -132,6 +143,7 @@ class Waits {
       (stretches.length > 0 ? recoveryMs : 0) +
       (setting.isStoreRough ? roughStoreMs : 0) +
       (this.#hasClockChanged(life, from, to) ? clockChangeMs : 0) +
+      (this.#losses > 0 ? isolationMs : 0) +
       driftShare * (to - setAt) +
       clocksOf(this.#evidence).spread(setAt, to)
     );
