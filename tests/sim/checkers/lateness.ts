@@ -7,7 +7,7 @@ import { chronicleOf, type InstanceChronicle, type TurnRecord } from "./chronicl
 import { clocksOf } from "./clocks.ts";
 
 /** A due time is met within this time by an owner that nothing keeps from it; reading and writing included. */
-const promptMs = 4000;
+export const promptMs = 4000;
 
 /** After a fault of the store, calls and commits are tried again after a while: up to so long, and some of them in a row. */
 const recoveryMs = 12_000;

@@ -1,5 +1,6 @@
 import { scheduleWorkflowName } from "../../../src/kernel/event.ts";
 import type { Evidence } from "../evidence.ts";
+import { promptMs } from "./lateness.ts";
 import type { Checker } from "./checker.ts";
 import { type Chronicle, chronicleOf } from "./chronicle.ts";
 import { dueTimes } from "./due-times.ts";
@@ -142,12 +143,15 @@ class ScheduleCheck {
     return whenBusy === "queue" && !mayReplace ? isDeletedFirst : isReplaced;
   }
 
-  /** What could start in a turn is put off by chance, and may be so in a later one; the first turns after that may be late. */
+  /**
+   * What could start in a turn is put off by chance, and may be so in a later one. Its timer may be late by `promptMs` after
+   * the first turn that comes then: an owner that was frozen has other messages first.
+   */
   #isPutOff(since: number, jitterMs: number, turn: number): boolean {
     const { times } = this.#story;
     const latest = (times[since] ?? Infinity) + jitterMs;
-    const firstAfter = times.findIndex((at) => at > latest);
-    return jitterMs > 0 && (firstAfter === -1 || turn <= firstAfter + 1);
+    const firstAfter = times.find((at) => at > latest);
+    return jitterMs > 0 && (firstAfter === undefined || (times[turn] ?? Infinity) <= firstAfter + promptMs);
   }
 
   /** Something that was started has not ended, or waits out its jitter; also what had to wait for the end of another. */
