@@ -47,4 +47,9 @@ export const madeToken = z.object({
   role,
   token: z.string().meta({ description: "Told once: the server keeps a hash." }),
 });
-export const tokenView = z.object({ name: z.string(), role, createdAt: epochMs, expiresAt: epochMs.nullable() });
+export const tokenView = z.object({
+  name: z.string(),
+  role,
+  createdAt: epochMs.nullable(),
+  expiresAt: epochMs.nullable(),
+});

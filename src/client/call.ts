@@ -1,5 +1,6 @@
 import { paths, type RouteName } from "../api/paths.ts";
 import type { RequestOf, Routes } from "../api/routes.ts";
+import { didYouMean } from "../base/closest-name.ts";
 import { invalidOption } from "./option-names.ts";
 
 /** What may be left out: an empty object fits, or anything at all. */
@@ -50,6 +51,10 @@ export function isCreate(name: RouteName): boolean {
 
 /** Where a call goes. */
 export function addressOf(base: string, name: RouteName, call: AnyCall): { method: string; url: string } {
+  if (!Object.hasOwn(paths, name)) {
+    const hint = didYouMean(String(name), Object.keys(paths));
+    throw invalidOption(`the client has no operation ${JSON.stringify(name)}${hint}`);
+  }
   const [method = "", pattern = ""] = paths[name].split(" ");
   const params = (call.params ?? {}) as Record<string, string>;
   const path = pattern.replaceAll(/\{(\w+)\}/g, (_, part: string) => encodeURIComponent(paramOf(name, params, part)));

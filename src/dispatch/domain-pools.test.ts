@@ -74,7 +74,7 @@ describe("a refused size", () => {
   test("is refused by the constructor too", () => {
     const make = (poolSize: number, size: number) => () =>
       new DomainPools({ poolSize, poolSizeMax: 10, domains: { data: { size } } });
-    refused(make(11, 1), "POOL_SIZE_INVALID", /from 1 to 10, got 11/);
+    refused(make(11, 1), "POOL_SIZE_INVALID", /from 1 to 10 \("poolSizeMax"\), got 11/);
     refused(make(10, 11), "POOL_SIZE_INVALID", /"data" .* from 1 to 10 .* got 11/);
     refused(
       () => new DomainPools({ poolSize: 1, poolSizeMax: Number.NaN, domains: {} }),

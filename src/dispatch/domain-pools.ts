@@ -39,7 +39,8 @@ export class DomainPools {
     this.#ownSizeMax = options.poolSizeMax;
     this.#agingMs = options.agingMs ?? defaultAgingMs;
     this.#isShared = options.isShared ?? false;
-    if (options.poolSize !== undefined) checkSize("the pool size", options.poolSize, 1, options.poolSizeMax);
+    if (options.poolSize !== undefined)
+      checkSize("the pool size", options.poolSize, 1, options.poolSizeMax, ` ("poolSizeMax")`);
     this.#ownSize = options.poolSize ?? 0;
     this.#size = this.#ownSize;
     this.#shareOut();

@@ -57,6 +57,10 @@ describe("the client", () => {
       assert.match(error.message, /nobody \/ here/);
       return true;
     });
+    await assert.rejects(client.call("getInstanc" as "getInstance", { params: { id: "x" } }), {
+      code: "OPTION_INVALID",
+      message: 'the client has no operation "getInstanc"; did you mean "getInstance"?',
+    });
     const call = client.call("listInstances", { query: { limit: 5000 } });
     await assert.rejects(call, (error) => {
       assert.ok(error instanceof HeddleClientError);

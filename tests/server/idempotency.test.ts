@@ -136,8 +136,11 @@ describe("a key", () => {
     await rig.refused("createToken", { ...sent, body: { name: "ann", role: "admin" } }, conflict);
     const { items } = await rig.ok("listTokens", { token: "root" });
     assert.deepEqual(
-      items.map(({ name }) => name),
-      ["environment", "ann"],
+      items.map(({ name, createdAt }) => [name, createdAt === null]),
+      [
+        ["environment", true],
+        ["ann", false],
+      ],
     );
   });
 });

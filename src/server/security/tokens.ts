@@ -18,7 +18,8 @@ export interface GivenToken {
 export interface TokenView {
   readonly name: string;
   readonly role: Role;
-  readonly createdAt: number;
+  /** Null for one that the server was started with. */
+  readonly createdAt: number | null;
   readonly expiresAt: number | null;
 }
 
@@ -93,7 +94,7 @@ export class Tokens {
 
   async list(): Promise<TokenView[]> {
     const stored = await this.#stored();
-    const fixed = this.#fixed.map(([, { name, role }]) => ({ name, role, createdAt: 0, expiresAt: null }));
+    const fixed = this.#fixed.map(([, { name, role }]) => ({ name, role, createdAt: null, expiresAt: null }));
     return [...fixed, ...stored.map(({ name, role, createdAt, expiresAt }) => ({ name, role, createdAt, expiresAt }))];
   }
 
