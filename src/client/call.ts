@@ -52,7 +52,7 @@ export function isCreate(name: RouteName): boolean {
 /** Where a call goes. */
 export function addressOf(base: string, name: RouteName, call: AnyCall): { method: string; url: string } {
   if (!Object.hasOwn(paths, name)) {
-    const hint = didYouMean(String(name), Object.keys(paths));
+    const hint = didYouMean(name, Object.keys(paths));
     throw invalidOption(`the client has no operation ${JSON.stringify(name)}${hint}`);
   }
   const [method = "", pattern = ""] = paths[name].split(" ");

@@ -81,6 +81,10 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     return super.isInboxEmpty && this.#open === undefined;
   }
 
+  override get isAheadOfStore(): boolean {
+    return super.isAheadOfStore || this.#open !== undefined;
+  }
+
   override get isActive(): boolean {
     return super.isActive || this.hasOwnWork;
   }

@@ -112,7 +112,7 @@ export class Entrance {
   async #refuseActive(id: string): Promise<void> {
     for (let entry = this.#parts.residents.get(id); entry !== undefined; entry = this.#parts.residents.get(id)) {
       const { actor, status } = entry;
-      const isDurable = actor === undefined || !(actor.hasNews || actor.isBusy);
+      const isDurable = actor === undefined || !actor.isAheadOfStore;
       if (isDurable && !actor?.hasEnded) {
         throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${status}`);
       }

@@ -121,6 +121,11 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
     return false;
   }
 
+  /** What it is in memory may never be durable. Messages that wait for a turn do not count: they have changed nothing yet. */
+  get isAheadOfStore(): boolean {
+    return this.isBusy || this.isUnborn;
+  }
+
   /** Its start was refused: it never was. */
   get isUnborn(): boolean {
     return this.#turns === 0;

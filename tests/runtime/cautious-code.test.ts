@@ -210,6 +210,8 @@ test("code that waits for a suspect job answers what needs no code, and reacts a
   await world.clock.advance(1);
   assert.equal((await world.engine.getWorkflowInstanceStatus("g")).status, "Running");
   assert.equal(raised.state, "waiting");
+  const again = world.engine.startWorkflow(good, undefined, { instanceId: "g" });
+  await assert.rejects(again, { code: "INSTANCE_EXISTS" }, "at once, and without asking on and on");
   await world.clock.advance(60_000);
   assert.equal(raised.state, "done");
 });
