@@ -37,9 +37,9 @@ class ScheduleCheck {
     this.#story = story;
     const due = story.runs.filter(({ kind }) => kind === "due").toReversed();
     this.#due = new Map(due.map((run) => [run.nominal, run]));
+    for (const window of story.windows) if (!("delayMs" in window.spec.every)) this.#followTimes(window);
     for (const window of story.windows) {
       if ("delayMs" in window.spec.every) this.#followDelay(window, window.spec.every.delayMs);
-      else this.#followTimes(window);
     }
     for (const backfill of story.backfills) this.#checkBackfill(backfill);
     for (const run of story.runs) this.#checkRun(run);
@@ -170,6 +170,8 @@ class ScheduleCheck {
     const { times, looks, runs } = this.#story;
     const { startAt = -Infinity, endAt = Infinity } = window.spec;
     const counted = runs.filter(({ kind }) => kind !== "backfill");
+    // What was due at known times after a change may be due by chance at the end of the delay, too.
+    const isAnothers = new Set(this.#explained);
     const last = Math.min(window.closed, times.length - 1);
     for (let turn = window.opened + 1; turn <= last; turn++) {
       const ends = counted.filter(({ ended }) => ended >= window.opened && ended < turn).map(({ ended }) => ended);
@@ -178,7 +180,8 @@ class ScheduleCheck {
       const due = Math.max(since, startAt - 1) + delayMs;
       const isStarted = ({ started }: ScheduledRun): boolean =>
         started === turn || (this.#mayBeHeldUp && started > turn);
-      const run = counted.find((each) => each.kind === "due" && each.nominal === due && isStarted(each));
+      const isSuch = (each: ScheduledRun): boolean => each.kind === "due" && each.nominal === due && isStarted(each);
+      const run = counted.find((each) => isSuch(each) && !isAnothers.has(each));
       const begun = run?.started ?? turn;
       const isBusy = counted.some(({ started, ended }) => started < begun && ended >= begun);
       if (run !== undefined) this.#explained.add(run);
