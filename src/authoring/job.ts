@@ -73,7 +73,7 @@ export interface JobContext {
   /** Top-level keys overwrite, null removes; merged when this attempt succeeds. */
   patchContext(patch: Readonly<Record<string, unknown>>): void;
   /**
-   * How far this attempt is, shown with the task while it runs: a fraction from 0 to 1, or so many of so many. Not durable;
+   * Progress of this attempt, shown with the task while it runs: a fraction from 0 to 1, or so many of so many. Not durable;
    * what a job on a remote worker reports is not shown. Throws OPTION_INVALID.
    */
   reportProgress(progress: ProgressReport): void;

@@ -57,7 +57,7 @@ export class TaskBuilder<Params = unknown> {
     return this;
   }
 
-  /** How long one attempt may take. Default: the engine's `defaultTimeoutSeconds`, or 30 where that is not set. */
+  /** Timeout of one attempt. Default: the engine's `defaultTimeoutSeconds`, or 30 where that is not set. */
   withTimeout(seconds: number): this {
     this.#timeout = { timeoutSeconds: seconds };
     return this;

@@ -1,4 +1,4 @@
-/** What users' code on the event loop belongs to: the code of a workflow, a decision of a DAG, or an inline job. */
+/** Kind of user code that occupies the event loop: the code of a workflow, a decision of a DAG, or an inline job. */
 export type LoopWorkKind = "code" | "decision" | "job";
 
 export interface LoopWork {

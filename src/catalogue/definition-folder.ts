@@ -32,7 +32,7 @@ export interface DefinitionFolderParts {
   readonly logger: Logger;
   /** If each save is to be a commit. */
   readonly git?: Git;
-  /** How long one operation on a file may take. */
+  /** Time limit of one operation on a file. */
   readonly limitMs?: number;
 }
 
@@ -59,7 +59,7 @@ export class DefinitionFolder {
     return this.#files.files;
   }
 
-  /** Where its own folder cannot be used, every save says so; whoever made it so does not keep the server from starting. */
+  /** Every save warns if the folder `.heddle` cannot be used; the server starts all the same. */
   async open(): Promise<void> {
     try {
       await this.files.makeFolder(ownFolder);

@@ -5,7 +5,7 @@ import { shown } from "../base/shown.ts";
 export const savedNodesMax = 10_000;
 export const savedEdgesMax = 50_000;
 
-/** Of a definition that is saved in the catalogue or as a file. `WORKFLOW_INVALID`. What has another form passes. */
+/** Refuses a definition that is too large to be saved in the catalogue or as a file, with `WORKFLOW_INVALID`. A value that is no definition passes: other checks refuse it. */
 export function refuseTooLarge(spec: unknown, name: string): void {
   const problem = sizeProblem(spec);
   if (problem === undefined) return;

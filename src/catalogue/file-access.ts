@@ -28,7 +28,7 @@ export class FileAccess {
     return this.#overdue !== undefined;
   }
 
-  /** What the operation gives; `FOLDER_UNRESPONSIVE` after the limit, and at once while an earlier one is overdue. */
+  /** Resolves with the operation's result. `FOLDER_UNRESPONSIVE` after the limit, and at once while an earlier one is overdue. */
   run<T>(what: string, operation: () => Promise<T>, limitMs = this.#limitMs): Promise<T> {
     const mine = this.#last.then(() => this.#start(what, operation, limitMs));
     // The caller hears how it went; the next one begins either way.

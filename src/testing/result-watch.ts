@@ -110,7 +110,7 @@ class WatchedResult<T> extends Promise<T> {
     this.#onAwaited = onAwaited;
   }
 
-  // oxlint-disable-next-line unicorn/no-thenable -- a promise has one
+  // oxlint-disable-next-line unicorn/no-thenable -- the watch begins when the result is first awaited
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
