@@ -173,6 +173,8 @@ describe("the code of workflows", () => {
     await first.engine.stop();
     chosen = "other";
     await using second = await testEngine({ ...options, now: first.clock.now() });
+    // The event brings the instance into memory: if its job ended before the stop, nothing else would.
+    await second.engine.raiseEvent("u", "go");
     await second.clock.settle();
     const { attention } = await second.engine.getWorkflowInstanceStatus("u");
     assert.match(
