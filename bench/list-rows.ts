@@ -87,6 +87,6 @@ function unfinishedRow(instance: number, key: number): InstanceRow {
     waiting: 0,
     createdAt: at,
     updatedAt: at,
-    parked: null,
+    quarantined: null,
   };
 }

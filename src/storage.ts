@@ -1,5 +1,5 @@
 import { EngineError } from "./base/error.ts";
-import { shown } from "./base/shown.ts";
+import { preview } from "./base/preview.ts";
 import type { Store } from "./stores/store.ts";
 
 /** Where an engine keeps its work, as a configuration file says it. */
@@ -46,7 +46,7 @@ export async function storage(config?: string | StorageConfig): Promise<Store> {
       // What comes after the scheme may hold a password.
       throw new EngineError(
         "OPTION_INVALID",
-        `${name} must begin with sqlite:, postgresql:// or mysql://, and begins with ${shown(scheme ?? text.slice(0, 6))}.`,
+        `${name} must begin with sqlite:, postgresql:// or mysql://, and begins with ${preview(scheme ?? text.slice(0, 6))}.`,
       );
   }
 }
@@ -64,7 +64,7 @@ function settingOf(config: string | StorageConfig | undefined): Setting {
   if (scheme === undefined) {
     throw new EngineError(
       "OPTION_INVALID",
-      `storage.databaseType must be "sqlite", "postgresql" or "mysql", got ${shown(databaseType)}.`,
+      `storage.databaseType must be "sqlite", "postgresql" or "mysql", got ${preview(databaseType)}.`,
     );
   }
   if (scheme.test(url)) return { name: "storage.url", text: url };

@@ -1,6 +1,6 @@
 /**
  * Moves everything from one store to another: jobs, domains, documents, definitions, instances with their histories, and
- * the letters between them. Lines, which are task logs and the audit log, stay behind. Stop all engines first; start them on the other store when it is done, and every instance goes on.
+ * the messages between them. Lines, which are task logs and the audit log, stay behind. Stop all engines first; start them on the other store when it is done, and every instance goes on.
  *
  * ```ts
  * import { sqlite } from "heddle/sqlite";

@@ -46,8 +46,10 @@ function expressionsIn(path: string, text: string): Found[] {
 
 /** Long runs of what repetitions match, which then does not end as the expression wants it to. */
 function hostileTexts(regex: RegExp): string[] {
-  const letters = ["\n", "\t", ...Array.from({ length: 95 }, (_, code) => String.fromCodePoint(32 + code)), "\uFFFD"];
-  const repeated = letters.filter((letter) => new RegExp(regex.source, "").test(letter) || isNamedIn(regex, letter));
+  const messages = ["\n", "\t", ...Array.from({ length: 95 }, (_, code) => String.fromCodePoint(32 + code)), "\uFFFD"];
+  const repeated = messages.filter(
+    (message) => new RegExp(regex.source, "").test(message) || isNamedIn(regex, message),
+  );
   const pairs = ["/*", '\\"', "\\'", "\\`", "#1", ":1", "/a", "\n ", " \n", "a-", "-1", "a ", "file:///a"];
   return [...new Set([...repeated.slice(0, 12), " ", "a", "1"]), ...pairs].flatMap((piece) => {
     const run = piece.repeat(Math.ceil(length / piece.length));
@@ -55,8 +57,8 @@ function hostileTexts(regex: RegExp): string[] {
   });
 }
 
-function isNamedIn({ source }: RegExp, letter: string): boolean {
-  return source.includes(letter) || (/\s/.test(letter) && source.includes(String.raw`\s`));
+function isNamedIn({ source }: RegExp, message: string): boolean {
+  return source.includes(message) || (/\s/.test(message) && source.includes(String.raw`\s`));
 }
 
 /** What the expression wants to see first, so that a run behind it is looked at. */

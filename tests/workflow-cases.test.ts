@@ -143,15 +143,15 @@ class PowerJobRun {
       case "complete":
         return this.#completion(step);
       case "markSuccess":
-        return { type: "SucceedNode", task: this.#task(step), ...(step.result && { output: step.result }) };
+        return { type: "SucceedTask", task: this.#task(step), ...(step.result && { output: step.result }) };
       case "skip":
-        return { type: "SkipNode", task: this.#task(step) };
+        return { type: "SkipTask", task: this.#task(step) };
       case "rerun":
-        return { type: "RerunWorkflow", task: this.#task(step) };
+        return { type: "RerunInstance", task: this.#task(step) };
       case "retry":
-        return { type: "RetryWorkflow" };
+        return { type: "RetryInstance" };
       case "stop":
-        return { type: "CancelWorkflow", reason: "stopped by user" };
+        return { type: "TerminateInstance", reason: "stopped by user" };
       default:
         return unreachable(step.do, "what a step does");
     }
@@ -163,7 +163,7 @@ class PowerJobRun {
     const gates = new WorkflowGates({ unfinished: () => others, admit: () => assert.fail("nobody leaves") });
     const admission = gates.enter("w", "i", { max, policy: "fail" });
     const settings = { context: {}, maxConcurrentTasks: 1000, trigger: "api", admission } as const;
-    return { type: "StartWorkflow", workflow: "w", version: "1", generation: 1, ...settings };
+    return { type: "StartInstance", workflow: "w", version: "1", generation: 1, ...settings };
   }
 
   #completion(step: Step): Input {
@@ -177,7 +177,7 @@ class PowerJobRun {
     }
     const outcome =
       step.status === 5 ? ({ kind: "success", output } as const) : ({ kind: "failure", failure } as const);
-    return { type: "NodeCompleted", ...report, outcome };
+    return { type: "AttemptEnded", ...report, outcome };
   }
 
   #task({ nodeId }: Step): number {

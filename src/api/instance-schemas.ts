@@ -30,7 +30,7 @@ export const instanceSummary = z.object({
   createdAt: epochMs,
   endedAt: epochMs.nullable(),
   reason: z.string().nullable(),
-  parked: z.string().nullable(),
+  quarantined: z.string().nullable(),
 });
 
 export const taskView = z.object({

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPrefix } from "../kernel/event.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 
@@ -10,7 +10,10 @@ export class CodeRegistry {
   /** `WORKFLOW_INVALID`, `WORKFLOW_DUPLICATE`. */
   register(workflow: CodeWorkflow): void {
     if (!isCodeWorkflow(workflow)) {
-      throw new EngineError("WORKFLOW_INVALID", `a code workflow is made by defineWorkflow(), got ${shown(workflow)}`);
+      throw new EngineError(
+        "WORKFLOW_INVALID",
+        `a code workflow is made by defineWorkflow(), got ${preview(workflow)}`,
+      );
     }
     const { name } = workflow;
     if (isOwnWorkflowName(name)) {

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { durationSecondsMax } from "../base/time-limits.ts";
 import type { OverflowPolicy } from "../kernel/dag/dag-spec.ts";
 import { SettingCheck } from "./setting-check.ts";
@@ -81,10 +81,10 @@ export function defineWorkflow<Params, Output>(
   const options = typeof optionsOrFn === "function" ? {} : optionsOrFn;
   const fn = typeof optionsOrFn === "function" ? optionsOrFn : maybeFn;
   if (typeof name !== "string" || name.trim() === "") {
-    throw new EngineError("WORKFLOW_INVALID", `a workflow's name must be text, not blank, got ${shown(name)}`);
+    throw new EngineError("WORKFLOW_INVALID", `a workflow's name must be text, not blank, got ${preview(name)}`);
   }
-  if (typeof fn !== "function") throw invalid(name, `needs a function to run, got ${shown(fn)}`);
-  new SettingCheck("WORKFLOW_INVALID", `workflow ${shown(name)}`).options<AllOptions>({ ...options }, optionNames);
+  if (typeof fn !== "function") throw invalid(name, `needs a function to run, got ${preview(fn)}`);
+  new SettingCheck("WORKFLOW_INVALID", `workflow ${preview(name)}`).options<AllOptions>({ ...options }, optionNames);
   const workflow = { version: "1", ...options, name, fn };
   checkOptions(workflow);
   return Object.freeze(workflow);
@@ -112,7 +112,7 @@ function checkMaxInstances(name: string, maxInstances: CodeMaxInstances): void {
   if (isSound) return;
   throw invalid(
     name,
-    `maxInstances must be { max, policy }, max a whole number, at least 1, and policy "queue", "skip" or "fail", got ${shown(maxInstances)}`,
+    `maxInstances must be { max, policy }, max a whole number, at least 1, and policy "queue", "skip" or "fail", got ${preview(maxInstances)}`,
   );
 }
 
@@ -123,14 +123,14 @@ function isCount(value: unknown, min: number): boolean {
 function checkOptions(workflow: CodeWorkflow): void {
   const { name, version, timeoutSeconds, input, output, maxConcurrentActivities, maxInstances } = workflow;
   if (typeof version !== "string" || version.trim() === "") {
-    throw invalid(name, `must have a version that is text, not blank, got ${shown(version)}`);
+    throw invalid(name, `must have a version that is text, not blank, got ${preview(version)}`);
   }
   if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds <= durationSecondsMax)) {
     const expected = `a number of seconds above 0, at most ${durationSecondsMax}`;
-    throw invalid(name, `timeoutSeconds must be ${expected}, got ${shown(timeoutSeconds)}`);
+    throw invalid(name, `timeoutSeconds must be ${expected}, got ${preview(timeoutSeconds)}`);
   }
   if (maxConcurrentActivities !== undefined && !isCount(maxConcurrentActivities, 0)) {
-    const given = shown(maxConcurrentActivities);
+    const given = preview(maxConcurrentActivities);
     throw invalid(name, `maxConcurrentActivities must be a whole number, at least 0, got ${given}`);
   }
   if (maxInstances !== undefined) checkMaxInstances(name, maxInstances);
@@ -142,5 +142,5 @@ function checkOptions(workflow: CodeWorkflow): void {
 }
 
 function invalid(name: string, problem: string): EngineError {
-  return new EngineError("WORKFLOW_INVALID", `workflow ${shown(name)} ${problem}`);
+  return new EngineError("WORKFLOW_INVALID", `workflow ${preview(name)} ${problem}`);
 }

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
@@ -43,9 +43,9 @@ export class DagSpecBuilder {
   /** `TASK_DUPLICATE` if the id is taken. */
   addNode(node: NodeSpec): this {
     if (this.#nodes.has(node.nodeId)) {
-      throw new EngineError("TASK_DUPLICATE", `there is already a node with the id ${shown(node.nodeId)}`);
+      throw new EngineError("TASK_DUPLICATE", `there is already a node with the id ${preview(node.nodeId)}`);
     }
-    this.#nodes.set(node.nodeId, copyAsJson(node, `node ${shown(node.nodeId)}`) as NodeSpec);
+    this.#nodes.set(node.nodeId, copyAsJson(node, `node ${preview(node.nodeId)}`) as NodeSpec);
     return this;
   }
 

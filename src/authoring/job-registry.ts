@@ -5,7 +5,7 @@ import type { Job } from "./job.ts";
 import { describeJob, type JobDescription, type JobMetadata } from "./job-metadata.ts";
 import { paramsFromText, validateParamsNow } from "./job-params.ts";
 import { reconcileJobs, type Reconciliation } from "./job-reconcile.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 
 /** How a task says which job it runs. A node's fields, or the kernel's `TaskDefinition`, fit as they are. */
 export interface JobReference {
@@ -39,7 +39,7 @@ export class JobRegistry {
     if (this.#byId.has(id)) {
       throw new EngineError(
         "JOB_DUPLICATE",
-        `job ${shown(name)} is already registered with these parameters, as ${id}`,
+        `job ${preview(name)} is already registered with these parameters, as ${id}`,
       );
     }
     this.#claimJobId(job);
@@ -98,7 +98,10 @@ export class JobRegistry {
     const jobId = String(job.jobId);
     const owner = this.#nameByJobId.get(jobId);
     if (owner !== undefined && owner !== job.name) {
-      throw new EngineError("JOB_DUPLICATE", `job ${shown(job.name)}: jobId ${jobId} belongs to job ${shown(owner)}`);
+      throw new EngineError(
+        "JOB_DUPLICATE",
+        `job ${preview(job.name)}: jobId ${jobId} belongs to job ${preview(owner)}`,
+      );
     }
     this.#nameByJobId.set(jobId, job.name);
   }
@@ -113,11 +116,11 @@ export class JobRegistry {
     if (this.#missingNames.has(name)) {
       return new EngineError(
         "JOB_MISSING",
-        `job ${shown(name)} was registered earlier, but its function is not here now`,
+        `job ${preview(name)} was registered earlier, but its function is not here now`,
       );
     }
     const hint = didYouMean(name, this.#byName.keys());
-    return new EngineError("JOB_MISSING", `job ${shown(name)} is not registered${hint} (${knownJobs(this.names)})`);
+    return new EngineError("JOB_MISSING", `job ${preview(name)} is not registered${hint} (${knownJobs(this.names)})`);
   }
 }
 
@@ -135,5 +138,5 @@ function choose(name: string, candidates: readonly RegisteredJob[], params: unkn
   if (chosen !== undefined && fitting.length === 1) return chosen;
   const ids = (chosen === undefined ? candidates : fitting).map(({ id }) => id).join(", ");
   const fit = chosen === undefined ? "the params fit none of them" : "the params fit more than one";
-  throw new EngineError("JOB_AMBIGUOUS", `job ${shown(name)} has several signatures and ${fit}: use one of ${ids}`);
+  throw new EngineError("JOB_AMBIGUOUS", `job ${preview(name)} has several signatures and ${fit}: use one of ${ids}`);
 }

@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { SettingCheck } from "./setting-check.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { Task } from "./task.ts";
@@ -108,9 +108,9 @@ export function defineJob<Params, Output>(
   const options = typeof optionsOrFn === "function" ? {} : optionsOrFn;
   const fn = typeof optionsOrFn === "function" ? optionsOrFn : maybeFn;
   checkJobName(name);
-  if (typeof fn !== "function") throw invalid(name, `needs a function to run, got ${shown(fn)}`);
+  if (typeof fn !== "function") throw invalid(name, `needs a function to run, got ${preview(fn)}`);
   const { isolation = "inline", ...rest } = options ?? {};
-  const check = new SettingCheck("JOB_INVALID", `job ${shown(name)}`);
+  const check = new SettingCheck("JOB_INVALID", `job ${preview(name)}`);
   check.options<JobOptionsWithInput<unknown, unknown>>(
     { ...(options as JobOptionsWithInput<unknown, unknown>) },
     optionNames,
@@ -124,7 +124,7 @@ const optionNames = { isolation: true, source: true, jobId: true, input: true } 
 
 function checkJobName(name: unknown): void {
   if (typeof name !== "string" || name.trim() === "") {
-    throw new EngineError("JOB_INVALID", `a job's name must be text, not blank, got ${shown(name)}`);
+    throw new EngineError("JOB_INVALID", `a job's name must be text, not blank, got ${preview(name)}`);
   }
   if (name.includes("@")) {
     throw invalid(name, "must not have an @ in its name: it stands between a name and its signature");
@@ -134,10 +134,10 @@ function checkJobName(name: unknown): void {
 function checkOptions(job: Job): void {
   const { name, isolation, source, jobId, input } = job;
   if (isolation !== "inline" && isolation !== "thread") {
-    throw invalid(name, `isolation must be "inline" or "thread", got ${shown(isolation)}`);
+    throw invalid(name, `isolation must be "inline" or "thread", got ${preview(isolation)}`);
   }
   if (source !== undefined && !isSource(source)) {
-    throw invalid(name, `source must be { module, export }, both text and not blank, got ${shown(source)}`);
+    throw invalid(name, `source must be { module, export }, both text and not blank, got ${preview(source)}`);
   }
   if (isolation === "thread" && source === undefined) {
     throw invalid(
@@ -146,7 +146,7 @@ function checkOptions(job: Job): void {
     );
   }
   if (jobId !== undefined && !(Number.isSafeInteger(jobId) && jobId >= 0)) {
-    throw invalid(name, `jobId must be a whole number, at least 0, got ${shown(jobId)}`);
+    throw invalid(name, `jobId must be a whole number, at least 0, got ${preview(jobId)}`);
   }
   if (input !== undefined && typeof input["~standard"]?.validate !== "function") {
     throw invalid(name, "input must be a Standard Schema, such as zod, Valibot or ArkType make");
@@ -158,5 +158,5 @@ function isSource(source: JobSource): boolean {
 }
 
 function invalid(name: string, problem: string): EngineError {
-  return new EngineError("JOB_INVALID", `job ${shown(name)} ${problem}`);
+  return new EngineError("JOB_INVALID", `job ${preview(name)} ${problem}`);
 }

@@ -5,7 +5,7 @@ import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec, NodeType } from "../kernel/node-spec.ts";
 import { taskNames } from "../kernel/dag/task-names.ts";
 import { copyAsJson } from "./json-text.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { type Dependency, Task } from "./task.ts";
 import type { NumberedTask, Workflow, WorkflowParts } from "./workflow.ts";
 
@@ -31,7 +31,7 @@ export function loadWorkflow(given: unknown, loading: Loading): WorkflowParts {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw new EngineError(
       "WORKFLOW_INVALID",
-      `a workflow is read from an object with nodes and edges, got ${shown(given)}`,
+      `a workflow is read from an object with nodes and edges, got ${preview(given)}`,
     );
   }
   const spec = copyAsJson(given, "the workflow") as DagSpec & { id?: unknown };
@@ -79,8 +79,8 @@ function loadTasks(nodes: readonly NodeSpec[], edges: readonly EdgeSpec[], loadi
     const { node, workflow } = separateNested(given);
     const id = node.taskId ?? derivedUuid(`${workflowName}\n${nodeId}`);
     if (ids.has(id)) {
-      const problem = `two nodes have the taskId ${shown(id)}`;
-      throw new EngineError("WORKFLOW_INVALID", `workflow ${shown(workflowName)}: ${problem}`);
+      const problem = `two nodes have the taskId ${preview(id)}`;
+      throw new EngineError("WORKFLOW_INVALID", `workflow ${preview(workflowName)}: ${problem}`);
     }
     ids.add(id);
     const nested = workflow && make(loadWorkflow(workflow, { name: node.workflowName, make, level: level + 1 }));

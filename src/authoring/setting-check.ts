@@ -1,4 +1,4 @@
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
 import { didYouMean } from "../base/closest-name.ts";
 import { durationMsMax, durationSecondsMax } from "../base/time-limits.ts";
@@ -51,7 +51,7 @@ export class SettingCheck {
     this.#require(
       typeof value === "string" && words.includes(value),
       setting,
-      `one of ${words.map(shown).join(", ")}`,
+      `one of ${words.map(preview).join(", ")}`,
       value,
     );
   }
@@ -71,7 +71,7 @@ export class SettingCheck {
     if (unknown === undefined) return;
     const names = Object.keys(known);
     const hint = didYouMean(unknown, names) || `; there ${names.length === 1 ? "is" : "are"} ${names.join(", ")}`;
-    this.refuse(`${what} have no ${shown(unknown)}${hint}`);
+    this.refuse(`${what} have no ${preview(unknown)}${hint}`);
   }
 
   texts(setting: string, value: unknown): void {
@@ -80,6 +80,6 @@ export class SettingCheck {
   }
 
   #require(fits: boolean, setting: string, expected: string, value: unknown): void {
-    if (!fits) this.refuse(`${setting} must be ${expected}, got ${shown(value)}`);
+    if (!fits) this.refuse(`${setting} must be ${expected}, got ${preview(value)}`);
   }
 }

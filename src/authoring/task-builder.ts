@@ -4,7 +4,7 @@ import type { RetryPolicy } from "../kernel/retry.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 import type { Job } from "./job.ts";
 import { SettingCheck } from "./setting-check.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { durationMsMax } from "../base/time-limits.ts";
 import { type Dependency, paramsText, Task, type TaskNode } from "./task.ts";
 import type { Workflow } from "./workflow.ts";
@@ -77,8 +77,8 @@ export class TaskBuilder<Params = unknown> {
 
   /** Waits for the named task. */
   withDependency(name: string, options: DependencyOptions = {}): this {
-    const check = new SettingCheck("TASK_INVALID", `task ${shown(this.#name)}`);
-    check.options(options ?? {}, { when: true }, `the options of dependency ${shown(name)}`);
+    const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
+    check.options(options ?? {}, { when: true }, `the options of dependency ${preview(name)}`);
     this.#dependencies.push({ name, when: options?.when });
     return this;
   }
@@ -86,8 +86,8 @@ export class TaskBuilder<Params = unknown> {
   /** Throws TASK_INVALID for what is no list: a text would be taken letter by letter. */
   withDependencies(names: Iterable<string>): this {
     if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
-      const check = new SettingCheck("TASK_INVALID", `task ${shown(this.#name)}`);
-      check.refuse(`dependencies must be a list of task names, got ${shown(names)}`);
+      const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
+      check.refuse(`dependencies must be a list of task names, got ${preview(names)}`);
     }
     for (const name of names) this.withDependency(name);
     return this;
@@ -165,7 +165,7 @@ export class TaskBuilder<Params = unknown> {
 
   #check(): void {
     new SettingCheck("TASK_INVALID", "a task").name("its name", this.#name);
-    const check = new SettingCheck("TASK_INVALID", `task ${shown(this.#name)}`);
+    const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
     checkWork(check, this.#work);
     if ("timeoutSeconds" in this.#timeout) check.seconds("timeout", this.#timeout.timeoutSeconds);
     check.wholeNumber("retry count", this.#retryCount, 0);
@@ -201,7 +201,7 @@ const retryPolicyNames = {
 
 export function checkRetryPolicy(check: SettingCheck, policy: Partial<RetryPolicy>): void {
   if (typeof policy !== "object" || policy === null)
-    check.refuse(`retry policy must be an object, got ${shown(policy)}`);
+    check.refuse(`retry policy must be an object, got ${preview(policy)}`);
   check.options(policy, retryPolicyNames, "the settings of its retry policy");
   const { initialMs, factor, maxMs, jitter, nonRetryable, retryOn } = policy;
   const wait = { min: 0, max: durationMsMax };

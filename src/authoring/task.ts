@@ -6,7 +6,7 @@ import type { TaskStatus } from "../kernel/status.ts";
 import type { Job } from "./job.ts";
 import { paramsFromText, validateParamsNow } from "./job-params.ts";
 import { toJsonText } from "./json-text.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import type { Workflow } from "./workflow.ts";
 
 /** A node without its number, which only a workflow can give. */
@@ -128,7 +128,7 @@ export class Task<Params = unknown> {
    */
   updateParams(params: Params): void {
     if (this.kind !== "job") {
-      throw new EngineError("TASK_INVALID", `task ${shown(this.name)} runs no job, so it has no params to update`);
+      throw new EngineError("TASK_INVALID", `task ${preview(this.name)} runs no job, so it has no params to update`);
     }
     const { nodeParams: _, ...node } = this.#node;
     const text = paramsText({ taskName: this.name, job: this.job, params });
@@ -147,7 +147,7 @@ export class Task<Params = unknown> {
 
 /** Parameters as a node holds them, checked against the job's schema where that is known and answers at once. */
 export function paramsText(given: { taskName: string; job: Job | undefined; params: unknown }): string | undefined {
-  const task = `task ${shown(given.taskName)}`;
+  const task = `task ${preview(given.taskName)}`;
   const text = toJsonText(given.params, `${task}: params`);
   if (given.job === undefined) return text;
   // The schema sees what the job will: a Date, say, arrives as text.
@@ -155,7 +155,7 @@ export function paramsText(given: { taskName: string; job: Job | undefined; para
   if (verdict?.ok === false) {
     throw new EngineError(
       "PARAMS_INVALID",
-      `${task}: params do not fit job ${shown(given.job.name)}: ${verdict.issues}`,
+      `${task}: params do not fit job ${preview(given.job.name)}: ${verdict.issues}`,
     );
   }
   return text;

@@ -4,7 +4,7 @@ import type { EdgeSpec, FailurePolicy, MaxInstances, OverflowPolicy } from "../k
 import { didYouMean } from "../base/closest-name.ts";
 import { copyAsJson } from "./json-text.ts";
 import { SettingCheck } from "./setting-check.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { Task } from "./task.ts";
 import { TaskBuilder } from "./task-builder.ts";
 import { Workflow, type WorkflowSettings } from "./workflow.ts";
@@ -102,7 +102,7 @@ export class WorkflowBuilder {
   #numberTasks(tasks: readonly Task[]): ReadonlyMap<string, number> {
     const numbers = new Map<string, number>();
     for (const { name } of tasks) {
-      if (numbers.has(name)) throw this.#error("TASK_DUPLICATE", `two tasks are called ${shown(name)}`);
+      if (numbers.has(name)) throw this.#error("TASK_DUPLICATE", `two tasks are called ${preview(name)}`);
       numbers.set(name, numbers.size + 1);
     }
     return numbers;
@@ -116,10 +116,10 @@ export class WorkflowBuilder {
         const hint = didYouMean(name, numbers.keys());
         throw this.#error(
           "DEPENDENCY_UNKNOWN",
-          `task ${shown(task.name)} depends on ${shown(name)}, which does not exist${hint}`,
+          `task ${preview(task.name)} depends on ${preview(name)}, which does not exist${hint}`,
         );
       }
-      if (from === to) throw this.#error("DEPENDENCY_SELF", `task ${shown(task.name)} depends on itself`);
+      if (from === to) throw this.#error("DEPENDENCY_SELF", `task ${preview(task.name)} depends on itself`);
       return when === undefined ? { from, to } : { from, to, property: when };
     });
   }
@@ -133,7 +133,7 @@ export class WorkflowBuilder {
     if (this.#maxInstances !== undefined && this.#maxInstances.max > 0)
       settings.maxInstances = { ...this.#maxInstances };
     if (this.#context !== undefined) {
-      const what = `workflow ${shown(this.#name)}: context`;
+      const what = `workflow ${preview(this.#name)}: context`;
       settings.context = copyAsJson(this.#context, what) as Record<string, unknown>;
     }
     return settings;
@@ -141,7 +141,7 @@ export class WorkflowBuilder {
 
   #check(): void {
     new SettingCheck("WORKFLOW_INVALID", "a workflow").name("its name", this.#name);
-    const check = new SettingCheck("WORKFLOW_INVALID", `workflow ${shown(this.#name)}`);
+    const check = new SettingCheck("WORKFLOW_INVALID", `workflow ${preview(this.#name)}`);
     if (this.#domain !== undefined) check.name("domain", this.#domain);
     if (this.#maxConcurrentTasks !== undefined) check.wholeNumber("maxConcurrentTasks", this.#maxConcurrentTasks, 1);
     if (this.#timeoutSeconds !== undefined) check.seconds("timeout", this.#timeoutSeconds);
@@ -153,11 +153,11 @@ export class WorkflowBuilder {
     if (this.#context !== undefined) check.object("context", this.#context);
     for (const task of this.#tasks) {
       const fits = task instanceof Task || task instanceof TaskBuilder;
-      if (!fits) check.refuse(`withTask takes a Task or a TaskBuilder, got ${shown(task)}`);
+      if (!fits) check.refuse(`withTask takes a Task or a TaskBuilder, got ${preview(task)}`);
     }
   }
 
   #error(code: ErrorCode, problem: string): EngineError {
-    return new EngineError(code, `workflow ${shown(this.#name)}: ${problem}`);
+    return new EngineError(code, `workflow ${preview(this.#name)}: ${problem}`);
   }
 }

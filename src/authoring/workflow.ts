@@ -6,7 +6,7 @@ import { didYouMean } from "../base/closest-name.ts";
 import { DagEdges } from "./dag-edges.ts";
 import { copyAsJson } from "./json-text.ts";
 import { loadWorkflow } from "./load-workflow.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import type { Task } from "./task.ts";
 import { workflowVersion } from "./workflow-version.ts";
 
@@ -133,10 +133,10 @@ export class Workflow {
   addSubTask(task: Task, parentName: string): void {
     const parentId = this.#parentOf(task, parentName);
     if (this.#byName.has(task.name) || this.#tasks.has(task.id)) {
-      throw this.#error("TASK_DUPLICATE", `there is already a task ${shown(task.name)}`);
+      throw this.#error("TASK_DUPLICATE", `there is already a task ${preview(task.name)}`);
     }
     if (nests(task, this)) {
-      throw this.#error("NESTING_TOO_DEEP", `task ${shown(task.name)} would make the workflow contain itself`);
+      throw this.#error("NESTING_TOO_DEEP", `task ${preview(task.name)} would make the workflow contain itself`);
     }
     const nodeId = this.#lastNodeNumber + 1;
     const edges = this.#subTaskEdges(task, { nodeId, parentId });
@@ -159,7 +159,7 @@ export class Workflow {
   toJSON(): DagSpec {
     const spec = this.spec();
     const nodes = Array.from(this.#byName.values(), ({ nodeId, task }) => withNested(task.toNode(nodeId), task));
-    return copyAsJson({ ...spec, nodes }, `workflow ${shown(this.name)}`) as DagSpec;
+    return copyAsJson({ ...spec, nodes }, `workflow ${preview(this.name)}`) as DagSpec;
   }
 
   /** Like `toJSON`, without the copy: what lies inside nodes, edges and settings is the workflow's own. */
@@ -191,13 +191,13 @@ export class Workflow {
       const hint = didYouMean(parentName, this.#byName.keys());
       throw this.#error(
         "TASK_UNKNOWN",
-        `${shown(task.name)} cannot be a sub-task of ${shown(parentName)}, which does not exist${hint}`,
+        `${preview(task.name)} cannot be a sub-task of ${preview(parentName)}, which does not exist${hint}`,
       );
     }
     if (parent.task.kind === "decision") {
       throw this.#error(
         "SUBTASK_INVALID",
-        `${shown(parentName)} is a decision: a task joins one of its branches, by withDependency`,
+        `${preview(parentName)} is a decision: a task joins one of its branches, by withDependency`,
       );
     }
     return parent.nodeId;
@@ -207,7 +207,7 @@ export class Workflow {
     const { nodeId, parentId } = place;
     const edges: EdgeSpec[] = [{ from: parentId, to: nodeId }];
     for (const { name, when } of task.dependencies) {
-      if (name === task.name) throw this.#error("DEPENDENCY_SELF", `task ${shown(name)} depends on itself`);
+      if (name === task.name) throw this.#error("DEPENDENCY_SELF", `task ${preview(name)} depends on itself`);
       const from = this.#byName.get(name)?.nodeId;
       if (from === undefined) throw this.#unknownDependency(task.name, name);
       if (from === parentId) continue;
@@ -223,12 +223,12 @@ export class Workflow {
     const known = didYouMean(name, this.#byName.keys());
     return this.#error(
       "DEPENDENCY_UNKNOWN",
-      `task ${shown(taskName)} depends on ${shown(name)}, which does not exist${known}`,
+      `task ${preview(taskName)} depends on ${preview(name)}, which does not exist${known}`,
     );
   }
 
   #error(code: ErrorCode, problem: string): EngineError {
-    return new EngineError(code, `workflow ${shown(this.name)}: ${problem}`);
+    return new EngineError(code, `workflow ${preview(this.name)}: ${problem}`);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * A broken invariant is a bug of ours, never an answer to the world. It is not caught to carry on:
- * the turn is abandoned and its instance parked, visibly.
+ * the turn is abandoned and its instance quarantined, visibly.
  */
 export class Bug extends Error {
   override readonly name = "Bug";

@@ -5,7 +5,7 @@ import { Workflow } from "../authoring/workflow.ts";
 import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { mayStillCome } from "../engine/submission.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
@@ -25,7 +25,7 @@ import { refuseTooLarge } from "./definition-size.ts";
 import { DocumentLock } from "./document-lock.ts";
 import { type CatalogueStore, Entries } from "./entries.ts";
 import { FolderSync } from "./folder-sync.ts";
-import { type CatalogueEngine, Follower } from "./follower.ts";
+import { type CatalogueEngine, Reconciler } from "./reconciler.ts";
 import { diffSpecs, type SpecChange } from "./spec-diff.ts";
 import { checkWorkflowName } from "./workflow-name.ts";
 
@@ -92,7 +92,7 @@ export class Catalogue {
   readonly #logger: Logger;
   readonly #engine: CatalogueEngine;
   readonly #entries: Entries;
-  readonly #follower: Follower;
+  readonly #follower: Reconciler;
   readonly #folder: DefinitionFolder | undefined;
   readonly #folderSync: FolderSync | undefined;
   readonly #onFileEdit: CatalogueParts["onFileEdit"];
@@ -109,7 +109,7 @@ export class Catalogue {
     this.#folder = folder;
     const entries = new Entries({ store, clock });
     this.#entries = entries;
-    this.#follower = new Follower({ engine, entries, clock, logger });
+    this.#follower = new Reconciler({ engine, entries, clock, logger });
     const saveEdit = (name: string, spec: DagSpec): Promise<StoredEntry> => this.#saveEdit(name, spec);
     const lock = new DocumentLock({ store, clock, name: "definition-folder" });
     this.#folderSync = folder && new FolderSync({ folder, lock, entries, clock, logger, saveEdit });
@@ -141,7 +141,7 @@ export class Catalogue {
       if (before === undefined && !this.#follower.isProgramsOwn(name)) {
         return { id, spec, ...schedule, operation: "Create", by };
       }
-      throw new EngineError("WORKFLOW_DUPLICATE", `there is a workflow ${shown(name)} already`);
+      throw new EngineError("WORKFLOW_DUPLICATE", `there is a workflow ${preview(name)} already`);
     });
     return await this.#inForce(stored);
   }
@@ -230,7 +230,7 @@ export class Catalogue {
     const { by = null, ifVersion } = change;
     const stored = await this.#save(name, (before) => {
       if (before?.id !== id) {
-        throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${shown(idOrName)} is in the catalogue any more`);
+        throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${preview(idOrName)} is in the catalogue any more`);
       }
       if (ifVersion !== undefined && ifVersion !== before.version) throw conflict(name);
       const { spec = before.spec } = change;
@@ -247,7 +247,7 @@ export class Catalogue {
       if (!this.#follower.isProgramsOwn(name)) {
         return { id, spec, ...noSchedule, operation: "Create", by: null };
       }
-      throw new EngineError("WORKFLOW_DUPLICATE", `the program has a workflow ${shown(name)} of its own`);
+      throw new EngineError("WORKFLOW_DUPLICATE", `the program has a workflow ${preview(name)} of its own`);
     });
     const isNew = stored.entry.id === id;
     await this.#onFileEdit?.({ name, version: stored.entry.version, isNew });
@@ -262,7 +262,7 @@ export class Catalogue {
       const before = await this.#entries.find(name);
       const draft = decide(before?.entry);
       refuseTooLarge(draft.spec, name);
-      const given = copyAsJson(draft.spec, `workflow ${shown(name)}`);
+      const given = copyAsJson(draft.spec, `workflow ${preview(name)}`);
       const workflow = Workflow.fromJSON(given, { name });
       const spec = named(given as DagSpec, name);
       const entry = entryFrom(
@@ -407,6 +407,6 @@ function isSame(one: CatalogueEntry, other: CatalogueEntry): boolean {
 function conflict(name: string): EngineError {
   return new EngineError(
     "CONFLICT",
-    `workflow ${shown(name)} was saved by somebody else meanwhile: read it again, and repeat the change on top of theirs`,
+    `workflow ${preview(name)} was saved by somebody else meanwhile: read it again, and repeat the change on top of theirs`,
   );
 }

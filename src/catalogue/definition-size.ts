@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 
 /** Checking, saving and comparing definitions of this size takes well under a second, during which nothing else runs. */
 export const savedNodesMax = 10_000;
@@ -12,7 +12,7 @@ export function refuseTooLarge(spec: unknown, name: string): void {
   const { part, count, max } = problem;
   throw new EngineError(
     "WORKFLOW_INVALID",
-    `workflow ${shown(name)} has ${count} ${part}; a saved definition has at most ${max}: nest workflows, or generate sub-tasks`,
+    `workflow ${preview(name)} has ${count} ${part}; a saved definition has at most ${max}: nest workflows, or generate sub-tasks`,
   );
 }
 

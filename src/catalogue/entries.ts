@@ -1,7 +1,7 @@
 import type { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { type Store, workflowDocument } from "../stores/store.ts";
 import { type CatalogueEntry, documentOf, entryOf, type StoredEntry } from "./catalogue-entry.ts";
@@ -53,7 +53,7 @@ export class Entries {
   async get(idOrName: string): Promise<StoredEntry> {
     const stored = (await this.find(idOrName)) ?? (uuid.test(idOrName) ? await this.#byId(idOrName) : undefined);
     if (stored !== undefined) return stored;
-    throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${shown(idOrName)} is in the catalogue`);
+    throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${preview(idOrName)} is in the catalogue`);
   }
 
   async #byId(id: string): Promise<StoredEntry | undefined> {
@@ -106,7 +106,10 @@ export class Entries {
     const isSave = saves.some((save) => save.version === version);
     const row = isSave ? await this.#store.loadDefinition(name, version) : undefined;
     if (row !== undefined) return JSON.parse(row.spec) as DagSpec;
-    throw new EngineError("WORKFLOW_UNKNOWN", `workflow ${shown(name)} was never saved in version ${shown(version)}`);
+    throw new EngineError(
+      "WORKFLOW_UNKNOWN",
+      `workflow ${preview(name)} was never saved in version ${preview(version)}`,
+    );
   }
 
   /** Other members hear of it soon. Without it they find out by themselves, a little later. */

@@ -2,7 +2,7 @@ import { constants, type Dirent, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { FileAccess } from "./file-access.ts";
 
 const defaultBytesMax = 16 * 1024 * 1024;
@@ -196,7 +196,7 @@ export class FolderFiles {
   #refusal(path: string, wanted: "file" | "folder", found: Stats | Dirent): EngineError {
     return new EngineError(
       "WORKFLOW_INVALID",
-      `${shown(join(this.path, path))} is not a ${wanted} but a ${kindOf(found)}, and is left alone`,
+      `${preview(join(this.path, path))} is not a ${wanted} but a ${kindOf(found)}, and is left alone`,
     );
   }
 }

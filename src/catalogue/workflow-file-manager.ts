@@ -2,7 +2,7 @@ import { copyAsJson } from "../authoring/json-text.ts";
 import { SettingCheck } from "../authoring/setting-check.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { EngineError, messageOf } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { definitionFile, DefinitionFiles, problemText } from "./definition-files.ts";
@@ -64,7 +64,7 @@ export class WorkflowFileManager {
   async saveDagSpec(name: string, spec: DagSpec | { toJSON(): DagSpec }): Promise<void> {
     checkWorkflowName(name);
     // Taken now: what the caller changes afterwards is not part of this save.
-    const copy = copyAsJson(spec, `the definition of workflow ${shown(name)}`);
+    const copy = copyAsJson(spec, `the definition of workflow ${preview(name)}`);
     refuseTooLarge(copy, name);
     Workflow.fromJSON(copy, { name });
     await this.#serial.run(() => this.#files.write(name, withName(copy as DagSpec, name)));
@@ -108,7 +108,7 @@ export class WorkflowFileManager {
     try {
       await this.#git.commit(folder, definitionFile, { operation, by, at: systemClock.now() });
     } catch (error) {
-      const message = `workflow ${shown(name)} was not committed: ${messageOf(error)}`;
+      const message = `workflow ${preview(name)} was not committed: ${messageOf(error)}`;
       throw new EngineError("GIT_FAILED", message, { cause: error });
     }
   }

@@ -58,7 +58,7 @@ export interface DomainQuotasOptions {
  */
 export class DomainQuotas {
   readonly #options: DomainQuotasOptions;
-  readonly #holdings = new Map<string, Holding>();
+  readonly #shares = new Map<string, DomainShare>();
   #sequence = 0;
   #isStarted = false;
   #timer: Timer | undefined;
@@ -86,19 +86,19 @@ export class DomainQuotas {
 
   /** Every member needs to know every shared domain: its allocator waits to hear from all of them. */
   declare(domain: string): void {
-    if (this.#holdings.has(domain)) return;
-    const holding = new Holding(domain, this.#options.clock.monotonic());
-    this.#holdings.set(domain, holding);
-    this.#set(holding, 0);
-    this.#lookSoon(holding);
+    if (this.#shares.has(domain)) return;
+    const share = new DomainShare(domain, this.#options.clock.monotonic());
+    this.#shares.set(domain, share);
+    this.#set(share, 0);
+    this.#lookSoon(share);
   }
 
   /** Something waits for a slot: asks at once, unless the allocator knows that already. */
   wanted(domain: string): void {
-    const holding = this.#holdings.get(domain);
-    if (holding === undefined || holding.isWanted || holding.isPatient) return;
-    holding.isWanted = true;
-    if (holding.underWay === undefined) this.#lookSoon(holding);
+    const share = this.#shares.get(domain);
+    if (share === undefined || share.isWanted || share.isPatient) return;
+    share.isWanted = true;
+    if (share.underWay === undefined) this.#lookSoon(share);
   }
 
   /** The member is gone, and has no new id yet: it has nothing, and reports again when it has one. */
@@ -112,12 +112,12 @@ export class DomainQuotas {
    * `silentMs`. To be told before the pool has their slots back.
    */
   left(domain: string, slots: number, silentMs = 0): void {
-    const holding = this.#holdings.get(domain);
-    if (holding === undefined || slots === 0) return;
+    const share = this.#shares.get(domain);
+    if (share === undefined || slots === 0) return;
     const { clock, timings } = this.#options;
     const now = clock.monotonic();
-    holding.strays.push({ slots, until: now + timings.workerLostMs - silentMs });
-    this.#loseStrays(holding, now);
+    share.strays.push({ slots, until: now + timings.workerLostMs - silentMs });
+    this.#loseStrays(share, now);
   }
 
   /**
@@ -125,12 +125,12 @@ export class DomainQuotas {
    * after that. `MEMBER_LOST`, `ENGINE_STATE`: it will not be counted.
    */
   counted(domain: string): Promise<void> {
-    const holding = this.#holdings.get(domain);
-    if (holding === undefined) return Promise.resolve();
+    const share = this.#shares.get(domain);
+    if (share === undefined) return Promise.resolve();
     if (!this.#isStarted) return Promise.reject(notStarted());
     return new Promise((resolve, reject) => {
-      holding.uncounted.push({ after: this.#sequence, resolve, reject });
-      this.#lookSoon(holding);
+      share.uncounted.push({ after: this.#sequence, resolve, reject });
+      this.#lookSoon(share);
     });
   }
 
@@ -138,120 +138,120 @@ export class DomainQuotas {
     const { clock, timings } = this.#options;
     this.#timer = clock.after(timings.rebalanceMs, () => this.#tick());
     this.#life();
-    for (const holding of this.#holdings.values()) this.#look(holding);
+    for (const share of this.#shares.values()) this.#look(share);
   }
 
   /** What arrives together shares one report. */
-  #lookSoon(holding: Holding): void {
-    this.#options.clock.soon(() => this.#look(holding));
+  #lookSoon(share: DomainShare): void {
+    this.#options.clock.soon(() => this.#look(share));
   }
 
   /** Reports, if there is anything to say and nothing is under way. */
-  #look(holding: Holding): void {
-    if (!this.#isStarted || holding.underWay !== undefined) return;
+  #look(share: DomainShare): void {
+    if (!this.#isStarted || share.underWay !== undefined) return;
     const member = this.#life();
     if (member === undefined) return;
     const { clock, pool } = this.#options;
     const now = clock.monotonic();
-    this.#loseStrays(holding, now);
-    const { running, waiting } = pool.demand(holding.domain);
-    holding.isWanted = false;
-    if (running + waiting + holding.straySlots > 0) holding.neededAt = now;
-    else if (holding.quota > 0 && now - holding.neededAt >= idleMs) this.#set(holding, 0);
-    if (!this.#hasNews(holding, running + waiting)) return;
-    holding.epoch = this.#newestEpoch(holding);
-    holding.answered = undefined;
+    this.#loseStrays(share, now);
+    const { running, waiting } = pool.demand(share.domain);
+    share.isWanted = false;
+    if (running + waiting + share.straySlots > 0) share.neededAt = now;
+    else if (share.quota > 0 && now - share.neededAt >= idleMs) this.#set(share, 0);
+    if (!this.#hasNews(share, running + waiting)) return;
+    share.epoch = this.#newestEpoch(share);
+    share.answered = undefined;
     const report: SlotReport = {
-      domain: holding.domain,
+      domain: share.domain,
       member,
       sequence: ++this.#sequence,
-      epoch: holding.epoch,
-      quota: holding.quota,
-      running: running + holding.straySlots,
+      epoch: share.epoch,
+      quota: share.quota,
+      running: running + share.straySlots,
       waiting,
       hasRemoteWorkers: this.#options.hasRemoteWorkers(),
     };
-    holding.underWay = report;
-    void this.#send(holding, report);
+    share.underWay = report;
+    void this.#send(share, report);
   }
 
   /** The allocator of the newest epoch has heard everything, when it has heard that there is nothing. */
-  #hasNews(holding: Holding, demand: number): boolean {
-    const { answered, quota, straySlots, uncounted } = holding;
+  #hasNews(share: DomainShare, demand: number): boolean {
+    const { answered, quota, straySlots, uncounted } = share;
     if (demand + quota + straySlots + uncounted.length > 0) return true;
-    return answered === undefined || answered.epoch !== this.#newestEpoch(holding) || !answered.wasIdle;
+    return answered === undefined || answered.epoch !== this.#newestEpoch(share) || !answered.wasIdle;
   }
 
-  async #send(holding: Holding, report: SlotReport): Promise<void> {
-    const grant = await this.#ask(holding, report);
-    if (holding.underWay !== report) return;
-    holding.underWay = undefined;
-    if (grant === undefined) holding.isPatient = true;
-    else if (this.#life() === report.member) this.#take(holding, report, grant);
+  async #send(share: DomainShare, report: SlotReport): Promise<void> {
+    const grant = await this.#ask(share, report);
+    if (share.underWay !== report) return;
+    share.underWay = undefined;
+    if (grant === undefined) share.isPatient = true;
+    else if (this.#life() === report.member) this.#take(share, report, grant);
   }
 
-  async #ask(holding: Holding, report: SlotReport): Promise<SlotGrant | undefined> {
+  async #ask(share: DomainShare, report: SlotReport): Promise<SlotGrant | undefined> {
     const { call, logger } = this.#options;
-    const { domain } = holding;
+    const { domain } = share;
     try {
       const grant = await call(domain, report);
-      if (holding.isUnheard) logger.info({ domain }, "the domain's allocator answers again");
-      holding.isUnheard = false;
+      if (share.isUnheard) logger.info({ domain }, "the domain's allocator answers again");
+      share.isUnheard = false;
       return grant;
     } catch (error) {
       const fields = { domain, error: messageOf(error) };
-      if (!holding.isUnheard) logger.warn(fields, "a report on a domain's slots was not answered and is made again");
-      holding.isUnheard = true;
+      if (!share.isUnheard) logger.warn(fields, "a report on a domain's slots was not answered and is made again");
+      share.isUnheard = true;
       return undefined;
     }
   }
 
-  #take(holding: Holding, report: SlotReport, grant: SlotGrant): void {
+  #take(share: DomainShare, report: SlotReport, grant: SlotGrant): void {
     const demand = report.running + report.waiting;
-    holding.isPatient = grant.sequence !== report.sequence || grant.quota < demand;
+    share.isPatient = grant.sequence !== report.sequence || grant.quota < demand;
     if (grant.sequence !== report.sequence) return;
-    if (grant.epoch < this.#newestEpoch(holding)) return this.#lookSoon(holding);
-    holding.epoch = grant.epoch;
-    this.#set(holding, grant.quota);
+    if (grant.epoch < this.#newestEpoch(share)) return this.#lookSoon(share);
+    share.epoch = grant.epoch;
+    this.#set(share, grant.quota);
     // An allocator that the report did not name has not counted it.
-    if (grant.epoch !== report.epoch) return this.#lookSoon(holding);
-    holding.answered = { epoch: grant.epoch, wasIdle: demand + report.quota === 0 };
-    holding.tellCounted(report.sequence);
+    if (grant.epoch !== report.epoch) return this.#lookSoon(share);
+    share.answered = { epoch: grant.epoch, wasIdle: demand + report.quota === 0 };
+    share.tellCounted(report.sequence);
     // Others wait for slots that were taken back, until a report says so.
     const wasLowered = grant.quota < report.quota;
-    const isAskedFor = (holding.isWanted && !holding.isPatient) || holding.uncounted.length > 0;
-    if (wasLowered || isAskedFor) this.#lookSoon(holding);
+    const isAskedFor = (share.isWanted && !share.isPatient) || share.uncounted.length > 0;
+    if (wasLowered || isAskedFor) this.#lookSoon(share);
   }
 
   /** Strays use slots that the pool does not see. */
-  #set(holding: Holding, quota: number): void {
-    holding.quota = quota;
-    this.#options.pool.setQuota(holding.domain, Math.max(0, quota - holding.straySlots));
+  #set(share: DomainShare, quota: number): void {
+    share.quota = quota;
+    this.#options.pool.setQuota(share.domain, Math.max(0, quota - share.straySlots));
   }
 
   /**
    * When strays have ended, or count elsewhere, their slots are not this member's any more. The answer to a report that
    * still called them its own would bring them back.
    */
-  #loseStrays(holding: Holding, now: number): void {
-    if (holding.strays.length === 0) return;
-    const before = holding.straySlots;
-    holding.strays = holding.strays.filter(({ until }) => until > now);
-    const lost = before - holding.straySlots;
-    if (lost > 0) holding.underWay = undefined;
-    this.#set(holding, Math.max(0, holding.quota - lost));
+  #loseStrays(share: DomainShare, now: number): void {
+    if (share.strays.length === 0) return;
+    const before = share.straySlots;
+    share.strays = share.strays.filter(({ until }) => until > now);
+    const lost = before - share.straySlots;
+    if (lost > 0) share.underWay = undefined;
+    this.#set(share, Math.max(0, share.quota - lost));
   }
 
   /** Nothing is held any more, and no answer that is on its way is taken. */
   #forget(reason: EngineError): void {
-    for (const holding of this.#holdings.values()) {
-      holding.clear(reason);
-      this.#set(holding, 0);
+    for (const share of this.#shares.values()) {
+      share.clear(reason);
+      this.#set(share, 0);
     }
   }
 
-  #newestEpoch(holding: Holding): number {
-    return Math.max(holding.epoch, this.#options.seenEpoch(holding.domain));
+  #newestEpoch(share: DomainShare): number {
+    return Math.max(share.epoch, this.#options.seenEpoch(share.domain));
   }
 
   /** The id to report under; undefined between two of them. What was held under another one is no longer counted. */
@@ -265,7 +265,7 @@ export class DomainQuotas {
 }
 
 /** One domain's slots, as this member knows them. */
-class Holding {
+class DomainShare {
   readonly domain: string;
   quota = 0;
   /** The newest one that a report has named or a taken grant came from. */

@@ -1,7 +1,7 @@
 import { EngineError, type ErrorCode, errorCodes, messageOf } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 
-/** What members say to each other, over the bus or through letter boxes in the store. */
+/** What members say to each other, over the bus or through mailboxes in the store. */
 export type Envelope = CallRequest | CallAnswer | Hint;
 
 /** Asks the owner of a shard for something. */
@@ -55,7 +55,7 @@ export function formatEnvelope(envelope: Envelope): string {
 /** A plain error for a text that no member has written. */
 export function parseEnvelope(text: string): Envelope {
   const envelope = envelopeOf(parsed(text));
-  if (envelope === undefined) throw new Error(`not a message between members: ${shown(text)}`);
+  if (envelope === undefined) throw new Error(`not a message between members: ${preview(text)}`);
   return envelope;
 }
 

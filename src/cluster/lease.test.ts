@@ -46,7 +46,7 @@ describe("a lease", () => {
     const { clock, lease } = begin();
     const sent = lease.moment();
     clock.pass(700);
-    lease.renewed(sent);
+    lease.renew(sent);
     assert.equal(lease.isValid, true);
     assert.equal(lease.remainingMs, 300);
     clock.pass(299);
@@ -59,16 +59,16 @@ describe("a lease", () => {
     const { clock, lease } = begin();
     const sent = lease.moment();
     clock.pass(1000);
-    lease.renewed(sent);
+    lease.renew(sent);
     assert.equal(lease.isValid, false);
   });
 
   test("is valid again after the next renewal", () => {
     const { clock, lease } = begin();
-    lease.renewed(lease.moment());
+    lease.renew(lease.moment());
     clock.pass(5000);
     assert.equal(lease.isValid, false);
-    lease.renewed(lease.moment());
+    lease.renew(lease.moment());
     assert.equal(lease.isValid, true);
   });
 
@@ -76,23 +76,23 @@ describe("a lease", () => {
     const { clock, lease } = begin();
     const early = lease.moment();
     clock.pass(600);
-    lease.renewed(lease.moment());
-    lease.renewed(early);
+    lease.renew(lease.moment());
+    lease.renew(early);
     assert.equal(lease.remainingMs, 1000);
   });
 
   test("lapses when only the wall clock went on: the machine was suspended", () => {
     const { clock, lease } = begin();
-    lease.renewed(lease.moment());
+    lease.renew(lease.moment());
     clock.wall += 1000;
     assert.equal(lease.isValid, false);
-    lease.renewed(lease.moment());
+    lease.renew(lease.moment());
     assert.equal(lease.isValid, true);
   });
 
   test("takes no notice of a wall clock that is set back", () => {
     const { clock, lease } = begin();
-    lease.renewed(lease.moment());
+    lease.renew(lease.moment());
     clock.wall -= 3_600_000;
     clock.pass(999);
     assert.equal(lease.isValid, true);
@@ -102,10 +102,10 @@ describe("a lease", () => {
 
   test("once ended, is never valid again", () => {
     const { lease } = begin();
-    lease.renewed(lease.moment());
+    lease.renew(lease.moment());
     lease.end();
     assert.equal(lease.isValid, false);
-    lease.renewed(lease.moment());
+    lease.renew(lease.moment());
     assert.equal(lease.isValid, false);
     assert.equal(lease.remainingMs, 0);
   });

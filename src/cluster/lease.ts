@@ -35,7 +35,7 @@ export class Lease {
   }
 
   /** A renewal that was sent at that moment has succeeded, however long its answer took. */
-  renewed(sent: Moment): void {
+  renew(sent: Moment): void {
     if (this.#sent === undefined || sent.monotonic >= this.#sent.monotonic) this.#sent = sent;
   }
 

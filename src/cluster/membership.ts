@@ -53,7 +53,7 @@ export interface MembershipOptions {
  */
 export class Membership {
   readonly #options: MembershipOptions;
-  readonly #watch: Watch;
+  readonly #detector: FailureDetector;
   #life: Life;
   #view: ClusterView = { members: [], shards: [] };
   #viewAskedAt = -Infinity;
@@ -68,7 +68,7 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
-    this.#watch = new Watch(options.timings);
+    this.#detector = new FailureDetector(options.timings);
     this.#life = this.#newLife();
   }
 
@@ -291,14 +291,14 @@ export class Membership {
     this.#renewed(life, sent);
     this.#announce(life);
     this.#lookAt(life, { view, sent, dead });
-    for (const row of dead) void this.#bury(life, row);
+    for (const row of dead) void this.#removeDead(life, row);
     if (life.isOver) return;
     this.#options.onView(view);
     this.#beatAfter(life, sent.monotonic + timings.beatMs - clock.monotonic());
   }
 
   #renewed(life: Life, sent: Moment): void {
-    life.lease.renewed(sent);
+    life.lease.renew(sent);
     if (!life.lease.isValid) return;
     this.#awaitLapse(life);
     if (!life.isLapsed) return;
@@ -340,14 +340,14 @@ export class Membership {
   }
 
   #lookAt(life: Life, { view, sent, dead }: Renewal): void {
-    const { events, lost } = this.#watch.look(view, life.id, { asked: sent, arrived: life.lease.moment() });
-    this.#watch.markDead(dead);
+    const { events, lost } = this.#detector.look(view, life.id, { asked: sent, arrived: life.lease.moment() });
+    this.#detector.markDead(dead);
     for (const event of events) this.#tell(event);
     for (const row of lost) void this.#remove(life, row);
   }
 
   /** It has no lease any more, and whatever it sent is kept out by the fences of its shards. */
-  async #bury(life: Life, row: MemberRow): Promise<void> {
+  async #removeDead(life: Life, row: MemberRow): Promise<void> {
     await this.#remove(life, row);
     if (!life.isOver) this.lookAgain();
   }
@@ -428,7 +428,7 @@ function leaseMsOf({ suspectMs, lostMs }: MembershipOptions["timings"]): number 
 }
 
 /** Another member, as it was seen last. */
-interface Watched {
+interface WatchedMember {
   readonly row: MemberRow;
   /** On this member's monotonic clock: when the first view that showed this beat had arrived. */
   since: number;
@@ -446,7 +446,7 @@ interface ViewTimes {
 }
 
 /** What a view shows of the others, compared with those before. */
-interface Sight {
+interface Findings {
   readonly events: AboutMember[];
   /** Silent for so long that they are to be removed. */
   readonly lost: MemberRow[];
@@ -458,9 +458,9 @@ function ownsShard(member: string, { shards }: ClusterView): boolean {
 }
 
 /** Finds out from one view to the next who came, who went and who is silent. Has no clock of its own. */
-class Watch {
+class FailureDetector {
   readonly #timings: MembershipOptions["timings"];
-  readonly #others = new Map<string, Watched>();
+  readonly #others = new Map<string, WatchedMember>();
   /** When the last view was asked for; undefined before the first. */
   #asked: Moment | undefined;
 
@@ -469,9 +469,9 @@ class Watch {
   }
 
   /** Whoever is in the first view has not just joined. */
-  look(view: ClusterView, me: string, { asked, arrived }: ViewTimes): Sight {
+  look(view: ClusterView, me: string, { asked, arrived }: ViewTimes): Findings {
     const livedAt = this.#asked;
-    const sight: Sight = { events: [], lost: [] };
+    const sight: Findings = { events: [], lost: [] };
     this.#forgive({ asked, arrived });
     const rows = new Map(view.members.map((row) => [row.id, row]));
     rows.delete(me);
@@ -504,7 +504,7 @@ class Watch {
   }
 
   /** Another member may have watched it for longer than this one, and have found it silent for too long. */
-  #mayBeLost({ isSuspected, hasDied, livedAt }: Watched, arrived: Moment): boolean {
+  #mayBeLost({ isSuspected, hasDied, livedAt }: WatchedMember, arrived: Moment): boolean {
     if (isSuspected || hasDied || livedAt === undefined) return true;
     return passedMs(livedAt, arrived) >= leaseMsOf(this.#timings);
   }
@@ -521,7 +521,7 @@ class Watch {
     for (const other of this.#others.values()) other.since = Math.min(other.since + unseenMs, arrived.monotonic);
   }
 
-  #unmoved(other: Watched, asked: number, { events, lost }: Sight): void {
+  #unmoved(other: WatchedMember, asked: number, { events, lost }: Findings): void {
     const { suspectMs, lostMs } = this.#timings;
     const { id: member, address } = other.row;
     const silentMs = asked - other.since;

@@ -5,7 +5,7 @@ import { EngineError } from "../base/error.ts";
 const movedPauseMsFirst = 50;
 const movedPauseMsMax = 1000;
 
-export type Way = "bus" | "mail";
+export type Route = "bus" | "mail";
 
 /** What a call that waits may hear: all is over, its shard is elsewhere, its member has a new id, or nothing in time. */
 export type News = "settled" | "moved" | "rejoined" | "time";
@@ -21,7 +21,7 @@ export class OutgoingCall {
   tries = 0;
   /** It was never sent nor handled. */
   isUntried: boolean;
-  lastWay: Way | undefined;
+  lastRoute: Route | undefined;
   readonly #clock: Clock;
   readonly #since: number;
   readonly #onSettled: () => void;
@@ -78,14 +78,14 @@ export class OutgoingCall {
     this.#reject(error);
   }
 
-  asked(way: Way): void {
+  asked(way: Route): void {
     this.tries++;
-    this.lastWay = way;
+    this.lastRoute = way;
   }
 
   askAnew(): void {
     this.tries = 0;
-    this.lastWay = undefined;
+    this.lastRoute = undefined;
   }
 
   nextMovedPauseMs(): number {

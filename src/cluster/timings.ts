@@ -6,7 +6,7 @@ export interface ClusterTimings {
   readonly suspectMs: number;
   /** Silent for this long after that, it is lost, and its shards are taken over. */
   readonly lostMs: number;
-  /** How often a member looks into its letter boxes in the store. With a bus that is only the safety net. */
+  /** How often a member looks into its mailboxes in the store. With a bus that is only the safety net. */
   readonly pollMs: number;
   readonly pollWithoutBusMs: number;
   /** A call that nobody has answered for this long is given up; whether it was carried out is then unknown. */

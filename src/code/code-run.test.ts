@@ -7,7 +7,7 @@ import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { hasCode } from "../base/error.ts";
 import { StepFailed, WorkflowCanceled } from "./step-failed.ts";
 import { drained, inWords, RunRig, whenDrained } from "./run-rig.test.ts";
-import { seen } from "./seen.ts";
+import { deliverAndWait } from "./deliver-and-wait.ts";
 
 const notDurable = (error: unknown): boolean => hasCode(error, "WORKFLOW_NOT_DURABLE");
 
@@ -102,11 +102,11 @@ describe("a pause", () => {
       for (;;) ctx.setCustomStatus(await ctx.waitForEvent("go"));
     });
     const taken: string[][] = [];
-    await seen(rig.run, { type: "paused" }, 1, () => assert.fail());
+    await deliverAndWait(rig.run, { type: "paused" }, 1, () => assert.fail());
     for (const data of ["1", "2"]) {
-      await seen(rig.run, { type: "event", event: { name: "go", data } }, 2, () => assert.fail());
+      await deliverAndWait(rig.run, { type: "event", event: { name: "go", data } }, 2, () => assert.fail());
     }
-    await seen(rig.run, { type: "resumed" }, 3, (steps) => taken.push(inWords(steps)));
+    await deliverAndWait(rig.run, { type: "resumed" }, 3, (steps) => taken.push(inWords(steps)));
     assert.deepEqual(taken, [["custom-status 1"], ["custom-status 2"]]);
   });
 });

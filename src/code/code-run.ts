@@ -11,9 +11,9 @@ import { isLast, type LastStep, type Step } from "../kernel/code/step.ts";
 import type { KeptEvent, KeptUpdate } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Arrival } from "./arrival.ts";
-import type { Drained } from "./drain.ts";
+import type { IdleListener } from "./drain.ts";
 import { RaisedEvents } from "./raised-events.ts";
-import { SteadyChance } from "./steady-chance.ts";
+import { DeterministicRandom } from "./deterministic-random.ts";
 import { StepFailed, WorkflowCanceled } from "./step-failed.ts";
 import { UndoFailed, UndoScope } from "./undo-scope.ts";
 import { accepted, fitting, parsed, textOf } from "./values.ts";
@@ -25,7 +25,7 @@ import { placeOfCaller, shownPlace } from "./watch-place.ts";
 /** What running code needs of its process. */
 export interface RunHost {
   /** Tells it when all microtasks have run that promises settled by now lead to, and then when it may go on. */
-  whenDrained(waiting: Drained): void;
+  whenDrained(waiting: IdleListener): void;
   /** Whatever the code threw, in words that history keeps. */
   failureFrom(error: unknown): Failure;
   /** Which version a new instance of that workflow gets: the one wanted, or the newest. Undefined if it is not known. */
@@ -43,7 +43,7 @@ export interface RunParts {
   readonly generation: number;
   readonly parentInstanceId: string | undefined;
   /** Whose chance it has, if not its own: that of the instance it goes on from. */
-  readonly chanceOf: { readonly id: string; readonly generation: number } | undefined;
+  readonly randomOf: { readonly id: string; readonly generation: number } | undefined;
   readonly workflow: CodeWorkflow;
   readonly logger: Logger;
   readonly host: RunHost;
@@ -62,11 +62,11 @@ const noSteps: readonly never[] = [];
 const nextMicrotask = Promise.resolve();
 
 /** Whoever lets the code see something. */
-export interface Onlooker {
+export interface RunListener {
   /** What the code did about one arrival. */
   onSteps(steps: readonly Step[]): void;
   /** It has reacted to all of it, or cannot: `WORKFLOW_NOT_DURABLE`, or what `onSteps` threw. */
-  onSeen(error?: unknown): void;
+  onDelivered(error?: unknown): void;
 }
 
 interface Update {
@@ -76,7 +76,7 @@ interface Update {
 }
 
 /**
- * The code of one instance, as it runs: between arrivals it is parked on a promise.
+ * The code of one instance, as it runs: between arrivals it is suspended on a promise.
  *
  * - W1 The code reacts to one arrival at a time, and to all of it before the next: so live and in a replay it does the
  *   same things in the same order.
@@ -88,7 +88,7 @@ export class CodeRun implements WatchedRun {
   readonly parts: RunParts;
   readonly waiting = new Waiting();
   readonly events = new RaisedEvents();
-  #chance: SteadyChance | undefined;
+  #random: DeterministicRandom | undefined;
   #log: ContextLog | undefined;
   /** Those on record. */
   markedPatches: ReadonlySet<string> = none;
@@ -108,7 +108,7 @@ export class CodeRun implements WatchedRun {
   /** An instance above its workflow's maximum is there before its code begins. */
   #hasStarted = false;
   #steps: Step[] | undefined;
-  #onlooker: Onlooker | undefined;
+  #listener: RunListener | undefined;
   /** Its number. */
   nextTask = 0;
   #nextTimer = 0;
@@ -152,10 +152,10 @@ export class CodeRun implements WatchedRun {
     return (this.#log ??= contextLogOf(withFields(logger, { instanceId, workflowName: workflow.name })));
   }
 
-  get chance(): SteadyChance {
+  get random(): DeterministicRandom {
     this.#refuseWhileLooking();
-    const { instanceId, generation, chanceOf = { id: instanceId, generation } } = this.parts;
-    return (this.#chance ??= new SteadyChance(`${chanceOf.id}:${chanceOf.generation}`));
+    const { instanceId, generation, randomOf = { id: instanceId, generation } } = this.parts;
+    return (this.#random ??= new DeterministicRandom(`${randomOf.id}:${randomOf.generation}`));
   }
 
   /** It has taken its last step, or was ended from outside. */
@@ -171,7 +171,7 @@ export class CodeRun implements WatchedRun {
    * Lets the code react, and tells what it did; false if there is nothing that it would react to. This is done for every
    * event of every instance: nothing is made for it that the code itself does not need.
    */
-  see(arrival: Arrival, at: number, onlooker: Onlooker): boolean {
+  deliver(arrival: Arrival, at: number, onlooker: RunListener): boolean {
     if (this.#isOver) {
       this.#keep(arrival);
       return false;
@@ -197,17 +197,17 @@ export class CodeRun implements WatchedRun {
     return this.#hasStarted && !this.#isPaused;
   }
 
-  #reactToHeld(at: number, onlooker: Onlooker): boolean {
+  #reactToHeld(at: number, onlooker: RunListener): boolean {
     const next = !this.#mayReact || this.#isOver ? undefined : this.#held?.shift();
     if (next === undefined) return false;
     this.#react(next, at, onlooker);
     return true;
   }
 
-  #react(arrival: Arrival, at: number, onlooker: Onlooker): void {
+  #react(arrival: Arrival, at: number, onlooker: RunListener): void {
     this.at = at;
     this.#isReacting = true;
-    this.#onlooker = onlooker;
+    this.#listener = onlooker;
     const { loopWatch } = this.parts.host;
     if (loopWatch !== undefined) {
       this.#loopWork = this.#enterLoop(loopWatch);
@@ -232,8 +232,8 @@ export class CodeRun implements WatchedRun {
     this.#isDraining = true;
   }
 
-  drained(): void {
-    const onlooker = this.#onlooker as Onlooker;
+  onIdle(): void {
+    const onlooker = this.#listener as RunListener;
     this.#isReacting = false;
     this.#isDraining = false;
     this.parts.host.loopWatch?.leave(this.#loopWork);
@@ -243,9 +243,9 @@ export class CodeRun implements WatchedRun {
       onlooker.onSteps(this.#takeSteps());
       if (this.#reactToHeld(this.at, onlooker)) return;
     } catch (error) {
-      return onlooker.onSeen(error);
+      return onlooker.onDelivered(error);
     }
-    onlooker.onSeen();
+    onlooker.onDelivered();
   }
 
   #refuseIdle(): void {

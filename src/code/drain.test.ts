@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Drain, type Drained } from "./drain.ts";
+import { Drain, type IdleListener } from "./drain.ts";
 
 /** What was asked to happen soon, to be called by hand. */
 function byHand(): { drain: Drain; calls: (() => void)[] } {
@@ -11,8 +11,8 @@ function byHand(): { drain: Drain; calls: (() => void)[] } {
 }
 
 /** Someone who is only told of the turn of the event loop. */
-function onDrained(drained: () => void): Drained {
-  return { onMicrotasksRun: () => undefined, drained };
+function onDrained(onIdle: () => void): IdleListener {
+  return { onMicrotasksRun: () => undefined, onIdle };
 }
 
 test("those who ask at the same time share one turn of the event loop", () => {
@@ -27,7 +27,7 @@ test("those who ask at the same time share one turn of the event loop", () => {
 test("who asks after that, or because of that, waits for the next", () => {
   const { drain, calls } = byHand();
   const told: string[] = [];
-  const again: Drained = onDrained(() => void told.push("again"));
+  const again: IdleListener = onDrained(() => void told.push("again"));
   drain.wait(
     onDrained(() => {
       told.push("first");
@@ -44,7 +44,7 @@ test("whoever asks is told when its own microtasks have run, and before anything
   const { drain } = byHand();
   const told: string[] = [];
   const ask = async (name: string): Promise<void> => {
-    drain.wait({ onMicrotasksRun: () => void told.push(`${name} is through`), drained: () => undefined });
+    drain.wait({ onMicrotasksRun: () => void told.push(`${name} is through`), onIdle: () => undefined });
     process.nextTick(() => void Promise.resolve().then(() => told.push(`a tick of ${name}`)));
     for (let n = 0; n < 100; n++) await Promise.resolve();
     told.push(name);

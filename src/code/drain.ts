@@ -1,11 +1,11 @@
 import type { Clock } from "../base/clock.ts";
 
 /** Is told how far the event loop has come with what promises settled by now lead to. It throws nothing. */
-export interface Drained {
+export interface IdleListener {
   /** All microtasks have run, and nothing else: timers, I/O, `setImmediate` and `process.nextTick` come after it. */
   onMicrotasksRun(): void;
   /** The event loop has had a turn since. */
-  drained(): void;
+  onIdle(): void;
 }
 
 /**
@@ -18,15 +18,15 @@ export interface Drained {
  */
 export class Drain {
   readonly #clock: Clock;
-  #waiting: Drained[] = [];
+  #waiting: IdleListener[] = [];
   /** Those of them whose microtasks may not all have run. */
-  #running: Drained[] = [];
+  #running: IdleListener[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  wait(waiting: Drained): void {
+  wait(waiting: IdleListener): void {
     if (this.#waiting.push(waiting) === 1) this.#clock.soon(() => this.#tellAll());
     if (this.#running.push(waiting) === 1) queueMicrotask(this.#requestTick);
   }
@@ -40,10 +40,10 @@ export class Drain {
   #tellAll(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const each of waiting) each.drained();
+    for (const each of waiting) each.onIdle();
   }
 }
 
-function endMicrotasks(running: readonly Drained[]): void {
+function endMicrotasks(running: readonly IdleListener[]): void {
   for (const each of running) each.onMicrotasksRun();
 }

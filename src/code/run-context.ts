@@ -10,7 +10,7 @@ import type {
 } from "../authoring/workflow-context.ts";
 import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { durationMsMax, momentAfter } from "../base/time-limits.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
@@ -82,11 +82,11 @@ export class RunContext implements WorkflowContext {
   }
 
   random(): number {
-    return this.#run.chance.next();
+    return this.#run.random.next();
   }
 
   uuid(): string {
-    return this.#run.chance.uuid();
+    return this.#run.random.uuid();
   }
 
   run(job: unknown, input?: unknown, options = noOptions): Promise<never> {
@@ -149,7 +149,7 @@ export class RunContext implements WorkflowContext {
   sendEvent(to: string, name: string, data?: unknown): void {
     checkName("an event", name);
     if (typeof to !== "string" || to === "")
-      throw new EngineError("OPTION_INVALID", `an event is sent to an instance id, got ${shown(to)}`);
+      throw new EngineError("OPTION_INVALID", `an event is sent to an instance id, got ${preview(to)}`);
     const text = textOf(data, `the data of event "${name}"`);
     this.#run.take({ type: "event", to, name, ...(text !== undefined && { data: text }) });
   }
@@ -268,7 +268,7 @@ async function undoAll(undoing: UndoScope): Promise<void> {
 function nameOf(named: unknown, what: string): string {
   const name = typeof named === "object" && named !== null && "name" in named ? named.name : named;
   if (typeof name === "string" && name !== "") return name;
-  throw new EngineError("OPTION_INVALID", `ctx takes ${what} or its name, got ${shown(named)}`);
+  throw new EngineError("OPTION_INVALID", `ctx takes ${what} or its name, got ${preview(named)}`);
 }
 
 function paramsOf(input: unknown, what: string): { nodeParams?: string } {
@@ -286,6 +286,6 @@ function dueTime(time: number | Date, now: number): number {
   if (Number.isFinite(waitMs) && waitMs <= durationMsMax) return Math.max(0, momentAfter(now, waitMs));
   throw new EngineError(
     "OPTION_INVALID",
-    `a wait takes a number of ms or a Date, at most ${durationMsMax} ms ahead, got ${shown(time)}`,
+    `a wait takes a number of ms or a Date, at most ${durationMsMax} ms ahead, got ${preview(time)}`,
   );
 }

@@ -7,8 +7,8 @@ import { isLast, type Step } from "../kernel/code/step.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { Arrival } from "./arrival.ts";
 import { CodeRun, type RunParts } from "./code-run.ts";
-import { Drain, type Drained } from "./drain.ts";
-import { seen } from "./seen.ts";
+import { Drain, type IdleListener } from "./drain.ts";
+import { deliverAndWait } from "./deliver-and-wait.ts";
 
 export type Body = (ctx: WorkflowContext, input: never) => Promise<unknown>;
 
@@ -27,7 +27,7 @@ const drain = new Drain({
   soon: (callback) => void setImmediate(callback),
 });
 
-export function whenDrained(waiting: Drained): void {
+export function whenDrained(waiting: IdleListener): void {
   drain.wait(waiting);
 }
 
@@ -48,7 +48,7 @@ export class RunRig {
       instanceId: "i",
       generation: 1,
       parentInstanceId: undefined,
-      chanceOf: { id: "i", generation: 1 },
+      randomOf: { id: "i", generation: 1 },
       workflow: typeof code === "function" ? defineWorkflow("w", code) : code,
       logger: { debug: note, info: note, warn: note, error: note },
       host: {
@@ -77,7 +77,7 @@ export class RunRig {
   /** The steps that the code takes about it. */
   async see(arrival: Arrival): Promise<Step[]> {
     const taken: Step[] = [];
-    await seen(this.run, arrival, this.at, (steps) => taken.push(...steps));
+    await deliverAndWait(this.run, arrival, this.at, (steps) => taken.push(...steps));
     this.steps.push(...taken);
     return taken;
   }

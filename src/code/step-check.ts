@@ -2,7 +2,7 @@ import { SettingCheck } from "../authoring/setting-check.ts";
 import { checkRetryPolicy } from "../authoring/task-builder.ts";
 import type { ActivityOptions, ChildOptions, EventOptions, UpdateOptions } from "../authoring/workflow-context.ts";
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 
 // What the code of workflows, and clients without a compiler, may get wrong. All throw OPTION_INVALID.
 
@@ -18,7 +18,7 @@ const activityNames = {
 const childNames = { whenParentEnds: true, instanceId: true, retryCount: true, retryPolicy: true } as const;
 
 export function checkActivity(activity: string, options: ActivityOptions<never>): void {
-  const check = new SettingCheck("OPTION_INVALID", `activity ${shown(activity)}`);
+  const check = new SettingCheck("OPTION_INVALID", `activity ${preview(activity)}`);
   check.options(options, activityNames);
   const { name, timeoutSeconds, domain, undo } = options;
   if (name !== undefined) check.name("name", name);
@@ -29,7 +29,7 @@ export function checkActivity(activity: string, options: ActivityOptions<never>)
 }
 
 export function checkChild(workflow: string, options: ChildOptions): void {
-  const check = new SettingCheck("OPTION_INVALID", `child workflow ${shown(workflow)}`);
+  const check = new SettingCheck("OPTION_INVALID", `child workflow ${preview(workflow)}`);
   check.options(options, childNames);
   const { instanceId, whenParentEnds } = options;
   if (instanceId !== undefined) check.name("instanceId", instanceId);
@@ -38,7 +38,7 @@ export function checkChild(workflow: string, options: ChildOptions): void {
 }
 
 export function checkEventWait(event: string, options: EventOptions<never>): void {
-  const check = new SettingCheck("OPTION_INVALID", `the wait for event ${shown(event)}`);
+  const check = new SettingCheck("OPTION_INVALID", `the wait for event ${preview(event)}`);
   check.options(options, { timeoutMs: true, schema: true });
 }
 
@@ -51,7 +51,7 @@ export function checkContinue(options: { readonly keepEvents?: boolean }): void 
 export function checkUpdateHandler(name: string, handler: unknown): void {
   if (typeof handler !== "object" || handler === null) return checkHandler("onUpdate", handler);
   const options = handler as UpdateOptions<never, never>;
-  const check = new SettingCheck("OPTION_INVALID", `update ${shown(name)}`);
+  const check = new SettingCheck("OPTION_INVALID", `update ${preview(name)}`);
   check.options(options, { input: true, validate: true, handler: true });
   checkHandler("onUpdate", options.handler);
 }
@@ -63,10 +63,10 @@ function checkRetries(check: SettingCheck, { retryCount, retryPolicy }: ChildOpt
 
 export function checkName(what: string, name: unknown): void {
   if (typeof name === "string" && name !== "") return;
-  throw new EngineError("OPTION_INVALID", `the name of ${what} must be text, not empty, got ${shown(name)}`);
+  throw new EngineError("OPTION_INVALID", `the name of ${what} must be text, not empty, got ${preview(name)}`);
 }
 
 export function checkHandler(what: string, handler: unknown): void {
   if (typeof handler === "function") return;
-  throw new EngineError("OPTION_INVALID", `${what} takes a function to call, got ${shown(handler)}`);
+  throw new EngineError("OPTION_INVALID", `${what} takes a function to call, got ${preview(handler)}`);
 }

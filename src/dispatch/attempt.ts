@@ -11,13 +11,13 @@ const interruptionsOfSuspect = 2;
  * How far a run is trusted. `careful`: it was under way when a process died, and may be the reason. `suspect`: it was
  * lost twice. `last`: lost with its process once more, it fails.
  */
-export type Care = "plain" | "careful" | "suspect" | "last";
+export type StartCare = "plain" | "careful" | "suspect" | "last";
 
 /**
- * `parked` waits for a worker that has its job and a slot, and takes no part in the order; `over` may be reported on no
+ * `unassigned` waits for a worker that has its job and a slot, and takes no part in the order; `over` may be reported on no
  * more.
  */
-export type AttemptState = "queued" | "parked" | "running" | "over";
+export type AttemptState = "queued" | "unassigned" | "running" | "over";
 
 /** A run inside the dispatcher, from enqueue to its one report. */
 export class Attempt {
@@ -26,7 +26,7 @@ export class Attempt {
   /** Place in the order of arrival. */
   readonly arrival: number;
   readonly queuedAt: number;
-  readonly care: Care;
+  readonly care: StartCare;
   readonly abort = new Abort();
   state: AttemptState = "queued";
   progress: TaskProgress | undefined;
@@ -55,7 +55,7 @@ export class Attempt {
   }
 }
 
-function careOf({ interruptions, isLastChance, isCautious }: TaskRun): Care {
+function careOf({ interruptions, isLastChance, isCautious }: TaskRun): StartCare {
   if (isLastChance) return "last";
   if (interruptions >= interruptionsOfSuspect) return "suspect";
   return interruptions > 0 || isCautious ? "careful" : "plain";

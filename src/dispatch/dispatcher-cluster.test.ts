@@ -83,7 +83,7 @@ describe("a lease that has lapsed", () => {
 
   test("says which attempts have gone with their workers, and not of those that were only queued again", async () => {
     const gone: string[] = [];
-    const rig = new Rig({ onLetGo: ({ attemptId }, { worker }) => void gone.push(`${attemptId} ${worker}`) });
+    const rig = new Rig({ onDetached: ({ attemptId }, { worker }) => void gone.push(`${attemptId} ${worker}`) });
     const session = new HandSession("a", 2);
     rig.worker.missing.add("job");
     rig.dispatcher.connect(session);
@@ -237,11 +237,11 @@ describe("an attempt that a remote worker is told to stop", () => {
     gone: string[];
   }> {
     const gone: string[] = [];
-    const onLetGo = (run: TaskRun, { isLost }: { isLost: boolean }): void => {
+    const onDetached = (run: TaskRun, { isLost }: { isLost: boolean }): void => {
       gone.push(`${run.attemptId}${isLost ? " lost" : ""}`);
     };
     const domains = { data: { size: 1 } };
-    const rig = new Rig({ poolSize: 1, domains, onLetGo });
+    const rig = new Rig({ poolSize: 1, domains, onDetached });
     const session = new HandSession("a", 2);
     rig.worker.missing.add("job");
     rig.dispatcher.connect(session);
@@ -290,7 +290,7 @@ describe("letGo", () => {
     rig.dispatcher.connect(session);
     await settle();
     await rig.enqueue("remote", "embedded", "waiting");
-    rig.dispatcher.letGo(["remote", "embedded", "waiting", "unknown"]);
+    rig.dispatcher.detach(["remote", "embedded", "waiting", "unknown"]);
     assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [["embedded"], ["waiting"], []]);
     assert.deepEqual(session.heard, ["remote forgotten"]);
     assert.equal(session.call("remote").abort.aborted, false);
@@ -304,7 +304,7 @@ describe("letGo", () => {
     rig.dispatcher.connect(session);
     await settle();
     await rig.enqueue("remote", "embedded", "waiting");
-    rig.dispatcher.disown(["remote", "embedded", "waiting", "unknown"]);
+    rig.dispatcher.release(["remote", "embedded", "waiting", "unknown"]);
     assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], [], []]);
     assert.deepEqual(session.heard, ["remote disowned"]);
     assert.equal(session.call("remote").abort.aborted, false);
@@ -317,7 +317,7 @@ describe("letGo", () => {
     rig.dispatcher.connect(session);
     const { promise, resolve } = Promise.withResolvers<void>();
     await rig.enqueue(rig.run("a", { confirmStart: () => promise }));
-    rig.dispatcher.letGo(["a"]);
+    rig.dispatcher.detach(["a"]);
     resolve();
     await settle();
     assert.deepEqual(session.started, ["a"]);

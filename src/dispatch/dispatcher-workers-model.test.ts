@@ -47,7 +47,7 @@ class Model {
     sharedDomains: true,
     domains: { data: { size: 9, priority: 1 } },
     mayStart: () => this.hasLease,
-    onLetGo: ({ attemptId }) => void this.gone.push(attemptId),
+    onDetached: ({ attemptId }) => void this.gone.push(attemptId),
   });
   readonly ids: string[] = [];
   readonly jobOf = new Map<string, string>();
@@ -144,7 +144,7 @@ class Model {
     const id = this.ids[which % Math.max(1, this.ids.length)];
     if (id === undefined) return;
     if (what === "withdraw") dispatcher.withdraw([id]);
-    else if (what === "letGo") dispatcher.letGo([id]);
+    else if (what === "letGo") dispatcher.detach([id]);
     else if (what === "abort") {
       if (!this.isReported(id) && !this.gone.includes(id)) this.silent.add(id);
       dispatcher.abort([id]);

@@ -7,7 +7,7 @@ import { Attempt } from "./attempt.ts";
 import type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
 import { DomainPools } from "./domain-pools.ts";
 import { Isolation } from "./isolation.ts";
-import { ParkedAttempts } from "./parked-attempts.ts";
+import { UnassignedAttempts } from "./unassigned-attempts.ts";
 import type { ReactionSlots } from "./reaction-slots.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
@@ -48,7 +48,7 @@ export class Dispatcher {
   readonly #isolation: Isolation;
   readonly #mayStart: () => boolean;
   readonly #onDemand: ((domain: string) => void) | undefined;
-  readonly #onLetGo: DispatcherOptions["onLetGo"];
+  readonly #onDetached: DispatcherOptions["onDetached"];
   readonly #queueMax: number;
   readonly #graceMs: number;
 
@@ -56,7 +56,7 @@ export class Dispatcher {
   readonly #running = new Set<Attempt>();
   /** Of those that run. */
   readonly #remote = new Set<Attempt>();
-  readonly #parked: ParkedAttempts;
+  readonly #unassigned: UnassignedAttempts;
   readonly #unsettled = new UnsettledJobs();
   #arrivals = 0;
   #lateReports = 0;
@@ -67,7 +67,7 @@ export class Dispatcher {
   readonly #workerDrains = new Map<ConnectedWorker, PromiseWithResolvers<void>>();
   #shutDown = false;
   #pumpQueued = false;
-  /** A parked attempt may have found its worker. */
+  /** A unassigned attempt may have found its worker. */
   #recallDue = false;
   #turnBeganAt: number | undefined;
 
@@ -80,10 +80,10 @@ export class Dispatcher {
     this.#workers = new WorkerRing(options.worker);
     this.#mayStart = options.mayStart ?? always;
     this.#onDemand = options.onDemand;
-    this.#onLetGo = options.onLetGo;
+    this.#onDetached = options.onDetached;
     this.#queueMax = options.queueMax ?? 10_000;
     this.#graceMs = options.graceMs ?? 5000;
-    this.#parked = new ParkedAttempts(agingMs);
+    this.#unassigned = new UnassignedAttempts(agingMs);
     this.#pools = new DomainPools({
       ...(options.worker === undefined ? {} : { poolSize: options.poolSize ?? 10 }),
       poolSizeMax: options.poolSizeMax ?? defaultPoolSizeMax(options.cores ?? 1),
@@ -248,7 +248,7 @@ export class Dispatcher {
       else {
         const { address } = worker;
         this.#end(attempt, { kind: "lost" });
-        this.#onLetGo?.(attempt.run, { worker: address, isLost: true });
+        this.#onDetached?.(attempt.run, { worker: address, isLost: true });
       }
     }
     this.jobsChanged();
@@ -289,7 +289,7 @@ export class Dispatcher {
    * Another member has these now: those that run on a remote worker leave without a word, and run on. What waits, or runs
    * on the embedded worker, can be nowhere else, and stays.
    */
-  letGo(attemptIds: Iterable<string>): void {
+  detach(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
       if (attempt?.jobStartedAt !== undefined && this.#remote.has(attempt)) this.#letGo(attempt);
@@ -300,7 +300,7 @@ export class Dispatcher {
    * Who owns these is not known here: those that run on a remote worker leave without a word, and run on for whoever does.
    * Their worker asks who that is. The others are told to stop.
    */
-  disown(attemptIds: Iterable<string>): void {
+  release(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
       if (attempt?.jobStartedAt === undefined || !this.#remote.has(attempt)) {
@@ -310,7 +310,7 @@ export class Dispatcher {
       const { worker } = executionOf(attempt);
       this.#release(attempt);
       if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.disown(id);
-      this.#onLetGo?.(attempt.run, { worker, isLost: false });
+      this.#onDetached?.(attempt.run, { worker, isLost: false });
     }
   }
 
@@ -324,7 +324,7 @@ export class Dispatcher {
       else if (attempt.jobStartedAt === undefined) this.#requeue(attempt, "the lease has lapsed");
       else this.#letGo(attempt);
     }
-    void this.#sendAway();
+    void this.#disconnectWorker();
   }
 
   /**
@@ -337,7 +337,7 @@ export class Dispatcher {
     this.#isolation.stop();
     for (const attempt of this.#remote) this.#letGo(attempt);
     this.#abort([...this.#attempts.keys()], "the executor is shutting down");
-    await this.#sendAway();
+    await this.#disconnectWorker();
     await this.#unsettled.settled(this.#clock, this.#graceMs);
     const tasks = this.#unsettled.abandoned().map(({ run }) => run.taskName);
     if (tasks.length > 0) this.#logger.warn({ tasks }, "tasks that ignored the signal to stop are left behind");
@@ -493,7 +493,7 @@ export class Dispatcher {
       if (attempt === undefined) return this.#isolation.awaitAge();
       const worker = this.#workers.choose(attempt.run.job, this.#embeddedSlots);
       if (worker === undefined) {
-        this.#park(attempt);
+        this.#addUnassigned(attempt);
         continue;
       }
       if (this.#turnBeganAt === undefined) {
@@ -522,16 +522,16 @@ export class Dispatcher {
     this.#wake();
   }
 
-  #park(attempt: Attempt): void {
+  #addUnassigned(attempt: Attempt): void {
     const { job, taskName } = attempt.run;
-    if (!this.#parked.add(attempt) || this.#workers.knows(job)) return;
+    if (!this.#unassigned.add(attempt) || this.#workers.knows(job)) return;
     this.#logger.warn({ job, taskName }, "tasks wait for a job that is not registered on any worker");
   }
 
   #recall(): void {
     this.#recallDue = false;
     const slotsFor = (job: string): number => this.#workers.slotsFor(job, this.#embeddedSlots);
-    for (const attempt of this.#parked.recall(this.#clock.now(), slotsFor)) {
+    for (const attempt of this.#unassigned.recall(this.#clock.now(), slotsFor)) {
       this.#pools.of(attempt.run.domain).put(attempt);
     }
   }
@@ -646,7 +646,7 @@ export class Dispatcher {
   #refused(attempt: Attempt, why: string): void {
     if (attempt.state !== "running") return;
     if (!attempt.isAdopted) return this.#requeue(attempt, why);
-    this.#takeBack(attempt);
+    this.#requeueRunning(attempt);
     this.#tellWithdrawn(attempt.run);
   }
 
@@ -655,7 +655,7 @@ export class Dispatcher {
     const { run, arrival, queuedAt, worker } = attempt;
     const { attemptId } = run;
     this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
-    this.#takeBack(attempt);
+    this.#requeueRunning(attempt);
     this.#put(new Attempt(run, arrival, queuedAt));
   }
 
@@ -728,7 +728,7 @@ export class Dispatcher {
     const name = `${run.attemptId} until it stops, ${++this.#stops}`;
     slots.add(name);
     void stopping.then((how) => {
-      if (how === "sent away") this.#onLetGo?.(run, { worker: worker.address, isLost: true });
+      if (how === "sent away") this.#onDetached?.(run, { worker: worker.address, isLost: true });
       slots.delete(name);
       this.#recallDue = true;
       this.#wake();
@@ -738,19 +738,19 @@ export class Dispatcher {
   /** Of an attempt that waits. */
   #leave(attempt: Attempt): void {
     this.#attempts.delete(attempt.run.attemptId);
-    if (attempt.state === "parked") this.#parked.remove(attempt);
+    if (attempt.state === "unassigned") this.#unassigned.remove(attempt);
     else this.#pools.of(attempt.run.domain).remove(attempt);
   }
 
   /** Of an attempt on a remote worker, on which it runs on: nothing is said to its owner. */
   #letGo(attempt: Attempt): void {
     const { worker } = executionOf(attempt);
-    this.#takeBack(attempt);
-    this.#onLetGo?.(attempt.run, { worker, isLost: false });
+    this.#requeueRunning(attempt);
+    this.#onDetached?.(attempt.run, { worker, isLost: false });
   }
 
   /** Of an attempt on a remote worker, which has nothing more to do with it. */
-  #takeBack(attempt: Attempt): void {
+  #requeueRunning(attempt: Attempt): void {
     this.#release(attempt);
     this.#forget(attempt);
   }
@@ -780,7 +780,7 @@ export class Dispatcher {
   }
 
   /** All workers from outside connect elsewhere. */
-  async #sendAway(): Promise<void> {
+  async #disconnectWorker(): Promise<void> {
     const workers = [...this.#workers.connected];
     for (const worker of workers) this.#workers.remove(worker);
     this.jobsChanged();
@@ -813,7 +813,7 @@ export class Dispatcher {
     if (this.isDraining) return { reason: "engine", text: "another start: this process is being drained" };
     if (this.#paused) return { reason: "engine", text: "the engine has stopped taking work" };
     if (!this.#mayStart()) return { reason: "engine", text: "this member's lease has lapsed" };
-    if (state === "parked") return { reason: "slot", text: `a free slot on a worker that has job ${run.job}` };
+    if (state === "unassigned") return { reason: "slot", text: `a free slot on a worker that has job ${run.job}` };
     if (care !== "plain" && suspect !== undefined) {
       const text = `it was lost ${run.interruptions} times and waits for ${suspect.run.taskName}, which was lost too`;
       return { reason: "isolation", text };
@@ -861,7 +861,7 @@ export interface DispatcherOptions {
   /** Somebody has begun to wait in a shared domain whose quota is used up. */
   readonly onDemand?: (domain: string) => void;
   /** An attempt may run on, on a worker that is not connected here any more. One that is not lost has left without a word. */
-  readonly onLetGo?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
+  readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
   /** The lease: asked before every start, and again before the job is called if that took a while. */
   readonly mayStart?: () => boolean;
   /** Of `submit` only. */

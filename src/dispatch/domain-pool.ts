@@ -1,4 +1,4 @@
-import type { Attempt, Care } from "./attempt.ts";
+import type { Attempt, StartCare } from "./attempt.ts";
 import { TaskQueue } from "./task-queue.ts";
 
 export interface DomainOptions {
@@ -23,7 +23,7 @@ export interface DomainOverview extends DomainStatus {
 }
 
 /** Those that were under way go on first; suspects come after them, so that they meet on no account. */
-const order: readonly Care[] = ["careful", "suspect", "last", "plain"];
+const order: readonly StartCare[] = ["careful", "suspect", "last", "plain"];
 
 /** One domain: its slots, and who waits for them. */
 export class DomainPool {
@@ -36,7 +36,7 @@ export class DomainPool {
   declared = false;
   /** Attempt ids, never a counter: what runs can be compared with it. */
   readonly slots = new Set<string>();
-  readonly #queues: Readonly<Record<Care, TaskQueue>>;
+  readonly #queues: Readonly<Record<StartCare, TaskQueue>>;
   #isShort = false;
 
   constructor(name: string, agingMs: number) {
@@ -82,12 +82,12 @@ export class DomainPool {
   }
 
   /** Somebody of that care waits, and has a slot to start in. */
-  hasNext(care: Care): boolean {
+  hasNext(care: StartCare): boolean {
     return this.#queues[care].size > 0 && this.slots.size < this.#limit;
   }
 
   /** Next in order, if there is a slot for it and it may start. */
-  take(now: number, mayStart: (care: Care) => boolean): Attempt | undefined {
+  take(now: number, mayStart: (care: StartCare) => boolean): Attempt | undefined {
     const care = order.find((each) => this.hasNext(each) && mayStart(each));
     return care === undefined ? undefined : this.#queues[care].take(now);
   }

@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import { hasUnprintable, unprintableMessage } from "../base/unprintable.ts";
-import type { Attempt, Care } from "./attempt.ts";
+import type { Attempt, StartCare } from "./attempt.ts";
 import { DomainPool, type DomainOptions } from "./domain-pool.ts";
 import { defaultAgingMs } from "./task-queue.ts";
 
@@ -139,11 +139,11 @@ export class DomainPools {
     throw new EngineError("DOMAIN_UNKNOWN", `domain ${show(name)} is not declared; there are ${known}`);
   }
 
-  hasNext(care: Care): boolean {
+  hasNext(care: StartCare): boolean {
     return this.#byPriority.some((pool) => pool.hasNext(care));
   }
 
-  take(now: number, mayStart: (care: Care) => boolean): Attempt | undefined {
+  take(now: number, mayStart: (care: StartCare) => boolean): Attempt | undefined {
     for (const pool of this.#byPriority) {
       const attempt = pool.take(now, mayStart);
       if (attempt !== undefined) return attempt;

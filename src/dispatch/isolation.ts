@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../base/clock.ts";
-import type { Attempt, Care } from "./attempt.ts";
+import type { Attempt, StartCare } from "./attempt.ts";
 import type { DomainPools } from "./domain-pools.ts";
 import { ReactionSlots, suspectLosses } from "./reaction-slots.ts";
 
@@ -81,7 +81,7 @@ export class Isolation {
     return startedAt !== undefined && now - startedAt >= isolationMsMax ? undefined : this.#suspect;
   }
 
-  allows(care: Care, now: number): boolean {
+  allows(care: StartCare, now: number): boolean {
     if (care === "plain") return !this.isQuiet(now);
     if (this.isolated(now) !== undefined || this.reactionSlots.isSuspectRunning) return false;
     if (care === "careful") return true;
@@ -114,7 +114,7 @@ export class Isolation {
   /** What waits for others to grow older is looked at again in a while. */
   awaitAge(): void {
     if (this.#timer !== undefined || this.#running.size === 0) return;
-    const waits = (care: Care): boolean => this.#pools.hasNext(care);
+    const waits = (care: StartCare): boolean => this.#pools.hasNext(care);
     const isWaiting =
       this.#suspect?.care === "last" ||
       waits("suspect") ||

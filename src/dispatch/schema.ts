@@ -1,5 +1,5 @@
 import { isTooDeep } from "../base/json-depth.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { utf8Length } from "../base/utf8.ts";
 
 /**
@@ -23,7 +23,7 @@ export function object<T>(fields: Fields<T>): Schema {
       if (problem !== undefined) return `.${name}${problem}`;
     }
     const unknown = Object.keys(value).find((name) => !schemas.has(name));
-    return unknown === undefined ? undefined : ` has an unknown field ${shown(unknown)}`;
+    return unknown === undefined ? undefined : ` has an unknown field ${preview(unknown)}`;
   };
 }
 
@@ -36,18 +36,18 @@ export function nullable(schema: Schema): Schema {
 }
 
 export function literal(expected: string): Schema {
-  return (value) => (value === expected ? undefined : mustBe(shown(expected), value));
+  return (value) => (value === expected ? undefined : mustBe(preview(expected), value));
 }
 
 export function oneOf(...words: readonly string[]): Schema {
   return (value) =>
-    words.some((word) => word === value) ? undefined : mustBe(`one of ${words.map(shown).join(", ")}`, value);
+    words.some((word) => word === value) ? undefined : mustBe(`one of ${words.map(preview).join(", ")}`, value);
 }
 
 /** Chooses the schema by the value of one field. */
 export function taggedUnion(tag: string, variants: Readonly<Record<string, Schema>>): Schema {
   const schemas = new Map(Object.entries(variants));
-  const known = `one of ${[...schemas.keys()].map(shown).join(", ")}`;
+  const known = `one of ${[...schemas.keys()].map(preview).join(", ")}`;
   return (value) => {
     if (!isRecord(value)) return mustBe("an object", value);
     const name = Object.hasOwn(value, tag) ? value[tag] : undefined;
@@ -119,14 +119,14 @@ export function record(item: Schema, { max }: { readonly max: number }): Schema 
     if (entries.length > max) return ` has ${entries.length} keys, more than the ${max} allowed`;
     for (const [key, each] of entries) {
       const problem = item(each);
-      if (problem !== undefined) return `[${shown(key)}]${problem}`;
+      if (problem !== undefined) return `[${preview(key)}]${problem}`;
     }
     return undefined;
   };
 }
 
 export function mustBe(expected: string, value: unknown): string {
-  return ` must be ${expected}, got ${value === undefined ? "nothing" : shown(value)}`;
+  return ` must be ${expected}, got ${value === undefined ? "nothing" : preview(value)}`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -8,8 +8,8 @@ import type { TaskInputs } from "./task-run.ts";
  * (`session-schema.ts`). The rules that make them safe to lose, double and reorder:
  *
  * - M1 A member numbers its grants, from 1 on each connection. A number is taken up once: a worker ignores one that it has
- *   seen, and with every sign of life closes the numbers up to the highest it has seen (`mark`), so that a grant which is
- *   later than that is void. A member repeats a grant above the mark and takes back one below it that is not listed.
+ *   seen, and with every sign of life closes the numbers up to the highest it has seen (`lastGrant`), so that a grant which is
+ *   later than that is void. A member repeats a grant above the lastGrant and takes back one below it that is not listed.
  * - M2 What is said of an attempt names its grant too, so that nothing meant for an earlier go at it hits a later one.
  *   Attempts that a worker brings along from an earlier connection have grant 0.
  * - M3 Signs of life are numbered (`beat`), through all connections of a worker. A member looks at none that is older than
@@ -34,7 +34,7 @@ export interface Hello {
   /** New each time the worker's process starts: whoever has the same id has also the same running attempts. */
   readonly worker: string;
   readonly beat: number;
-  readonly mark: number;
+  readonly lastGrant: number;
   readonly jobs: readonly string[];
   readonly slots: number;
   /** Whose welcome it had last, if any: nobody else has had a say in what it runs since. */
@@ -55,7 +55,7 @@ export interface FinishedAttempt extends RunningAttempt {
 export interface Heartbeat {
   readonly type: "Heartbeat";
   readonly beat: number;
-  readonly mark: number;
+  readonly lastGrant: number;
   readonly running: readonly GrantKey[];
   /** Their results are not acknowledged yet. */
   readonly finished: readonly GrantKey[];

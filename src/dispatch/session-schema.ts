@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { isTooDeep } from "../base/json-depth.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -144,7 +144,7 @@ const workerMessage = taggedUnion("type", {
     type: anything,
     worker: workerId,
     beat: integer({ min: 1 }),
-    mark: count,
+    lastGrant: count,
     jobs: list(text({ min: 1, max: 10_000 }), { max: 10_000 }),
     slots: integer({ min: 0, max: slotsMax }),
     lastWelcome: optional(name),
@@ -154,7 +154,7 @@ const workerMessage = taggedUnion("type", {
   Heartbeat: object<Heartbeat>({
     type: anything,
     beat: integer({ min: 1 }),
-    mark: count,
+    lastGrant: count,
     running: keys,
     finished: keys,
   }),
@@ -229,7 +229,7 @@ function parse(given: string, schema: Schema): unknown {
   try {
     message = JSON.parse(given);
   } catch {
-    throw invalid(`it is not JSON: ${shown(given)}`);
+    throw invalid(`it is not JSON: ${preview(given)}`);
   }
   const problem = schema(message);
   if (problem !== undefined) throw invalid(`${nameOf(message)}${problem}`);

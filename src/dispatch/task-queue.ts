@@ -8,7 +8,7 @@ export const defaultAgingMs = 10_000;
 /** Entries that have left are swept once they outnumber those that wait by more than this. */
 const sweepSlack = 64;
 
-type WaitingState = Extract<AttemptState, "queued" | "parked">;
+type WaitingState = Extract<AttemptState, "queued" | "unassigned">;
 
 /**
  * The waiting attempts of one domain, in order: lower rank, then more successors, then first come first served; but

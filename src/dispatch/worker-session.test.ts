@@ -89,7 +89,7 @@ class SessionRig {
   }
 
   hello(given: Partial<Hello> = {}): void {
-    const base = { jobs: ["job"], slots: 2, mark: 0, running: [], results: [] };
+    const base = { jobs: ["job"], slots: 2, lastGrant: 0, running: [], results: [] };
     this.say({ type: "Hello", worker: "w", beat: ++this.#beat, ...base, ...given });
   }
 
@@ -99,8 +99,8 @@ class SessionRig {
     this.hello(given);
   }
 
-  beat(mark: number, running: readonly GrantKey[] = [], finished: readonly GrantKey[] = []): void {
-    this.say({ type: "Heartbeat", beat: ++this.#beat, mark, running, finished });
+  beat(lastGrant: number, running: readonly GrantKey[] = [], finished: readonly GrantKey[] = []): void {
+    this.say({ type: "Heartbeat", beat: ++this.#beat, lastGrant, running, finished });
   }
 
   say(message: WorkerMessage): void {
@@ -486,8 +486,8 @@ describe("a sign of life", () => {
     rig.link.take();
     rig.beat(number, [{ attemptId: "a", grant: number }]);
     rig.link.take();
-    rig.say({ type: "Heartbeat", beat: 1, mark: number, running: [], finished: [] });
-    rig.say({ type: "Hello", worker: "w", beat: 1, mark: 9, jobs: [], slots: 0, running: [], results: [] });
+    rig.say({ type: "Heartbeat", beat: 1, lastGrant: number, running: [], finished: [] });
+    rig.say({ type: "Hello", worker: "w", beat: 1, lastGrant: 9, jobs: [], slots: 0, running: [], results: [] });
     await settle();
     assert.deepEqual([rig.link.take(), said.answer, rig.session.slots], [[], undefined, 2]);
   });
@@ -523,7 +523,7 @@ describe("a sign of life", () => {
   });
 
   test("says how long ago others have vouched", async () => {
-    const rig = connected({ vouchAgeMs: (id) => (id === "theirs" ? 4000 : 0) });
+    const rig = connected({ renewalAgeMs: (id) => (id === "theirs" ? 4000 : 0) });
     const { number } = await rig.grant("theirs");
     rig.beat(number, [{ attemptId: "theirs", grant: number }]);
     const heldFor = [{ attemptId: "theirs", grant: number, ageMs: 4000 }];
@@ -733,7 +733,16 @@ describe("the sessions of a member", () => {
   }
 
   function hello(listener: LinkListener, beat = 1): void {
-    const message = { type: "Hello", worker: "w", beat, mark: 0, jobs: ["job"], slots: 3, running: [], results: [] };
+    const message = {
+      type: "Hello",
+      worker: "w",
+      beat,
+      lastGrant: 0,
+      jobs: ["job"],
+      slots: 3,
+      running: [],
+      results: [],
+    };
     listener.receive(JSON.stringify(message));
   }
 
@@ -741,7 +750,7 @@ describe("the sessions of a member", () => {
     const rig = new Rig({ poolSize: 1 });
     const sessions = sessionsWith(rig);
     const first = sessions.accept(new HandLink());
-    first.receive(JSON.stringify({ type: "Heartbeat", beat: 1, mark: 0, running: [], finished: [] }));
+    first.receive(JSON.stringify({ type: "Heartbeat", beat: 1, lastGrant: 0, running: [], finished: [] }));
     assert.deepEqual(sessions.all, []);
     hello(first);
     hello(sessions.accept(new HandLink()), 2);

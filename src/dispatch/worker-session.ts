@@ -6,7 +6,7 @@ import type { ClusterTimings } from "../cluster/timings.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 import { type AttemptDescriptor, describeAttempt } from "./attempt-descriptor.ts";
-import { HeldAttempt } from "./held-attempt.ts";
+import { SessionAttempt } from "./session-attempt.ts";
 import type { Link } from "./link.ts";
 import {
   formatMessage,
@@ -37,7 +37,7 @@ export interface SessionParts {
   /** Sub-tasks in an outcome are checked here, since a remote worker knows nothing of the engine. */
   readonly admit?: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
   /** How long ago its owner vouched for an attempt that belongs to another member; 0 for this member's own. */
-  readonly vouchAgeMs?: (attemptId: string) => number;
+  readonly renewalAgeMs?: (attemptId: string) => number;
   /**
    * The worker brings an attempt along. Whoever wants it adopts it, if need be later, or else declines; until then it is
    * announced again with each sign of life.
@@ -85,7 +85,7 @@ export class WorkerSession implements ConnectedWorker {
   readonly address: string;
   readonly #parts: SessionParts;
   readonly #reserved = new Set<string>();
-  readonly #held = new Map<string, HeldAttempt>();
+  readonly #held = new Map<string, SessionAttempt>();
   /** Results that are being made durable. */
   readonly #reported = new Map<string, ReportedResult>();
   /** Attempts that the worker was told to stop, and may not have. */
@@ -188,7 +188,7 @@ export class WorkerSession implements ConnectedWorker {
       return known.outcome;
     }
     if (this.freeSlots < 1) return Promise.resolve({ kind: "refused", why: "the worker has no free slot any more" });
-    const held = new HeldAttempt(describeAttempt(run, this.#parts.clock.now()), "granted");
+    const held = new SessionAttempt(describeAttempt(run, this.#parts.clock.now()), "granted");
     this.#held.set(run.attemptId, held);
     this.#stopWith(held, abort);
     void this.#grant(held, run);
@@ -339,7 +339,7 @@ export class WorkerSession implements ConnectedWorker {
 
   /** Brings both ends to agree on what runs (S2). */
   #reconcile(
-    { beat, mark }: { readonly beat: number; readonly mark: number },
+    { beat, lastGrant }: { readonly beat: number; readonly lastGrant: number },
     running: readonly GrantKey[],
     listed: readonly GrantKey[],
   ): Verdict {
@@ -349,18 +349,18 @@ export class WorkerSession implements ConnectedWorker {
     for (const held of this.#held.values()) {
       if (held.grant === undefined) continue;
       if (grants.get(held.attemptId) === held.grant) this.#confirm(held);
-      else if (held.grant <= mark || held.isConfirmed) this.#giveBack(held, false);
+      else if (held.grant <= lastGrant || held.isConfirmed) this.#giveBack(held, false);
       else if (held.message !== undefined) this.#send(held.message);
     }
-    this.#settleStopped(mark, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
+    this.#settleStopped(lastGrant, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
     return { beat, ...this.#judge(running) };
   }
 
   /** One that does not run, and will not because its grant is void, has stopped. */
-  #settleStopped(mark: number, running: ReadonlyMap<string, number>): void {
+  #settleStopped(lastGrant: number, running: ReadonlyMap<string, number>): void {
     for (const { attemptId, grant, reason } of this.#stopping) {
       if (running.get(attemptId) === grant) continue;
-      if (grant <= mark) this.#stopped({ attemptId, grant });
+      if (grant <= lastGrant) this.#stopped({ attemptId, grant });
       else this.#sendAbort({ attemptId, grant }, reason);
     }
   }
@@ -373,7 +373,7 @@ export class WorkerSession implements ConnectedWorker {
     }
   }
 
-  #confirm(held: HeldAttempt): void {
+  #confirm(held: SessionAttempt): void {
     held.confirm();
     if (!held.isFollowed) held.announce?.();
   }
@@ -384,7 +384,7 @@ export class WorkerSession implements ConnectedWorker {
     const heldFor: HeldFor[] = [];
     for (const { attemptId, grant } of running) {
       const held = this.#held.get(attemptId);
-      const ageMs = this.#parts.vouchAgeMs?.(attemptId) ?? 0;
+      const ageMs = this.#parts.renewalAgeMs?.(attemptId) ?? 0;
       if (held?.grant !== grant) unwanted.push({ attemptId, grant });
       else if (!held.isFollowed) undecided.push({ attemptId, grant });
       else if (ageMs > 0) heldFor.push({ attemptId, grant, ageMs });
@@ -393,7 +393,7 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   /** The worker does not have it, and there is no result of it. */
-  #giveBack(held: HeldAttempt, hasBeenElsewhere: boolean): void {
+  #giveBack(held: SessionAttempt, hasBeenElsewhere: boolean): void {
     this.#held.delete(held.attemptId);
     // A worker that is stopping gives everything back, and the word of it may be lost.
     const isGivenBack = this.#slots === 0 && !hasBeenElsewhere;
@@ -431,7 +431,7 @@ export class WorkerSession implements ConnectedWorker {
 
   // Attempts
 
-  async #grant(held: HeldAttempt, run: TaskRun): Promise<void> {
+  async #grant(held: SessionAttempt, run: TaskRun): Promise<void> {
     const { attemptId, descriptor } = held;
     const { params } = run;
     let message: Omit<Grant, "grant">;
@@ -451,7 +451,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#send(held.message);
   }
 
-  #stopWith(held: HeldAttempt, abort: Abort): void {
+  #stopWith(held: SessionAttempt, abort: Abort): void {
     const { attemptId } = held;
     const stop = (): void => {
       if (this.#held.get(attemptId) !== held) return;
@@ -505,9 +505,9 @@ export class WorkerSession implements ConnectedWorker {
     held.settle({ kind: "refused", why });
   }
 
-  #bring(grant: number, descriptor: AttemptDescriptor): HeldAttempt {
+  #bring(grant: number, descriptor: AttemptDescriptor): SessionAttempt {
     const { attemptId } = descriptor;
-    const held = new HeldAttempt(descriptor, "announced");
+    const held = new SessionAttempt(descriptor, "announced");
     held.grant = grant;
     this.#held.set(attemptId, held);
     // Looked at or not: a rejection is told to whoever adopts it.

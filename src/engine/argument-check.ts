@@ -1,5 +1,5 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { EngineError } from "../base/error.ts";
 import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
 import type { InstanceFilter } from "../stores/store.ts";
@@ -13,7 +13,7 @@ const instanceStatuses: readonly InstanceStatus[] = ["Ready", "Running", "Paused
 /** Arguments of the engine's methods, as callers without a compiler may give them. All throw OPTION_INVALID. */
 export function checkInstanceId(instanceId: unknown): void {
   if (typeof instanceId === "string" && instanceId !== "") return;
-  throw invalid(`an instance id is text, not empty, got ${shown(instanceId)}`);
+  throw invalid(`an instance id is text, not empty, got ${preview(instanceId)}`);
 }
 
 export function checkSubmitOptions(options: SubmitOptions): void {
@@ -92,7 +92,7 @@ export function checkUpdateOptions(options: { readonly updateId?: unknown }): vo
 
 export function checkUpdateId(updateId: unknown): void {
   if (typeof updateId !== "string" || updateId === "")
-    throw invalid(`an updateId is text, not empty, got ${shown(updateId)}`);
+    throw invalid(`an updateId is text, not empty, got ${preview(updateId)}`);
 }
 
 export function checkPatch(patch: unknown): void {
@@ -100,26 +100,26 @@ export function checkPatch(patch: unknown): void {
 }
 
 export function checkReason(reason: unknown): void {
-  if (typeof reason !== "string") throw invalid(`the reason to terminate must be text, got ${shown(reason)}`);
+  if (typeof reason !== "string") throw invalid(`the reason to terminate must be text, got ${preview(reason)}`);
 }
 
 /** A task's name, or its number within its instance. */
 export function checkTask(task: unknown): void {
   if (typeof task === "string" && task !== "") return;
   if (typeof task === "number" && Number.isSafeInteger(task) && task >= 0) return;
-  throw invalid(`a task is given by its name or its number, got ${shown(task)}`);
+  throw invalid(`a task is given by its name or its number, got ${preview(task)}`);
 }
 
 export function checkStopOptions(options: { readonly reason?: string }): void {
   const check = new SettingCheck("OPTION_INVALID", "stopTask");
   check.options(options, { reason: true });
   if (options.reason !== undefined && typeof options.reason !== "string") {
-    throw invalid(`the reason to stop a task must be text, got ${shown(options.reason)}`);
+    throw invalid(`the reason to stop a task must be text, got ${preview(options.reason)}`);
   }
 }
 
 export function checkListener(method: string, listener: unknown): void {
-  if (typeof listener !== "function") throw invalid(`${method} takes a function to call, got ${shown(listener)}`);
+  if (typeof listener !== "function") throw invalid(`${method} takes a function to call, got ${preview(listener)}`);
 }
 
 const filterNames = {
@@ -141,7 +141,7 @@ export function checkFilter(filter: Partial<InstanceFilter>): void {
     for (const each of status) check.oneOf("status", each, instanceStatuses);
   }
   for (const [name, text] of Object.entries({ workflow: filter.workflow, idPrefix: filter.idPrefix })) {
-    if (text !== undefined && typeof text !== "string") check.refuse(`${name} must be text, got ${shown(text)}`);
+    if (text !== undefined && typeof text !== "string") check.refuse(`${name} must be text, got ${preview(text)}`);
   }
   if (limit !== undefined) check.wholeNumber("limit", limit, 1);
   if (before !== undefined) checkPlace(check, before);

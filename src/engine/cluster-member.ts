@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
-import { Courier } from "../cluster/courier.ts";
+import { CallRouter } from "../cluster/call-router.ts";
 import { DomainQuotas } from "../cluster/domain-quotas.ts";
 import { formatAbout, type MemberAbout, type MemberRole, parseAbout } from "../cluster/member-about.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
@@ -16,7 +16,7 @@ import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import { Allocators } from "../runtime/allocators.ts";
 import { type Call, type Hint, isOrder } from "../runtime/call.ts";
-import { Holdings } from "../runtime/holdings.ts";
+import { ForeignAttempts } from "../runtime/foreign-attempts.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region, RegionCluster } from "../runtime/region.ts";
 import type { Shard } from "../runtime/shard.ts";
@@ -59,14 +59,14 @@ export interface MemberView {
 
 /** An engine among others on one store: joins the parts that make it one of them. */
 export class ClusterMember implements RegionCluster {
-  readonly holders: Holdings;
+  readonly hosts: ForeignAttempts;
   readonly callMs: number;
   /** Or has tried to. */
   hasJoined = false;
   readonly #parts: ClusterMemberParts;
   readonly #membership: Membership;
   readonly #keeper: ShardKeeper;
-  readonly #courier: Courier;
+  readonly #router: CallRouter;
   readonly #quotas: DomainQuotas;
   #workers: RemoteWorkers | undefined;
   readonly #allocators: Allocators;
@@ -111,10 +111,10 @@ export class ClusterMember implements RegionCluster {
       host: { open: (shard) => this.#mustRegion().openShard(shard), release: (shard) => this.#release(shard) },
       onEvent: (event) => this.#onEvent(event),
     });
-    this.#courier = this.#makeCourier();
+    this.#router = this.#makeCourier();
     const call = (shard: number, body: Call, callOptions: { timeoutMs: number }): Promise<unknown> =>
-      this.#courier.call(shard, body, callOptions);
-    this.holders = new Holdings({
+      this.#router.call(shard, body, callOptions);
+    this.hosts = new ForeignAttempts({
       clock,
       logger,
       timings,
@@ -125,7 +125,7 @@ export class ClusterMember implements RegionCluster {
       hasSeen: (moment) => this.#membership.viewAskedAt >= moment,
       shardOf: (id) => this.#mustRegion().shardOf(id),
       call,
-      hint: (member, hint) => this.#courier.hint(member, hint),
+      hint: (member, hint) => this.#router.hint(member, hint),
     });
     const workerLostMs = options.remoteWorkers ? timings.workerLostMs : 0;
     this.#allocators = new Allocators({
@@ -148,9 +148,9 @@ export class ClusterMember implements RegionCluster {
     });
   }
 
-  #makeCourier(): Courier {
+  #makeCourier(): CallRouter {
     const { store, clock, random, logger, options } = this.#parts;
-    return new Courier({
+    return new CallRouter({
       store,
       bus: options.bus,
       clock,
@@ -189,7 +189,7 @@ export class ClusterMember implements RegionCluster {
       timings: options.timings,
       dispatcher,
       region,
-      holdings: this.holders,
+      foreignAttempts: this.hosts,
       member: () => this.id,
       isLeaseValid: () => this.isLeaseValid(),
       counted: (domain) => this.#quotas.counted(domain),
@@ -226,10 +226,10 @@ export class ClusterMember implements RegionCluster {
     await this.#learnDomains();
     this.hasJoined = true;
     await this.#membership.start();
-    this.holders.start();
+    this.hosts.start();
     await this.#untilSettled();
     this.#quotas.start();
-    this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchLetters());
+    this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchMessages());
     this.#every(timings.workerBeatMs, () => {
       this.#mustRegion().sweepAttached();
       void this.#learnDomains();
@@ -256,10 +256,10 @@ export class ClusterMember implements RegionCluster {
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
     this.#quotas.stop();
-    this.#courier.hintAll(this.#others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
+    this.#router.hintAll(this.#others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
     await this.#keeper.releaseAll();
-    this.holders.stop();
-    this.#courier.stop(new EngineError("ENGINE_STATE", "the engine was stopped"));
+    this.hosts.stop();
+    this.#router.stop(new EngineError("ENGINE_STATE", "the engine was stopped"));
     await this.#membership.stop();
   }
 
@@ -273,12 +273,12 @@ export class ClusterMember implements RegionCluster {
   }
 
   call(shard: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
-    return this.#courier.call(shard, call, options);
+    return this.#router.call(shard, call, options);
   }
 
   hintOwner(shard: number, hint: Hint): void {
     const owner = this.#ownerOf(shard);
-    if (owner !== undefined) this.#courier.hint(owner, hint);
+    if (owner !== undefined) this.#router.hint(owner, hint);
   }
 
   reportSlots(shard: Shard, report: SlotReport): Promise<SlotGrant> {
@@ -366,8 +366,8 @@ export class ClusterMember implements RegionCluster {
     }
   }
 
-  #fetchLetters(): void {
-    void this.#mustRegion().fetchLetters([...this.#keeper.owned]);
+  #fetchMessages(): void {
+    void this.#mustRegion().fetchMessages([...this.#keeper.owned]);
   }
 
   #follow(view: ClusterView): void {
@@ -395,7 +395,7 @@ export class ClusterMember implements RegionCluster {
       this.#keeper.lost(shard);
       throw error;
     }
-    this.#courier.hintAll(this.#others(), { type: "ShardFreed", shard } satisfies Hint);
+    this.#router.hintAll(this.#others(), { type: "ShardFreed", shard } satisfies Hint);
   }
 
   #others(): string[] {
@@ -404,10 +404,10 @@ export class ClusterMember implements RegionCluster {
 
   #onHint(hint: Hint): void {
     switch (hint.type) {
-      case "Letter":
+      case "OutboxMessage":
         return this.#mustRegion().receive(hint.row);
       case "AbortAttempts":
-        return this.holders.drop(hint.attemptIds);
+        return this.hosts.drop(hint.attemptIds);
       case "MemberLeaving":
         return this.#keeper.leaving(hint.member);
       case "ShardFreed":
@@ -422,14 +422,14 @@ export class ClusterMember implements RegionCluster {
     const error = new EngineError("MEMBER_LOST", `member ${this.id} was silent for too long and was taken for lost`);
     this.#keeper.dropAll();
     this.#mustRegion().loseAll(error);
-    this.holders.clear();
+    this.hosts.clear();
     this.#quotas.dropAll();
     this.#parts.dispatcher.interruptAll();
   }
 
   #onEvent(event: MemberEvent): void {
     if (event.type === "joined" && event.member === this.id) {
-      this.#courier.start(this.id);
+      this.#router.start(this.id);
       this.#lossSeenAt = this.#parts.clock.monotonic();
       this.#parts.dispatcher.leaseChanged();
     }
@@ -456,7 +456,7 @@ export class ClusterMember implements RegionCluster {
   #announce(shard: number): void {
     const epoch = this.#mustRegion().epochOf(shard);
     if (epoch === undefined) return;
-    this.#courier.hintAll(this.#others(), { type: "ShardOpened", shard, epoch, owner: this.id } satisfies Hint);
+    this.#router.hintAll(this.#others(), { type: "ShardOpened", shard, epoch, owner: this.id } satisfies Hint);
   }
 
   #domainShard(domain: string): number {
@@ -466,9 +466,9 @@ export class ClusterMember implements RegionCluster {
   async #reportSlots(domain: string, report: SlotReport): Promise<SlotGrant> {
     const call: Call = { type: "ReportSlots", report };
     const { rebalanceMs, pollMs } = this.#parts.options.timings;
-    // Without a bus that works, it is found at the owner's next look into its letter boxes, and so is the answer.
+    // Without a bus that works, it is found at the owner's next look into its mailboxes, and so is the answer.
     const timeoutMs = Math.max(10 * rebalanceMs, 4 * pollMs);
-    return (await this.#courier.call(this.#domainShard(domain), call, { timeoutMs })) as SlotGrant;
+    return (await this.#router.call(this.#domainShard(domain), call, { timeoutMs })) as SlotGrant;
   }
 }
 

@@ -3,7 +3,7 @@ import { didYouMean } from "../base/closest-name.ts";
 import type { Bus } from "../cluster/bus.ts";
 import { type ClusterTimings, defaultTimings } from "../cluster/timings.ts";
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import type { ProcessTable } from "./process-table.ts";
 
 /** What makes an engine one of several on the same store. */
@@ -64,7 +64,7 @@ export function resolveClusterOptions(options: ClusterOptions): ResolvedClusterO
 /** A misspelt setting would otherwise be a default in disguise; one that is there but undefined is not given. */
 function givenOf<Settings extends object>(where: string, settings: Settings, known: object): Settings {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) {
-    throw invalid(where, `must be an object, got ${shown(settings)}`);
+    throw invalid(where, `must be an object, got ${preview(settings)}`);
   }
   const unknown = Object.keys(settings).find((name) => !Object.hasOwn(known, name));
   if (unknown !== undefined) {
@@ -75,26 +75,26 @@ function givenOf<Settings extends object>(where: string, settings: Settings, kno
 
 function checkParts({ bus, name, shards, remoteWorkers, processTable }: ResolvedClusterOptions): void {
   if (bus !== undefined && typeof bus?.connect !== "function") {
-    throw invalid("cluster.bus", `must be a bus, such as inProcessBus() makes, got ${shown(bus)}`);
+    throw invalid("cluster.bus", `must be a bus, such as inProcessBus() makes, got ${preview(bus)}`);
   }
   if (typeof name !== "string" || name.trim() === "" || name.includes("/")) {
-    throw invalid("cluster.name", `must be a name without a slash, got ${shown(name)}`);
+    throw invalid("cluster.name", `must be a name without a slash, got ${preview(name)}`);
   }
   if (!Number.isInteger(shards) || shards < 1 || shards > shardsMax) {
-    throw invalid("cluster.shards", `must be a whole number from 1 to ${shardsMax}, got ${shown(shards)}`);
+    throw invalid("cluster.shards", `must be a whole number from 1 to ${shardsMax}, got ${preview(shards)}`);
   }
   if (typeof remoteWorkers !== "boolean") {
-    throw invalid("cluster.remoteWorkers", `must be true or false, got ${shown(remoteWorkers)}`);
+    throw invalid("cluster.remoteWorkers", `must be true or false, got ${preview(remoteWorkers)}`);
   }
   if (processTable !== undefined && typeof processTable?.probe !== "function") {
-    throw invalid("cluster.processTable", `must be a process table, got ${shown(processTable)}`);
+    throw invalid("cluster.processTable", `must be a process table, got ${preview(processTable)}`);
   }
 }
 
 function checkTimings(timings: ClusterTimings): void {
   for (const [name, ms] of Object.entries(timings) as [string, unknown][]) {
     if (typeof ms === "number" && ms > 0 && ms < Infinity) continue;
-    throw invalid(`cluster.timings.${name}`, `must be a number of milliseconds above 0, got ${shown(ms)}`);
+    throw invalid(`cluster.timings.${name}`, `must be a number of milliseconds above 0, got ${preview(ms)}`);
   }
   if (timings.beatMs * 2 > timings.suspectMs) {
     throw invalid(

@@ -1,11 +1,11 @@
 import type { CodeRegistry } from "../authoring/code-registry.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import { EngineError, hasCode } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { fitting, textOf } from "../code/values.ts";
 import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
 import type { Region } from "../runtime/region.ts";
-import type { Reuse } from "../runtime/entrance.ts";
+import type { Reuse } from "../runtime/instance-starter.ts";
 import { checkGivenId } from "./argument-check.ts";
 import type { Submission } from "./submission.ts";
 
@@ -123,7 +123,7 @@ export class CodeStarts {
     if (!isCodeWorkflow(workflow)) {
       throw new EngineError(
         "WORKFLOW_INVALID",
-        `startWorkflow takes what defineWorkflow() gave, got ${shown(workflow)}`,
+        `startWorkflow takes what defineWorkflow() gave, got ${preview(workflow)}`,
       );
     }
     const { name, version } = workflow;

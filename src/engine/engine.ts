@@ -8,7 +8,7 @@ import { StepFailed } from "../code/step-failed.ts";
 import { CodeWatch } from "../code/watch-code.ts";
 import { defineJob, type Job, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import type { Task } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import type { Jsonified } from "../authoring/jsonified.ts";
@@ -33,7 +33,7 @@ import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
 import { Region } from "../runtime/region.ts";
 import { StoreProbe } from "../runtime/store-probe.ts";
-import type { Reuse } from "../runtime/entrance.ts";
+import type { Reuse } from "../runtime/instance-starter.ts";
 import {
   parseTexts,
   type Payloads,
@@ -71,7 +71,7 @@ import {
 } from "./argument-check.ts";
 import type { Breakpoint } from "./breakpoint.ts";
 import { Admission } from "./admission.ts";
-import { Caretaker } from "./caretaker.ts";
+import { Maintenance } from "./maintenance.ts";
 import { OutageDeadline } from "./outage-deadline.ts";
 import { CodeStarts, type RaisedData } from "./code-starts.ts";
 import { ClusterMember, type MemberView } from "./cluster-member.ts";
@@ -149,7 +149,7 @@ export interface Health {
   readonly problem: string | undefined;
   readonly unfinishedInstances: number;
   readonly instancesInMemory: number;
-  readonly parkedInstances: number;
+  readonly quarantinedInstances: number;
   readonly stuckInstances: readonly string[];
   /** Tasks that wait for anything but their predecessors, and instances that wait as a whole. */
   readonly waitingTasks: number;
@@ -200,7 +200,7 @@ export class Engine {
   readonly #definitions: Definitions;
   readonly #region: Region;
   readonly #submission: Submission;
-  readonly #caretaker: Caretaker;
+  readonly #maintenance: Maintenance;
   readonly #member: ClusterMember | undefined;
   readonly #watch: CodeWatch | undefined;
   readonly #watchdog: Watchdog | undefined;
@@ -265,7 +265,7 @@ export class Engine {
       checkInput: (workflow, input) => this.#submission.checkInput(workflow, input),
       jobs: this.#jobRuns,
     });
-    this.#caretaker = new Caretaker({ region: this.#region, store, clock, logger, options: this.#options });
+    this.#maintenance = new Maintenance({ region: this.#region, store, clock, logger, options: this.#options });
     this.#outage = new OutageDeadline(clock);
     this.#admission = new Admission(clock);
     const onStoreProblem = (problem: unknown): void => this.#region.reportProblem(problem);
@@ -455,7 +455,7 @@ export class Engine {
       await store.close();
       throw error;
     }
-    this.#caretaker.start();
+    this.#maintenance.start();
     this.#storeProbe.start();
     this.#stage = "up";
   }
@@ -486,7 +486,7 @@ export class Engine {
     if (this.#stage !== "up")
       throw new EngineError("ENGINE_STATE", `the engine cannot be stopped: ${stopRefusals[this.#stage]}`);
     this.#stage = "stopping";
-    this.#caretaker.stop();
+    this.#maintenance.stop();
     this.#storeProbe.stop();
     this.#outage.stop();
     if (!this.#dispatcher.isShutDown) await this.executor.shutdown();
@@ -780,7 +780,7 @@ export class Engine {
     const { key, outputs } = await this.#ask(instanceId, "end");
     const output = outputs !== undefined && Object.hasOwn(outputs, task) ? outputs[task] : undefined;
     if (output === undefined) {
-      throw new EngineError("TASK_UNKNOWN", `instance "${instanceId}" has no output of a task ${shown(task)}`);
+      throw new EngineError("TASK_UNKNOWN", `instance "${instanceId}" has no output of a task ${preview(task)}`);
     }
     return parsed(await readText(output, (refs) => this.#options.storage.readPayloads(key, refs)));
   }
@@ -832,9 +832,9 @@ export class Engine {
     return this.#tell(instanceId, { type: "pause" });
   }
 
-  /** Also brings a parked instance back into service. */
+  /** Also brings a quarantined instance back into service. */
   resumeWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#tell(instanceId, { type: "resume" }, { unparks: true });
+    return this.#tell(instanceId, { type: "resume" }, { fromQuarantine: true });
   }
 
   async terminateWorkflowInstance(instanceId: string, reason = "terminated by user"): Promise<void> {
@@ -916,7 +916,7 @@ export class Engine {
   ): Promise<number> {
     this.#refuseUnlessUp();
     checkPurge(which);
-    if ("status" in which) return await this.#caretaker.purgeEnded(which.status, which.endedBefore);
+    if ("status" in which) return await this.#maintenance.purgeEnded(which.status, which.endedBefore);
     const { instanceId, recursive = false, onPurged } = which;
     return await this.#purging.purge(instanceId, { recursive, onPurged });
   }
@@ -1021,7 +1021,7 @@ export class Engine {
       return await drained;
     }
     if (await this.#dispatcher.drainWorker(worker)) return;
-    throw new EngineError("WORKER_UNKNOWN", `no worker ${shown(worker)} is connected to this process`);
+    throw new EngineError("WORKER_UNKNOWN", `no worker ${preview(worker)} is connected to this process`);
   }
 
   /** Calls back when members come, go, are silent or take over. Gives back how to stop it. */
@@ -1031,7 +1031,7 @@ export class Engine {
   }
 
   get health(): Health {
-    const { unfinished, inMemory, parked, unread, droppedReports, stuck } = this.#region.counts;
+    const { unfinished, inMemory, quarantined, unread, droppedReports, stuck } = this.#region.counts;
     const isUp = this.#stage === "up";
     const whileUp = this.#dispatcher.isDraining ? "draining" : "up";
     const problem = this.#fencedBy ?? this.#problem ?? (isUp ? this.#member?.problem : undefined);
@@ -1040,7 +1040,7 @@ export class Engine {
       problem: problem === undefined ? undefined : messageOf(problem),
       unfinishedInstances: unfinished,
       instancesInMemory: inMemory,
-      parkedInstances: parked,
+      quarantinedInstances: quarantined,
       stuckInstances: stuck,
       waitingTasks: this.#dispatcher.waitingCount + this.#region.waitingCount,
       runningTasks: this.#dispatcher.runningCount,
@@ -1057,7 +1057,7 @@ export class Engine {
     return (await this.#region.ask(instanceId, question)) as Answers[Q];
   }
 
-  async #tell(instanceId: string, order: Order, options?: { unparks: boolean }): Promise<void> {
+  async #tell(instanceId: string, order: Order, options?: { fromQuarantine: boolean }): Promise<void> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
     this.#refuseWithoutStore();
@@ -1176,7 +1176,7 @@ function currentAttempt({ address, state }: Machine, task: number): string {
 
 /** Empty for none. */
 function textOfParams(taskName: string, params: unknown): string {
-  return toJsonText(params, `params for task ${shown(taskName)}`) ?? "";
+  return toJsonText(params, `params for task ${preview(taskName)}`) ?? "";
 }
 
 /** A store keeps the number of shards that it was first opened with: 1 where that was an engine without a cluster. */

@@ -1,6 +1,6 @@
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import { SettingCheck } from "../authoring/setting-check.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { Task } from "../authoring/task.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, type ErrorCode, errorCodes } from "../base/error.ts";
@@ -99,7 +99,10 @@ export class Executor {
     check.options(options, { size: true, priority: true });
     const { size, priority = this.#priorityOf(domain) } = options;
     if (!Number.isSafeInteger(priority)) {
-      throw new EngineError("OPTION_INVALID", `declareDomain: priority must be a whole number, got ${shown(priority)}`);
+      throw new EngineError(
+        "OPTION_INVALID",
+        `declareDomain: priority must be a whole number, got ${preview(priority)}`,
+      );
     }
     this.#dispatcher.declareDomain(domain, { size, priority });
     this.#stored.add(domain);
@@ -137,7 +140,7 @@ export class Executor {
   async submitTask(task: Task): Promise<unknown> {
     this.#refuseUnlessStarted();
     if (!(task instanceof Task)) {
-      throw new EngineError("TASK_INVALID", `submitTask takes what TaskBuilder's build() gave, got ${shown(task)}`);
+      throw new EngineError("TASK_INVALID", `submitTask takes what TaskBuilder's build() gave, got ${preview(task)}`);
     }
     if (task.kind !== "job") {
       throw new EngineError(

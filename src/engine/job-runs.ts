@@ -3,7 +3,7 @@ import type { JobRegistry } from "../authoring/job-registry.ts";
 import { paramsText } from "../authoring/task.ts";
 import { toJsonText } from "../authoring/json-text.ts";
 import type { Workflow } from "../authoring/workflow.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import type { Definition } from "../runtime/definitions.ts";
 import { type JobTaskOptions, jobWorkflow } from "./job-workflow.ts";
 import type { Submission } from "./submission.ts";
@@ -55,7 +55,7 @@ export class JobRuns {
   resolve(given: Job | string, params: unknown): JobTarget {
     const { registry } = this.#parts;
     const jobName = typeof given === "string" ? given : given?.name;
-    const text = toJsonText(params, `params for job ${shown(jobName)}`);
+    const text = toJsonText(params, `params for job ${preview(jobName)}`);
     const registered = registry.resolve({ jobName, params: text });
     const { name } = registered.job;
     return {

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { didYouMean } from "../base/closest-name.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Job } from "../authoring/job.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
@@ -145,7 +145,7 @@ const watchdogDefaults: ResolvedWatchdogOptions = { warnAfterMs: 2000, endAfterM
 function resolveWatchdog(given: boolean | WatchdogOptions): ResolvedWatchdogOptions | undefined {
   if (typeof given === "boolean") return given ? watchdogDefaults : undefined;
   if (typeof given !== "object" || given === null) {
-    throw invalid("watchdog", `must be true, false or { warnAfterMs, endAfterMs, format }, got ${shown(given)}`);
+    throw invalid("watchdog", `must be true, false or { warnAfterMs, endAfterMs, format }, got ${preview(given)}`);
   }
   const known = Object.keys(watchdogDefaults);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
@@ -161,11 +161,11 @@ function resolveWatchdog(given: boolean | WatchdogOptions): ResolvedWatchdogOpti
     if (ms === 0 || ms >= watchdogMsMin) continue;
     throw invalid(
       `watchdog.${name}`,
-      `must be at least ${watchdogMsMin} milliseconds, or 0 for never, got ${shown(ms)}`,
+      `must be at least ${watchdogMsMin} milliseconds, or 0 for never, got ${preview(ms)}`,
     );
   }
   if (!["json", "pino", "words"].includes(resolved.format))
-    throw invalid("watchdog.format", `must be "json", "pino" or "words", got ${shown(resolved.format)}`);
+    throw invalid("watchdog.format", `must be "json", "pino" or "words", got ${preview(resolved.format)}`);
   return resolved;
 }
 
@@ -203,7 +203,7 @@ function checkNames(options: unknown): void {
   if (typeof options !== "object" || options === null) {
     throw new EngineError(
       "OPTION_INVALID",
-      `new Engine takes an object of options, such as { storage, jobs }, got ${shown(options)}`,
+      `new Engine takes an object of options, such as { storage, jobs }, got ${preview(options)}`,
     );
   }
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
@@ -243,21 +243,21 @@ function checkOptions(options: ResolvedOptions): void {
 }
 
 function checkParts({ jobs, workflows, domains, logger }: ResolvedOptions): void {
-  if (!Array.isArray(jobs)) throw invalid("jobs", `must be a list of jobs, got ${shown(jobs)}`);
+  if (!Array.isArray(jobs)) throw invalid("jobs", `must be a list of jobs, got ${preview(jobs)}`);
   for (const job of jobs as readonly unknown[]) {
-    if (!isJob(job)) throw invalid("jobs", `must hold what defineJob gave, got ${shown(job)}`);
+    if (!isJob(job)) throw invalid("jobs", `must hold what defineJob gave, got ${preview(job)}`);
   }
-  if (!Array.isArray(workflows)) throw invalid("workflows", `must be a list of workflows, got ${shown(workflows)}`);
+  if (!Array.isArray(workflows)) throw invalid("workflows", `must be a list of workflows, got ${preview(workflows)}`);
   for (const workflow of workflows as readonly unknown[]) {
     if (workflow instanceof Workflow || isCodeWorkflow(workflow)) continue;
     throw invalid(
       "workflows",
-      `must hold what defineWorkflow(), WorkflowBuilder.build() or Workflow.fromJSON() gave, got ${shown(workflow)}`,
+      `must hold what defineWorkflow(), WorkflowBuilder.build() or Workflow.fromJSON() gave, got ${preview(workflow)}`,
     );
   }
   for (const [name, domain] of Object.entries(domains as Record<string, unknown>)) {
     if (typeof domain !== "object" || domain === null)
-      throw invalid(`domains.${name}`, `must be { size, priority }, got ${shown(domain)}`);
+      throw invalid(`domains.${name}`, `must be { size, priority }, got ${preview(domain)}`);
   }
   const level = (["debug", "info", "warn", "error"] as const).find((each) => typeof logger[each] !== "function");
   if (level !== undefined)

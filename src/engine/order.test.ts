@@ -35,23 +35,26 @@ function refusalOf(order: Order, options: { rig?: DagRig; fullFor?: OrderParts["
 
 describe("an order", () => {
   test("about the whole instance becomes the message that says so", () => {
-    assert.deepEqual(inputFor({ type: "pause" }), { type: "PauseWorkflow" });
-    assert.deepEqual(inputFor({ type: "resume" }), { type: "ResumeWorkflow" });
-    assert.deepEqual(inputFor({ type: "terminate", reason: "enough" }), { type: "CancelWorkflow", reason: "enough" });
-    assert.deepEqual(inputFor({ type: "retry" }), { type: "RetryWorkflow" });
+    assert.deepEqual(inputFor({ type: "pause" }), { type: "PauseInstance" });
+    assert.deepEqual(inputFor({ type: "resume" }), { type: "ResumeInstance" });
+    assert.deepEqual(inputFor({ type: "terminate", reason: "enough" }), {
+      type: "TerminateInstance",
+      reason: "enough",
+    });
+    assert.deepEqual(inputFor({ type: "retry" }), { type: "RetryInstance" });
     const patch = { set: "1", removed: null };
     assert.deepEqual(inputFor({ type: "update-context", patch }), { type: "UpdateContext", patch });
   });
 
   test("about a task names it, and the message has its number", () => {
-    assert.deepEqual(inputFor({ type: "skip", task: "b" }), { type: "SkipNode", task: 1 });
-    assert.deepEqual(inputFor({ type: "succeed", task: "b" }), { type: "SucceedNode", task: 1 });
+    assert.deepEqual(inputFor({ type: "skip", task: "b" }), { type: "SkipTask", task: 1 });
+    assert.deepEqual(inputFor({ type: "succeed", task: "b" }), { type: "SucceedTask", task: 1 });
     assert.deepEqual(inputFor({ type: "succeed", task: "b", output: '"x"' }), {
-      type: "SucceedNode",
+      type: "SucceedTask",
       task: 1,
       output: '"x"',
     });
-    assert.deepEqual(inputFor({ type: "rerun", task: "a" }), { type: "RerunWorkflow", task: 0 });
+    assert.deepEqual(inputFor({ type: "rerun", task: "a" }), { type: "RerunInstance", task: 0 });
     const node = { nodeId: 9, nodeName: "sub", jobName: "free" };
     assert.deepEqual(inputFor({ type: "add-sub-task", parent: "a", node }), { type: "AddSubTask", parent: 0, node });
   });
@@ -78,7 +81,7 @@ describe("an order with parameters", () => {
   for (const [order, input] of [
     [
       { type: "rerun", task: "a" },
-      { type: "RerunWorkflow", task: 0 },
+      { type: "RerunInstance", task: 0 },
     ],
     [
       { type: "update-params", task: "a" },

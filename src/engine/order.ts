@@ -3,7 +3,7 @@ import type { JobRegistry } from "../authoring/job-registry.ts";
 import { paramsFromText } from "../authoring/job-params.ts";
 import { paramsText } from "../authoring/task.ts";
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Input } from "../kernel/input.ts";
@@ -41,19 +41,19 @@ export interface OrderParts {
 export function inputOf(order: Order, machine: Machine, parts: OrderParts): Input {
   switch (order.type) {
     case "pause":
-      return { type: "PauseWorkflow" };
+      return { type: "PauseInstance" };
     case "resume":
-      return { type: "ResumeWorkflow" };
+      return { type: "ResumeInstance" };
     case "terminate":
-      return { type: "CancelWorkflow", reason: order.reason };
+      return { type: "TerminateInstance", reason: order.reason };
     case "raise-event":
       return { ...order, type: "RaiseEvent" };
     case "update":
       return { ...order, type: "RequestUpdate" };
     case "cancel":
-      return { ...order, type: "RequestCancel" };
+      return { ...order, type: "CancelInstance" };
     case "stop":
-      return { type: "StopNode", task: unfinishedTask(machine, order.task), reason: order.reason };
+      return { type: "StopTask", task: unfinishedTask(machine, order.task), reason: order.reason };
     case "update-context":
       return { type: "UpdateContext", patch: order.patch };
     case "update-params": {
@@ -71,14 +71,14 @@ export function inputOf(order: Order, machine: Machine, parts: OrderParts): Inpu
 type Reopening = Extract<Order, { type: "retry" | "rerun" | "succeed" | "skip" }>;
 
 function reopeningInput(order: Reopening, machine: Machine, { registry }: OrderParts): Input {
-  if (order.type === "retry") return { type: "RetryWorkflow" };
+  if (order.type === "retry") return { type: "RetryInstance" };
   const task = numberOf(machine, order.task);
-  if (order.type === "skip") return { type: "SkipNode", task };
+  if (order.type === "skip") return { type: "SkipTask", task };
   if (order.type === "succeed") {
-    return { type: "SucceedNode", task, ...(order.output !== undefined && { output: order.output }) };
+    return { type: "SucceedTask", task, ...(order.output !== undefined && { output: order.output }) };
   }
-  if (order.params === undefined) return { type: "RerunWorkflow", task };
-  return { type: "RerunWorkflow", task, params: checkedParams(machine, task, order.params, registry) };
+  if (order.params === undefined) return { type: "RerunInstance", task };
+  return { type: "RerunInstance", task, params: checkedParams(machine, task, order.params, registry) };
 }
 
 /** A workflow's maximum of concurrent instances holds for reopened ones too. */
@@ -95,7 +95,7 @@ function checkedParams(machine: Machine, task: number, params: string, registry:
   const definition = machine.state.definition(task);
   const { name: taskName, kind } = definition;
   if (kind !== "job")
-    throw new EngineError("TASK_INVALID", `task ${shown(taskName)} runs no job, so it has no params to update`);
+    throw new EngineError("TASK_INVALID", `task ${preview(taskName)} runs no job, so it has no params to update`);
   const text = params === "" ? undefined : params;
   const { job } = registry.resolve({ ...definition, params: text });
   // Empty where the task is to have none.
@@ -111,7 +111,7 @@ function unfinishedTask(machine: Machine, given: string | number): number {
   const numbers = unfinished.slice(0, 10).join(", ");
   throw new EngineError(
     "TASK_INVALID",
-    `instance "${address.id}" has ${unfinished.length} tasks ${shown(given)} that have not ended; give the number of one of them: ${numbers}`,
+    `instance "${address.id}" has ${unfinished.length} tasks ${preview(given)} that have not ended; give the number of one of them: ${numbers}`,
   );
 }
 
@@ -131,5 +131,5 @@ function numberOf(machine: Machine, taskName: string): number {
   if (task !== undefined) return task;
   const names = taskNumbers(machine).map((number) => machine.state.definition(number).name);
   const hint = didYouMean(taskName, names);
-  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task ${shown(taskName)}${hint}`);
+  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task ${preview(taskName)}${hint}`);
 }

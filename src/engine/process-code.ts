@@ -3,8 +3,8 @@ import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import type { LoopWatch } from "../base/loop-watch.ts";
-import { Drain, type Drained } from "../code/drain.ts";
-import { LoneRejections } from "../code/lone-rejections.ts";
+import { Drain, type IdleListener } from "../code/drain.ts";
+import { UnhandledRejections } from "../code/unhandled-rejections.ts";
 import type { CodeWatch, WatchedRun } from "../code/watch-code.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CodeHost } from "../runtime/code-host.ts";
@@ -19,7 +19,7 @@ export class ProcessCode implements CodeHost {
   readonly #versionOf: (workflow: string) => string | undefined;
   readonly #hasDomain: (domain: string) => boolean;
   readonly #watch: CodeWatch | undefined;
-  readonly #lone: LoneRejections;
+  readonly #lone: UnhandledRejections;
 
   constructor(parts: {
     registry: CodeRegistry;
@@ -32,7 +32,7 @@ export class ProcessCode implements CodeHost {
     loopWatch: LoopWatch | undefined;
   }) {
     this.loopWatch = parts.loopWatch;
-    this.#lone = new LoneRejections(parts.logger, reportFatalError);
+    this.#lone = new UnhandledRejections(parts.logger, reportFatalError);
     this.#registry = parts.registry;
     this.#drain = new Drain(parts.clock);
     this.#versionOf = parts.versionOf;
@@ -52,7 +52,7 @@ export class ProcessCode implements CodeHost {
     return this.#hasDomain(domain);
   }
 
-  whenDrained(waiting: Drained): void {
+  whenDrained(waiting: IdleListener): void {
     this.#drain.wait(waiting);
   }
 

@@ -15,7 +15,7 @@ class Rig {
     this.actor = shard.actor("x");
     const context = { small: "1", large: { ref: 3, bytes: 9000 } };
     const start = { workflow: "one", version: "1", generation: 1, context, trigger: "api", admission: "run" } as const;
-    this.tell({ type: "StartWorkflow", ...start }, 1000);
+    this.tell({ type: "StartInstance", ...start }, 1000);
   }
 
   tell(input: Input, at: number): void {
@@ -23,8 +23,8 @@ class Rig {
     this.#shard.release(this.actor.openTurn(at, 0.5));
   }
 
-  complete(outcome: Extract<Input, { type: "NodeCompleted" }>["outcome"], at: number): void {
-    this.tell({ type: "NodeCompleted", task: 0, attempt: 1, generation: 1, worker: "w", startedAt: 2000, outcome }, at);
+  complete(outcome: Extract<Input, { type: "AttemptEnded" }>["outcome"], at: number): void {
+    this.tell({ type: "AttemptEnded", task: 0, attempt: 1, generation: 1, worker: "w", startedAt: 2000, outcome }, at);
   }
 
   ask<Q extends Question>(question: Q): Answers[Q] {

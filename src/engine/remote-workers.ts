@@ -12,7 +12,7 @@ import { WorkerSessions } from "../dispatch/worker-sessions.ts";
 import { attemptId as attemptIdOf } from "../kernel/address.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { foreignRun } from "../runtime/foreign-run.ts";
-import type { Holdings } from "../runtime/holdings.ts";
+import type { ForeignAttempts } from "../runtime/foreign-attempts.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region } from "../runtime/region.ts";
 
@@ -22,7 +22,7 @@ export interface RemoteWorkersParts {
   readonly timings: ClusterTimings;
   readonly dispatcher: Dispatcher;
   readonly region: Region;
-  readonly holdings: Holdings;
+  readonly foreignAttempts: ForeignAttempts;
   readonly member: () => string;
   readonly isLeaseValid: () => boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
@@ -56,7 +56,7 @@ export class RemoteWorkers {
       fenceOf,
       admit,
       onTaskLog,
-      vouchAgeMs: (attemptId) => this.#vouchAgeMs(attemptId),
+      renewalAgeMs: (attemptId) => this.#renewalAgeMs(attemptId),
       onAnnounced: (attempt) => void this.#announced(attempt),
     });
   }
@@ -70,9 +70,9 @@ export class RemoteWorkers {
     return this.#sessions.refusedMessages;
   }
 
-  #vouchAgeMs(attemptId: string): number {
-    const { timings, holdings } = this.#parts;
-    return this.#uncounted.has(attemptId) ? timings.workerLostMs : holdings.vouchAgeMs(attemptId);
+  #renewalAgeMs(attemptId: string): number {
+    const { timings, foreignAttempts } = this.#parts;
+    return this.#uncounted.has(attemptId) ? timings.workerLostMs : foreignAttempts.renewalAgeMs(attemptId);
   }
 
   async #announced(announced: AnnouncedAttempt): Promise<void> {
@@ -87,22 +87,22 @@ export class RemoteWorkers {
 
   /** False if nobody wants it. */
   async #takeIn(announced: AnnouncedAttempt): Promise<boolean> {
-    const { region, holdings, dispatcher } = this.#parts;
+    const { region, foreignAttempts, dispatcher } = this.#parts;
     const { descriptor, worker } = announced;
     const { attemptId, instanceId } = descriptor;
     const shard = region.shardOf(instanceId);
     if (!namesItself(descriptor)) return false;
     const own = region.takeBack(shard, attemptId, worker.address);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
-    const vouchedAt = await holdings.ask(shard, attemptId, worker.connection);
+    const vouchedAt = await foreignAttempts.ask(shard, attemptId, worker.connection);
     // It was announced again meanwhile, and taken in.
     if (dispatcher.isRunningOn(attemptId, worker)) return true;
     if (vouchedAt === undefined) return false;
     // The shard may have come here meanwhile, and the answer from here.
     const run = region.takeBack(shard, attemptId, worker.address);
     if (run !== undefined) return await this.#adoptOwn(announced, run);
-    const foreign = foreignRun(descriptor, (...report) => holdings.report(...report));
-    return await this.#adopt(announced, foreign, () => holdings.keep(shard, [attemptId], vouchedAt));
+    const foreign = foreignRun(descriptor, (...report) => foreignAttempts.report(...report));
+    return await this.#adopt(announced, foreign, () => foreignAttempts.add(shard, [attemptId], vouchedAt));
   }
 
   /** If it is not with its worker any more, it is waited for as before. */

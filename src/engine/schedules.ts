@@ -1,7 +1,7 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { isMoment } from "../base/time-limits.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
 import { DueSearch } from "../schedules/due-search.ts";
@@ -139,7 +139,7 @@ export class Schedules {
     if (this.#parts.versionOf(workflowOf(spec)) !== undefined) return;
     throw new EngineError(
       "WORKFLOW_UNKNOWN",
-      `schedule ${shown(scheduleId)} starts workflow ${shown(spec.workflow)}, which is not registered: register or save it again, or change the schedule`,
+      `schedule ${preview(scheduleId)} starts workflow ${preview(spec.workflow)}, which is not registered: register or save it again, or change the schedule`,
     );
   }
 
@@ -181,7 +181,7 @@ export class Schedules {
     if (!Number.isInteger(count) || count < 1 || count > previewMax || !isMoment(from)) {
       throw new EngineError(
         "SCHEDULE_INVALID",
-        `a preview goes from a time in epoch ms and counts up to ${previewMax} due times, got from ${shown(from)} and count ${shown(count)}`,
+        `a preview goes from a time in epoch ms and counts up to ${previewMax} due times, got from ${preview(from)} and count ${preview(count)}`,
       );
     }
     checkTiming(spec.every);
@@ -206,7 +206,7 @@ export class Schedules {
     if (this.#parts.versionOf(checked.workflow) === undefined) {
       throw new EngineError(
         "WORKFLOW_UNKNOWN",
-        `workflow ${shown(checked.workflow)} is not among the engine's "workflows", so nothing could be started`,
+        `workflow ${preview(checked.workflow)} is not among the engine's "workflows", so nothing could be started`,
       );
     }
     await this.#parts.checkInput(checked.workflow, checked.input);
@@ -226,7 +226,7 @@ export class Schedules {
     const instanceId = scheduleInstancePrefix + scheduleId;
     try {
       const { status, attention } = await this.#parts.engine.getWorkflowInstanceStatus(instanceId);
-      if (status === "Paused") return `its instance ${shown(instanceId)} is paused: resume that instance first`;
+      if (status === "Paused") return `its instance ${preview(instanceId)} is paused: resume that instance first`;
       return attention;
     } catch (error) {
       if (hasCode(error, "INSTANCE_UNKNOWN")) return undefined;
@@ -237,7 +237,7 @@ export class Schedules {
   async #update(scheduleId: string, name: string, input?: unknown): Promise<unknown> {
     const blocked = await this.#blockedReason(scheduleId);
     if (blocked !== undefined) {
-      throw new EngineError("INSTANCE_STATE", `schedule ${shown(scheduleId)} takes no ${name} now: ${blocked}`);
+      throw new EngineError("INSTANCE_STATE", `schedule ${preview(scheduleId)} takes no ${name} now: ${blocked}`);
     }
     try {
       return await this.#parts.engine.updateWorkflowInstance(scheduleInstancePrefix + scheduleId, name, input);
@@ -277,5 +277,5 @@ export class Schedules {
 }
 
 function unknown(scheduleId: string, cause?: unknown): EngineError {
-  return new EngineError("SCHEDULE_UNKNOWN", `no schedule ${shown(scheduleId)} is known`, { cause });
+  return new EngineError("SCHEDULE_UNKNOWN", `no schedule ${preview(scheduleId)} is known`, { cause });
 }

@@ -6,7 +6,7 @@ import { Workflow } from "../authoring/workflow.ts";
 import { workflowVersion } from "../authoring/workflow-version.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { fitting, textOf } from "../code/values.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
@@ -123,7 +123,7 @@ export class Submission {
 
   #checkCode(workflow: CodeWorkflow): void {
     if (!isCodeWorkflow(workflow)) {
-      const message = `a workflow is made by WorkflowBuilder, Workflow.fromJSON() or defineWorkflow(), got ${shown(workflow)}`;
+      const message = `a workflow is made by WorkflowBuilder, Workflow.fromJSON() or defineWorkflow(), got ${preview(workflow)}`;
       throw new EngineError("WORKFLOW_INVALID", message);
     }
     const { name, version } = workflow;
@@ -358,7 +358,7 @@ function refuseCircle(name: string, above: readonly string[]): void {
 function refuseReservedName(name: string): void {
   if (isOwnWorkflowName(name)) throw ownName(name);
   if (!isJobWorkflowName(name)) return;
-  const message = `workflow ${shown(name)} needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
+  const message = `workflow ${preview(name)} needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
   throw new EngineError("WORKFLOW_INVALID", message);
 }
 
@@ -368,7 +368,7 @@ function unknownNested(where: string, name: string): EngineError {
 }
 
 function ownName(name: string): EngineError {
-  const message = `workflow ${shown(name)} needs another name: those that begin with "${ownWorkflowPrefix}" are the engine's own`;
+  const message = `workflow ${preview(name)} needs another name: those that begin with "${ownWorkflowPrefix}" are the engine's own`;
   return new EngineError("WORKFLOW_INVALID", message);
 }
 

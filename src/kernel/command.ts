@@ -9,7 +9,7 @@ import type { EndStatus } from "./status.ts";
  */
 export type Command =
   | { readonly type: "RunTasks"; readonly tasks: readonly number[] }
-  /** Take them back unless they have started; answered by `NodesWithdrawn`. */
+  /** Take them back unless they have started; answered by `AttemptsWithdrawn`. */
   | { readonly type: "WithdrawTasks"; readonly attemptIds: readonly string[] }
   /** Stop them, whatever they do; nothing is answered. */
   | { readonly type: "AbortTasks"; readonly attemptIds: readonly string[] }
@@ -20,12 +20,12 @@ export type Command =
   | TellParent;
 
 export type ChildOrder =
-  | { readonly type: "PauseWorkflow" }
-  | { readonly type: "ResumeWorkflow" }
-  | { readonly type: "CancelWorkflow"; readonly reason: string }
+  | { readonly type: "PauseInstance" }
+  | { readonly type: "ResumeInstance" }
+  | { readonly type: "TerminateInstance"; readonly reason: string }
   /** A child that is code ends by itself, a DAG is terminated. */
-  | { readonly type: "RequestCancel"; readonly reason: string }
-  | { readonly type: "RetryWorkflow"; readonly parent: ParentAddress };
+  | { readonly type: "CancelInstance"; readonly reason: string }
+  | { readonly type: "RetryInstance"; readonly parent: ParentAddress };
 
 export interface StartChild {
   readonly type: "StartChild";

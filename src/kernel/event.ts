@@ -89,18 +89,18 @@ export interface ChildDetached {
   readonly task: number;
   readonly childId: string;
   /** Absent: it is left alone. */
-  readonly whenParentEnds?: PartingPolicy;
+  readonly whenParentEnds?: ParentClosePolicy;
 }
 
 /** A child that is not left alone when its parent ends. */
-export type PartingPolicy = Exclude<WhenParentEnds, "leave">;
+export type ParentClosePolicy = Exclude<WhenParentEnds, "leave">;
 
 /** A child that nobody waits for, and that ends with its parent. Generation and task are those it was asked for in. */
 export interface DetachedChild {
   readonly generation: number;
   readonly task: number;
   readonly childId: string;
-  readonly whenParentEnds: PartingPolicy;
+  readonly whenParentEnds: ParentClosePolicy;
 }
 
 /**
@@ -172,7 +172,7 @@ export interface ForkedFrom {
   /** When it happened there: the start, for the first two events of this history, and each that was copied. */
   readonly times?: readonly number[];
   /** Whose chance the code had there, if that one went on from another itself. */
-  readonly chanceOf?: { readonly id: string; readonly generation: number };
+  readonly randomOf?: { readonly id: string; readonly generation: number };
 }
 
 export type Trigger = "api" | "nested" | "schedule";

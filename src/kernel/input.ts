@@ -8,23 +8,23 @@ import type { Step } from "./code/step.ts";
 
 /** What may be said to an instance. Each is consumed in a turn, in order of arrival. */
 export type Input =
-  | StartWorkflow
+  | StartInstance
   /** A place became free for an instance that waited above its workflow's maximum; or none ever will. */
-  | { readonly type: "AdmitWorkflow"; readonly refusal?: Refusal }
-  | { readonly type: "PauseWorkflow" }
-  | { readonly type: "ResumeWorkflow" }
-  | { readonly type: "CancelWorkflow"; readonly reason: string }
-  | RetryWorkflow
-  | { readonly type: "RerunWorkflow"; readonly task: number; readonly params?: string }
-  | { readonly type: "SucceedNode"; readonly task: number; readonly output?: Payload }
-  | { readonly type: "SkipNode"; readonly task: number }
-  | StopNode
+  | { readonly type: "AdmitInstance"; readonly refusal?: Refusal }
+  | { readonly type: "PauseInstance" }
+  | { readonly type: "ResumeInstance" }
+  | { readonly type: "TerminateInstance"; readonly reason: string }
+  | RetryInstance
+  | { readonly type: "RerunInstance"; readonly task: number; readonly params?: string }
+  | { readonly type: "SucceedTask"; readonly task: number; readonly output?: Payload }
+  | { readonly type: "SkipTask"; readonly task: number }
+  | StopTask
   | { readonly type: "UpdateContext"; readonly patch: ContextPatch }
   | { readonly type: "UpdateParams"; readonly task: number; readonly params: string }
   | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
-  | NodeStarted
-  | NodeCompleted
-  | NodesWithdrawn
+  | AttemptStarted
+  | AttemptEnded
+  | AttemptsWithdrawn
   | DecisionEvaluated
   | ChildEnded
   /** Some wake-up of the instance may be due: retries, timers, its deadline. */
@@ -36,7 +36,7 @@ export type CodeInput =
   | { readonly type: "RaiseEvent"; readonly name: string; readonly data?: Payload }
   | { readonly type: "RequestUpdate"; readonly update: string; readonly name: string; readonly data?: Payload }
   /** Held: the code is not there, or undoes a saga, and will heed it when it can. */
-  | { readonly type: "RequestCancel"; readonly reason: string; readonly isHeld?: true }
+  | { readonly type: "CancelInstance"; readonly reason: string; readonly isHeld?: true }
   /** The next reaction of the code is recorded before it runs; and that it came through. */
   | { readonly type: "StartReaction"; readonly losses: number }
   | { readonly type: "EndReaction"; readonly losses: number }
@@ -48,8 +48,8 @@ export interface TaskAttempt {
   readonly attempt: number;
 }
 
-export interface StartWorkflow {
-  readonly type: "StartWorkflow";
+export interface StartInstance {
+  readonly type: "StartInstance";
   readonly workflow: string;
   readonly version: string;
   readonly generation: number;
@@ -81,27 +81,27 @@ export interface Refusal {
 }
 
 /** From the parent when its nested node is retried, which gives the new attempt to report to; otherwise from a user. */
-export interface RetryWorkflow {
-  readonly type: "RetryWorkflow";
+export interface RetryInstance {
+  readonly type: "RetryInstance";
   readonly parent?: ParentAddress;
 }
 
 /** A user stops one task that has not ended. */
-export interface StopNode {
-  readonly type: "StopNode";
+export interface StopTask {
+  readonly type: "StopTask";
   readonly task: number;
   readonly reason: string;
 }
 
-export interface NodeStarted extends TaskAttempt {
-  readonly type: "NodeStarted";
+export interface AttemptStarted extends TaskAttempt {
+  readonly type: "AttemptStarted";
   readonly generation: number;
   readonly worker: string;
   readonly startedAt: number;
 }
 
-export interface NodeCompleted extends TaskAttempt, Execution {
-  readonly type: "NodeCompleted";
+export interface AttemptEnded extends TaskAttempt, Execution {
+  readonly type: "AttemptEnded";
   readonly generation: number;
   readonly outcome: Outcome;
 }
@@ -120,8 +120,8 @@ export type Outcome =
   | { readonly kind: "lost" };
 
 /** The dispatcher took these back before they started. */
-export interface NodesWithdrawn {
-  readonly type: "NodesWithdrawn";
+export interface AttemptsWithdrawn {
+  readonly type: "AttemptsWithdrawn";
   readonly runs: readonly TaskAttempt[];
 }
 

@@ -44,7 +44,7 @@ describe("instances of both kinds", () => {
 
   test("tell a parent that asks how they ended, and why", () => {
     for (const rig of both()) {
-      rig.tell({ type: "CancelWorkflow", reason: "enough" });
+      rig.tell({ type: "TerminateInstance", reason: "enough" });
       const told = rig.machine.tellParent(parent, "Terminated");
       assert.deepEqual(
         [told.type, told.parent, told.status, told.reason],
@@ -70,7 +70,7 @@ describe("a DAG", () => {
   });
 
   test("that is asked to end is terminated: it has nothing to undo", () => {
-    const rig = DagRig.started("a").tell({ type: "RequestCancel", reason: "enough" });
+    const rig = DagRig.started("a").tell({ type: "CancelInstance", reason: "enough" });
     assert.deepEqual([rig.status, rig.machine.state.reason], ["Terminated", "enough"]);
   });
 });

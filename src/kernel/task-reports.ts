@@ -3,7 +3,7 @@ import { attemptIds, type InstanceAddress } from "./address.ts";
 import type { Command } from "./command.ts";
 import type { Execution, TaskFailed, TasksStopped, TaskSucceeded } from "./event.ts";
 import type { Failure } from "./failure.ts";
-import type { ChildEnded, Outcome, StopNode, TaskAttempt } from "./input.ts";
+import type { ChildEnded, Outcome, StopTask, TaskAttempt } from "./input.ts";
 import type { InstanceState } from "./instance-state.ts";
 import type { MachineIdentity } from "./machine.ts";
 import { isRetryable, retryDelayMs } from "./retry.ts";
@@ -77,7 +77,7 @@ export function failedEvent(
     failure: mayRetry === failure.retryable ? failure : { ...failure, retryable: mayRetry },
     ...(timedOut && { timedOut }),
     ...(isChildMissing && { isChildMissing }),
-    ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.chance) }),
+    ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.random) }),
   };
 }
 
@@ -108,7 +108,7 @@ export function childFailure(state: InstanceState, { task, status, reason, isMis
  * A user stops one task that is ready, with the dispatcher, running or waiting for its retry: an attempt that is under way
  * is aborted, a child instance terminated. `TASK_STATE` for one that has ended, or waits for what comes before it.
  */
-export function stopTask(step: StoppingStep, { task, reason }: StopNode): void {
+export function stopTask(step: StoppingStep, { task, reason }: StopTask): void {
   const { state, identity } = step;
   refuseIfEnded(state, identity.id, "stop a task of");
   const phase = state.phase(task);
@@ -121,7 +121,7 @@ export function stopTask(step: StoppingStep, { task, reason }: StopNode): void {
   if (isInFlight(phase) && kind === "job") {
     step.command({ type: "AbortTasks", attemptIds: attemptIds(step.address, [task], state) });
   } else if (isInFlight(phase) && childId !== undefined) {
-    step.command({ type: "TellChild", childId, tell: { type: "CancelWorkflow", reason } });
+    step.command({ type: "TellChild", childId, tell: { type: "TerminateInstance", reason } });
   }
   const failure: Failure = { type: "TASK_STOPPED", message: reason, retryable: false };
   step.emit({ type: "TasksStopped", tasks: [task], failure });

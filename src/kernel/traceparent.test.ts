@@ -17,7 +17,7 @@ describe("the trace of an instance", () => {
     const rig = new CodeRig().start({ traceparent }).take(activity("a"), { type: "continue", events: [] });
     rig
       .take({ type: "fail", failure: { type: "Error", message: "no", retryable: true } })
-      .tell({ type: "RetryWorkflow" });
+      .tell({ type: "RetryInstance" });
     assert.deepEqual(tracesOf(rig), [
       ["InstanceCreated", traceparent],
       ["InstanceContinued", traceparent],

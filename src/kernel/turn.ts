@@ -11,7 +11,7 @@ export class Turn {
   /** max(now, the last turn's time): time never runs backwards inside an instance. */
   readonly at: number;
   /** In [0, 1). */
-  readonly chance: number;
+  readonly random: number;
   readonly events: Event[] = [];
   /** Made with the first of them, with no room for more: most turns have one at most. */
   #commands: Command[] | undefined;
@@ -20,7 +20,7 @@ export class Turn {
 
   constructor(at: number, chance: number) {
     this.at = at;
-    this.chance = chance;
+    this.random = chance;
   }
 
   get commands(): readonly Command[] {

@@ -48,7 +48,7 @@ describe("the allocators on a member's shards", () => {
 
   /** The quota that a member gets which could use everything. */
   async function quotaOf(allocators: Allocators, shard: Shard, member: string): Promise<number> {
-    const grant = await allocators.report(shard, report(member, shard.pen.epoch, { waiting: 100 }));
+    const grant = await allocators.report(shard, report(member, shard.token.epoch, { waiting: 100 }));
     return grant.quota;
   }
 

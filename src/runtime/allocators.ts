@@ -35,7 +35,7 @@ export class Allocators {
       return allocator.report(report);
     } catch (error) {
       if (!hasCode(error, "SHARD_MOVED")) throw error;
-      // To a courier that would mean that somebody else can say more.
+      // To a router that would mean that somebody else can say more.
       throw new EngineError("CALL_UNANSWERED", messageOf(error), { cause: error });
     }
   }
@@ -49,7 +49,7 @@ export class Allocators {
     const placed = this.#placed.get(domain);
     if (placed?.shard === shard) return placed.allocator;
     // There is one for each epoch: an earlier life of the shard that goes on for a moment must not take its place.
-    if (placed !== undefined && placed.shard.pen.epoch > shard.pen.epoch) return Promise.reject(notYet(domain));
+    if (placed !== undefined && placed.shard.token.epoch > shard.token.epoch) return Promise.reject(notYet(domain));
     const allocator = this.#make(shard, domain);
     this.#placed.set(domain, { shard, allocator });
     allocator.catch(() => {
@@ -67,7 +67,7 @@ export class Allocators {
     return new DomainAllocator({
       domain,
       size: row.size,
-      epoch: shard.pen.epoch,
+      epoch: shard.token.epoch,
       clock,
       living: () => livingSince(shard.claimedAt),
       workerLostMs,

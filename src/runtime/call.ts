@@ -2,13 +2,13 @@ import type { SlotReport } from "../cluster/slot-report.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { Input } from "../kernel/input.ts";
 import type { DomainRow, OutboxRow } from "../stores/store.ts";
-import type { StartRequest } from "./entrance.ts";
+import type { StartRequest } from "./instance-starter.ts";
 
 /** What may be asked of a shard's owner, by whichever member. All of it can be written as JSON. */
 export type Call =
   | StartCall
-  /** The order becomes a message to the instance on the owner's side. With `unparks`, a parked one goes into service. */
-  | { readonly type: "Tell"; readonly id: string; readonly order: unknown; readonly unparks?: boolean }
+  /** The order becomes a message to the instance on the owner's side. With `fromQuarantine`, a quarantined one goes into service. */
+  | { readonly type: "Tell"; readonly id: string; readonly order: unknown; readonly fromQuarantine?: boolean }
   | { readonly type: "Ask"; readonly id: string; readonly question: unknown }
   /** Answered when the instance has ended, or after a while: "not yet". */
   | { readonly type: "AwaitEnd"; readonly id: string; readonly question: unknown }
@@ -16,7 +16,7 @@ export type Call =
   | { readonly type: "AwaitAnswer"; readonly id: string; readonly update: string }
   | { readonly type: "Purge"; readonly instances: readonly { key: number; id: string }[] }
   | ReportCall
-  | HoldCall
+  | RenewCall
   | { readonly type: "ReportSlots"; readonly report: SlotReport }
   | { readonly type: "ResizeDomain"; readonly domain: DomainRow };
 
@@ -34,9 +34,9 @@ export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reus
 }
 
 /** These attempts run on; the answer names those that are not wanted. */
-export interface HoldCall {
-  readonly type: "Hold";
-  readonly holder: string;
+export interface RenewCall {
+  readonly type: "Renew";
+  readonly host: string;
   readonly attemptIds: readonly string[];
   /** By attempt id, of those on remote workers. */
   readonly connections: Readonly<Record<string, WorkerConnection>>;
@@ -45,7 +45,7 @@ export interface HoldCall {
 /** An attempt that another member holds has ended. */
 export interface ReportCall {
   readonly type: "Report";
-  readonly holder: string;
+  readonly host: string;
   readonly attemptId: string;
   readonly id: string;
   readonly input: Input;
@@ -53,7 +53,7 @@ export interface ReportCall {
 
 /** What members tell each other to save time. Whoever misses one finds out by itself. */
 export type Hint =
-  | { readonly type: "Letter"; readonly row: OutboxRow }
+  | { readonly type: "OutboxMessage"; readonly row: OutboxRow }
   | { readonly type: "AbortAttempts"; readonly attemptIds: readonly string[] }
   | { readonly type: "MemberLeaving"; readonly member: string }
   | { readonly type: "ShardFreed"; readonly shard: number }

@@ -15,7 +15,7 @@ import type { InstanceTurn } from "./instance-turn.ts";
 import { outcomeOf, RigShard, RigStore } from "./shard-rig.test.ts";
 
 const startInput: Input = {
-  type: "StartWorkflow",
+  type: "StartInstance",
   workflow: "w",
   version: "1",
   generation: 1,
@@ -113,7 +113,7 @@ class CodeShard extends RigShard {
   done(task: number, output = "1"): Input {
     const { state } = this.life.machine;
     const outcome = { kind: "success", output } as const;
-    return { type: "NodeCompleted", task, attempt: state.attempt(task), generation: state.generation, outcome };
+    return { type: "AttemptEnded", task, attempt: state.attempt(task), generation: state.generation, outcome };
   }
 }
 
@@ -208,13 +208,13 @@ describe("an instance of code", () => {
       return await ctx.continueAsNew();
     });
     await shard.turn(startInput);
-    await shard.turn({ type: "PauseWorkflow" });
+    await shard.turn({ type: "PauseInstance" });
     const told: unknown[] = [];
     const query = ({ state }: Machine): void => void told.push([state.generation, state.status, state.size]);
     const reply = { resolve: () => undefined, reject: assert.fail };
     shard.life.tell({ input: shard.done(0) });
     shard.life.tell({ query, reply });
-    await shard.turn({ type: "ResumeWorkflow" });
+    await shard.turn({ type: "ResumeInstance" });
     assert.deepEqual(told.at(-1), [2, "Running", 0]);
     assert.deepEqual(shard.types.slice(0, 1), ["InstanceContinued"]);
   });
@@ -249,7 +249,7 @@ describe("an instance of code", () => {
       }
     });
     await shard.turn(startInput);
-    await shard.turn({ type: "CancelWorkflow", reason: "enough" });
+    await shard.turn({ type: "TerminateInstance", reason: "enough" });
     await shard.clock.settle();
     assert.deepEqual([seen, shard.life.machine.status], [[], "Terminated"]);
   });
@@ -261,7 +261,7 @@ describe("an instance of code", () => {
     shard.life.tell({ input: raise("e") });
     assert.deepEqual(
       shard.life.abandonInbox().map((message) => "input" in message && message.input.type),
-      ["StartWorkflow", "RaiseEvent"],
+      ["StartInstance", "RaiseEvent"],
     );
     await prepared;
     assert.equal(shard.life.isInboxEmpty, true);
@@ -277,7 +277,7 @@ describe("code that is not there", () => {
     await shard.turn(raise("e", "2"));
     assert.deepEqual([shard.life.isActive, shard.life.isIdle], [true, false]);
     shard.deploy(async (ctx) => [await ctx.waitForEvent("e"), await ctx.waitForEvent("e")]);
-    await shard.turn({ type: "ResumeWorkflow" });
+    await shard.turn({ type: "ResumeInstance" });
     assert.deepEqual([shard.life.attention, shard.life.machine.state.output], [undefined, "[1,2]"]);
   });
 
@@ -307,9 +307,9 @@ describe("code that is not there", () => {
 
   test("goes on after a pause with the resume that ends it", async () => {
     const shard = await CodeShard.having();
-    await shard.turn(startInput, { type: "PauseWorkflow" });
+    await shard.turn(startInput, { type: "PauseInstance" });
     shard.deploy(two);
-    await shard.turn({ type: "ResumeWorkflow" });
+    await shard.turn({ type: "ResumeInstance" });
     assert.deepEqual([shard.life.machine.status, shard.types.at(-1)], ["Running", "TasksScheduled"]);
   });
 
@@ -320,7 +320,7 @@ describe("code that is not there", () => {
       const next = (sum ?? 0) + (await ctx.waitForEvent<number>("e"));
       return next === 3 ? next : await ctx.continueAsNew(next, { keepEvents: true });
     });
-    await shard.turn({ type: "ResumeWorkflow" });
+    await shard.turn({ type: "ResumeInstance" });
     assert.deepEqual([shard.life.machine.status, shard.life.machine.state.output], ["Success", "3"]);
   });
 
@@ -354,7 +354,7 @@ describe("an owner that was frozen", () => {
       shard.revive();
       await shard.turn();
       for (let turn = 1; turn < turnCount; turn++) await shard.turn(shard.done(0));
-      stale.tell({ input: { type: "ResumeWorkflow" } });
+      stale.tell({ input: { type: "ResumeInstance" } });
       await new Promise<void>((resolve) => stale.prepare(() => resolve()));
       assert.throws(() => stale.openTurn(), { code: "STORE_FENCED" });
       assert.ok(hasCode(shard.lostBy, "STORE_FENCED"));
@@ -376,7 +376,7 @@ describe("code that is not what it was", () => {
     );
     assert.equal(shard.types.at(-1), "TaskSucceeded", "what came in is on record");
     shard.deploy(two);
-    await shard.turn({ type: "ResumeWorkflow" });
+    await shard.turn({ type: "ResumeInstance" });
     assert.deepEqual([shard.life.attention, shard.types.at(-1)], [undefined, "TasksScheduled"]);
   });
 
@@ -386,7 +386,7 @@ describe("code that is not what it was", () => {
     shard.deploy((ctx) => ctx.sleep(5));
     shard.revive();
     await shard.turn();
-    await shard.turn({ type: "ResumeWorkflow" });
+    await shard.turn({ type: "ResumeInstance" });
     assert.match(shard.life.attention ?? "", /step 0/);
   });
 
@@ -396,7 +396,7 @@ describe("code that is not what it was", () => {
     await shard.turn(shard.done(0));
     shard.deploy((ctx) => ctx.run("other"));
     shard.revive();
-    await shard.turn({ type: "RetryWorkflow" });
+    await shard.turn({ type: "RetryInstance" });
     assert.deepEqual([shard.life.attention, shard.life.machine.status], [undefined, "Running"]);
     await shard.turn(shard.done(0, "5"));
     assert.equal(shard.life.machine.state.output, "5");
@@ -532,8 +532,8 @@ describe("what clients ask", () => {
       await ctx.waitForEvent("e");
       await ctx.run("late");
     });
-    await shard.turn(startInput, { type: "PauseWorkflow" }, raise("e"));
-    const { effects } = await shard.turn({ type: "RequestCancel", reason: "enough" });
+    await shard.turn(startInput, { type: "PauseInstance" }, raise("e"));
+    const { effects } = await shard.turn({ type: "CancelInstance", reason: "enough" });
     assert.deepEqual([shard.life.machine.status, shard.life.machine.state.reason], ["Terminated", "enough"]);
     assert.deepEqual(
       effects.map(({ type }) => type),
@@ -544,12 +544,12 @@ describe("what clients ask", () => {
 
   test("to end, of code that is not there, calls off what it asks for when it comes", async () => {
     const shard = await CodeShard.having();
-    await shard.turn(startInput, { type: "RequestCancel", reason: "enough" });
+    await shard.turn(startInput, { type: "CancelInstance", reason: "enough" });
     shard.deploy(async (ctx) => {
       ctx.undo(() => ctx.run("back").then(() => undefined));
       await ctx.run("a");
     });
-    const { effects } = await shard.turn({ type: "ResumeWorkflow" });
+    const { effects } = await shard.turn({ type: "ResumeInstance" });
     assert.deepEqual(effects, [
       { type: "RunTasks", tasks: [0] },
       { type: "AbortTasks", attemptIds: ["i:1:0:1"] },
@@ -568,10 +568,10 @@ describe("what clients ask", () => {
     await shard.turn(startInput);
     shard.workflows.clear();
     shard.revive();
-    await shard.turn({ type: "RequestCancel", reason: "enough" });
+    await shard.turn({ type: "CancelInstance", reason: "enough" });
     await shard.turn(shard.done(0));
     shard.deploy(code);
-    await shard.turn({ type: "ResumeWorkflow" });
+    await shard.turn({ type: "ResumeInstance" });
     const added = shard.events.flatMap((event) => (event.type === "TaskAdded" ? [event.node.jobName] : []));
     assert.deepEqual(added, ["a", "b", "undo a"]);
     shard.revive();
@@ -587,7 +587,7 @@ describe("what clients ask", () => {
     });
     await shard.turn(startInput);
     await shard.turn(shard.done(0));
-    const { events } = await shard.turn({ type: "RequestCancel", reason: "enough" });
+    const { events } = await shard.turn({ type: "CancelInstance", reason: "enough" });
     assert.deepEqual(events, []);
     await shard.turn(shard.done(1));
     assert.deepEqual([shard.life.machine.status, shard.life.machine.state.reason], ["Failed", "no"]);

@@ -2,7 +2,7 @@ import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
 import type { Arrival } from "../code/arrival.ts";
-import { CodeRun, type Onlooker, type RunOwner } from "../code/code-run.ts";
+import { CodeRun, type RunListener, type RunOwner } from "../code/code-run.ts";
 import { type ReactionSlot, suspectLosses } from "../dispatch/reaction-slots.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
@@ -16,7 +16,7 @@ import type { CodeDefinition } from "./definitions.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Message, Told } from "./message.ts";
-import { Quarantined, type ReactionCaution } from "./reaction-caution.ts";
+import { CrashLoop, type ReactionCaution } from "./reaction-caution.ts";
 
 /** So many turns an update or a query waits for code that begins anew and anew. */
 const turnsWithoutAnswerMax = 100;
@@ -32,7 +32,7 @@ const noInputs: TaskInputs = { context: {}, outputs: {} };
  *   sees anything twice.
  * - A2 A turn is prepared while no other turn of the instance is being written: the code does not run ahead.
  */
-export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, RunOwner, PayloadReader {
+export class CodeActor extends InstanceActor<CodeMachine> implements RunListener, RunOwner, PayloadReader {
   /** Why the code does not go on. */
   attention: string | undefined;
   /** A workflow that the code asked for and that this process does not have. */
@@ -98,7 +98,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     return super.isIdle && this.attention === undefined && this.#untilStarted === undefined;
   }
 
-  override get isPrepared(): boolean {
+  override get needsPreparation(): boolean {
     return true;
   }
 
@@ -201,7 +201,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
 
   #recordReaction(caution: ReactionCaution): void {
     this.#recordedStep = this.#step;
-    if (this.#losses > this.host.limits.interruptionsMax) return this.#fail(new Quarantined(this.#losses, this.#step));
+    if (this.#losses > this.host.limits.interruptionsMax) return this.#fail(new CrashLoop(this.#losses, this.#step));
     if (this.#takeWithoutCode((message) => this.#isRepeatedOutcome(message))) return;
     this.#isOnHold = true;
     if (!this.#awaitsSlot) {
@@ -246,7 +246,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
 
   /** Of an attempt that was lost before. Code that ends the process when it sees the outcome must not lose it again. */
   #isRepeatedOutcome(message: Message): boolean {
-    if ("query" in message || message.input.type !== "NodeCompleted") return false;
+    if ("query" in message || message.input.type !== "AttemptEnded") return false;
     const { task, attempt, generation } = message.input;
     const { state } = this.machine;
     if (generation !== state.generation || task >= state.size || attempt !== state.attempt(task)) return false;
@@ -472,26 +472,26 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
   /** Resolves when the code is there to see what comes of it; undefined if it is already, or need not be. */
   #hear(message: Told, open: InstanceTurn): Promise<void> | undefined {
     const { input } = message;
-    if (input.type === "ResumeWorkflow" && this.attention !== undefined) {
+    if (input.type === "ResumeInstance" && this.attention !== undefined) {
       this.attention = undefined;
       if (this.machine.status === "Running") open.done(message);
       else this.take(message, open);
       return this.#attach(open);
     }
     // It is on its way to its end already, and what it takes back must not be cut short.
-    if (input.type === "RequestCancel" && this.#run?.isUndoing === true && !this.hasEnded) {
+    if (input.type === "CancelInstance" && this.#run?.isUndoing === true && !this.hasEnded) {
       open.done(message);
       return undefined;
     }
     // What came in while it was paused is seen first: what the code does about that is then called off too.
-    if (input.type === "RequestCancel" && this.machine.status === "Paused") {
-      this.machine.handle({ type: "ResumeWorkflow" }, open.turn);
+    if (input.type === "CancelInstance" && this.machine.status === "Paused") {
+      this.machine.handle({ type: "ResumeInstance" }, open.turn);
       this.carryOut(open);
       this.#heard--;
       return undefined;
     }
     // Code that is not here may be undoing something, too.
-    if (input.type === "RequestCancel" && (this.#run === undefined || this.#run.isUndoingSaga)) {
+    if (input.type === "CancelInstance" && (this.#run === undefined || this.#run.isUndoingSaga)) {
       this.take(message, open, { ...input, isHeld: true });
       return undefined;
     }
@@ -508,7 +508,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     }
     this.take(message, open);
     // What was taken over from another instance, the code has to be brought to first.
-    return input.type === "StartWorkflow" && input.fork !== undefined ? this.#attach(open) : undefined;
+    return input.type === "StartInstance" && input.fork !== undefined ? this.#attach(open) : undefined;
   }
 
   #wakeWithoutCode(message: Told, open: InstanceTurn): void {
@@ -533,11 +533,11 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
       for (let arrival = this.#nextArrival(open); arrival !== undefined; arrival = this.#nextArrival(open)) {
         if (arrival instanceof Promise) {
           arrival
-            .then((read) => this.#run?.see(read, open.at, this) === true || this.#goOn())
+            .then((read) => this.#run?.deliver(read, open.at, this) === true || this.#goOn())
             .catch((error: unknown) => this.#fail(error));
           return true;
         }
-        if (this.#run?.see(arrival, open.at, this) === true) return true;
+        if (this.#run?.deliver(arrival, open.at, this) === true) return true;
       }
     } while (this.#deliverHeldCancel(open));
     return false;
@@ -551,7 +551,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     const { status, isCancelHeld, cancelReason } = this.machine.state;
     if (!isCancelHeld || cancelReason === undefined || status !== "Running") return false;
     if (this.#run === undefined || !this.#run.canCancel) return false;
-    this.machine.handle({ type: "RequestCancel", reason: cancelReason }, open.turn);
+    this.machine.handle({ type: "CancelInstance", reason: cancelReason }, open.turn);
     this.carryOut(open);
     return true;
   }
@@ -560,7 +560,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     if (this.#open !== undefined) this.#takeSteps(this.#open, steps);
   }
 
-  onSeen(error?: unknown): void {
+  onDelivered(error?: unknown): void {
     try {
       if (error !== undefined) this.#holdUp(error, this.#run);
     } catch (problem) {
@@ -657,7 +657,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements Onlooker, R
     const history = await this.host.readHistory(this.key);
     const last = history.at(-1)?.turn ?? -1;
     if (last < number) return history;
-    const shard = this.host.pen.shard;
+    const shard = this.host.token.shard;
     const message = `shard ${shard} has another owner, which wrote turn ${last} of instance "${this.id}"`;
     const error = new Fenced([shard], message);
     this.host.lose(error);
@@ -711,5 +711,5 @@ function updateRefusal(input: Told["input"], error: unknown): EngineError {
 }
 
 function isStartOrEvent(message: Message): boolean {
-  return "input" in message && ["StartWorkflow", "RaiseEvent"].includes(message.input.type);
+  return "input" in message && ["StartInstance", "RaiseEvent"].includes(message.input.type);
 }

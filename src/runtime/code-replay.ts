@@ -1,6 +1,6 @@
 import { EngineError, hasCode } from "../base/error.ts";
 import type { CodeRun, RunParts } from "../code/code-run.ts";
-import { seen } from "../code/seen.ts";
+import { deliverAndWait } from "../code/deliver-and-wait.ts";
 import type { CodeState } from "../kernel/code/code-state.ts";
 import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
 import type { Step } from "../kernel/code/step.ts";
@@ -19,12 +19,12 @@ export interface PastEvent {
 export function identityOfRun(
   id: string,
   { generation, parent, forkedFrom }: CodeState,
-): Pick<RunParts, "instanceId" | "generation" | "parentInstanceId" | "chanceOf"> {
+): Pick<RunParts, "instanceId" | "generation" | "parentInstanceId" | "randomOf"> {
   return {
     instanceId: id,
     generation,
     parentInstanceId: parent?.id,
-    chanceOf: forkedFrom?.chanceOf ?? forkedFrom,
+    randomOf: forkedFrom?.randomOf ?? forkedFrom,
   };
 }
 
@@ -67,7 +67,7 @@ async function stepsBeyond(
     const copiedTime = forkedFrom?.times?.[place];
     if (turn === unseenTurn && copiedTime === undefined) run.isReplaying = false;
     const arrival = await arrivalOf(event, input, reader);
-    if (arrival !== undefined) await seen(run, arrival, copiedTime ?? at, onSteps);
+    if (arrival !== undefined) await deliverAndWait(run, arrival, copiedTime ?? at, onSteps);
   }
   recorded.refuseMissing();
   run.isReplaying = false;

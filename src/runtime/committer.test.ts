@@ -5,8 +5,8 @@ import { silentLogger } from "../base/logger.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Batch, Changes, HistoryRow } from "../stores/store.ts";
 import { TestClock } from "../testing/test-clock.ts";
-import { type Commitment, Committer } from "./committer.ts";
-import { Pen } from "./pen.ts";
+import { type CommitPart, Committer } from "./committer.ts";
+import { FencingToken } from "./fencing-token.ts";
 
 /** Says no to certain instances, and to everything for a while. It may lose an answer, and think while it has none. */
 class PickyStore extends MemoryStore {
@@ -39,12 +39,12 @@ class PickyStore extends MemoryStore {
   }
 }
 
-class Turn implements Commitment {
-  readonly pen: Pen;
+class Turn implements CommitPart {
+  readonly token: FencingToken;
   readonly instance: number;
 
-  constructor(pen: Pen, instance: number) {
-    this.pen = pen;
+  constructor(pen: FencingToken, instance: number) {
+    this.token = pen;
     this.instance = instance;
   }
 
@@ -58,7 +58,7 @@ describe("the committer", () => {
   let store: PickyStore;
   let committer: Committer;
   let health: string[];
-  let pens: Pen[];
+  let pens: FencingToken[];
 
   beforeEach(async () => {
     clock = new TestClock();
@@ -70,10 +70,10 @@ describe("the committer", () => {
     committer = new Committer({ store, clock, logger: silentLogger, onHealth });
   });
 
-  async function claim(shard: number, owner = "me"): Promise<Pen> {
+  async function claim(shard: number, owner = "me"): Promise<FencingToken> {
     const claimed = await store.claimShard(shard, owner);
     assert.ok(claimed);
-    return new Pen(shard, claimed);
+    return new FencingToken(shard, claimed);
   }
 
   function turn(instance: number, shard = 0): Turn {
@@ -96,7 +96,7 @@ describe("the committer", () => {
     return store.sent.map((batch) => batch.fences.map(({ shard, number }) => `${shard}#${number}`).join(" "));
   }
 
-  test("writes many commitments in one commit, and numbers its commits", async () => {
+  test("writes many parts in one commit, and numbers its commits", async () => {
     assert.deepEqual(await committer.commit([turn(1), turn(2)]), []);
     assert.deepEqual(await committer.commit([turn(3)]), []);
     assert.deepEqual(fences(), ["0#1", "0#2"]);
@@ -173,13 +173,13 @@ describe("the committer", () => {
 
   test("rows that are no turn's are written once, whoever is to blame", async () => {
     store.bad.add(1);
-    const mark = { shard: 0, source: 2, number: 5 };
-    const [pen] = pens;
-    assert.ok(pen);
-    const rows: Commitment = { pen, addTo: (changes) => void changes.marks.push(mark) };
+    const offset = { shard: 0, source: 2, number: 5 };
+    const [token] = pens;
+    assert.ok(token);
+    const rows: CommitPart = { token, addTo: (changes) => void changes.offsets.push(offset) };
     const rejected = await committer.commit([turn(1), turn(2), rows]);
     assert.equal(rejected.length, 1);
-    assert.deepEqual(await store.loadMarks(0), [mark]);
+    assert.deepEqual(await store.loadOffsets(0), [offset]);
   });
 
   test("a refusal is an answer too: the store is there again", async () => {
@@ -197,7 +197,7 @@ describe("the committer", () => {
     assert.deepEqual(health, ["ill", "well"]);
   });
 
-  test("its last word marks the shard as left in good order", async () => {
+  test("its last word offsets the shard as left in good order", async () => {
     await committer.commit([turn(1), turn(2, 1)]);
     await committer.release(turn(3));
     assert.deepEqual(
@@ -273,8 +273,8 @@ describe("the committer", () => {
       store.bad.add(1);
       await claim(1, "somebody else");
       const rejected = await committer.commit(turns(6, (place) => place % 3));
-      const codes = rejected.map(({ commitment, error }) => {
-        return `${commitment.instance} ${hasCode(error, "STORE_FENCED") ? "lost" : "refused"}`;
+      const codes = rejected.map(({ part, error }) => {
+        return `${part.instance} ${hasCode(error, "STORE_FENCED") ? "lost" : "refused"}`;
       });
       assert.deepEqual(codes.toSorted(), ["1 refused", "2 lost", "5 lost"]);
       assert.deepEqual(await stored([1, 2, 3, 4, 5, 6]), [3, 4, 6]);
@@ -282,6 +282,6 @@ describe("the committer", () => {
   });
 });
 
-function instances(rejected: readonly { commitment: Turn | Commitment }[]): number[] {
-  return rejected.map(({ commitment }) => (commitment instanceof Turn ? commitment.instance : 0));
+function instances(rejected: readonly { part: Turn | CommitPart }[]): number[] {
+  return rejected.map(({ part }) => (part instanceof Turn ? part.instance : 0));
 }

@@ -2,20 +2,20 @@ import type { Clock } from "../base/clock.ts";
 import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { type Batch, type Changes, type Fenced, noChanges, type Store } from "../stores/store.ts";
-import type { Pen } from "./pen.ts";
+import type { FencingToken } from "./fencing-token.ts";
 
 /** Something that wants to be durable together with others: an instance's turn, or a change of the shard's own. */
-export interface Commitment {
+export interface CommitPart {
   /** Of the shard it belongs to. */
-  readonly pen: Pen;
+  readonly token: FencingToken;
   addTo(changes: Changes): void;
   /** Written in its place if the store refuses it, before anything that comes after it: numbers that it has used up. */
-  readonly instead?: Commitment | undefined;
+  readonly fallback?: CommitPart | undefined;
 }
 
-/** A commitment that was not written and never will be, and why: the store refuses it, or its shard is lost. */
+/** A part that was not written and never will be, and why: the store refuses it, or its shard is lost. */
 export interface Rejected<C> {
-  readonly commitment: C;
+  readonly part: C;
   readonly error: unknown;
 }
 
@@ -26,7 +26,7 @@ const backoffMsMax = 5000;
 /**
  * The only one who waits for the store. Commitments of several shards share one commit; an unclear answer is answered
  * by the same commit again, under the same numbers, for as long as it takes; a shard that turns out to be lost is left
- * out of the next try; a refusal of the data is narrowed down to the one commitment that causes it.
+ * out of the next try; a refusal of the data is narrowed down to the one part that causes it.
  *
  * Leaving a shard out is safe: if the commit had landed, the numbers of the others say so.
  */
@@ -60,21 +60,21 @@ export class Committer {
   }
 
   /** Durable when it resolves, but for those it gives back. `STORE_UNAVAILABLE` only after `giveUp`. */
-  async commit<C extends Commitment>(commitments: readonly C[]): Promise<Rejected<C>[]> {
+  async commit<C extends CommitPart>(parts: readonly C[]): Promise<Rejected<C>[]> {
     try {
-      await this.#send(commitments, false);
+      await this.#send(parts, false);
       return [];
     } catch (error) {
-      if (hasCode(error, "STORE_FENCED")) return await this.#leaveOut(commitments, error as Fenced);
-      if (hasCode(error, "STORE_DATA")) return await this.#narrow(commitments, error);
+      if (hasCode(error, "STORE_FENCED")) return await this.#leaveOut(parts, error as Fenced);
+      if (hasCode(error, "STORE_DATA")) return await this.#narrow(parts, error);
       throw error;
     }
   }
 
   /** The owner's last word: it gives the shard up. */
-  async release(commitment: Commitment): Promise<void> {
+  async release(part: CommitPart): Promise<void> {
     try {
-      await this.#send([commitment], true);
+      await this.#send([part], true);
     } catch (error) {
       if (!hasCode(error, "STORE_GONE")) throw error;
       // Nobody waits for this write. What was acknowledged was written while the file was at its place.
@@ -82,30 +82,30 @@ export class Committer {
     }
   }
 
-  async #leaveOut<C extends Commitment>(commitments: readonly C[], error: Fenced): Promise<Rejected<C>[]> {
-    const isLost = ({ pen }: C): boolean => error.shards.includes(pen.shard);
-    const rejected = commitments.filter(isLost).map((commitment) => ({ commitment, error }));
-    const kept = commitments.filter((commitment) => !isLost(commitment));
+  async #leaveOut<C extends CommitPart>(parts: readonly C[], error: Fenced): Promise<Rejected<C>[]> {
+    const isLost = ({ token }: C): boolean => error.shards.includes(token.shard);
+    const rejected = parts.filter(isLost).map((part) => ({ part, error }));
+    const kept = parts.filter((part) => !isLost(part));
     return kept.length === 0 ? rejected : [...rejected, ...(await this.commit(kept))];
   }
 
   /** One of these is to blame, or the only one is. Each half is tried by itself. */
-  async #narrow<C extends Commitment>(commitments: readonly C[], error: unknown): Promise<Rejected<C>[]> {
-    if (commitments.length === 1) {
-      for (const { instead } of commitments) if (instead !== undefined) await this.commit([instead]);
-      return commitments.map((commitment) => ({ commitment, error }));
+  async #narrow<C extends CommitPart>(parts: readonly C[], error: unknown): Promise<Rejected<C>[]> {
+    if (parts.length === 1) {
+      for (const { fallback } of parts) if (fallback !== undefined) await this.commit([fallback]);
+      return parts.map((part) => ({ part, error }));
     }
-    const middle = Math.ceil(commitments.length / 2);
-    const first = await this.commit(commitments.slice(0, middle));
-    const second = await this.commit(commitments.slice(middle));
+    const middle = Math.ceil(parts.length / 2);
+    const first = await this.commit(parts.slice(0, middle));
+    const second = await this.commit(parts.slice(middle));
     return [...first, ...second];
   }
 
-  async #send(commitments: readonly Commitment[], clean: boolean): Promise<void> {
+  async #send(parts: readonly CommitPart[], clean: boolean): Promise<void> {
     if (this.#abandoned !== undefined) throw this.#abandoned.error;
-    const pens = this.#pensOf(commitments);
+    const pens = this.#tokensOf(parts);
     const changes = noChanges();
-    for (const commitment of commitments) commitment.addTo(changes);
+    for (const part of parts) part.addTo(changes);
     const batch: Batch = { fences: pens.map((pen) => pen.fence(clean)), changes };
     for (let tries = 1; ; tries++) {
       try {
@@ -124,17 +124,17 @@ export class Committer {
         await this.#backOff(tries, error);
       }
     }
-    for (const pen of pens) pen.number++;
+    for (const pen of pens) pen.batch++;
     this.#answered();
   }
 
-  #pensOf(commitments: readonly Commitment[]): Pen[] {
+  #tokensOf(parts: readonly CommitPart[]): FencingToken[] {
     const batch = ++this.#batches;
-    const pens: Pen[] = [];
-    for (const { pen } of commitments) {
-      if (pen.seenIn === batch) continue;
-      pen.seenIn = batch;
-      pens.push(pen);
+    const pens: FencingToken[] = [];
+    for (const { token } of parts) {
+      if (token.lastCommit === batch) continue;
+      token.lastCommit = batch;
+      pens.push(token);
     }
     return pens;
   }

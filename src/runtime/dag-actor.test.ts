@@ -38,7 +38,7 @@ for (const expression of ["true", "1 / 0 == 1"]) {
     await store.open();
     const shard = new WatchedShard(0, await store.claim(0));
     const actor = new DagActor(shard, definition, "order-1", 1);
-    const start = { type: "StartWorkflow", workflow: "sizes", version: "1", generation: 1, context: {} } as const;
+    const start = { type: "StartInstance", workflow: "sizes", version: "1", generation: 1, context: {} } as const;
     actor.tell({ input: { ...start, trigger: "api", admission: "run" } });
     actor.openTurn(0, 0.5);
     const entry = {

@@ -5,7 +5,7 @@ import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import { type DefinitionRow, noChanges } from "../stores/store.ts";
 import { Definitions } from "./definitions.ts";
-import { Pen } from "./pen.ts";
+import { FencingToken } from "./fencing-token.ts";
 
 const spec: DagSpec = { nodes: [{ nodeId: 1, nodeName: "a", jobName: "work" }], edges: [] };
 
@@ -27,7 +27,7 @@ describe("definitions", () => {
   async function save(row: DefinitionRow): Promise<void> {
     const claim = await store.claimShard(0, "me");
     assert.ok(claim);
-    const fences = [new Pen(0, claim).fence(false)];
+    const fences = [new FencingToken(0, claim).fence(false)];
     await store.commit({ fences, changes: { ...noChanges(), definitions: [row] } });
   }
 

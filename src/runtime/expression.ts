@@ -2,7 +2,7 @@ import { Environment, EvaluationError, ParseError, TypeError as CelTypeError } f
 import type { ParseResult } from "@marcbachmann/cel-js";
 import { UnsignedInt } from "@marcbachmann/cel-js/evaluator";
 import { EngineError, hasCode } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { type ExpressionShape, SizeLimits, type TimeBudget, TimeLimit } from "./expression-cost.ts";
 
 /** What an expression sees: JSON texts. Those that it looks at are parsed. */
@@ -79,7 +79,7 @@ export class Expressions {
     if (expression.length > lengthMax) {
       throw new EngineError(
         "DECISION_INVALID",
-        `the expression ${shown(expression)} has more than ${lengthMax} characters`,
+        `the expression ${preview(expression)} has more than ${lengthMax} characters`,
       );
     }
     try {
@@ -201,7 +201,7 @@ function invalid(expression: string, what: string, cause: unknown): EngineError 
   const code = hasCode(cause, "DECISION_TOO_EXPENSIVE") ? cause.code : "DECISION_INVALID";
   const why = reason(expression, cause);
   const brief = why.length > reasonLengthMax ? `${why.slice(0, reasonLengthMax)}…` : why;
-  return new EngineError(code, `the expression ${shown(expression)} ${what}: ${brief}`, { cause });
+  return new EngineError(code, `the expression ${preview(expression)} ${what}: ${brief}`, { cause });
 }
 
 function reason(expression: string, cause: unknown): string {
@@ -216,7 +216,7 @@ function reason(expression: string, cause: unknown): string {
 function explainPattern(summary: string): string {
   const pattern = summary.startsWith(invalidPattern) ? summary.slice(invalidPattern.length) : undefined;
   if (pattern === undefined || !isPattern(pattern)) return summary;
-  return `the regular expression ${shown(pattern)} is too large or too complex for the text that it is matched with`;
+  return `the regular expression ${preview(pattern)} is too large or too complex for the text that it is matched with`;
 }
 
 function isPattern(text: string): boolean {

@@ -1,7 +1,7 @@
 import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import type { Input } from "../kernel/input.ts";
-import type { HeldRun } from "./attached-attempts.ts";
+import type { HostedRun } from "./remote-attempts.ts";
 
 /**
  * An attempt of an instance that lives with another member, brought here by the worker that runs it. This member follows
@@ -9,17 +9,17 @@ import type { HeldRun } from "./attached-attempts.ts";
  */
 export function foreignRun(
   descriptor: AttemptDescriptor,
-  report: (run: HeldRun, input: Input, onHeard: () => void) => void,
+  report: (run: HostedRun, input: Input, onHeard: () => void) => void,
 ): TaskRun {
   const { startedAt: _, timeoutMs = Infinity, ...identity } = descriptor;
   const { task, attempt, generation } = identity;
   const owner: TaskOwner = {
     started: () => undefined,
     ended: (_run, outcome, execution, acknowledge) => {
-      const input: Input = { type: "NodeCompleted", task, attempt, generation, outcome, ...execution };
+      const input: Input = { type: "AttemptEnded", task, attempt, generation, outcome, ...execution };
       report(identity, input, () => acknowledge?.());
     },
-    withdrawn: () => report(identity, { type: "NodesWithdrawn", runs: [{ task, attempt }] }, () => undefined),
+    withdrawn: () => report(identity, { type: "AttemptsWithdrawn", runs: [{ task, attempt }] }, () => undefined),
   };
   return {
     ...identity,

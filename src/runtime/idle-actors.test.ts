@@ -25,19 +25,19 @@ const present = (entries: readonly InstanceEntry[]): string =>
 test("above the maximum, the one that moved longest ago leaves", () => {
   const idle = new IdleActors(2);
   const entries = ["a", "b", "c", "d"].map((id) => entryOf(id));
-  for (const entry of entries.slice(0, 2)) idle.moved(entry);
+  for (const entry of entries.slice(0, 2)) idle.touch(entry);
   assert.equal(present(entries), "abcd");
-  idle.moved(entries[0] as InstanceEntry);
-  idle.moved(entries[2] as InstanceEntry);
+  idle.touch(entries[0] as InstanceEntry);
+  idle.touch(entries[2] as InstanceEntry);
   assert.equal(present(entries), "acd", "a has moved since");
-  idle.moved(entries[3] as InstanceEntry);
+  idle.touch(entries[3] as InstanceEntry);
   assert.equal(present(entries), "cd");
 });
 
 test("what has something under way, or has ended, is not counted", () => {
   const idle = new IdleActors(1);
   const entries = [entryOf("a", { isIdle: false }), entryOf("b", { hasEnded: true }), entryOf("c")];
-  for (const entry of entries) idle.moved(entry);
+  for (const entry of entries) idle.touch(entry);
   assert.equal(present(entries), "abc");
 });
 
@@ -49,13 +49,13 @@ test("one that has something to do again is passed over, and counts when it move
       InstanceEntry,
       InstanceEntry,
     ];
-    idle.moved(first);
+    idle.touch(first);
     Object.assign(first.actor as object, busy);
-    idle.moved(second);
+    idle.touch(second);
     assert.equal(present([first, second]), "a", "the other leaves in its place");
     Object.assign(first.actor as object, { isIdle: true, isBusy: false, isDirty: false });
-    idle.moved(first);
-    idle.moved(third);
+    idle.touch(first);
+    idle.touch(third);
     assert.equal(present([first, third]), "c");
   }
 });
@@ -63,9 +63,9 @@ test("one that has something to do again is passed over, and counts when it move
 test("one that has left by itself is forgotten", () => {
   const idle = new IdleActors(1);
   const [first, second] = [entryOf("a"), entryOf("b")];
-  idle.moved(first);
+  idle.touch(first);
   first.actor = undefined;
-  idle.moved(first);
-  idle.moved(second);
+  idle.touch(first);
+  idle.touch(second);
   assert.equal(present([second]), "b");
 });

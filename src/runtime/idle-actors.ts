@@ -13,14 +13,14 @@ export class IdleActors {
   }
 
   /** It has had a turn. */
-  moved(entry: InstanceEntry): void {
+  touch(entry: InstanceEntry): void {
     this.#entries.delete(entry);
     if (entry.actor?.isIdle !== true || entry.actor.hasEnded) return;
     this.#entries.add(entry);
-    if (this.#entries.size > this.#max) this.#letGo();
+    if (this.#entries.size > this.#max) this.#evict();
   }
 
-  #letGo(): void {
+  #evict(): void {
     for (const entry of this.#entries) {
       this.#entries.delete(entry);
       const { actor } = entry;

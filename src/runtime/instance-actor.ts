@@ -62,7 +62,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   /** In the shard's list of actors with something to do. */
   isDirty = false;
   /** Among those whose news can wait for company. */
-  awaitsCompany = false;
+  isDelayed = false;
   /** A turn of it is being written. */
   isBusy = false;
   lastTurnAt = 0;
@@ -91,7 +91,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   }
 
   /** Something happened that is not in its state yet. */
-  get hasNews(): boolean {
+  get hasMessages(): boolean {
     return !this.isInboxEmpty || this.#startsLeft > 0;
   }
 
@@ -112,7 +112,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   }
 
   /** Its turns have to be prepared, one at a time. */
-  get isPrepared(): boolean {
+  get needsPreparation(): boolean {
     return false;
   }
 
@@ -181,7 +181,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   /** With the process that ran it. */
   lost({ task, attempt, generation }: InstanceTaskRun): void {
     (this.#lostWithProcess ??= new Set()).add(task);
-    this.tell({ input: { type: "NodeCompleted", task, attempt, generation, outcome: { kind: "lost" } } });
+    this.tell({ input: { type: "AttemptEnded", task, attempt, generation, outcome: { kind: "lost" } } });
   }
 
   /** Its attempts that were running here. Where nothing new is to start, they stay on record and run again. */
@@ -234,13 +234,13 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
     run.started = undefined;
     if (this.#startsLeft === 0) this.#starts = noStarts;
     const { task, attempt, generation } = run;
-    const input: Input = { type: "NodeCompleted", task, attempt, generation, outcome, ...execution };
+    const input: Input = { type: "AttemptEnded", task, attempt, generation, outcome, ...execution };
     if (acknowledge === undefined) this.tell({ input });
     else this.tell({ input, reply: { resolve: acknowledge, reject: () => undefined } });
   }
 
   withdrawn({ task, attempt }: InstanceTaskRun): void {
-    this.tell({ input: { type: "NodesWithdrawn", runs: [{ task, attempt }] } });
+    this.tell({ input: { type: "AttemptsWithdrawn", runs: [{ task, attempt }] } });
   }
 
   /** What the task's job may see. */
@@ -256,7 +256,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
     onPrepared(this);
   }
 
-  /** Handles what is in the inbox. Whatever throws here but a refusal is a bug: the caller parks the instance. */
+  /** Handles what is in the inbox. Whatever throws here but a refusal is a bug: the caller quarantines the instance. */
   abstract openTurn(now: number, chance: number): InstanceTurn;
 
   beginTurn(now: number, chance: number): InstanceTurn {
@@ -271,7 +271,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
       const { task, attempt, generation, started } = run;
       if (started === undefined) continue;
       run.started = undefined;
-      this.machine.handle({ type: "NodeStarted", task, attempt, generation, ...started }, turn);
+      this.machine.handle({ type: "AttemptStarted", task, attempt, generation, ...started }, turn);
     }
     this.#starts = noStarts;
     this.#startsLeft = 0;

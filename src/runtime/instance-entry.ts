@@ -17,7 +17,7 @@ export class InstanceEntry {
   loading: Promise<void> | undefined;
   lastTurnAt: number;
   /** Why it was taken out of service. */
-  parked: string | undefined;
+  quarantined: string | undefined;
   isReportedStuck = false;
   /** What waited in it after its last turn (`InstanceState.waitingCount`). `Residents` keeps the sum. */
   waiting = 0;
@@ -79,8 +79,8 @@ export class InstanceEntry {
   static fromRow(row: InstanceRow): InstanceEntry {
     const { id, key, workflow, version, status, updatedAt } = row;
     const entry = new InstanceEntry({ id, key, workflow, version, status, at: updatedAt });
-    entry.parked = row.parked ?? undefined;
-    entry.waiting = row.parked === null ? row.waiting : 0;
+    entry.quarantined = row.quarantined ?? undefined;
+    entry.waiting = row.quarantined === null ? row.waiting : 0;
     return entry;
   }
 }

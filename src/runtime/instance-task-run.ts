@@ -57,7 +57,7 @@ export class InstanceTaskRun implements TaskRun {
 
   /** Of the shard, as it is owned now: a worker refuses what an earlier owner grants late. */
   get fence(): { shard: number; epoch: number } {
-    const { shard, epoch } = this.actor.host.pen;
+    const { shard, epoch } = this.actor.host.token;
     return { shard, epoch };
   }
 

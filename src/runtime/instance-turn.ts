@@ -12,13 +12,13 @@ import type {
   TaskRow,
   TrimRow,
 } from "../stores/store.ts";
-import type { Commitment } from "./committer.ts";
+import type { CommitPart } from "./committer.ts";
 import type { Command } from "../kernel/command.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { Asked, Message, Origin, Told } from "./message.ts";
-import { VoidLetters } from "./outbox.ts";
+import { Tombstones } from "./outbox.ts";
 import { PayloadRows } from "./payload-rows.ts";
-import type { Pen } from "./pen.ts";
+import type { FencingToken } from "./fencing-token.ts";
 import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
 
 /** Most turns have most of their lists empty, and one item in the others; a list is made with its first item. */
@@ -28,7 +28,7 @@ const none: readonly never[] = [];
  * A turn between its opening and its release: the rows it wants written, and what is let out once they are. A turn in
  * which nothing happened writes nothing, and its answers still wait for the commits before it.
  */
-export class InstanceTurn implements Commitment {
+export class InstanceTurn implements CommitPart {
   readonly actor: InstanceActor;
   /** Definitions that the store may not have yet. */
   definitions: readonly DefinitionRow[] = none;
@@ -62,8 +62,8 @@ export class InstanceTurn implements Commitment {
     this.#endedBefore = actor.hasEnded;
   }
 
-  get pen(): Pen {
-    return this.actor.host.pen;
+  get token(): FencingToken {
+    return this.actor.host.token;
   }
 
   get events(): readonly Event[] {
@@ -84,18 +84,18 @@ export class InstanceTurn implements Commitment {
     return this.#effects ?? none;
   }
 
-  /** Letters that it has read. */
+  /** Messages that it has read. */
   get origins(): readonly Origin[] {
     return this.#origins ?? none;
   }
 
-  /** Letters that it has written. */
+  /** Messages that it has written. */
   get outbox(): readonly OutboxRow[] {
     return this.#outbox ?? none;
   }
 
-  get instead(): VoidLetters | undefined {
-    return this.#outbox && new VoidLetters(this.pen, this.#outbox);
+  get fallback(): Tombstones | undefined {
+    return this.#outbox && new Tombstones(this.token, this.#outbox);
   }
 
   get dropped(): number {
@@ -130,8 +130,8 @@ export class InstanceTurn implements Commitment {
     this.#effects = this.#effects?.filter(({ type }) => type !== "RunTasks");
   }
 
-  send(letter: OutboxRow): void {
-    (this.#outbox ??= []).push(letter);
+  send(message: OutboxRow): void {
+    (this.#outbox ??= []).push(message);
   }
 
   done({ origin, key }: Told): void {
@@ -143,7 +143,7 @@ export class InstanceTurn implements Commitment {
   refused(message: Told, error: EngineError): void {
     const { input, origin } = message;
     this.#refuse(message, error);
-    if (origin !== undefined && input.type !== "StartWorkflow") (this.#origins ??= []).push(origin);
+    if (origin !== undefined && input.type !== "StartInstance") (this.#origins ??= []).push(origin);
   }
 
   /** May be called again: the last answer counts. */
@@ -199,9 +199,9 @@ export class InstanceTurn implements Commitment {
     for (const task of this.#tasks) changes.tasks.push(task);
     if (this.#trim !== undefined) changes.trims.push(this.#trim);
     for (const payload of this.payloads.rows) changes.payloads.push(payload);
-    for (const letter of this.outbox) changes.outbox.push(letter);
+    for (const message of this.outbox) changes.outbox.push(message);
     for (const each of this.#keys ?? none) {
-      changes.requests.push({ shard: this.pen.shard, key: each, at: this.at, refusal: null });
+      changes.requests.push({ shard: this.token.shard, key: each, at: this.at, refusal: null });
     }
   }
 

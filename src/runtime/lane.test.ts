@@ -3,7 +3,7 @@ import { beforeEach, describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
 import { silentLogger } from "../base/logger.ts";
 import type { Input } from "../kernel/input.ts";
-import type { MarkRow } from "../stores/store.ts";
+import type { OffsetRow } from "../stores/store.ts";
 import { SeededRandom } from "../testing.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { InstanceActor } from "./instance-actor.ts";
@@ -79,7 +79,7 @@ describe("a lane", () => {
     assert.equal(store.sent.length, 2, "by itself it needs no commit");
   });
 
-  test("writes down which letters the turns have read, by shard and source, in the same commit", async () => {
+  test("writes down which messages the turns have read, by shard and source, in the same commit", async () => {
     const [a, b] = await oneInEach();
     await Promise.all([
       tell(a, note, { source: 5, number: 7 }),
@@ -88,18 +88,18 @@ describe("a lane", () => {
       one.start(one.actor("a2"), { source: 5, number: 8 }),
     ]);
     assert.deepEqual(store.fences.slice(1), ["1#2 2#2"]);
-    assert.deepEqual(await store.loadMarks(1), [
+    assert.deepEqual(await store.loadOffsets(1), [
       { shard: 1, source: 5, number: 8 },
       { shard: 1, source: 6, number: 2 },
     ]);
-    assert.deepEqual(await store.loadMarks(2), [{ shard: 2, source: 5, number: 1 }]);
+    assert.deepEqual(await store.loadOffsets(2), [{ shard: 2, source: 5, number: 1 }]);
   });
 
-  test("a letter that came to nothing was read all the same", async () => {
+  test("a message that came to nothing was read all the same", async () => {
     const [a] = await oneInEach();
-    const refused = tell(a, { type: "ResumeWorkflow" }, { source: 5, number: 3 });
+    const refused = tell(a, { type: "ResumeInstance" }, { source: 5, number: 3 });
     await assert.rejects(refused, (error) => hasCode(error, "INSTANCE_STATE"));
-    assert.deepEqual(await store.loadMarks(1), [{ shard: 1, source: 5, number: 3 }]);
+    assert.deepEqual(await store.loadOffsets(1), [{ shard: 1, source: 5, number: 3 }]);
     assert.deepEqual(store.fences.slice(1), ["1#2"]);
   });
 
@@ -134,13 +134,13 @@ describe("a lane", () => {
       assert.deepEqual(store.fences.at(-1), "3#2");
     });
 
-    test("a shard that is lost by a letter it has read is lost with all its turns", async () => {
+    test("a shard that is lost by a message it has read is lost with all its turns", async () => {
       const [a, b] = await oneInEach();
       await store.claim(1, "somebody else");
-      const told = [tell(a, { type: "ResumeWorkflow" }, { source: 5, number: 3 }), tell(b, note)];
+      const told = [tell(a, { type: "ResumeInstance" }, { source: 5, number: 3 }), tell(b, note)];
       assert.deepEqual(await outcomes(clock, told), ["STORE_FENCED", "done"]);
       assert.equal(one.losses, 1);
-      assert.deepEqual(await store.loadMarks(1), []);
+      assert.deepEqual(await store.loadOffsets(1), []);
     });
   });
 
@@ -162,12 +162,12 @@ describe("a lane", () => {
       assert.deepEqual(await outcomes(clock, [tell(a, note), ask(b)]), ["STORE_DATA", "done"]);
     });
 
-    test("letters that the others have read are marked as read", async () => {
+    test("messages that the others have read are marked as read", async () => {
       const [a, b] = await oneInEach();
       store.refused.add(a.key);
       const told = [tell(a, note, { source: 5, number: 1 }), tell(b, note, { source: 5, number: 1 })];
       assert.deepEqual(await outcomes(clock, told), ["STORE_DATA", "done"]);
-      assert.deepEqual(await store.loadMarks(2), [{ shard: 2, source: 5, number: 1 }]);
+      assert.deepEqual(await store.loadOffsets(2), [{ shard: 2, source: 5, number: 1 }]);
     });
 
     test("one that is refused and one that is lost are told apart", async () => {
@@ -250,21 +250,21 @@ describe("a lane", () => {
   });
 
   describe("rows that are no turn's", () => {
-    const mark = { shard: 1, source: 4, number: 9 };
+    const offset = { shard: 1, source: 4, number: 9 };
 
     test("are written by themselves, when no other commit is under way", async () => {
       const [a, b] = await oneInEach();
       const letGo = store.hold();
       const told = tell(a, note);
       await clock.settle();
-      const written = lane.commit(one, { marks: [mark] });
+      const written = lane.commit(one, { offsets: [offset] });
       const behind = tell(b, note);
       await clock.settle();
       assert.equal(store.sent.length, 2);
       letGo();
       await Promise.all([told, written, behind]);
       assert.deepEqual(store.fences.slice(1), ["1#2", "1#3", "2#2"]);
-      assert.deepEqual(await store.loadMarks(1), [mark]);
+      assert.deepEqual(await store.loadOffsets(1), [offset]);
     });
 
     test("are written in the order they were asked for", async () => {
@@ -273,11 +273,11 @@ describe("a lane", () => {
       const told = tell(a, note);
       await clock.settle();
       const numbers = [1, 2, 3, 4, 5];
-      const all = numbers.map((number) => lane.commit(one, { marks: [{ ...mark, number }] }));
+      const all = numbers.map((number) => lane.commit(one, { offsets: [{ ...offset, number }] }));
       letGo();
       await Promise.all([told, ...all]);
       assert.deepEqual(
-        store.sent.slice(2).map(({ changes }) => changes.marks[0]?.number),
+        store.sent.slice(2).map(({ changes }) => changes.offsets[0]?.number),
         numbers,
       );
     });
@@ -285,25 +285,25 @@ describe("a lane", () => {
     test("are made when it is their turn, however long that takes: their numbers are in the order of commits", async () => {
       const [a] = await oneInEach();
       let last = 0;
-      const next = (): MarkRow => ({ shard: 1, source: 4, number: ++last });
+      const next = (): OffsetRow => ({ shard: 1, source: 4, number: ++last });
       one.consumed = () => [next()];
       const letGo = store.hold();
       const told = [tell(a, note)];
       await clock.settle();
       const flushed = lane.flush(one);
-      const rows = lane.commit(one, () => ({ marks: [next()] }));
+      const rows = lane.commit(one, () => ({ offsets: [next()] }));
       told.push(tell(a, note, { source: 4, number: 1 }));
       letGo();
       await Promise.all([flushed, rows, ...told]);
-      const numbers = store.sent.flatMap(({ changes }) => changes.marks.map(({ number }) => number));
+      const numbers = store.sent.flatMap(({ changes }) => changes.offsets.map(({ number }) => number));
       assert.deepEqual(numbers, [1, 2]);
-      assert.deepEqual(await store.loadMarks(1), [{ shard: 1, source: 4, number: 2 }]);
+      assert.deepEqual(await store.loadOffsets(1), [{ shard: 1, source: 4, number: 2 }]);
     });
 
     test("that the store refuses are an error for whoever asked, and for nobody else", async () => {
       const [a] = await oneInEach();
       store.faults.push("data");
-      const refused = lane.commit(one, { marks: [mark] });
+      const refused = lane.commit(one, { offsets: [offset] });
       await assert.rejects(refused, (error) => hasCode(error, "STORE_DATA"));
       assert.equal(one.losses, 0);
       await tell(a, note);
@@ -311,14 +311,14 @@ describe("a lane", () => {
 
     test("of a shard that is lost say so, and it is lost", async () => {
       await store.claim(1, "somebody else");
-      const lost = lane.commit(one, { marks: [mark] });
+      const lost = lane.commit(one, { offsets: [offset] });
       await assert.rejects(lost, (error) => hasCode(error, "STORE_FENCED"));
       assert.deepEqual([one.losses, two.losses], [1, 0]);
     });
   });
 
   describe("a release", () => {
-    test("is the last commit of its shard, and marks it as left in good order", async () => {
+    test("is the last commit of its shard, and offsets it as left in good order", async () => {
       const [a, b] = await oneInEach();
       const told = tell(a, note);
       await lane.flush(one);
@@ -340,7 +340,7 @@ describe("a lane", () => {
       const told = tell(a, note);
       await clock.settle();
       const flushed = lane.flush(one).then(() => lane.release(one));
-      const rows = [1, 2, 3].map((number) => lane.commit(one, { marks: [{ shard: 1, source: 4, number }] }));
+      const rows = [1, 2, 3].map((number) => lane.commit(one, { offsets: [{ shard: 1, source: 4, number }] }));
       letGo();
       await Promise.all([told, flushed, ...rows]);
       assert.deepEqual(
@@ -403,7 +403,7 @@ class RandomRun {
     assert.ok(shard);
     if (chance < 0.6) this.#start(shard);
     else if (chance < 0.75) this.#store.faults.push(this.#random.next() < 0.5 ? "before" : "after");
-    else if (chance < 0.77) await this.#store.claim(shard.pen.shard, "somebody else");
+    else if (chance < 0.77) await this.#store.claim(shard.token.shard, "somebody else");
     else await this.#clock.advance(this.#below(100));
   }
 

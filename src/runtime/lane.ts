@@ -1,22 +1,22 @@
 import type { Clock } from "../base/clock.ts";
 import { hasCode } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import type { Changes, MarkRow, Store } from "../stores/store.ts";
-import { type Commitment, Committer, type Rejected } from "./committer.ts";
+import type { Changes, OffsetRow, Store } from "../stores/store.ts";
+import { type CommitPart, Committer, type Rejected } from "./committer.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Origin } from "./message.ts";
-import { VoidLetters } from "./outbox.ts";
-import type { Pen } from "./pen.ts";
+import { Tombstones } from "./outbox.ts";
+import type { FencingToken } from "./fencing-token.ts";
 import { Pump } from "./pump.ts";
 
 /** What a lane needs of each shard whose commits it carries. */
 export interface LaneShard {
-  readonly pen: Pen;
+  readonly token: FencingToken;
   /** Handles what is in the actor's inbox; undefined if nothing can come of it. */
   openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined;
-  /** Letters that turns about to be written have read; the rows say how far that brings each source. */
-  consumed(origins: readonly Origin[]): MarkRow[];
+  /** Messages that turns about to be written have read; the rows say how far that brings each source. */
+  consumed(origins: readonly Origin[]): OffsetRow[];
   /** The turn is durable: lets out what it caused. */
   release(turn: InstanceTurn): void;
   /** The store will never take the turn. */
@@ -29,7 +29,7 @@ export interface LaneShard {
 export type OwnRows = Partial<Changes> | (() => Partial<Changes>);
 
 /** Some of a shard's own rows, written beside turns or by themselves. */
-export class ShardRows implements Commitment {
+export class ShardRows implements CommitPart {
   readonly shard: LaneShard;
   readonly #rows: Partial<Changes>;
 
@@ -38,13 +38,13 @@ export class ShardRows implements Commitment {
     this.#rows = rows;
   }
 
-  get pen(): Pen {
-    return this.shard.pen;
+  get token(): FencingToken {
+    return this.shard.token;
   }
 
-  get instead(): VoidLetters | undefined {
+  get fallback(): Tombstones | undefined {
     const { outbox = [] } = this.#rows;
-    return outbox.length === 0 ? undefined : new VoidLetters(this.pen, outbox);
+    return outbox.length === 0 ? undefined : new Tombstones(this.token, outbox);
   }
 
   addTo(changes: Changes): void {
@@ -88,7 +88,7 @@ export class Lane {
   }
 
   arrived(actor: InstanceActor, urgency: "now" | "later"): void {
-    this.#pump.arrived(actor, urgency);
+    this.#pump.wake(actor, urgency);
   }
 
   /** Everything told so far to instances of the shard is durable when it resolves. */
@@ -98,7 +98,7 @@ export class Lane {
 
   /** Rows that no turn brings along; they wait until no other commit is under way. */
   async commit(shard: LaneShard, rows: OwnRows): Promise<void> {
-    const rejected = await this.#pump.alone(() => {
+    const rejected = await this.#pump.runExclusive(() => {
       return this.#committer.commit([new ShardRows(shard, typeof rows === "function" ? rows() : rows)]);
     });
     for (const { error } of rejected) {
@@ -109,7 +109,7 @@ export class Lane {
 
   /** The owner's last word. `STORE_FENCED` if the shard was lost before. */
   async release(shard: LaneShard): Promise<void> {
-    await this.#pump.alone(() => this.#committer.release(new ShardRows(shard, {})));
+    await this.#pump.runExclusive(() => this.#committer.release(new ShardRows(shard, {})));
   }
 
   /** Stops waiting for a store that does not come back. */
@@ -120,7 +120,7 @@ export class Lane {
   async #commitTurns(): Promise<void> {
     const turns = this.#openTurns();
     const toWrite: (InstanceTurn | ShardRows)[] = turns.filter((turn) => turn.events.length > 0);
-    this.#addMarks(turns, toWrite);
+    this.#addOffsets(turns, toWrite);
     const rejected = toWrite.length === 0 ? [] : await this.#write(turns, toWrite);
     if (rejected.length === 0) for (const turn of turns) turn.actor.host.release(turn);
     else this.#sort(turns, rejected);
@@ -152,7 +152,7 @@ export class Lane {
     return turns;
   }
 
-  #addMarks(turns: readonly InstanceTurn[], toWrite: (InstanceTurn | ShardRows)[]): void {
+  #addOffsets(turns: readonly InstanceTurn[], toWrite: (InstanceTurn | ShardRows)[]): void {
     let read: Map<LaneShard, Origin[]> | undefined;
     for (const { origins, actor } of turns) {
       if (origins.length === 0) continue;
@@ -162,16 +162,16 @@ export class Lane {
       else ofShard.push(...origins);
     }
     if (read === undefined) return;
-    for (const [shard, origins] of read) toWrite.push(new ShardRows(shard, { marks: shard.consumed(origins) }));
+    for (const [shard, origins] of read) toWrite.push(new ShardRows(shard, { offsets: shard.consumed(origins) }));
   }
 
   /** Some were not written: the data of one are refused, or a shard is lost with all its turns, also those that wrote nothing. */
   #sort(turns: readonly InstanceTurn[], rejected: readonly Rejected<InstanceTurn | ShardRows>[]): void {
     const lost = new Map<LaneShard, unknown>();
     const refused = new Map<unknown, unknown>();
-    for (const { commitment, error } of rejected) {
-      refused.set(commitment, error);
-      const shard = commitment instanceof ShardRows ? commitment.shard : commitment.actor.host;
+    for (const { part, error } of rejected) {
+      refused.set(part, error);
+      const shard = part instanceof ShardRows ? part.shard : part.actor.host;
       if (hasCode(error, "STORE_FENCED")) lost.set(shard, error);
     }
     for (const turn of turns) {

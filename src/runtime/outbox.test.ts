@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
-import { type MarkRow, noChanges, type OutboxRow } from "../stores/store.ts";
-import { type Letter, Outbox } from "./outbox.ts";
-import { Pen } from "./pen.ts";
+import { type OffsetRow, noChanges, type OutboxRow } from "../stores/store.ts";
+import { type OutboxMessage, Outbox } from "./outbox.ts";
+import { FencingToken } from "./fencing-token.ts";
 
-const letter: Letter = { kind: "tell-child", from: 1, to: "x", order: { type: "PauseWorkflow" } };
+const message: OutboxMessage = { kind: "tell-child", from: 1, to: "x", order: { type: "PauseInstance" } };
 
 describe("the outbox", () => {
-  test("numbers letters without gaps, per target", () => {
+  test("numbers messages without gaps, per target", () => {
     const outbox = new Outbox(3);
-    const rows = [0, 0, 1, 0].map((target) => outbox.address(target, letter));
+    const rows = [0, 0, 1, 0].map((target) => outbox.address(target, message));
     assert.deepEqual(
       rows.map(({ source, target, number }) => [source, target, number]),
       [
@@ -20,7 +20,7 @@ describe("the outbox", () => {
         [3, 0, 3],
       ],
     );
-    assert.deepEqual(JSON.parse(rows[0]?.body ?? ""), letter);
+    assert.deepEqual(JSON.parse(rows[0]?.body ?? ""), message);
   });
 
   test("goes on after what earlier owners of the shard have sent", () => {
@@ -29,28 +29,28 @@ describe("the outbox", () => {
       { target: 1, number: 5 },
       { target: 2, number: 7 },
     ]);
-    assert.equal(outbox.address(1, letter).number, 6);
-    assert.equal(outbox.address(2, letter).number, 8);
-    assert.equal(outbox.address(0, letter).number, 1);
-    assert.equal(outbox.address(1, letter).number, 7);
+    assert.equal(outbox.address(1, message).number, 6);
+    assert.equal(outbox.address(2, message).number, 8);
+    assert.equal(outbox.address(0, message).number, 1);
+    assert.equal(outbox.address(1, message).number, 7);
   });
 
-  test("a next owner goes on where this one was, whether or not its letters were read", async () => {
+  test("a next owner goes on where this one was, whether or not its messages were read", async () => {
     const store = new MemoryStore();
     await store.open();
     const first = new Outbox(0);
-    await write(store, [first.address(1, letter), first.address(1, letter), first.address(2, letter)]);
+    await write(store, [first.address(1, message), first.address(1, message), first.address(2, message)]);
     await write(store, [], [{ shard: 1, source: 0, number: 2 }]);
     const next = new Outbox(0);
     next.restore(await store.loadSent(0));
-    assert.equal(next.address(1, letter).number, 3, "the receiver's mark tells of letters that are gone");
-    assert.equal(next.address(2, letter).number, 2, "one that was not read is there to be seen");
+    assert.equal(next.address(1, message).number, 3, "the receiver's offset tells of messages that are gone");
+    assert.equal(next.address(2, message).number, 2, "one that was not read is there to be seen");
   });
 });
 
-async function write(store: MemoryStore, outbox: OutboxRow[], marks: MarkRow[] = []): Promise<void> {
+async function write(store: MemoryStore, outbox: OutboxRow[], offsets: OffsetRow[] = []): Promise<void> {
   const claim = await store.claimShard(0, "me");
   assert.ok(claim);
-  const fence = new Pen(0, claim).fence(false);
-  await store.commit({ fences: [fence], changes: { ...noChanges(), outbox, marks } });
+  const fence = new FencingToken(0, claim).fence(false);
+  await store.commit({ fences: [fence], changes: { ...noChanges(), outbox, offsets } });
 }

@@ -7,14 +7,22 @@ import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { Refusal } from "../kernel/input.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import type { Changes, OutboxRow } from "../stores/store.ts";
-import type { Commitment } from "./committer.ts";
-import type { Pen } from "./pen.ts";
+import type { CommitPart } from "./committer.ts";
+import type { FencingToken } from "./fencing-token.ts";
 
 /**
- * What one instance says to another. Values that travel by reference are looked up under `from` when the letter is
+ * What one instance says to another. Values that travel by reference are looked up under `from` when the message is
  * delivered: a reference means nothing outside its instance.
  */
-export type Letter = StartChild | TellChild | TellParent | RaiseEvent | EnterGate | LeaveGate | Admit | Void;
+export type OutboxMessage =
+  | StartChild
+  | TellChild
+  | TellParent
+  | RaiseEvent
+  | EnterGate
+  | LeaveGate
+  | Admit
+  | Tombstone;
 
 export interface StartChild {
   readonly kind: "start-child";
@@ -96,40 +104,40 @@ export interface Admit {
   readonly refusal?: Refusal;
 }
 
-/** Keeps the numbers without a gap where the letter itself was never written. */
-export interface Void {
-  readonly kind: "void";
+/** Keeps the numbers without a gap where the message itself was never written. */
+export interface Tombstone {
+  readonly kind: "tombstone";
   readonly from: number;
   readonly to: string;
 }
 
-/** Takes up the number of a letter that will never be written. */
-function voided(row: OutboxRow): OutboxRow {
-  const { from, to } = parseStored(row.body, `letter ${row.number} of shard ${row.source}`) as Letter;
-  const letter: Void = { kind: "void", from, to };
-  return { ...row, body: JSON.stringify(letter) };
+/** Takes up the number of a message that will never be written. */
+function tombstoneOf(row: OutboxRow): OutboxRow {
+  const { from, to } = parseStored(row.body, `message ${row.number} of shard ${row.source}`) as OutboxMessage;
+  const message: Tombstone = { kind: "tombstone", from, to };
+  return { ...row, body: JSON.stringify(message) };
 }
 
 /**
- * What is written instead of letters whose turn the store refuses: without their numbers, those after them are held up.
+ * What is written instead of messages whose turn the store refuses: without their numbers, those after them are held up.
  * Nobody posts it: whoever misses the number finds it in the store.
  */
-export class VoidLetters implements Commitment {
-  readonly pen: Pen;
+export class Tombstones implements CommitPart {
+  readonly token: FencingToken;
   readonly #rows: readonly OutboxRow[];
 
-  constructor(pen: Pen, rows: readonly OutboxRow[]) {
-    this.pen = pen;
+  constructor(pen: FencingToken, rows: readonly OutboxRow[]) {
+    this.token = pen;
     this.#rows = rows;
   }
 
   addTo(changes: Changes): void {
-    for (const row of this.#rows) changes.outbox.push(voided(row));
+    for (const row of this.#rows) changes.outbox.push(tombstoneOf(row));
   }
 }
 
 /**
- * Letters on their way out of a shard. They are numbered without gaps per target shard and written in the commit of the
+ * Messages on their way out of a shard. They are numbered without gaps per target shard and written in the commit of the
  * turn that caused them; only then are they posted. The reader's commit takes them out of the store.
  */
 export class Outbox {
@@ -140,14 +148,14 @@ export class Outbox {
     this.#shard = shard;
   }
 
-  /** How many letters earlier owners have sent to each target. */
+  /** How many messages earlier owners have sent to each target. */
   restore(sent: readonly { target: number; number: number }[]): void {
     for (const { target, number } of sent) this.#lastNumber.set(target, number);
   }
 
-  address(target: number, letter: Letter): OutboxRow {
+  address(target: number, message: OutboxMessage): OutboxRow {
     const number = (this.#lastNumber.get(target) ?? 0) + 1;
     this.#lastNumber.set(target, number);
-    return { source: this.#shard, target, number, body: JSON.stringify(letter) };
+    return { source: this.#shard, target, number, body: JSON.stringify(message) };
   }
 }

@@ -12,8 +12,8 @@ function text(bytes: number): string {
 const small = text(payloadInlineBytesMax);
 const large = text(payloadInlineBytesMax + 1);
 
-function completed(outcome: Extract<Input, { type: "NodeCompleted" }>["outcome"]): Input {
-  return { type: "NodeCompleted", task: 0, attempt: 1, generation: 1, outcome };
+function completed(outcome: Extract<Input, { type: "AttemptEnded" }>["outcome"]): Input {
+  return { type: "AttemptEnded", task: 0, attempt: 1, generation: 1, outcome };
 }
 
 describe("large values of a message", () => {
@@ -41,16 +41,16 @@ describe("large values of a message", () => {
   test("are counted in bytes, not in characters", () => {
     const payloads = new PayloadRows(1, 0);
     const euros = JSON.stringify("€".repeat(1400));
-    payloads.extract({ type: "SucceedNode", task: 0, output: euros });
+    payloads.extract({ type: "SucceedTask", task: 0, output: euros });
     assert.equal(payloads.rows.length, 1);
-    payloads.extract({ type: "SucceedNode", task: 0, output: JSON.stringify("€".repeat(1300)) });
+    payloads.extract({ type: "SucceedTask", task: 0, output: JSON.stringify("€".repeat(1300)) });
     assert.equal(payloads.rows.length, 1);
   });
 
   test("are found wherever users put them", () => {
     const inputs: Input[] = [
       {
-        type: "StartWorkflow",
+        type: "StartInstance",
         workflow: "w",
         version: "1",
         generation: 1,
@@ -59,7 +59,7 @@ describe("large values of a message", () => {
         admission: "run",
       },
       { type: "UpdateContext", patch: { a: large } },
-      { type: "SucceedNode", task: 0, output: large },
+      { type: "SucceedTask", task: 0, output: large },
       { type: "ChildEnded", task: 0, attempt: 1, generation: 1, status: "Success", output: large },
       { type: "ChildEnded", task: 0, attempt: 1, generation: 1, status: "Success", patch: { a: large } },
     ];
@@ -76,8 +76,8 @@ describe("large values of a message", () => {
       completed({ kind: "success" }),
       completed({ kind: "success", output: "1" }),
       completed({ kind: "lost" }),
-      { type: "SucceedNode", task: 0 },
-      { type: "PauseWorkflow" },
+      { type: "SucceedTask", task: 0 },
+      { type: "PauseInstance" },
       { type: "TimerDue" },
     ];
     for (const input of inputs) {

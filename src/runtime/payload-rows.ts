@@ -39,18 +39,18 @@ export class PayloadRows {
   /** The message as the kernel is to see it. Most hold nothing large and come back as they are. */
   extract(input: Input): Input {
     switch (input.type) {
-      case "NodeCompleted": {
+      case "AttemptEnded": {
         const outcome = input.outcome.kind === "success" ? this.#outcome(input.outcome) : input.outcome;
         return outcome === input.outcome ? input : { ...input, outcome };
       }
-      case "StartWorkflow": {
+      case "StartInstance": {
         const context = this.#patch(input.context) as Readonly<Record<string, Payload>>;
         const start = this.#with(context === input.context ? input : { ...input, context }, "input");
         return start.fork === undefined ? start : { ...start, fork: this.#fork(start.fork) };
       }
       case "UpdateContext":
         return { ...input, patch: this.#patch(input.patch) };
-      case "SucceedNode":
+      case "SucceedTask":
         return input.output === undefined ? input : { ...input, output: this.#payload(input.output) };
       case "ChildEnded":
         return {

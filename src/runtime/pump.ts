@@ -21,12 +21,12 @@ export class Pump {
   /** Those whose turn is being prepared. */
   readonly #preparing = new Set<InstanceActor>();
   /** Those of them that wait for what may still be told in the same breath. */
-  #inBreath: InstanceActor[] = [];
+  #aboutToPrepare: InstanceActor[] = [];
   #somePrepared: PromiseWithResolvers<void> | undefined;
   /** Those with nothing but what can wait; and some that have had their turn since. */
   #later: InstanceActor[] = [];
   #isLaterArmed = false;
-  #underWay: Promise<void> | undefined;
+  #commitUnderWay: Promise<void> | undefined;
   #isQueued = false;
 
   constructor(parts: {
@@ -41,46 +41,46 @@ export class Pump {
     this.#onLost = parts.onLost;
   }
 
-  arrived(actor: InstanceActor, urgency: "now" | "later"): void {
+  wake(actor: InstanceActor, urgency: "now" | "later"): void {
     if (actor.isDirty) return;
     if (urgency === "later") {
-      if (actor.awaitsCompany) return;
-      actor.awaitsCompany = true;
+      if (actor.isDelayed) return;
+      actor.isDelayed = true;
       this.#later.push(actor);
       this.#armLater();
       return;
     }
     // What has to be prepared waits for the turn before it; the shard says so again when that is durable.
-    if (actor.isPrepared && actor.isBusy) return;
+    if (actor.needsPreparation && actor.isBusy) return;
     actor.isDirty = true;
-    if (actor.isPrepared) this.#prepare(actor);
-    else this.#isReady(actor);
+    if (actor.needsPreparation) this.#prepare(actor);
+    else this.#addReady(actor);
   }
 
   /** What is told in the same breath comes along. */
   #prepare(actor: InstanceActor): void {
     this.#preparing.add(actor);
-    if (this.#inBreath.push(actor) === 1) queueMicrotask(() => this.#breathe());
+    if (this.#aboutToPrepare.push(actor) === 1) queueMicrotask(() => this.#startPreparing());
   }
 
-  #breathe(): void {
-    const actors = this.#inBreath;
-    this.#inBreath = [];
+  #startPreparing(): void {
+    const actors = this.#aboutToPrepare;
+    this.#aboutToPrepare = [];
     for (const actor of actors) if (this.#preparing.has(actor)) actor.prepare(this.#onPrepared);
   }
 
   readonly #onPrepared = (actor: InstanceActor): void => {
     if (!this.#preparing.delete(actor)) return;
-    this.#isReady(actor);
-    this.#fewerPreparing();
+    this.#addReady(actor);
+    this.#notifyPrepared();
   };
 
-  #fewerPreparing(): void {
+  #notifyPrepared(): void {
     this.#somePrepared?.resolve();
     this.#somePrepared = undefined;
   }
 
-  #isReady(actor: InstanceActor): void {
+  #addReady(actor: InstanceActor): void {
     this.#dirty.push(actor);
     this.#queue();
   }
@@ -93,17 +93,17 @@ export class Pump {
       if (taken === turnsPerCommitMax || bytes >= bytesPerCommitMax) break;
       taken++;
       actor.isDirty = false;
-      actor.awaitsCompany = false;
+      actor.isDelayed = false;
       bytes += open(actor);
     }
     this.#dirty.splice(0, taken);
   }
 
   /** A commit that is no turn's: it waits until no other is under way. */
-  async alone<T>(commit: () => Promise<T>): Promise<T> {
-    while (this.#underWay !== undefined) await this.#underWay;
+  async runExclusive<T>(commit: () => Promise<T>): Promise<T> {
+    while (this.#commitUnderWay !== undefined) await this.#commitUnderWay;
     const done = commit();
-    this.#underWay = done.then(
+    this.#commitUnderWay = done.then(
       () => this.#free(),
       () => this.#free(),
     );
@@ -115,13 +115,13 @@ export class Pump {
     this.#flushLater();
     for (;;) {
       const isPreparing = [...this.#preparing].some(concerns);
-      if (this.#underWay === undefined && !isPreparing && !this.#dirty.some(concerns)) return;
-      await (this.#underWay ?? (isPreparing ? this.#onePrepared() : this.#run()));
+      if (this.#commitUnderWay === undefined && !isPreparing && !this.#dirty.some(concerns)) return;
+      await (this.#commitUnderWay ?? (isPreparing ? this.#whenSomePrepared() : this.#run()));
       this.#flushLater();
     }
   }
 
-  #onePrepared(): Promise<void> {
+  #whenSomePrepared(): Promise<void> {
     return (this.#somePrepared ??= Promise.withResolvers<void>()).promise;
   }
 
@@ -129,7 +129,7 @@ export class Pump {
   forget(which: (actor: InstanceActor) => boolean): void {
     this.#dirty = this.#dirty.filter((actor) => !which(actor));
     for (const actor of this.#preparing) if (which(actor)) this.#preparing.delete(actor);
-    this.#fewerPreparing();
+    this.#notifyPrepared();
     this.#later = this.#later.filter((actor) => !which(actor));
   }
 
@@ -146,30 +146,30 @@ export class Pump {
     const later = this.#later;
     this.#later = [];
     for (const actor of later) {
-      const isNews = actor.awaitsCompany && actor.hasNews;
-      actor.awaitsCompany = false;
-      if (isNews) this.arrived(actor, "now");
+      const isNews = actor.isDelayed && actor.hasMessages;
+      actor.isDelayed = false;
+      if (isNews) this.wake(actor, "now");
     }
   }
 
   #queue(): void {
-    if (this.#isQueued || this.#underWay !== undefined) return;
+    if (this.#isQueued || this.#commitUnderWay !== undefined) return;
     this.#isQueued = true;
     this.#clock.soon(() => {
       this.#isQueued = false;
-      if (this.#underWay === undefined) void this.#run();
+      if (this.#commitUnderWay === undefined) void this.#run();
     });
   }
 
   /** It counts as under way before the first turn is opened: what a broken turn wants written has to wait like others. */
   #run(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#underWay = promise;
+    this.#commitUnderWay = promise;
     void this.#commitTurns()
       .then(
         () => this.#free(),
         (error: unknown) => {
-          this.#underWay = undefined;
+          this.#commitUnderWay = undefined;
           this.#onLost(error);
         },
       )
@@ -178,7 +178,7 @@ export class Pump {
   }
 
   #free(): void {
-    this.#underWay = undefined;
+    this.#commitUnderWay = undefined;
     if (this.#dirty.length > 0) this.#queue();
   }
 }

@@ -8,7 +8,7 @@ const recordedMax = 10;
 const newInstancesMs = 60_000;
 
 /** The code of an instance has ended or blocked its process too often. */
-export class Quarantined extends Error {
+export class CrashLoop extends Error {
   override readonly name = "Quarantined";
 
   constructor(losses: number, step: number) {

@@ -1,24 +1,24 @@
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
-import type { HandledCall } from "../cluster/courier.ts";
+import type { HandledCall } from "../cluster/call-router.ts";
 import type { UpdateAnswered } from "../kernel/event.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { type DomainRow, Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
-import type { Holders } from "./attached-attempts.ts";
-import { CallDesk, type CallDeskParts, type EndAnswer, type SharedAllocators } from "./call-desk.ts";
+import type { AttemptHosts } from "./remote-attempts.ts";
+import { CallHandler, type CallHandlerParts, type EndAnswer, type SharedAllocators } from "./call-handler.ts";
 import type { Call, Hint } from "./call.ts";
 import { CodeActor } from "./code-actor.ts";
 import type { Definition } from "./definitions.ts";
-import { nobodyElse } from "./holdings.ts";
+import { noOtherHosts } from "./foreign-attempts.ts";
 import { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
-import type { StartRequest } from "./entrance.ts";
+import type { StartRequest } from "./instance-starter.ts";
 import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
-import { patiently } from "./patiently.ts";
+import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import { Shard, type ShardParts } from "./shard.ts";
 import type { WaitingTask } from "./waiting-task.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
@@ -32,9 +32,9 @@ type OwnParts =
   | "hasSubscribers"
   | "publish"
   | "onLost"
-  | "holders";
+  | "hosts";
 
-export interface RegionParts extends Omit<ShardParts, OwnParts>, CallDeskParts {
+export interface RegionParts extends Omit<ShardParts, OwnParts>, CallHandlerParts {
   /** How many instances that wait for something stay in memory. */
   readonly idleMax: number;
   /** How many commits may be under way at a time. */
@@ -51,7 +51,7 @@ export interface RegionParts extends Omit<ShardParts, OwnParts>, CallDeskParts {
 
 /** The other members, as far as a region needs them. */
 export interface RegionCluster extends SharedAllocators {
-  readonly holders: Holders;
+  readonly hosts: AttemptHosts;
   /** As long as it holds, nobody else can own what this member owns. */
   isLeaseValid(): boolean;
   /** After so long a call is given up. */
@@ -65,7 +65,7 @@ export interface RegionCluster extends SharedAllocators {
 export interface RegionCounts {
   readonly unfinished: number;
   readonly inMemory: number;
-  readonly parked: number;
+  readonly quarantined: number;
   /** Messages that no turn has taken yet. */
   readonly unread: number;
   readonly droppedReports: number;
@@ -86,7 +86,7 @@ export class Region {
   /** Those that are open here. */
   readonly #shards: (Shard | undefined)[];
   readonly #gates: WorkflowGates;
-  readonly #desk: CallDesk;
+  readonly #desk: CallHandler;
   readonly #listeners = new Set<TurnListener>();
   /** By lane, and of the store's files. */
   readonly #problems = new Map<number | "files", unknown>();
@@ -95,7 +95,7 @@ export class Region {
 
   constructor(parts: RegionParts) {
     this.#parts = parts;
-    this.#desk = new CallDesk(parts);
+    this.#desk = new CallHandler(parts);
     const { shardCount, laneCount } = parts;
     this.#shards = Array.from({ length: shardCount }, () => undefined);
     this.#lanes = Array.from({ length: Math.min(laneCount, shardCount) }, (_, lane) => {
@@ -111,7 +111,7 @@ export class Region {
       gates: this.#gates,
       idle: new IdleActors(parts.idleMax),
       sharesInstances: parts.cluster !== undefined,
-      holders: parts.cluster?.holders ?? nobodyElse,
+      hosts: parts.cluster?.hosts ?? noOtherHosts,
       shardOf: (id) => this.shardOf(id),
       post: (row) => this.#post(row),
       onLost: (shard, error) => this.#onLost(shard, error),
@@ -140,7 +140,7 @@ export class Region {
     }
     for (const shard of shards) this.#shards[shard.number] = shard;
     for (const shard of shards) shard.resume();
-    await this.#fetchLetters(shards);
+    await this.#fetchMessagesOf(shards);
     await this.#restoreGates();
   }
 
@@ -159,7 +159,7 @@ export class Region {
       await this.#openClaimed(number, { ...claim, clean, previousOwner }, isOver);
       return "open";
     };
-    return await patiently(this.#parts.clock, open, () => first === undefined || isOver());
+    return await retryWhileUnavailable(this.#parts.clock, open, () => first === undefined || isOver());
   }
 
   async #openClaimed(number: number, claim: ShardClaim, isOver: () => boolean): Promise<void> {
@@ -173,7 +173,7 @@ export class Region {
     }
     this.#shards[number] = shard;
     shard.resume();
-    void this.fetchLetters([number]);
+    void this.fetchMessages([number]);
   }
 
   /** Gives a shard up in good order. Attempts that run go on, and are reported to whoever owns it next. */
@@ -190,8 +190,8 @@ export class Region {
   followEpochs(rows: readonly ShardRow[]): void {
     for (const { shard: number, epoch } of rows) {
       const shard = this.#shards[number];
-      if (shard === undefined || epoch <= shard.pen.epoch) continue;
-      shard.lose(new Fenced([number], `Shard ${number} was claimed under epoch ${epoch}, after ${shard.pen.epoch}.`));
+      if (shard === undefined || epoch <= shard.token.epoch) continue;
+      shard.lose(new Fenced([number], `Shard ${number} was claimed under epoch ${epoch}, after ${shard.token.epoch}.`));
     }
   }
 
@@ -214,19 +214,19 @@ export class Region {
 
   /** Of a shard that is open here. */
   epochOf(number: number): number | undefined {
-    return this.#shards[number]?.pen.epoch;
+    return this.#shards[number]?.token.epoch;
   }
 
   shardOf(id: string): number {
     return shardOfId(id, this.#shards.length);
   }
 
-  /** Looks for letters that did not come by themselves. */
-  async fetchLetters(numbers: readonly number[]): Promise<void> {
+  /** Looks for messages that did not come by themselves. */
+  async fetchMessages(numbers: readonly number[]): Promise<void> {
     try {
-      await this.#fetchLetters(numbers.flatMap((number) => this.#shards[number] ?? []));
+      await this.#fetchMessagesOf(numbers.flatMap((number) => this.#shards[number] ?? []));
     } catch (error) {
-      this.#parts.logger.debug({ error: messageOf(error) }, "letters could not be read; the next look will find them");
+      this.#parts.logger.debug({ error: messageOf(error) }, "messages could not be read; the next look will find them");
     }
   }
 
@@ -236,12 +236,12 @@ export class Region {
 
   /** An attempt that was elsewhere has come to this member, which owns its shard. Undefined if it is not waited for. */
   takeBack(number: number, attemptId: string, worker: string): InstanceTaskRun | undefined {
-    return this.#shards[number]?.attached.takeBack(attemptId, worker);
+    return this.#shards[number]?.remoteAttempts.reclaim(attemptId, worker);
   }
 
   /** Attempts that others hold, of shards that are open here: those that are lost by now run again. */
   sweepAttached(): void {
-    for (const shard of this.#open()) shard.attached.sweep();
+    for (const shard of this.#open()) shard.remoteAttempts.sweep();
   }
 
   // What may be asked of instances
@@ -258,7 +258,7 @@ export class Region {
   }
 
   /** Resolves when what it led to is durable; `EngineError` if it is refused. */
-  async tell(id: string, order: unknown, options: { unparks?: boolean } = {}): Promise<void> {
+  async tell(id: string, order: unknown, options: { fromQuarantine?: boolean } = {}): Promise<void> {
     await this.#call(id, { type: "Tell", id, order, ...options });
   }
 
@@ -330,7 +330,7 @@ export class Region {
   /** The same, for a job that has done its work: it does not fail because the store is away. */
   async saveDefinitionsPatiently(definitions: readonly Definition[]): Promise<void> {
     const { clock, dispatcher } = this.#parts;
-    await patiently(
+    await retryWhileUnavailable(
       clock,
       () => this.saveDefinitions(definitions),
       () => dispatcher.isShutDown,
@@ -390,14 +390,21 @@ export class Region {
   }
 
   get counts(): RegionCounts {
-    const counts = { unfinished: 0, inMemory: 0, parked: 0, unread: 0, droppedReports: 0, stuck: new Array<string>() };
+    const counts = {
+      unfinished: 0,
+      inMemory: 0,
+      quarantined: 0,
+      unread: 0,
+      droppedReports: 0,
+      stuck: new Array<string>(),
+    };
     for (const shard of this.#open()) {
       counts.droppedReports += shard.droppedReports;
       for (const entry of shard.entries) {
         if (!hasEnded(entry.status)) counts.unfinished++;
         if (entry.actor !== undefined) counts.inMemory++;
         counts.unread += entry.actor?.inbox.length ?? 0;
-        if (entry.parked !== undefined) counts.parked++;
+        if (entry.quarantined !== undefined) counts.quarantined++;
         if (entry.isReportedStuck) counts.stuck.push(entry.id);
       }
     }
@@ -418,7 +425,7 @@ export class Region {
   #callShard(number: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
     const { cluster } = this.#parts;
     if (cluster !== undefined) return cluster.call(number, call, options);
-    return this.#desk.carryOut(this.#mustHave(number), call, { key: undefined, isFirst: true });
+    return this.#desk.handle(this.#mustHave(number), call, { key: undefined, isFirst: true });
   }
 
   /**
@@ -433,8 +440,8 @@ export class Region {
     try {
       // Of a call that comes for the first time, from this very member, there are no copies.
       const carryOut = isFirst
-        ? this.#desk.carryOut(shard, call, { key, isFirst })
-        : this.#desk.carryOutOnce(shard, call, { key, isFirst });
+        ? this.#desk.handle(shard, call, { key, isFirst })
+        : this.#desk.handleOnce(shard, call, { key, isFirst });
       const answer = await carryOut;
       if (this.#wasOwn(shard)) return answer;
     } catch (error) {
@@ -489,19 +496,19 @@ export class Region {
 
   #post(row: OutboxRow): void {
     const target = this.#shards[row.target];
-    if (target === undefined) this.#parts.cluster?.hintOwner(row.target, { type: "Letter", row });
+    if (target === undefined) this.#parts.cluster?.hintOwner(row.target, { type: "OutboxMessage", row });
     else this.receive(row);
   }
 
-  /** A letter for an instance of a shard that may be open here. */
+  /** A message for an instance of a shard that may be open here. */
   receive(row: OutboxRow): void {
     const shard = this.#shards[row.target];
-    if (shard !== undefined && !shard.receive(row)) void this.fetchLetters([row.target]);
+    if (shard !== undefined && !shard.receive(row)) void this.fetchMessages([row.target]);
   }
 
-  async #fetchLetters(shards: readonly Shard[]): Promise<void> {
+  async #fetchMessagesOf(shards: readonly Shard[]): Promise<void> {
     if (shards.length === 0) return;
-    const rows = await this.#parts.store.loadLetters(shards.map(({ number }) => number));
+    const rows = await this.#parts.store.loadOutbox(shards.map(({ number }) => number));
     const byTarget = Map.groupBy(rows, ({ target }) => target);
     for (const shard of shards) shard.looked(byTarget.get(shard.number) ?? []);
     for (const row of rows) this.#shards[row.target]?.receive(row);
@@ -509,9 +516,9 @@ export class Region {
 
   *#unfinished(workflow: string): Iterable<UnfinishedInstance> {
     for (const shard of this.#open()) {
-      for (const { id, workflow: of, status, parked } of shard.entries) {
+      for (const { id, workflow: of, status, quarantined } of shard.entries) {
         const isWaiting = status === "Ready";
-        if (of === workflow && !(isWaiting && parked !== undefined)) yield { id, isWaiting };
+        if (of === workflow && !(isWaiting && quarantined !== undefined)) yield { id, isWaiting };
       }
     }
   }
@@ -519,8 +526,8 @@ export class Region {
   async #restoreGates(): Promise<void> {
     const waiting = new Map<string, string>();
     for (const shard of this.#open()) {
-      for (const { workflow, status, id, parked } of shard.entries) {
-        if (status === "Ready" && parked === undefined) waiting.set(workflow, id);
+      for (const { workflow, status, id, quarantined } of shard.entries) {
+        if (status === "Ready" && quarantined === undefined) waiting.set(workflow, id);
       }
     }
     for (const [workflow, id] of waiting) {
@@ -533,7 +540,7 @@ export class Region {
   /** One that cannot take its place leaves it to the next. */
   async #admit(workflow: string, id: string): Promise<void> {
     try {
-      await this.#mustHave(this.shardOf(id)).tellInstance(id, { input: { type: "AdmitWorkflow" } });
+      await this.#mustHave(this.shardOf(id)).tellInstance(id, { input: { type: "AdmitInstance" } });
     } catch (error) {
       this.#gates.left(workflow, id);
       this.#parts.logger.error({ instanceId: id, error: messageOf(error) }, "a waiting instance could not be admitted");

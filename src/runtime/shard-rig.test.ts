@@ -6,7 +6,7 @@ import { Graph } from "../kernel/dag/graph.ts";
 import type { Input } from "../kernel/input.ts";
 import { defaultLimits } from "../kernel/machine.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
-import type { Batch, MarkRow, ShardClaim } from "../stores/store.ts";
+import type { Batch, OffsetRow, ShardClaim } from "../stores/store.ts";
 import { noCode } from "../../tests/runtime/no-code.ts";
 import { silentLogger } from "../base/logger.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
@@ -19,7 +19,7 @@ import { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Lane } from "./lane.ts";
 import type { Origin } from "./message.ts";
-import { Pen } from "./pen.ts";
+import { FencingToken } from "./fencing-token.ts";
 
 const spec: DagSpec = { nodes: [{ nodeId: 1, nodeName: "a", jobName: "work" }], edges: [] };
 const definition: DagDefinition = { kind: "dag", name: "one", version: "1", spec, graph: new Graph(spec) };
@@ -71,7 +71,7 @@ export class RigStore extends MemoryStore {
 
 /** As much of a shard as a lane, and the actors in it, have to do with. It notes what it is told. */
 export class RigShard implements ActorHost {
-  readonly pen: Pen;
+  readonly token: FencingToken;
   readonly limits = defaultLimits;
   readonly expressions = new Expressions();
   readonly clock = new TestClock();
@@ -89,13 +89,13 @@ export class RigShard implements ActorHost {
   readonly #actors: InstanceActor[] = [];
 
   constructor(number: number, claim: ShardClaim, lane?: Lane) {
-    this.pen = new Pen(number, claim);
+    this.token = new FencingToken(number, claim);
     this.#lane = lane;
     lane?.enter(this);
   }
 
   actor(id: string): InstanceActor {
-    const actor = new DagActor(this, definition, id, this.pen.newKey());
+    const actor = new DagActor(this, definition, id, this.token.newKey());
     this.#actors.push(actor);
     return actor;
   }
@@ -103,7 +103,7 @@ export class RigShard implements ActorHost {
   /** Resolves when the instance is durable. */
   async start(actor: InstanceActor, origin?: Origin): Promise<void> {
     const { name: workflow, version } = definition;
-    await tell(actor, { type: "StartWorkflow", workflow, version, generation: 1, context: {}, ...api }, origin);
+    await tell(actor, { type: "StartInstance", workflow, version, generation: 1, context: {}, ...api }, origin);
   }
 
   async startNew(id: string): Promise<InstanceActor> {
@@ -145,10 +145,10 @@ export class RigShard implements ActorHost {
     return actor.openTurn(now, 0.5);
   }
 
-  consumed(origins: readonly Origin[]): MarkRow[] {
+  consumed(origins: readonly Origin[]): OffsetRow[] {
     const bySource = Map.groupBy(origins, ({ source }) => source);
     return Array.from(bySource, ([source, read]) => {
-      return { shard: this.pen.shard, source, number: Math.max(...read.map(({ number }) => number)) };
+      return { shard: this.token.shard, source, number: Math.max(...read.map(({ number }) => number)) };
     });
   }
 

@@ -13,15 +13,15 @@ import type { UpdateAnswered } from "../kernel/event.ts";
 import { hasEnded } from "../kernel/status.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
-import type { Input, StartWorkflow } from "../kernel/input.ts";
-import type { HistoryRow, InstanceRow, MarkRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
-import { AttachedAttempts, type Holders, instanceOf, isRemote, workerOf } from "./attached-attempts.ts";
-import type { HoldCall, ReportCall } from "./call.ts";
+import type { Input, StartInstance } from "../kernel/input.ts";
+import type { HistoryRow, InstanceRow, OffsetRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
+import { RemoteAttempts, type AttemptHosts, instanceOf, isRemote, workerOf } from "./remote-attempts.ts";
+import type { RenewCall, ReportCall } from "./call.ts";
 import { endFor } from "./children.ts";
 import type { CodeHost } from "./code-host.ts";
 import { DagActor } from "./dag-actor.ts";
 import type { Definition, Definitions } from "./definitions.ts";
-import { Entrance, requestOfChild, type StartRequest } from "./entrance.ts";
+import { InstanceStarter, requestOfChild, type StartRequest } from "./instance-starter.ts";
 import type { Expressions } from "./expression.ts";
 import { type ActorHost, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
@@ -29,15 +29,15 @@ import type { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Lane, OwnRows } from "./lane.ts";
-import { letterOf } from "./letter-of.ts";
-import { type GivenToChild, type KnownChild, MailRoom, type MailShard } from "./mail-room.ts";
+import { outboxMessageOf } from "./outbox-message-of.ts";
+import { type GivenToChild, type KnownChild, InboundMessages, type InboundShard } from "./inbound-messages.ts";
 import type { CommittedTurn, Message, Origin, Reply, Told } from "./message.ts";
-import { type Admit, type EnterGate, type LeaveGate, type Letter, Outbox, type StartChild } from "./outbox.ts";
-import { Parking } from "./parking.ts";
-import { patiently } from "./patiently.ts";
-import { Pen } from "./pen.ts";
+import { type Admit, type EnterGate, type LeaveGate, type OutboxMessage, Outbox, type StartChild } from "./outbox.ts";
+import { Quarantine } from "./quarantine.ts";
+import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
+import { FencingToken } from "./fencing-token.ts";
 import { ReactionCaution } from "./reaction-caution.ts";
-import { Residents, unknownInstance } from "./residents.ts";
+import { InstanceTable, unknownInstance } from "./instance-table.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
 import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
 import { WakeQueue } from "./wake-queue.ts";
@@ -61,11 +61,11 @@ export interface ShardParts {
   readonly idle: IdleActors;
   readonly gates: WorkflowGates;
   readonly shardCount: number;
-  /** Instances of one workflow may be with other members: its gate is asked by letter. */
+  /** Instances of one workflow may be with other members: its gate is asked by message. */
   readonly sharesInstances: boolean;
   readonly limits: MachineLimits;
   /** What is known of attempts that other members hold. */
-  readonly holders: Holders;
+  readonly hosts: AttemptHosts;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   /** Where an instance of that id lives. */
   shardOf(instanceId: string): number;
@@ -87,9 +87,9 @@ export interface ShardParts {
  * - H4 An object of this class is good for one claim: a shard that is lost or released is never opened again, but made
  *   anew.
  */
-export class Shard implements ActorHost, MailShard {
+export class Shard implements ActorHost, InboundShard {
   readonly number: number;
-  readonly pen: Pen;
+  readonly token: FencingToken;
   readonly limits: MachineLimits;
   readonly expressions: Expressions;
   readonly code: CodeHost;
@@ -98,7 +98,7 @@ export class Shard implements ActorHost, MailShard {
   readonly random: Random;
   readonly logger: Logger;
   readonly outbox: Outbox;
-  readonly attached: AttachedAttempts;
+  readonly remoteAttempts: RemoteAttempts;
   #clockWarnsFrom = -Infinity;
   /** On the monotonic clock. Everything that an earlier owner did was in the store by then. */
   readonly claimedAt: number;
@@ -110,10 +110,10 @@ export class Shard implements ActorHost, MailShard {
   readonly #parts: ShardParts;
   readonly #lane: Lane;
   readonly #claim: ShardClaim;
-  readonly #residents: Residents;
-  readonly #entrance: Entrance;
-  readonly #mailRoom: MailRoom;
-  readonly #parking: Parking;
+  readonly #instances: InstanceTable;
+  readonly #starter: InstanceStarter;
+  readonly #inbound: InboundMessages;
+  readonly #quarantine: Quarantine;
   readonly #sharedGates: SharedGates;
   readonly #wakes: WakeQueue<InstanceEntry>;
   #restored: { rows: readonly InstanceRow[]; actors: readonly InstanceActor[] } = { rows: [], actors: [] };
@@ -129,7 +129,7 @@ export class Shard implements ActorHost, MailShard {
     this.number = number;
     this.#claim = claim;
     this.#lane = lane;
-    this.pen = new Pen(number, claim);
+    this.token = new FencingToken(number, claim);
     this.claimedAt = parts.clock.monotonic();
     this.#parts = parts;
     this.limits = parts.limits;
@@ -137,42 +137,42 @@ export class Shard implements ActorHost, MailShard {
     this.code = parts.code;
     this.caution = claim.clean
       ? undefined
-      : new ReactionCaution({ clock: parts.clock, slots: parts.dispatcher.reactionSlots, lastKey: this.pen.lastKey });
+      : new ReactionCaution({ clock: parts.clock, slots: parts.dispatcher.reactionSlots, lastKey: this.token.lastKey });
     this.clock = parts.clock;
     this.random = parts.random;
     this.logger = parts.logger;
     this.outbox = new Outbox(number);
     this.#sharedGates = new SharedGates({ ...parts, shard: number });
-    this.#mailRoom = new MailRoom(this);
+    this.#inbound = new InboundMessages(this);
     this.#wakes = new WakeQueue(parts.clock, (entry) => this.#wake(entry));
-    this.attached = new AttachedAttempts(parts.clock, parts.holders, claim);
-    this.#residents = new Residents({
+    this.remoteAttempts = new RemoteAttempts(parts.clock, parts.hosts, claim);
+    this.#instances = new InstanceTable({
       shard: number,
       store: parts.store,
       definitions: parts.definitions,
       host: this,
-      onBroken: (entry, row, error) => void this.#parking.park(entry, row, error),
+      onBroken: (entry, row, error) => void this.#quarantine.add(entry, row, error),
     });
-    this.#entrance = new Entrance({
+    this.#starter = new InstanceStarter({
       host: this,
-      residents: this.#residents,
+      instances: this.#instances,
       store: parts.store,
       admit: (definition, id) => this.#admission(definition, id),
       refuseIfClosed: () => this.#refuseIfClosed(),
       hasInstance: (id) => this.hasInstance(id),
     });
-    this.#parking = new Parking({
+    this.#quarantine = new Quarantine({
       logger: parts.logger,
       dispatcher: parts.dispatcher,
-      attached: this.attached,
+      remoteAttempts: this.remoteAttempts,
       rejoinGate: (actor) => this.rejoinGate(actor),
-      residents: this.#residents,
+      instances: this.#instances,
       wakes: this.#wakes,
       commit: (rows) => this.commit(rows),
-      consumed: (origins) => this.#mailRoom.consumed(origins),
+      consumed: (origins) => this.#inbound.consume(origins),
       dismiss: (entry, error) => this.#dismiss(entry, error),
       withActor: (id, use) => this.#withActor(id, use),
-      send: (letters) => this.send(letters),
+      send: (messages) => this.send(messages),
     });
     lane.enter(this);
   }
@@ -185,7 +185,7 @@ export class Shard implements ActorHost, MailShard {
   async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
     const { clock, store, dispatcher } = this.#parts;
     const read = (): Promise<string[]> => store.readPayloads(instance, refs);
-    return await patiently(clock, read, () => dispatcher.isShutDown);
+    return await retryWhileUnavailable(clock, read, () => dispatcher.isShutDown);
   }
 
   async readHistory(instance: number): Promise<HistoryRow[]> {
@@ -193,7 +193,7 @@ export class Shard implements ActorHost, MailShard {
   }
 
   #patiently<T>(read: () => Promise<T>): Promise<T> {
-    return patiently(this.#parts.clock, read, () => this.#isClosing || this.isClosed);
+    return retryWhileUnavailable(this.#parts.clock, read, () => this.#isClosing || this.isClosed);
   }
 
   shardOf(instanceId: string): number {
@@ -214,12 +214,12 @@ export class Shard implements ActorHost, MailShard {
   }
 
   get entries(): Iterable<InstanceEntry> {
-    return this.#residents.all();
+    return this.#instances.all();
   }
 
   /** Tasks that wait inside instances, and instances that wait as a whole. */
   get waitingCount(): number {
-    return this.#residents.waitingCount;
+    return this.#instances.waitingCount;
   }
 
   /** At least so many of them, if there are; instances that are not in memory are brought there. */
@@ -241,7 +241,7 @@ export class Shard implements ActorHost, MailShard {
     try {
       return await this.ask(id, (_, actor) => waitingTasksOf(actor));
     } catch (error) {
-      if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_PARKED") || this.isClosed) return [];
+      if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_QUARANTINED") || this.isClosed) return [];
       throw error;
     }
   }
@@ -251,16 +251,16 @@ export class Shard implements ActorHost, MailShard {
   /** Brings back what was unfinished. Nothing runs before `resume`. */
   async load(): Promise<void> {
     const { store } = this.#parts;
-    this.#mailRoom.restore(await store.loadMarks(this.number));
+    this.#inbound.restore(await store.loadOffsets(this.number));
     this.outbox.restore(await store.loadSent(this.number));
-    const rows = (await this.#residents.loadEntries()).filter(({ parked }) => parked === null);
-    this.#restored = { rows, actors: await this.#residents.restoreAll(rows.filter(({ active }) => active)) };
+    const rows = (await this.#instances.loadEntries()).filter(({ quarantined }) => quarantined === null);
+    this.#restored = { rows, actors: await this.#instances.restoreAll(rows.filter(({ active }) => active)) };
   }
 
   resume(): void {
     const { rows, actors } = this.#restored;
     this.#restored = { rows: [], actors: [] };
-    for (const row of rows) this.#wakes.set(this.#residents.get(row.id) as InstanceEntry, row.wake ?? undefined);
+    for (const row of rows) this.#wakes.set(this.#instances.get(row.id) as InstanceEntry, row.wake ?? undefined);
     for (const actor of actors) {
       const runs = actor.resumeTasks(this.#claim.clean, (run, worker) => this.#find(run, worker));
       for (const run of runs) this.#parts.dispatcher.enqueue(run);
@@ -269,29 +269,29 @@ export class Shard implements ActorHost, MailShard {
 
   /** Where an attempt is that was running when the shard was opened. */
   #find(run: InstanceTaskRun, worker: string): "here" | "elsewhere" | "stopped" | "lost" {
-    const { dispatcher, holders } = this.#parts;
+    const { dispatcher, hosts } = this.#parts;
     if (dispatcher.rebind(run)) {
-      holders.reclaim(run.attemptId);
+      hosts.reclaim(run.attemptId);
       return "here";
     }
-    this.attached.add(run, worker);
-    return this.attached.judge(run.attemptId);
+    this.remoteAttempts.add(run, worker);
+    return this.remoteAttempts.classify(run.attemptId);
   }
 
   /** Writes what is still to be written, and gives the shard up. Attempts that run go on. */
   async close(error: EngineError): Promise<void> {
-    const { dispatcher, holders } = this.#parts;
+    const { dispatcher, hosts } = this.#parts;
     this.#isClosing = true;
     this.#wakes.stop();
     dispatcher.drop((run) => this.#isMine(run));
-    await this.#mailRoom.settled();
+    await this.#inbound.whenDelivered();
     if (dispatcher.isShutDown && this.#parts.sharesInstances) this.#takeBackStopped();
     await this.#lane.flush(this);
     if (this.isClosed) throw this.#closedBy;
     this.#closedBy = error;
     this.#isReleased = true;
     const running = dispatcher.listRunning().filter(({ run }) => this.#isMine(run));
-    holders.keep(
+    hosts.add(
       this.number,
       running.map(({ run }) => run.attemptId),
     );
@@ -302,7 +302,7 @@ export class Shard implements ActorHost, MailShard {
 
   /** What this member ran was stopped with it, and is not to be looked for: whoever opens the shard next starts it. */
   #takeBackStopped(): void {
-    for (const { actor } of this.entries) actor?.takeBackStopped((attempt) => this.attached.has(attempt));
+    for (const { actor } of this.entries) actor?.takeBackStopped((attempt) => this.remoteAttempts.has(attempt));
   }
 
   /** Whoever owns the shard now looks for what runs on remote workers, and runs the rest again. */
@@ -310,7 +310,7 @@ export class Shard implements ActorHost, MailShard {
     const { dispatcher } = this.#parts;
     dispatcher.drop((run) => this.#isMine(run));
     const running = dispatcher.listRunning().filter(({ run }) => this.#isMine(run));
-    dispatcher.disown(running.map(({ run }) => run.attemptId));
+    dispatcher.release(running.map(({ run }) => run.attemptId));
   }
 
   #isMine({ owner }: TaskRun): boolean {
@@ -321,7 +321,7 @@ export class Shard implements ActorHost, MailShard {
 
   /** Durable when it resolves. */
   start(request: StartRequest): Promise<void> {
-    return this.#entrance.start(request);
+    return this.#starter.start(request);
   }
 
   /** Durably there, whatever its state. */
@@ -330,19 +330,19 @@ export class Shard implements ActorHost, MailShard {
       return await this.ask(id, () => true);
     } catch (error) {
       if (hasCode(error, "INSTANCE_UNKNOWN")) return false;
-      if (hasCode(error, "INSTANCE_PARKED")) return true;
+      if (hasCode(error, "INSTANCE_QUARANTINED")) return true;
       throw error;
     }
   }
 
   async startChild(
-    letter: StartChild,
+    message: StartChild,
     given: GivenToChild,
     options: { origin: Origin; reuse: boolean },
   ): Promise<{ committed: Promise<void> }> {
-    const definition = await this.#patiently(() => this.#parts.definitions.load(letter.workflow, letter.version));
-    const request = requestOfChild(letter, definition, { ...given, ...options });
-    return await this.#patiently(() => this.#entrance.enterAs(request));
+    const definition = await this.#patiently(() => this.#parts.definitions.load(message.workflow, message.version));
+    const request = requestOfChild(message, definition, { ...given, ...options });
+    return await this.#patiently(() => this.#starter.startWithGivenId(request));
   }
 
   async childOf(parent: ParentAddress, id: string): Promise<KnownChild | undefined> {
@@ -351,7 +351,7 @@ export class Shard implements ActorHost, MailShard {
       if (own?.key !== parent.key) return undefined;
       const report = endFor(machine, parent);
       const isSameTask = own.task === parent.task && own.generation === parent.generation;
-      return { end: report && letterOf(actor, report), isSameTask };
+      return { end: report && outboxMessageOf(actor, report), isSameTask };
     };
     return await this.#patiently(() => this.ask(id, question));
   }
@@ -394,8 +394,8 @@ export class Shard implements ActorHost, MailShard {
         answer[0] = query(machine, actor);
       };
       // With nothing of it outstanding, what it is in memory is what it is in the store: no commit to wait for.
-      const isPlain = options.ofCode !== true || !actor.isPrepared;
-      if (!isPlain || actor.hasNews || actor.isBusy || this.isClosed)
+      const isPlain = options.ofCode !== true || !actor.needsPreparation;
+      if (!isPlain || actor.hasMessages || actor.isBusy || this.isClosed)
         return actor.tell({ query: look, ofCode: !isPlain, reply });
       look(actor.machine);
       reply.resolve();
@@ -407,7 +407,7 @@ export class Shard implements ActorHost, MailShard {
   /** Uses the actor in the same breath in which it is found: an ended one may be gone a microtask later. */
   async #withActor(id: string, use: (actor: InstanceActor) => void): Promise<void> {
     for (;;) {
-      const actor = this.#residents.get(id)?.actor;
+      const actor = this.#instances.get(id)?.actor;
       if (actor === undefined) {
         await this.#loadResident(id);
         continue;
@@ -423,7 +423,7 @@ export class Shard implements ActorHost, MailShard {
   /** What was read from the store counts only while the shard is open: the next owner may have written since. */
   async #loadResident(id: string): Promise<void> {
     try {
-      await this.#residents.load(id);
+      await this.#instances.load(id);
     } catch (error) {
       this.#refuseIfClosed();
       throw error;
@@ -435,10 +435,10 @@ export class Shard implements ActorHost, MailShard {
   #letGo(actor: InstanceActor): void {
     if (!actor.isInboxEmpty || actor.isBusy) return;
     if (!actor.hasEnded && !actor.isUnborn) return;
-    const entry = this.#residents.get(actor.id);
+    const entry = this.#instances.get(actor.id);
     if (entry?.actor !== actor) return;
     if (actor.isUnborn) this.#parts.gates.left(entry.workflow, entry.id);
-    this.#residents.delete(actor.id);
+    this.#instances.delete(actor.id);
     if (entry.hasWaiters) this.#dismiss(entry, unknownInstance(actor.id));
   }
 
@@ -454,7 +454,7 @@ export class Shard implements ActorHost, MailShard {
 
   /** Resolves with the next turn of an instance that is under way. Nobody need wait for it. */
   #nextChange(id: string): Promise<void> {
-    const entry = this.#residents.get(id);
+    const entry = this.#instances.get(id);
     if (entry === undefined) return Promise.resolve();
     const watcher = Promise.withResolvers<void>();
     watcher.promise.catch(() => undefined);
@@ -467,8 +467,8 @@ export class Shard implements ActorHost, MailShard {
    * later the actor may be in a turn that is not durable yet.
    */
   awaitEnd<T>(id: string, look: (actor: InstanceActor) => T): Promise<T> {
-    const entry = this.#residents.get(id);
-    const isUnderWay = entry !== undefined && entry.parked === undefined && !entry.actor?.hasEnded;
+    const entry = this.#instances.get(id);
+    const isUnderWay = entry !== undefined && entry.quarantined === undefined && !entry.actor?.hasEnded;
     if (!isUnderWay || this.isClosed) return this.#findEnd(id, look);
     const reply = Promise.withResolvers<T>();
     entry.addWaiter({ resolve: (actor) => settle(reply, () => look(actor)), reject: reply.reject });
@@ -493,63 +493,63 @@ export class Shard implements ActorHost, MailShard {
   }
 
   peek(id: string): Machine | undefined {
-    return this.#residents.get(id)?.actor?.machine;
+    return this.#instances.get(id)?.actor?.machine;
   }
 
   /** What is in the store for it. */
   looked(rows: readonly OutboxRow[]): void {
-    this.#mailRoom.looked(rows);
+    this.#inbound.noteOutbox(rows);
   }
 
   async isRequestKnown(key: string): Promise<boolean> {
     return (await this.#patiently(() => this.#parts.store.findRequest(this.number, key))) !== undefined;
   }
 
-  /** False if a letter that was sent before is missing. */
+  /** False if a message that was sent before is missing. */
   receive(row: OutboxRow): boolean {
-    return this.isClosed || this.#mailRoom.receive(row);
+    return this.isClosed || this.#inbound.receive(row);
   }
 
   /** Another member tells how an attempt of an instance here has ended. Durable when it resolves, or not wanted. */
-  async reported({ holder, attemptId, id, input }: ReportCall): Promise<void> {
+  async reported({ host, attemptId, id, input }: ReportCall): Promise<void> {
     const { dispatcher } = this.#parts;
     const here = dispatcher.connectionOf(attemptId);
     // The worker that ran it here has gone there since, or was quicker than the word that it had: it is its own result.
-    const isSameWorker = input.type === "NodeCompleted" && here?.worker === workerOf(input.worker ?? "");
-    if (isSameWorker) dispatcher.letGo([attemptId]);
+    const isSameWorker = input.type === "AttemptEnded" && here?.worker === workerOf(input.worker ?? "");
+    if (isSameWorker) dispatcher.detach([attemptId]);
     const ranOn =
-      input.type === "NodeCompleted" && isRemote(input.worker ?? "") ? workerOf(input.worker ?? "") : undefined;
-    if (this.attached.delete(attemptId, holder, ranOn)) return await this.tell(id, () => input);
+      input.type === "AttemptEnded" && isRemote(input.worker ?? "") ? workerOf(input.worker ?? "") : undefined;
+    if (this.remoteAttempts.delete(attemptId, host, ranOn)) return await this.tell(id, () => input);
     this.droppedReports++;
     await this.#durable(id);
   }
 
   /** Another member tells which attempts of instances here it holds; gives back those that are not wanted. */
-  async held({ holder, attemptIds, connections }: HoldCall): Promise<string[]> {
-    const unwanted = attemptIds.filter((id) => !this.#isHeld(id, holder, connections[id]));
+  async held({ host, attemptIds, connections }: RenewCall): Promise<string[]> {
+    const unwanted = attemptIds.filter((id) => !this.#isHeld(id, host, connections[id]));
     await Promise.all(unwanted.map((id) => this.#durable(instanceOf(id))));
     return unwanted;
   }
 
   #isHeld(attemptId: string, holder: string, there: WorkerConnection | undefined): boolean {
-    if (this.attached.heard(attemptId, holder, there?.worker)) return true;
+    if (this.remoteAttempts.renew(attemptId, holder, there?.worker)) return true;
     const { dispatcher } = this.#parts;
     const here = dispatcher.connectionOf(attemptId);
     // A worker that was connected here has taken it along; or had taken it along before it came here.
     const hasGone = here !== undefined && here.worker === there?.worker && here.since < there.since;
     if (!hasGone) return false;
-    dispatcher.letGo([attemptId]);
-    return this.attached.heard(attemptId, holder, there.worker);
+    dispatcher.detach([attemptId]);
+    return this.remoteAttempts.renew(attemptId, holder, there.worker);
   }
 
   /** A worker that hears that nobody wants a result forgets it: whatever made it unwanted must not be lost after that. */
   async #durable(id: string): Promise<void> {
-    const actor = this.#residents.get(id)?.actor;
-    if (actor !== undefined && (actor.hasNews || actor.isBusy)) await this.hasInstance(id);
+    const actor = this.#instances.get(id)?.actor;
+    if (actor !== undefined && (actor.hasMessages || actor.isBusy)) await this.hasInstance(id);
   }
 
   runsElsewhere(run: InstanceTaskRun, worker: string): void {
-    if (!this.isClosed) this.attached.add(run, worker);
+    if (!this.isClosed) this.remoteAttempts.add(run, worker);
   }
 
   // Actors
@@ -562,8 +562,8 @@ export class Shard implements ActorHost, MailShard {
   failed(actor: InstanceActor, error: unknown): void {
     // A store that is away while the shard moves, or the engine stops, says nothing about the instance.
     if (this.#isClosing || this.#parts.dispatcher.isShutDown) return;
-    const entry = this.#residents.get(actor.id);
-    if (entry?.actor === actor) void this.#parking.park(entry, actor.row, error);
+    const entry = this.#instances.get(actor.id);
+    if (entry?.actor === actor) void this.#quarantine.add(entry, actor.row, error);
   }
 
   async #wake(entry: InstanceEntry): Promise<void> {
@@ -571,18 +571,18 @@ export class Shard implements ActorHost, MailShard {
       await this.#withActor(entry.id, (actor) => actor.tell({ input: { type: "TimerDue" } }));
     } catch (error) {
       this.logger.error({ instanceId: entry.id, error: messageOf(error) }, "an instance could not be woken");
-      if (!this.isClosed && entry.parked === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);
+      if (!this.isClosed && entry.quarantined === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);
     }
   }
 
   // Turns
 
-  consumed(origins: readonly Origin[]): MarkRow[] {
-    return this.#mailRoom.consumed(origins);
+  consumed(origins: readonly Origin[]): OffsetRow[] {
+    return this.#inbound.consume(origins);
   }
 
   openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined {
-    const entry = this.#residents.get(actor.id);
+    const entry = this.#instances.get(actor.id);
     if (entry?.actor !== actor) {
       this.#abandon(actor, unknownInstance(actor.id));
       return undefined;
@@ -596,22 +596,22 @@ export class Shard implements ActorHost, MailShard {
         const row = this.#address(actor, effect);
         if (row !== undefined) turn.send(row);
       }
-      const gateLetter = this.#gateLetter(turn);
-      if (gateLetter !== undefined) turn.send(this.outbox.address(this.shardOf(gateLetter.to), gateLetter));
+      const gateMessage = this.#gateMessage(turn);
+      if (gateMessage !== undefined) turn.send(this.outbox.address(this.shardOf(gateMessage.to), gateMessage));
       this.droppedReports += turn.dropped;
       return turn;
     } catch (error) {
       // What could not be read while the shard moves, or the engine stops, says nothing about the instance.
       if (this.#isClosing || this.#parts.dispatcher.isShutDown) this.#abandon(actor, error);
-      else void this.#parking.park(entry, actor.row, error);
+      else void this.#quarantine.add(entry, actor.row, error);
       return undefined;
     }
   }
 
   /** What goes to other instances is written with the turn that caused it. */
   #address(actor: InstanceActor, effect: Command): OutboxRow | undefined {
-    const letter = letterOf(actor, effect);
-    return letter && this.outbox.address(this.shardOf(letter.to), letter);
+    const message = outboxMessageOf(actor, effect);
+    return message && this.outbox.address(this.shardOf(message.to), message);
   }
 
   /** Undefined unless the workflow has a maximum that its instances share with those of other members. */
@@ -620,13 +620,13 @@ export class Shard implements ActorHost, MailShard {
   }
 
   /** Whether a new instance may run: where others share its workflow's maximum, that is asked once it is there. */
-  #admission(definition: Definition, id: string): StartWorkflow["admission"] {
+  #admission(definition: Definition, id: string): StartInstance["admission"] {
     if (this.#sharedLimit(definition) !== undefined) return "queue";
     return this.#parts.gates.enter(definition.name, id, definition.spec.maxInstances);
   }
 
   /** What the turn has to say to its workflow's gate. */
-  #gateLetter(turn: InstanceTurn): EnterGate | LeaveGate | undefined {
+  #gateMessage(turn: InstanceTurn): EnterGate | LeaveGate | undefined {
     const limit = this.#sharedLimit(turn.actor.definition);
     if (limit === undefined || turn.events.length === 0) return undefined;
     if (turn.hasEnded) return { kind: "leave-gate", ...this.#gateOf(turn.actor) };
@@ -644,13 +644,13 @@ export class Shard implements ActorHost, MailShard {
     const { definition, id } = actor;
     const limit = this.#sharedLimit(definition);
     if (limit === undefined) return this.#parts.gates.rejoin(definition.name, id, definition.spec.maxInstances);
-    const letter: EnterGate = { kind: "enter-gate", ...this.#gateOf(actor), limit, isReopened: false };
-    await this.send([letter]);
+    const message: EnterGate = { kind: "enter-gate", ...this.#gateOf(actor), limit, isReopened: false };
+    await this.send([message]);
   }
 
   /** What the gate of a workflow, which is on this shard, has to say to that. */
-  answerForGate(letter: EnterGate | LeaveGate): Promise<Admit[]> {
-    return this.#patiently(() => this.#sharedGates.read(letter));
+  answerForGate(message: EnterGate | LeaveGate): Promise<Admit[]> {
+    return this.#patiently(() => this.#sharedGates.read(message));
   }
 
   /** The actor counts as busy throughout: a subscriber that asks about it in between is answered after those who wait. */
@@ -658,7 +658,7 @@ export class Shard implements ActorHost, MailShard {
     const { actor } = turn;
     turn.committed();
     for (const row of turn.outbox) this.post(row);
-    const entry = this.#residents.get(actor.id);
+    const entry = this.#instances.get(actor.id);
     if (entry?.actor !== actor) return turn.reply();
     if (turn.events.length > 0) this.#follow(entry, turn);
     // A wake-up that found nothing due, because the machine's clock was set back, is still to come.
@@ -669,9 +669,9 @@ export class Shard implements ActorHost, MailShard {
     // A turn that only answered has changed nothing: whoever waits for a change would ask again, and so without end.
     if (turn.events.length > 0) for (const watcher of entry.takeWatchers()) watcher.resolve();
     actor.isBusy = false;
-    const wantsTurn = actor.hasNews || (actor.hasMore && !this.#isClosing);
-    if (actor.isPrepared && wantsTurn) this.arrived(actor, "now");
-    this.#parts.idle.moved(entry);
+    const wantsTurn = actor.hasMessages || (actor.hasMore && !this.#isClosing);
+    if (actor.needsPreparation && wantsTurn) this.arrived(actor, "now");
+    this.#parts.idle.touch(entry);
     this.#letGo(actor);
   }
 
@@ -698,7 +698,7 @@ export class Shard implements ActorHost, MailShard {
     entry.lastTurnAt = turn.at;
     this.#warnOfClockBehind(turn);
     entry.isReportedStuck = false;
-    this.#residents.noteWaiting(entry, machine.state.waitingCount);
+    this.#instances.noteWaiting(entry, machine.state.waitingCount);
     this.#wakes.set(entry, machine.nextWake());
     if (this.#parts.hasSubscribers) {
       const { events, at, number, firstEvent } = turn;
@@ -722,49 +722,49 @@ export class Shard implements ActorHost, MailShard {
     } else if (effect.type === "WithdrawTasks") dispatcher.withdraw(effect.attemptIds);
     else if (effect.type === "AbortTasks") {
       dispatcher.abort(effect.attemptIds);
-      this.attached.abort(effect.attemptIds);
+      this.remoteAttempts.abort(effect.attemptIds);
     } else if (effect.type === "EvaluateDecision" && actor instanceof DagActor) {
       actor.decideLater(effect.task, effect.attempt);
     }
   }
 
-  /** The store will never take the turn: its instance is parked, or stays what it was: ended, or nothing at all. */
+  /** The store will never take the turn: its instance is quarantined, or stays what it was: ended, or nothing at all. */
   reject(turn: InstanceTurn, error: unknown): void {
     const { actor } = turn;
     turn.fail(error);
-    const entry = this.#residents.get(actor.id);
+    const entry = this.#instances.get(actor.id);
     if (entry?.actor !== actor) return;
-    if (actor.row !== undefined) return void this.#parking.park(entry, actor.row, error);
-    this.#residents.delete(actor.id);
+    if (actor.row !== undefined) return void this.#quarantine.add(entry, actor.row, error);
+    this.#instances.delete(actor.id);
     this.#dismiss(entry, error);
     this.#parts.gates.left(entry.workflow, entry.id);
   }
 
-  /** Letters that no turn caused, in one commit with marks of what they answer. */
-  async send(letters: readonly Letter[], marks: () => MarkRow[] = () => []): Promise<void> {
+  /** Messages that no turn caused, in one commit with the offsets of what they answer. */
+  async send(messages: readonly OutboxMessage[], offsets: () => OffsetRow[] = () => []): Promise<void> {
     const outbox: OutboxRow[] = [];
     await this.commit(() => {
-      for (const letter of letters) outbox.push(this.outbox.address(this.shardOf(letter.to), letter));
-      return { marks: marks(), outbox };
+      for (const message of messages) outbox.push(this.outbox.address(this.shardOf(message.to), message));
+      return { offsets: offsets(), outbox };
     });
     for (const row of outbox) this.post(row);
   }
 
-  isParked(id: string): boolean {
-    return this.#parking.isParked(id);
+  isQuarantined(id: string): boolean {
+    return this.#quarantine.has(id);
   }
 
-  /** Puts a parked instance back into service. */
-  unpark(id: string): Promise<void> {
-    return this.#parking.unpark(id);
+  /** Puts a quarantined instance back into service. */
+  releaseFromQuarantine(id: string): Promise<void> {
+    return this.#quarantine.release(id);
   }
 
   /** Removes every trace of ended instances, but for those that are being used. Gives back how many. */
   async purge(instances: readonly { key: number; id: string }[]): Promise<number> {
-    const purged = instances.filter(({ key, id }) => this.#residents.get(id)?.key !== key).map(({ key }) => key);
+    const purged = instances.filter(({ key, id }) => this.#instances.get(id)?.key !== key).map(({ key }) => key);
     if (purged.length === 0) return 0;
     await this.commit({ purged });
-    for (const entry of this.#residents.forget(instances)) this.#dismiss(entry, unknownInstance(entry.id));
+    for (const entry of this.#instances.forget(instances)) this.#dismiss(entry, unknownInstance(entry.id));
     return purged.length;
   }
 
@@ -829,10 +829,10 @@ export class Shard implements ActorHost, MailShard {
 
   /** What an attempt that was running here when the shard moved has come to. False for anything else. */
   #passOn({ id, machine: { address } }: InstanceActor, { input, reply }: Told): boolean {
-    if (input.type !== "NodeCompleted") return false;
+    if (input.type !== "AttemptEnded") return false;
     const { task, attempt, generation } = input;
     const run = { attemptId: attemptId({ ...address, generation }, task, attempt), instanceId: id };
-    this.#parts.holders.report(run, input, () => reply?.resolve());
+    this.#parts.hosts.report(run, input, () => reply?.resolve());
     return true;
   }
 }

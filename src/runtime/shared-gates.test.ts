@@ -8,7 +8,7 @@ import { MemoryStore } from "../stores/memory/memory-store.ts";
 import { type Changes, type InstanceRow, noChanges, type OutboxRow } from "../stores/store.ts";
 import { Definitions } from "./definitions.ts";
 import type { Admit, EnterGate, LeaveGate } from "./outbox.ts";
-import { Pen } from "./pen.ts";
+import { FencingToken } from "./fencing-token.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
 
 const shardCount = 4;
@@ -17,16 +17,16 @@ const gateShard = 2;
 /** The store as it is behind a gate, which says nothing of its own to it. Instances live on shard 0. */
 class Rig {
   readonly store = new MemoryStore();
-  readonly #pens: Pen[] = [];
+  readonly #pens: FencingToken[] = [];
   readonly #rows = new Map<string, InstanceRow>();
-  #letters = 0;
+  #messages = 0;
 
   async open(): Promise<void> {
     await this.store.open();
     for (let shard = 0; shard < shardCount; shard++) {
       const claim = await this.store.claimShard(shard, "rig");
       assert.ok(claim);
-      this.#pens.push(new Pen(shard, claim));
+      this.#pens.push(new FencingToken(shard, claim));
     }
   }
 
@@ -50,10 +50,10 @@ class Rig {
   async instance(
     id: string,
     status: InstanceStatus,
-    options: { version?: string; createdAt?: number; parked?: string } = {},
+    options: { version?: string; createdAt?: number; quarantined?: string } = {},
   ): Promise<void> {
     const key = firstKey(0) + this.#rows.size;
-    const { version = "1", createdAt = key, parked = null } = options;
+    const { version = "1", createdAt = key, quarantined = null } = options;
     const row: InstanceRow = {
       key,
       id,
@@ -66,7 +66,7 @@ class Rig {
       waiting: 0,
       createdAt,
       updatedAt: createdAt,
-      parked,
+      quarantined,
     };
     this.#rows.set(id, row);
     await this.#write(0, { instances: [row] });
@@ -87,8 +87,8 @@ class Rig {
   }
 
   /** An answer of an earlier owner that the instance has not read yet. */
-  async underWay(letter: Admit, source = gateShard): Promise<void> {
-    const row: OutboxRow = { source, target: 0, number: ++this.#letters, body: JSON.stringify(letter) };
+  async underWay(message: Admit, source = gateShard): Promise<void> {
+    const row: OutboxRow = { source, target: 0, number: ++this.#messages, body: JSON.stringify(message) };
     await this.#write(source, { outbox: [row] });
   }
 
@@ -96,7 +96,7 @@ class Rig {
     const pen = this.#pens[shard];
     assert.ok(pen);
     await this.store.commit({ fences: [pen.fence(false)], changes: { ...noChanges(), ...changes } });
-    pen.number++;
+    pen.batch++;
   }
 }
 
@@ -211,16 +211,16 @@ describe("a gate that is made anew, because its shard has moved", () => {
   test("counts one that is paused, and one that is out of service while it runs", async () => {
     await rig.define("2", atMost(2));
     await rig.instance("paused", "Paused", { version: "2" });
-    await rig.instance("parked", "Running", { version: "2", parked: "a bug" });
+    await rig.instance("quarantined", "Running", { version: "2", quarantined: "a bug" });
     assert.deepEqual(shown(await rig.gates().read(enters("new", atMost(2)))), []);
   });
 
   test("passes over one that waits out of service: it asks again when it is back", async () => {
-    await rig.instance("parked", "Ready", { parked: "a bug" });
+    await rig.instance("quarantined", "Ready", { quarantined: "a bug" });
     const gates = rig.gates();
     assert.deepEqual(shown(await gates.read(enters("new", atMost(1)))), ["new"]);
-    await gates.read(enters("parked", atMost(1)));
-    assert.deepEqual(shown(await gates.read(leaves("new"))), ["parked"]);
+    await gates.read(enters("quarantined", atMost(1)));
+    assert.deepEqual(shown(await gates.read(leaves("new"))), ["quarantined"]);
   });
 
   test("counts one that was let in and has not read so yet", async () => {
@@ -237,14 +237,14 @@ describe("a gate that is made anew, because its shard has moved", () => {
     assert.deepEqual(shown(await rig.gates().read(enters("new", atMost(1)))), ["new"]);
   });
 
-  test("is not confused by letters of other shards", async () => {
+  test("is not confused by messages of other shards", async () => {
     await rig.instance("waits", "Ready");
     await rig.underWay({ kind: "admit", from: 0, to: "waits" }, gateShard + 1);
     assert.deepEqual(shown(await rig.gates().read(enters("new", atMost(1)))), ["waits"]);
   });
 
   for (const policy of ["skip", "fail"] as const) {
-    test(`with ${policy}, leaves those that have yet to ask to their letters`, async () => {
+    test(`with ${policy}, leaves those that have yet to ask to their messages`, async () => {
       await rig.define("2", atMost(1, policy));
       await rig.instance("first", "Ready", { version: "2" });
       await rig.instance("second", "Ready", { version: "2" });

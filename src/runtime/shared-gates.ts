@@ -2,7 +2,7 @@ import { parseStored } from "../base/stored-json.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { InstanceSummary, Store } from "../stores/store.ts";
 import type { Definitions } from "./definitions.ts";
-import type { Admit, EnterGate, LeaveGate, Letter } from "./outbox.ts";
+import type { Admit, EnterGate, LeaveGate, OutboxMessage } from "./outbox.ts";
 
 /** Where the gate of a workflow is: like an instance, it lives on the shard of its name. */
 export function gateAddress(workflow: string): string {
@@ -13,14 +13,14 @@ const pageSize = 1000;
 
 /**
  * The gates of workflows with a maximum of concurrent instances, for members that share the instances among them. A gate
- * lives on one shard and is spoken to in letters: an instance is created waiting, asks to be let in with the turn that
+ * lives on one shard and is spoken to in messages: an instance is created waiting, asks to be let in with the turn that
  * creates it, and says with its last turn that it has left. An answer is written in the same commit that consumes the
  * question.
  *
  * - S1 Nothing of its own is on disk: an instance that is `Ready` waits, any other unfinished one is in, and so is one
- *   to which a letter that lets it in is under way.
+ *   to which a message that lets it in is under way.
  * - S2 While any wait, one that is in will leave: the commit that consumed the last leaving has let the next one in. So
- *   a gate that is made anew, because its shard moved, need not be made before a letter comes.
+ *   a gate that is made anew, because its shard moved, need not be made before a message comes.
  */
 export class SharedGates {
   readonly #shard: number;
@@ -36,14 +36,14 @@ export class SharedGates {
     this.#definitions = options.definitions;
   }
 
-  /** What is to be answered to whom. Letters are handed over one at a time. */
-  async read(letter: EnterGate | LeaveGate): Promise<Admit[]> {
-    const gate = await this.#gateOf(letter.workflow);
-    if (letter.kind === "leave-gate") {
-      gate.inside.delete(letter.instanceId);
-      gate.waiting.delete(letter.instanceId);
+  /** What is to be answered to whom. Messages are handed over one at a time. */
+  async read(message: EnterGate | LeaveGate): Promise<Admit[]> {
+    const gate = await this.#gateOf(message.workflow);
+    if (message.kind === "leave-gate") {
+      gate.inside.delete(message.instanceId);
+      gate.waiting.delete(message.instanceId);
     } else {
-      const { instanceId, limit, isReopened } = letter;
+      const { instanceId, limit, isReopened } = message;
       gate.max = limit.max;
       if (isReopened) gate.inside.add(instanceId);
       else {
@@ -51,7 +51,7 @@ export class SharedGates {
         if (answer !== undefined) return [answer, ...fill(gate)];
       }
     }
-    if (gate.inside.size + gate.waiting.size === 0) this.#gates.delete(letter.workflow);
+    if (gate.inside.size + gate.waiting.size === 0) this.#gates.delete(message.workflow);
     return fill(gate);
   }
 
@@ -59,9 +59,9 @@ export class SharedGates {
     const known = this.#gates.get(workflow);
     if (known !== undefined) return known;
     const gate: Gate = { max: Infinity, inside: new Set(), waiting: new Set() };
-    // In this order: one that is let in while the instances are read has been counted by its letter.
+    // In this order: one that is let in while the instances are read has been counted by its message.
     const answered = await this.#answersUnderWay();
-    for (const { id, version, status, parked } of await this.#unfinished(workflow)) {
+    for (const { id, version, status, quarantined } of await this.#unfinished(workflow)) {
       const limit = (await this.#definitions.load(workflow, version)).spec.maxInstances;
       // One without a maximum neither asks to be let in nor says that it leaves.
       if (limit === undefined || limit.max <= 0) continue;
@@ -70,7 +70,7 @@ export class SharedGates {
       const isWaiting = status === "Ready" && answered.get(id) !== "admitted";
       if (!isWaiting) gate.inside.add(id);
       // Where nobody waits for a place, the instance has yet to ask.
-      else if (limit.policy === "queue" && parked === null && !answered.has(id)) gate.waiting.add(id);
+      else if (limit.policy === "queue" && quarantined === null && !answered.has(id)) gate.waiting.add(id);
     }
     this.#gates.set(workflow, gate);
     return gate;
@@ -80,9 +80,10 @@ export class SharedGates {
   async #answersUnderWay(): Promise<Map<string, "admitted" | "refused">> {
     const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
     const answers = new Map<string, "admitted" | "refused">();
-    for (const { source, body } of await this.#store.loadLetters(shards)) {
-      const letter = source === this.#shard ? (parseStored(body, `a letter of shard ${source}`) as Letter) : undefined;
-      if (letter?.kind === "admit") answers.set(letter.to, letter.refusal === undefined ? "admitted" : "refused");
+    for (const { source, body } of await this.#store.loadOutbox(shards)) {
+      const message =
+        source === this.#shard ? (parseStored(body, `a message of shard ${source}`) as OutboxMessage) : undefined;
+      if (message?.kind === "admit") answers.set(message.to, message.refusal === undefined ? "admitted" : "refused");
     }
     return answers;
   }

@@ -62,7 +62,7 @@ export function instanceRow(
     waiting: isActive ? 0 : state.waitingCount,
     createdAt: state.createdAt,
     updatedAt,
-    parked: null,
+    quarantined: null,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
-import type { StartWorkflow } from "../kernel/input.ts";
+import type { StartInstance } from "../kernel/input.ts";
 
 /**
  * Keeps workflows that have a maximum of concurrent instances to it. What it knows is derived from the instances'
@@ -20,7 +20,7 @@ export class WorkflowGates {
   }
 
   /** The maximum that counts is that of the definition started last. Only workflows that have one pay for it. */
-  enter(workflow: string, instanceId: string, limit: MaxInstances | undefined): StartWorkflow["admission"] {
+  enter(workflow: string, instanceId: string, limit: MaxInstances | undefined): StartInstance["admission"] {
     const isLimited = limit !== undefined && limit.max > 0;
     if (!isLimited && !this.#gates.has(workflow)) return "run";
     const gate = this.#limit(workflow, limit);

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { type FieldRange, invalid, numberOf, valuesOf } from "./cron-field.ts";
 import { DueSearch } from "./due-search.ts";
 import { addDays, daysInMonth, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.ts";
@@ -115,7 +115,7 @@ export class Cron {
 
 function fieldsOf(text: unknown): string[] {
   if (typeof text !== "string") {
-    throw new EngineError("SCHEDULE_INVALID", `a cron expression is text, got ${shown(text)}`);
+    throw new EngineError("SCHEDULE_INVALID", `a cron expression is text, got ${preview(text)}`);
   }
   const trimmed = text.trim();
   const nickname = nicknames[trimmed.toLowerCase()];

@@ -1,7 +1,7 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
 import { checkRetryPolicy } from "../authoring/task-builder.ts";
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { isMoment } from "../base/time-limits.ts";
 import type { ScheduleSpec } from "./schedule-spec.ts";
 import { checkTiming, refuseNeverDue } from "./timetable.ts";
@@ -38,7 +38,7 @@ export function checkTarget(spec: ScheduleSpec): void {
   if (isTimed && (isWorkflow || isJob)) return;
   throw new EngineError(
     "SCHEDULE_INVALID",
-    `a schedule is { workflow, input?, every, … } or { job, params?, every, … }, got ${shown(spec)}`,
+    `a schedule is { workflow, input?, every, … } or { job, params?, every, … }, got ${preview(spec)}`,
   );
 }
 
@@ -80,7 +80,7 @@ export function checkBackfillRange(range: BackfillRange): void {
   if (isMoment(from) && isMoment(to) && from <= to && Number.isSafeInteger(parallelism) && parallelism >= 1) return;
   throw new EngineError(
     "SCHEDULE_INVALID",
-    `a backfill takes { from, to } in epoch ms and a parallelism of at least 1, got ${shown(range)}`,
+    `a backfill takes { from, to } in epoch ms and a parallelism of at least 1, got ${preview(range)}`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { isMoment, isoText, momentMax, yearsMax } from "../base/time-limits.ts";
 import { Cron } from "./cron.ts";
 import { DueSearch } from "./due-search.ts";
@@ -46,7 +46,7 @@ export function timetableOf(spec: TimetableSpec, anchor: number): Timetable {
 export function refuseNeverDue(spec: TimetableSpec, now: number): void {
   if (timetableOf(spec, now).next(now) !== undefined) return;
   const { every, startAt, endAt } = spec;
-  const timing = "cron" in every ? `cron expression ${shown(every.cron)}` : "its timing";
+  const timing = "cron" in every ? `cron expression ${preview(every.cron)}` : "its timing";
   const bounds = [
     ...(startAt === undefined ? [] : [`from its startAt (${isoText(startAt)})`]),
     endAt === undefined ? `within ${yearsMax} years` : `up to its endAt (${isoText(endAt)})`,
@@ -123,7 +123,7 @@ function checkBounds({ startAt, endAt }: TimetableSpec): void {
   for (const [name, at] of Object.entries({ startAt, endAt })) {
     if (at === undefined || isMoment(at)) continue;
     const expected = `epoch milliseconds, a whole number of at most ${momentMax}`;
-    throw new EngineError("SCHEDULE_INVALID", `a schedule: ${name} must be ${expected}, got ${shown(at)}`);
+    throw new EngineError("SCHEDULE_INVALID", `a schedule: ${name} must be ${expected}, got ${preview(at)}`);
   }
 }
 

@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 /** As large as a pool can be told to be. */
 const poolSizeMax = 10_000;
 
-/** Servers have no bus: whoever asks one about an instance of another waits for two looks into letter boxes. */
+/** Servers have no bus: whoever asks one about an instance of another waits for two looks into mailboxes. */
 const ownTimings = { pollWithoutBusMs: 100 };
 
 /** What the configuration says about the engine. */

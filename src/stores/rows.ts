@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import type { EndStatus, InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import type {
   DefinitionRow,
@@ -11,8 +11,8 @@ import type {
   InstanceSummary,
   JobRow,
   LineRow,
-  MailRow,
-  MarkRow,
+  MailboxRow,
+  OffsetRow,
   MemberRow,
   OutboxRow,
   RequestRow,
@@ -119,8 +119,8 @@ export class Columns {
   /** Names the row by whichever of its keys can still be read. */
   damaged(column: string, expected: string): DamagedRow {
     const keys = rowKeys.filter((key) => key !== column && isKey(this.#values[key]));
-    const where = keys.map((key) => `${key} ${shown(this.#values[key])}`).join(", ");
-    const holds = `column ${column} holds ${shown(this.#values[column])} instead of ${expected}`;
+    const where = keys.map((key) => `${key} ${preview(this.#values[key])}`).join(", ");
+    const holds = `column ${column} holds ${preview(this.#values[column])} instead of ${expected}`;
     return new DamagedRow(where === "" ? holds : `${holds} (${where})`);
   }
 }
@@ -162,7 +162,7 @@ export const toInstance = rowOf("instance", (row: Columns): InstanceRow => {
     waiting: row.number("waiting"),
     createdAt: row.number("createdAt"),
     updatedAt: row.number("updatedAt"),
-    parked: row.textOrNull("parked"),
+    quarantined: row.textOrNull("quarantined"),
   };
 });
 
@@ -193,7 +193,7 @@ export const toSummary = rowOf("instance", (row: Columns): InstanceSummary => {
     createdAt: row.number("createdAt"),
     endedAt: row.numberOrNull("endedAt"),
     reason: row.textOrNull("reason"),
-    parked: row.textOrNull("parked"),
+    quarantined: row.textOrNull("quarantined"),
   };
 });
 
@@ -232,7 +232,7 @@ export const toOutbox = rowOf("outbox", (row: Columns): OutboxRow => {
   };
 });
 
-export const toMark = rowOf("mark", (row: Columns): MarkRow => {
+export const toOffset = rowOf("offset", (row: Columns): OffsetRow => {
   return { shard: row.number("shard"), source: row.number("source"), number: row.number("number") };
 });
 
@@ -249,7 +249,7 @@ export const toRequest = rowOf("request", (row: Columns): RequestRow => {
   };
 });
 
-export const toMail = rowOf("mail", (row: Columns): MailRow => {
+export const toMailboxRow = rowOf("mail", (row: Columns): MailboxRow => {
   return { id: row.number("id"), box: row.text("box"), body: row.text("body") };
 });
 

@@ -44,7 +44,7 @@ export interface Store {
    */
   beat(member: string, about?: string): Promise<ClusterView>;
   /**
-   * Takes a member out of the living, with its letter box (`letterBoxOf`): itself when it leaves, or, with `ifBeat`,
+   * Takes a member out of the living, with its mailbox (`mailboxOf`): itself when it leaves, or, with `ifBeat`,
    * another one that has not moved on from that beat. False if it has, or was gone already. An id that is gone never
    * comes back: who starts again has another one.
    */
@@ -83,23 +83,23 @@ export interface Store {
     limit: number;
   }): Promise<{ key: number; id: string }[]>;
 
-  /** Letters to these shards that were not read yet, ordered by target, source and number. */
-  loadLetters(targets: readonly number[]): Promise<OutboxRow[]>;
+  /** Messages to these shards that were not read yet, ordered by target, source and number. */
+  loadOutbox(targets: readonly number[]): Promise<OutboxRow[]>;
   /** How far this shard has taken in what each other shard sent it. */
-  loadMarks(shard: number): Promise<MarkRow[]>;
-  /** The number of the last letter that this shard ever sent, for each target it sent one to. */
+  loadOffsets(shard: number): Promise<OffsetRow[]>;
+  /** The number of the last message that this shard ever sent, for each target it sent one to. */
   loadSent(source: number): Promise<{ target: number; number: number }[]>;
 
   /** What came of the request with that key in this shard; undefined if it never came, or is forgotten. */
   findRequest(shard: number, key: string): Promise<RequestRow | undefined>;
 
-  /** Puts a message into a letter box, outside of any commit: for members that do not hear each other. */
+  /** Puts a message into a mailbox, outside of any commit: for members that do not hear each other. */
   post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void>;
   /** What lies in these boxes, in the order it was put there. */
-  readMail(boxes: readonly string[], limit: number): Promise<MailRow[]>;
-  deleteMail(ids: readonly number[]): Promise<void>;
+  readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]>;
+  deleteFromMailbox(ids: readonly number[]): Promise<void>;
   /** Of any box: what nobody fetched since. */
-  deleteMailBefore(at: number): Promise<void>;
+  deleteMailboxRowsBefore(at: number): Promise<void>;
 
   loadDomains(): Promise<DomainRow[]>;
   /** Outside of any commit; those that are there stay as they are. */
@@ -229,8 +229,8 @@ export interface Changes {
   tasks: TaskRow[];
   payloads: PayloadRow[];
   outbox: OutboxRow[];
-  /** Insert or replace by shard and source; letters to the shard from that source up to the number go. */
-  marks: MarkRow[];
+  /** Insert or replace by shard and source; messages to the shard from that source up to the number go. */
+  offsets: OffsetRow[];
   /** Insert or replace by name. */
   domains: DomainRow[];
   /** Written once: one that is there already is `STORE_DATA`. */
@@ -255,7 +255,7 @@ export interface InstanceRow {
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Why it was taken out of service; it then waits for a user. */
-  readonly parked: string | null;
+  readonly quarantined: string | null;
 }
 
 export interface FinishedRow {
@@ -320,7 +320,7 @@ export interface OutboxRow {
   readonly body: string;
 }
 
-export interface MarkRow {
+export interface OffsetRow {
   readonly shard: number;
   readonly source: number;
   readonly number: number;
@@ -335,7 +335,7 @@ export interface RequestRow {
   readonly refusal: string | null;
 }
 
-export interface MailRow {
+export interface MailboxRow {
   readonly id: number;
   readonly box: string;
   readonly body: string;
@@ -433,7 +433,7 @@ export interface InstanceSummary {
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly reason: string | null;
-  readonly parked: string | null;
+  readonly quarantined: string | null;
 }
 
 export function noChanges(): Changes {
@@ -449,7 +449,7 @@ export function noChanges(): Changes {
     tasks: [],
     payloads: [],
     outbox: [],
-    marks: [],
+    offsets: [],
     domains: [],
     requests: [],
     requestsForgotten: [],

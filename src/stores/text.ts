@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 
 /**
  * Databases keep text as UTF-8, which has no form for one half of a surrogate pair, while a JavaScript string may hold
@@ -16,7 +16,7 @@ const marked = /\ufdd0([0-9a-f]{4})/g;
 /** `STORE_DATA` for what is no text: a damaged history can lead to a turn that no store will ever take. */
 export function toDisk(text: string): string {
   if (typeof text !== "string") {
-    throw new EngineError("STORE_DATA", `a row cannot be written: it holds ${shown(text)} where text belongs`);
+    throw new EngineError("STORE_DATA", `a row cannot be written: it holds ${preview(text)} where text belongs`);
   }
   if (text.isWellFormed() && !text.includes(mark) && !text.includes(zero)) return text;
   return text.replace(unsafe, (unit) => mark + unit.charCodeAt(0).toString(16).padStart(4, "0"));

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 import { type AlertKind, alertKinds } from "./alert.ts";
 import { type AlertTemplate, alertTemplates } from "./alert-request.ts";
 
@@ -32,12 +32,12 @@ function problemOf({ url, on, template, longRunSeconds }: AlertRule): string | u
   if (protocol !== "http:" && protocol !== "https:") return "url must be the address of a webhook: http:// or https://";
   if (on.length === 0) return `on must name what to tell: ${alertKinds.join(", ")}`;
   const unknown = on.find((kind) => !alertKinds.includes(kind));
-  if (unknown !== undefined) return `on must hold ${alertKinds.join(", ")}, got ${shown(unknown)}`;
+  if (unknown !== undefined) return `on must hold ${alertKinds.join(", ")}, got ${preview(unknown)}`;
   if (template !== undefined && !alertTemplates.includes(template)) {
-    return `template must be ${alertTemplates.join(", ")}, got ${shown(template)}`;
+    return `template must be ${alertTemplates.join(", ")}, got ${preview(template)}`;
   }
   if (on.includes("long-run") && !(longRunSeconds !== undefined && longRunSeconds > 0)) {
-    return `longRunSeconds must be a number of seconds above 0, because on holds long-run, got ${shown(longRunSeconds)}`;
+    return `longRunSeconds must be a number of seconds above 0, because on holds long-run, got ${preview(longRunSeconds)}`;
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
-import { shown } from "../base/shown.ts";
+import { preview } from "../base/preview.ts";
 
 /** What a mock has to know of the job that it stands in for. */
 interface Mockable {
@@ -25,7 +25,7 @@ export function mockJob<J extends Mockable>(
   fn: J["fn"],
   options: { readonly failures?: number } = {},
 ): MockedJob<J> {
-  const check = new SettingCheck("OPTION_INVALID", `the mock of job ${shown(job.name)}`);
+  const check = new SettingCheck("OPTION_INVALID", `the mock of job ${preview(job.name)}`);
   check.options(options, { failures: true });
   const { failures = 0 } = options;
   check.wholeNumber("failures", failures, 0);

@@ -6,23 +6,23 @@ import { DefinitionList } from "./definition-list.ts";
 import { formatName, formatVersion, type Header } from "./export-line.ts";
 import { InstanceDigest } from "./instance-digest.ts";
 import { LineWriter } from "./line-writer.ts";
-import { nestedInEvents, nestedInLetter } from "./references.ts";
+import { nestedInEvents, nestedInMessage } from "./references.ts";
 import { refuseLiving, viewOf } from "./resting-store.ts";
-import { steady } from "./steady-store.ts";
+import { withRetries } from "./retrying-store.ts";
 import { StoreContents } from "./store-contents.ts";
 
 const documentsPerPage = 20;
 
 /**
  * Everything that is to move from a store, as lines of JSON with their line breaks: jobs, domains, documents, instances
- * with their histories, tasks and payloads, letters they have not read, and definitions. The store must be open, and nobody may
+ * with their histories, tasks and payloads, messages they have not read, and definitions. The store must be open, and nobody may
  * run on it meanwhile. It is read and not changed, a page at a time.
  *
  * `STORE_LOCKED` if engines run on the store, or if one did before the last line: without that, the lines are not
  * taken by `importInstances`.
  */
 export async function* exportInstances(store: Store): AsyncGenerator<string, void, void> {
-  const from = steady(store);
+  const from = withRetries(store);
   const before = await viewOf(from);
   refuseLiving(before, "exported");
   refuseHalfImported(before.shards);
@@ -40,9 +40,9 @@ export async function* exportInstances(store: Store): AsyncGenerator<string, voi
     }
     for await (const page of contents.keys()) yield* writer.rows("keys", page);
     yield* instanceLines(writer, contents, definitions);
-    for await (const letters of contents.letters()) {
-      for (const { body } of letters) for (const nested of nestedInLetter(body)) definitions.note(nested);
-      yield* writer.rows("letters", letters);
+    for await (const messages of contents.messages()) {
+      for (const { body } of messages) for (const nested of nestedInMessage(body)) definitions.note(nested);
+      yield* writer.rows("messages", messages);
     }
     for await (const row of definitions.rows()) yield* writer.rows("definitions", [row]);
     const after = await viewOf(from);

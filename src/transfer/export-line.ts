@@ -38,7 +38,7 @@ export interface Rows {
   readonly history: TurnRow;
   readonly payloads: ValueRow;
   readonly tasks: AttemptRow;
-  readonly letters: OutboxRow;
+  readonly messages: OutboxRow;
   /** Those of one name come together, in the order they were saved. */
   readonly definitions: DefinitionRow;
 }
@@ -116,7 +116,7 @@ export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
     waiting: number,
     createdAt: number,
     updatedAt: number,
-    parked: textOrNull,
+    quarantined: textOrNull,
   },
   finished: {
     key: number,
@@ -145,7 +145,7 @@ export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
     retryCount: number,
     error: textOrNull,
   },
-  letters: { source: number, target: number, number, body: text },
+  messages: { source: number, target: number, number, body: text },
   definitions: { name: text, version: text, spec: text, createdAt: number },
 };
 

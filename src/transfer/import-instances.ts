@@ -2,7 +2,7 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Store } from "../stores/store.ts";
 import type { RowCounts } from "./export-line.ts";
 import { ImportRun } from "./import-run.ts";
-import { steady } from "./steady-store.ts";
+import { withRetries } from "./retrying-store.ts";
 import { type Ownership, takenOver, TargetStore } from "./target-store.ts";
 
 export interface ImportOptions {
@@ -31,7 +31,7 @@ export async function importInstances(
   lines: AsyncIterable<string> | Iterable<string>,
   options: ImportOptions = {},
 ): Promise<ImportedRows> {
-  const target = await TargetStore.claim(steady(store), options.shards);
+  const target = await TargetStore.claim(withRetries(store), options.shards);
   let done: { rows: RowCounts; last: Ownership };
   try {
     done = await write(target, lines);

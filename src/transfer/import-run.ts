@@ -8,9 +8,9 @@ import type { Closed, PartKind, RowCounts, Rows, RowsLine } from "./export-line.
 import { ImportLedger } from "./import-ledger.ts";
 import { InstanceDigest } from "./instance-digest.ts";
 import { LineReader } from "./line-reader.ts";
-import { MovedLetters } from "./moved-letters.ts";
+import { MovedMessages } from "./moved-messages.ts";
 import { readBack } from "./read-back.ts";
-import { letterWithKeys, withKeys } from "./references.ts";
+import { messageWithKeys, withKeys } from "./references.ts";
 import { type Ownership, takenOver, type TargetStore } from "./target-store.ts";
 
 /** The lines of one export on their way into a store. */
@@ -18,7 +18,7 @@ export class ImportRun {
   readonly #target: TargetStore;
   readonly #reader = new LineReader();
   readonly #ledger = new ImportLedger();
-  readonly #letters: MovedLetters;
+  readonly #messages: MovedMessages;
   readonly #jobs: JobRow[] = [];
   readonly #domains: DomainRow[] = [];
   readonly #keyOf = (given: number): number => this.#ledger.keyOf(given);
@@ -27,13 +27,13 @@ export class ImportRun {
   #isNumbered = false;
   #last: Ownership = { owner: "", clean: true };
 
-  private constructor(target: TargetStore, letters: MovedLetters) {
+  private constructor(target: TargetStore, messages: MovedMessages) {
     this.#target = target;
-    this.#letters = letters;
+    this.#messages = messages;
   }
 
   static async into(target: TargetStore): Promise<ImportRun> {
-    return new ImportRun(target, await MovedLetters.into(target));
+    return new ImportRun(target, await MovedMessages.into(target));
   }
 
   /** Of the store that was exported. */
@@ -80,7 +80,7 @@ export class ImportRun {
     await this.#askGates();
     await this.#target.flush();
     await readBack(this.#target, this.#ledger, { jobs: this.#jobs, domains: this.#domains });
-    await this.#letters.readBack();
+    await this.#messages.readBack();
     return rows;
   }
 
@@ -118,8 +118,8 @@ export class ImportRun {
       case "finished":
         for (const row of line.rows) await this.#beginFinished(row, length);
         return;
-      case "letters":
-        for (const row of line.rows) await this.#takeLetter(row);
+      case "messages":
+        for (const row of line.rows) await this.#takeMessage(row);
         return;
       case "definitions":
         for (const row of line.rows) this.#ledger.defined(row);
@@ -142,7 +142,7 @@ export class ImportRun {
   async #beginUnfinished(given: Rows["unfinished"], length: number): Promise<void> {
     const row = { ...given, key: this.#newKey(given) };
     this.#begin(row, new InstanceDigest("unfinished", given), new InstanceDigest("unfinished", row));
-    if (row.status === "Ready" && row.parked === null) this.#ledger.waits(row);
+    if (row.status === "Ready" && row.quarantined === null) this.#ledger.waits(row);
     await this.#target.put(shardOfKey(row.key), { instances: [row] }, length);
   }
 
@@ -191,11 +191,11 @@ export class ImportRun {
     this.#open = undefined;
   }
 
-  async #takeLetter({ source, body }: Rows["letters"]): Promise<void> {
+  async #takeMessage({ source, body }: Rows["messages"]): Promise<void> {
     this.#number();
-    const letter = this.#readable(() => letterWithKeys(body, this.#keyOf));
-    if (letter.kind === "admit") this.#ledger.answered(letter.to);
-    await this.#letters.write(letter, source);
+    const message = this.#readable(() => messageWithKeys(body, this.#keyOf));
+    if (message.kind === "admit") this.#ledger.answered(message.to);
+    await this.#messages.write(message, source);
   }
 
   /** What users have never seen was altered, if it is not as the program wrote it. */
@@ -214,7 +214,7 @@ export class ImportRun {
     for (const waiting of this.#ledger.waiting()) {
       const definition = await this.#target.store.loadDefinition(waiting.workflow, waiting.version);
       const limit = definition && (JSON.parse(definition.spec) as DagSpec).maxInstances;
-      if (limit !== undefined && limit.max > 0) await this.#letters.ask(waiting, limit);
+      if (limit !== undefined && limit.max > 0) await this.#messages.ask(waiting, limit);
     }
   }
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Event } from "../kernel/event.ts";
-import type { Letter } from "../runtime/outbox.ts";
-import { letterWithKeys, nestedIn, nestedInEvents, nestedInLetter, payloadRefs, withKeys } from "./references.ts";
+import type { OutboxMessage } from "../runtime/outbox.ts";
+import { messageWithKeys, nestedIn, nestedInEvents, nestedInMessage, payloadRefs, withKeys } from "./references.ts";
 
 const keyOf = (key: number): number => key + 1000;
 
@@ -43,14 +43,14 @@ describe("large values", () => {
 describe("nested workflows", () => {
   const node = { nodeId: 1, workflowName: "inner", workflowVersion: "v1" };
 
-  test("are found in definitions, in events and in letters", () => {
+  test("are found in definitions, in events and in messages", () => {
     const found = [{ name: "inner", version: "v1" }];
     assert.deepEqual(nestedIn([{ nodeId: 2 }, { nodeId: 3, workflowName: "no version" }, node]), found);
     assert.deepEqual(nestedInEvents(text({ type: "TaskAdded", parent: 0, node })), found);
     const succeeded: Event = { type: "TaskSucceeded", task: 0, attempt: 1, subTasks: [node, { nodeId: 4 }] };
     assert.deepEqual(nestedInEvents(text({ type: "InstancePaused" }, succeeded)), found);
     const parent = { id: "p", key: 1, generation: 1, task: 0, attempt: 1, depth: 1 };
-    const start: Letter = {
+    const start: OutboxMessage = {
       kind: "start-child",
       from: 1,
       to: "p/n",
@@ -59,8 +59,11 @@ describe("nested workflows", () => {
       context: {},
       parent,
     };
-    assert.deepEqual(nestedInLetter(JSON.stringify(start)), found);
-    assert.deepEqual(nestedInLetter(JSON.stringify({ kind: "void", from: 1, to: "x" } satisfies Letter)), []);
+    assert.deepEqual(nestedInMessage(JSON.stringify(start)), found);
+    assert.deepEqual(
+      nestedInMessage(JSON.stringify({ kind: "tombstone", from: 1, to: "x" } satisfies OutboxMessage)),
+      [],
+    );
   });
 });
 
@@ -81,8 +84,8 @@ describe("keys", () => {
     assert.equal(withKeys(text(...events), keyOf), expected);
   });
 
-  test("are given anew in letters: that of the sender, and that of the parent", () => {
-    const letters: readonly [Letter, Letter][] = [
+  test("are given anew in messages: that of the sender, and that of the parent", () => {
+    const messages: readonly [OutboxMessage, OutboxMessage][] = [
       [
         { kind: "start-child", from: 7, to: "c", workflow: "w", version: "1", context: {}, parent },
         {
@@ -96,14 +99,14 @@ describe("keys", () => {
         },
       ],
       [
-        { kind: "tell-child", from: 7, to: "c", order: { type: "RetryWorkflow", parent } },
-        { kind: "tell-child", from: 1007, to: "c", order: { type: "RetryWorkflow", parent: { ...parent, key: 1007 } } },
+        { kind: "tell-child", from: 7, to: "c", order: { type: "RetryInstance", parent } },
+        { kind: "tell-child", from: 1007, to: "c", order: { type: "RetryInstance", parent: { ...parent, key: 1007 } } },
       ],
       [
-        { kind: "tell-child", from: 7, to: "c", order: { type: "PauseWorkflow" } },
-        { kind: "tell-child", from: 1007, to: "c", order: { type: "PauseWorkflow" } },
+        { kind: "tell-child", from: 7, to: "c", order: { type: "PauseInstance" } },
+        { kind: "tell-child", from: 1007, to: "c", order: { type: "PauseInstance" } },
       ],
     ];
-    for (const [before, after] of letters) assert.deepEqual(letterWithKeys(JSON.stringify(before), keyOf), after);
+    for (const [before, after] of messages) assert.deepEqual(messageWithKeys(JSON.stringify(before), keyOf), after);
   });
 });

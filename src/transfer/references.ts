@@ -1,7 +1,7 @@
 import type { ParentAddress } from "../kernel/address.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
-import type { Letter } from "../runtime/outbox.ts";
+import type { OutboxMessage } from "../runtime/outbox.ts";
 
 /** A workflow that somebody nests, in the version that was fixed when it was submitted. */
 export interface NestedWorkflow {
@@ -43,9 +43,9 @@ export function nestedIn(nodes: readonly NodeSpec[]): NestedWorkflow[] {
   );
 }
 
-export function nestedInLetter(body: string): NestedWorkflow[] {
-  const letter = JSON.parse(body) as Letter;
-  return letter.kind === "start-child" ? [{ name: letter.workflow, version: letter.version }] : [];
+export function nestedInMessage(body: string): NestedWorkflow[] {
+  const message = JSON.parse(body) as OutboxMessage;
+  return message.kind === "start-child" ? [{ name: message.workflow, version: message.version }] : [];
 }
 
 export type KeyOf = (key: number) => number;
@@ -61,17 +61,17 @@ export function withKeys(events: string, keyOf: KeyOf): string {
   );
 }
 
-export function letterWithKeys(body: string, keyOf: KeyOf): Letter {
-  const letter = JSON.parse(body) as Letter;
-  if (typeof letter.to !== "string") throw new TypeError("a letter is to somebody");
-  const from = keyOf(letter.from);
-  if (letter.kind === "start-child" && letter.parent !== undefined) {
-    return { ...letter, from, parent: withKey(letter.parent, keyOf) };
+export function messageWithKeys(body: string, keyOf: KeyOf): OutboxMessage {
+  const message = JSON.parse(body) as OutboxMessage;
+  if (typeof message.to !== "string") throw new TypeError("a message is to somebody");
+  const from = keyOf(message.from);
+  if (message.kind === "start-child" && message.parent !== undefined) {
+    return { ...message, from, parent: withKey(message.parent, keyOf) };
   }
-  if (letter.kind === "tell-child" && letter.order.type === "RetryWorkflow") {
-    return { ...letter, from, order: { ...letter.order, parent: withKey(letter.order.parent, keyOf) } };
+  if (message.kind === "tell-child" && message.order.type === "RetryInstance") {
+    return { ...message, from, order: { ...message.order, parent: withKey(message.order.parent, keyOf) } };
   }
-  return { ...letter, from };
+  return { ...message, from };
 }
 
 function withKey(parent: ParentAddress, keyOf: KeyOf): ParentAddress {

@@ -1,7 +1,7 @@
 import { firstKey } from "../stores/instance-key.ts";
 import type { FinishedRow, InstanceRow, InstanceSummary, OutboxRow, Store } from "../stores/store.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
-import type { Letter } from "../runtime/outbox.ts";
+import type { OutboxMessage } from "../runtime/outbox.ts";
 import type { AttemptRow, KeyRow, PartKind, Rows, TurnRow, ValueRow } from "./export-line.ts";
 import { readFinished } from "./finished-row.ts";
 import { payloadRefs } from "./references.ts";
@@ -95,8 +95,8 @@ export class StoreContents {
   }
 
   /** What instances have to say to each other; see `isBetweenInstances`. Shard by shard, each pair's in order. */
-  async *letters(): AsyncGenerator<OutboxRow[]> {
-    for (const shard of this.#shards) yield (await this.#store.loadLetters([shard])).filter(isBetweenInstances);
+  async *messages(): AsyncGenerator<OutboxRow[]> {
+    for (const shard of this.#shards) yield (await this.#store.loadOutbox([shard])).filter(isBetweenInstances);
   }
 
   async *#unfinished(): AsyncGenerator<InstanceRow[]> {
@@ -156,12 +156,12 @@ function keyRow({ key, createdAt, id }: KeyRow): KeyRow {
 }
 
 /**
- * A void letter says nothing; it only kept the numbers without a gap. And what instances and the gates of their workflows
+ * A void message says nothing; it only kept the numbers without a gap. And what instances and the gates of their workflows
  * say to each other stays behind: a gate is made of its instances anew, and those that wait ask it again. An instance
  * that is told to end because there is no place for it has to hear that.
  */
 function isBetweenInstances({ body }: OutboxRow): boolean {
-  const letter = JSON.parse(body) as Letter;
-  if (letter.kind === "admit") return letter.refusal !== undefined;
-  return letter.kind !== "void" && letter.kind !== "enter-gate" && letter.kind !== "leave-gate";
+  const message = JSON.parse(body) as OutboxMessage;
+  if (message.kind === "admit") return message.refusal !== undefined;
+  return message.kind !== "tombstone" && message.kind !== "enter-gate" && message.kind !== "leave-gate";
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { EngineError, hasCode } from "../base/error.ts";
-import { shown } from "../base/shown.ts";
-import { Pen } from "../runtime/pen.ts";
+import { preview } from "../base/preview.ts";
+import { FencingToken } from "../runtime/fencing-token.ts";
 import { lastKeyOf, shardOfId } from "../stores/instance-key.ts";
 import {
   type Changes,
@@ -34,7 +34,7 @@ export class TargetStore {
   readonly store: Store;
   readonly shardCount: number;
   readonly #importer = importerName(randomUUID());
-  #pens: readonly Pen[] = [];
+  #pens: readonly FencingToken[] = [];
   #changes = noChanges();
   readonly #touched = new Set<number>();
   #rows = 0;
@@ -69,7 +69,7 @@ export class TargetStore {
     return target;
   }
 
-  /** Instances of one workflow are with several members, which ask its gate by letter. */
+  /** Instances of one workflow are with several members, which ask its gate by message. */
   get sharesInstances(): boolean {
     return this.store.clusters === "always" || this.shardCount > 1;
   }
@@ -144,13 +144,13 @@ export class TargetStore {
       if (claim === undefined) throw takenOver();
       claims.push(claim);
     }
-    this.#pens = claims.map((claim, shard) => new Pen(shard, claim));
+    this.#pens = claims.map((claim, shard) => new FencingToken(shard, claim));
   }
 
   async #refuseUnlessEmpty(): Promise<void> {
     const found = await this.store.listInstances({ limit: 1 });
-    const letters = await this.store.loadLetters(this.#shards());
-    if (found.length + letters.length === 0) return;
+    const messages = await this.store.loadOutbox(this.#shards());
+    if (found.length + messages.length === 0) return;
     throw new EngineError(
       "OPTION_INVALID",
       "The store has instances of its own, and an import needs an empty one. Give a new database, or purge its instances first.",
@@ -163,20 +163,20 @@ export class TargetStore {
       for (const { key, id } of page) await this.put(this.shardOf(id), { purged: [key] }, 0);
     }
     for (const shard of this.#shards()) {
-      const last = new Map((await this.store.loadLetters([shard])).map(({ source, number }) => [source, number]));
-      const marks = Array.from(last, ([source, number]) => ({ shard, source, number }));
-      if (marks.length > 0) await this.put(shard, { marks }, 0);
+      const last = new Map((await this.store.loadOutbox([shard])).map(({ source, number }) => [source, number]));
+      const offsets = Array.from(last, ([source, number]) => ({ shard, source, number }));
+      if (offsets.length > 0) await this.put(shard, { offsets }, 0);
     }
     await this.flush();
   }
 
   /** Gives the first shards, which are free or its own, the marks of owners that are gone. Somebody may be quicker. */
   async #passOn(lasts: readonly Ownership[]): Promise<void> {
-    let pens: Pen[] = [];
+    let pens: FencingToken[] = [];
     for (const [shard, { owner, clean }] of lasts.entries()) {
       // What an import has finished must not look, not for a moment, as if it had not.
       const claim = await this.store.claimShard(shard, clean && isImporter(owner) ? "" : owner);
-      if (claim !== undefined && clean) pens.push(new Pen(shard, claim));
+      if (claim !== undefined && clean) pens.push(new FencingToken(shard, claim));
     }
     while (pens.length > 0) {
       try {
@@ -189,9 +189,12 @@ export class TargetStore {
     }
   }
 
-  async #commit(pens: readonly Pen[], { changes, clean }: { changes: Changes; clean: boolean }): Promise<void> {
+  async #commit(
+    pens: readonly FencingToken[],
+    { changes, clean }: { changes: Changes; clean: boolean },
+  ): Promise<void> {
     await this.store.commit({ fences: pens.map((pen) => pen.fence(clean)), changes });
-    for (const pen of pens) pen.number++;
+    for (const pen of pens) pen.batch++;
   }
 
   #forget(): void {
@@ -201,8 +204,8 @@ export class TargetStore {
     this.#length = 0;
   }
 
-  #pen(shard: number): Pen {
-    return this.#pens[shard] as Pen;
+  #pen(shard: number): FencingToken {
+    return this.#pens[shard] as FencingToken;
   }
 
   #shards(): number[] {
@@ -231,7 +234,7 @@ function checkShards({ clusters }: Store, wanted: number): void {
   const most = clusters === "never" ? 1 : shardsMax;
   if (Number.isInteger(wanted) && wanted >= 1 && wanted <= most) return;
   const range = most === 1 ? "1, because an embedded store has no more" : `a whole number from 1 to ${most}`;
-  throw new EngineError("OPTION_INVALID", `"shards" must be ${range}, got ${shown(wanted)}.`);
+  throw new EngineError("OPTION_INVALID", `"shards" must be ${range}, got ${preview(wanted)}.`);
 }
 
 /** Another import may have come to its end, or an engine may have been there, since the view was taken. */

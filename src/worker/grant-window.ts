@@ -4,12 +4,12 @@
  */
 export class GrantWindow {
   readonly #seen = new Set<number>();
-  #mark = 0;
+  #closedUpTo = 0;
   #highest = 0;
 
   /** Whether it was open. From now on it is not. */
   take(grant: number): boolean {
-    if (grant <= this.#mark || this.#seen.has(grant)) return false;
+    if (grant <= this.#closedUpTo || this.#seen.has(grant)) return false;
     this.#seen.add(grant);
     this.#highest = Math.max(this.#highest, grant);
     return true;
@@ -17,8 +17,8 @@ export class GrantWindow {
 
   /** Up to which number nothing is open any more. */
   close(): number {
-    this.#mark = this.#highest;
+    this.#closedUpTo = this.#highest;
     this.#seen.clear();
-    return this.#mark;
+    return this.#closedUpTo;
   }
 }

@@ -67,7 +67,7 @@ export class GrantedRuns {
     for (const result of this.#results.values()) result.grant = 0;
   }
 
-  /** With each sign of life, all grants up to the mark are closed. */
+  /** With each sign of life, all grants up to the last one seen are closed. */
   closeGrants(): number {
     return this.#window.close();
   }

@@ -179,7 +179,7 @@ describe("a remote worker", () => {
       type: "Hello",
       worker: id.id,
       beat: 1,
-      mark: 0,
+      lastGrant: 0,
       jobs: ["job", "quick"],
       slots: 2,
       running: [],
@@ -299,8 +299,8 @@ describe("a remote worker", () => {
     await rig.grant("a", 1);
     await rig.grant("b", 3, { job: "quick" });
     await rig.clock.advance(workerBeatMs);
-    const { mark, running, finished } = rig.link.last("Heartbeat");
-    assert.equal(mark, 3);
+    const { lastGrant, running, finished } = rig.link.last("Heartbeat");
+    assert.equal(lastGrant, 3);
     assert.deepEqual([running, finished], [[{ attemptId: "a", grant: 1 }], [{ attemptId: "b", grant: 3 }]]);
     await rig.grant("c", 2);
     assert.deepEqual(rig.starts, ["a"]);
@@ -529,7 +529,7 @@ describe("a connection", () => {
     assert.equal(rig.worker.isConnected, false);
     await rig.clock.advance(workerBeatMs / 40);
     assert.equal(rig.links.length, 2);
-    const { running, results, lastWelcome, mark } = rig.link.last("Hello");
+    const { running, results, lastWelcome, lastGrant } = rig.link.last("Hello");
     assert.deepEqual(
       running.map(({ grant, descriptor }) => [descriptor.attemptId, grant]),
       [["a", 0]],
@@ -538,7 +538,7 @@ describe("a connection", () => {
       results.map(({ grant, descriptor, outcome }) => [descriptor.attemptId, grant, outcome.kind]),
       [["b", 0, "success"]],
     );
-    assert.deepEqual([lastWelcome, mark], ["m/w", 0]);
+    assert.deepEqual([lastWelcome, lastGrant], ["m/w", 0]);
     rig.welcome(rig.link.last("Hello").beat);
     await rig.finish("a");
     assert.equal(rig.link.take("Result").at(-1)?.grant, 0);

@@ -248,7 +248,7 @@ export class RemoteWorker {
     // With the whole truth, for its first word that it stops may have been lost.
     if (this.#isStopping) return this.#announce();
     const { runningKeys: running, finishedKeys: finished } = this.#runs;
-    this.#send({ type: "Heartbeat", beat: this.#nextBeat(), mark: this.#runs.closeGrants(), running, finished });
+    this.#send({ type: "Heartbeat", beat: this.#nextBeat(), lastGrant: this.#runs.closeGrants(), running, finished });
   }
 
   #announce(): void {
@@ -258,7 +258,7 @@ export class RemoteWorker {
       type: "Hello",
       worker: this.id,
       beat: this.#nextBeat(),
-      mark: this.#runs.closeGrants(),
+      lastGrant: this.#runs.closeGrants(),
       jobs: [...jobs.keys()],
       slots: this.#isStopping ? 0 : this.#slots,
       ...(this.#lastWelcome === undefined ? {} : { lastWelcome: this.#lastWelcome }),

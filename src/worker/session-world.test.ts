@@ -224,7 +224,7 @@ export class Member {
       dispatcher: this.dispatcher,
       addressOf: (worker) => `${name}/${worker}`,
       mayServe: () => this.hasLease,
-      vouchAgeMs: (attemptId) => (this.superseded.has(attemptId) ? workerLostMs : 0),
+      renewalAgeMs: (attemptId) => (this.superseded.has(attemptId) ? workerLostMs : 0),
       onAnnounced: (attempt) => world.announced(this, attempt),
     });
   }
@@ -484,7 +484,7 @@ export class World {
     const run = this.#run(work, registration);
     // Another member that runs it may not hear of this: then what it says of it later does not count.
     if (runsOn !== undefined && from?.member !== member && this.happens(0.3)) from?.supersede();
-    else at?.letGo([attemptId]);
+    else at?.detach([attemptId]);
     at?.drop((other) => other.attemptId === attemptId);
     if (from?.isSuperseded === false && at?.isRunning(attemptId) === true) return attempt.decline();
     work.isMoved = true;
@@ -514,7 +514,7 @@ export class World {
     const served = this.members.filter(({ sessions }) => sessions.all.length > 0);
     const member = this.oneOf(served.length > 0 ? served : this.members);
     // An owner knows its own dispatcher: what is held there and has gone on elsewhere is let go.
-    member.dispatcher.letGo([work.id]);
+    member.dispatcher.detach([work.id]);
     member.superseded.delete(work.id);
     work.isMoved = false;
     work.current = new Registration(this, work, member);

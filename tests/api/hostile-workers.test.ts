@@ -109,7 +109,15 @@ describe("12.6 a member with hostile workers", () => {
 
   test("12.6 closes the link at the first violation, and says which", async (t) => {
     const [rig, a] = await ClusterRig.start(t, 1, { jobs: [pause], cluster: { remoteWorkers: true } });
-    const hello = { type: "Hello", beat: 1, mark: 0, jobs: await jobIds(rig, a), slots: 1, running: [], results: [] };
+    const hello = {
+      type: "Hello",
+      beat: 1,
+      lastGrant: 0,
+      jobs: await jobIds(rig, a),
+      slots: 1,
+      running: [],
+      results: [],
+    };
     const wrong: readonly (readonly [object, RegExp])[] = [
       [{ worker: "w", slots: "x" }, /Hello\.slots must be a whole number from 0 to 10000, got "x"/],
       [{ worker: "w", slots: 1e9 }, /Hello\.slots/],

@@ -107,7 +107,7 @@ describe("8.1 shards that move while code runs", () => {
       Promise.all(ids.map((id) => member.engine.awaitWorkflowInstance<unknown>(id))),
       { maxMs: 3_600_000 },
     );
-    const attention = (await rig.rows()).filter(({ parked }) => parked !== null);
+    const attention = (await rig.rows()).filter(({ quarantined }) => quarantined !== null);
     assert.deepEqual(attention, []);
     return { results, executed };
   }

@@ -1,4 +1,4 @@
-/** Every duration that is accepted can be stored and shown: no instance is parked, no view throws, no list fails. */
+/** Every duration that is accepted can be stored and shown: no instance is quarantined, no view throws, no list fails. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import * as fc from "fast-check";

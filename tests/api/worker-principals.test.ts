@@ -23,7 +23,7 @@ class HandWorker {
   }
 
   hello(given: { beat: number; jobs: readonly string[]; slots?: number; running?: readonly RunningAttempt[] }): void {
-    this.say({ type: "Hello", worker: "w", mark: 0, slots: 1, running: [], results: [], ...given });
+    this.say({ type: "Hello", worker: "w", lastGrant: 0, slots: 1, running: [], results: [], ...given });
   }
 
   say(message: object): void {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Catalogue, type CatalogueEntry } from "../../src/catalogue/catalogue.ts";
 import { DefinitionFolder } from "../../src/catalogue/definition-folder.ts";
 import type { CatalogueStore } from "../../src/catalogue/entries.ts";
-import type { CatalogueEngine } from "../../src/catalogue/follower.ts";
+import type { CatalogueEngine } from "../../src/catalogue/reconciler.ts";
 import type { Git } from "../../src/catalogue/git.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import { type Clock, defineJob, type DagSpec, Engine, type EngineOptions, type Store } from "../../src/index.ts";

@@ -39,7 +39,7 @@ async function replayed(workflow: CodeWorkflow, file: HistoryFile, turns = file.
     workflow,
     logger: silentLogger,
     host: {
-      whenDrained: (waiting) => void setImmediate(() => waiting.drained()),
+      whenDrained: (waiting) => void setImmediate(() => waiting.onIdle()),
       failureFrom,
       versionOf: (name) => versionOf(file, name),
       hasDomain: () => true,

@@ -5,7 +5,7 @@ import { messageOf } from "../../src/base/error.ts";
 import { silentLogger } from "../../src/base/logger.ts";
 import type { Arrival } from "../../src/code/arrival.ts";
 import { CodeRun } from "../../src/code/code-run.ts";
-import { seen } from "../../src/code/seen.ts";
+import { deliverAndWait } from "../../src/code/deliver-and-wait.ts";
 import { CodeMachine } from "../../src/kernel/code/code-machine.ts";
 import type { Step } from "../../src/kernel/code/step.ts";
 import type { Event } from "../../src/kernel/event.ts";
@@ -45,7 +45,7 @@ export class CodeLive {
 
   async start(): Promise<void> {
     await this.tell({
-      type: "StartWorkflow",
+      type: "StartInstance",
       workflow: "w",
       version: "1",
       generation: 1,
@@ -63,7 +63,7 @@ export class CodeLive {
       const arrival = await seenAs(turn.events[place]!);
       if (arrival === undefined || this.#run.isOver) continue;
       const steps: Step[] = [];
-      await seen(this.#run, arrival, turn.at, (taken) => {
+      await deliverAndWait(this.#run, arrival, turn.at, (taken) => {
         steps.push(...taken);
         if (taken.length > 0) this.machine.handle({ type: "StepsTaken", steps: taken }, turn);
       });
@@ -90,11 +90,11 @@ export function newRun(code: WorkflowCode, machine: CodeMachine): CodeRun {
     ...identityOfRun("i", machine.state),
     // A machine that was not started yet is in its first generation.
     generation: 1,
-    chanceOf: { id: "i", generation: 1 },
+    randomOf: { id: "i", generation: 1 },
     workflow: defineWorkflow("w", code),
     logger: silentLogger,
     host: {
-      whenDrained: (waiting) => void setImmediate(() => waiting.drained()),
+      whenDrained: (waiting) => void setImmediate(() => waiting.onIdle()),
       failureFrom: (error) => ({ type: "Error", message: messageOf(error), retryable: true }),
       versionOf: () => "1",
       hasDomain: () => true,

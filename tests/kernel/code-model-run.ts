@@ -9,7 +9,7 @@ import type { Input } from "../../src/kernel/input.ts";
 import { isInFlight, statusOf } from "../../src/kernel/task-state.ts";
 import { Turn } from "../../src/kernel/turn.ts";
 import type { InstanceActor } from "../../src/runtime/instance-actor.ts";
-import { letterOf } from "../../src/runtime/letter-of.ts";
+import { outboxMessageOf } from "../../src/runtime/outbox-message-of.ts";
 import { CodeModel, type ModelTask } from "./code-model.ts";
 import { codeStateOf } from "./code-state-of.ts";
 
@@ -57,7 +57,7 @@ export class CodeModelRun {
     this.model = new CodeModel(options.timeoutMs, this.at);
     if (options.isChild) this.parent = { id: "p", key: 1, generation: 1, task: 0, attempt: 1, depth: 1 };
     this.tell({
-      type: "StartWorkflow",
+      type: "StartInstance",
       workflow: "w",
       version: "1",
       generation: 1,
@@ -82,7 +82,7 @@ export class CodeModelRun {
 
   /** The model has been told already; the machine must come to the same. */
   tell(input: Input): void {
-    const wasOver = this.#hadEnded && input.type !== "RetryWorkflow";
+    const wasOver = this.#hadEnded && input.type !== "RetryInstance";
     const turn = this.#handle(input);
     if (wasOver) assert.deepEqual([turn.events, turn.commands], [[], []], "nothing happens after the end");
     this.#checkEvents(turn.events);
@@ -195,7 +195,7 @@ export class CodeModelRun {
     assert.equal(aborted.length, stopped.filter(({ kind }) => kind === "job").length, "all that runs is aborted");
     const isOver = model.hasEnded && !this.#hadEnded;
     const isHeard = commands.some(({ type }) => type === "TellParent");
-    const isAsked = input.type === "RetryWorkflow" && input.parent !== undefined && model.status === "Success";
+    const isAsked = input.type === "RetryInstance" && input.parent !== undefined && model.status === "Success";
     assert.equal(isHeard, this.parent !== undefined && (isOver || isAsked), "the parent hears of the end");
   }
 
@@ -203,17 +203,19 @@ export class CodeModelRun {
   #checkChildren(commands: readonly Command[]): void {
     const { model } = this;
     const actor = { key: 7, machine: this.#machine, outputs: () => undefined } as unknown as InstanceActor;
-    const letters = commands.flatMap((command) => letterOf(actor, command) ?? []);
-    const started = letters.flatMap((letter) => {
-      if (letter.kind === "start-child") {
-        assert.deepEqual([letter.workflow, letter.version], ["c", "1"]);
-        return letter.to;
+    const messages = commands.flatMap((command) => outboxMessageOf(actor, command) ?? []);
+    const started = messages.flatMap((message) => {
+      if (message.kind === "start-child") {
+        assert.deepEqual([message.workflow, message.version], ["c", "1"]);
+        return message.to;
       }
-      return letter.kind === "tell-child" && letter.order.type === "RetryWorkflow" ? letter.to : [];
+      return message.kind === "tell-child" && message.order.type === "RetryInstance" ? message.to : [];
     });
     assert.deepEqual(started.toSorted(), model.started.toSorted(), "children start once for each attempt");
-    const told = letters.flatMap((letter) =>
-      letter.kind === "tell-child" && letter.order.type !== "RetryWorkflow" ? `${letter.to} ${letter.order.type}` : [],
+    const told = messages.flatMap((message) =>
+      message.kind === "tell-child" && message.order.type !== "RetryInstance"
+        ? `${message.to} ${message.order.type}`
+        : [],
     );
     assert.deepEqual(told.toSorted(), model.told.toSorted(), "children hear what concerns them");
     model.started = [];

@@ -158,7 +158,7 @@ function complete(run: CodeModelRun, choice: Choice): void {
 
 function endJob(run: CodeModelRun, task: ModelTask, how: number): void {
   const { model, at } = run;
-  const report = { type: "NodeCompleted", ...run.report(task) } as const;
+  const report = { type: "AttemptEnded", ...run.report(task) } as const;
   const dice = how % 20;
   if (dice < 11) {
     model.end(task, "Success");
@@ -204,13 +204,13 @@ function start(run: CodeModelRun, choice: Choice): void {
   const task = pick(run.model.out, choice);
   if (task === undefined || task.kind === "child") return;
   task.hasStarted = true;
-  run.tell({ type: "NodeStarted", ...run.report(task), worker: "w", startedAt: run.at });
+  run.tell({ type: "AttemptStarted", ...run.report(task), worker: "w", startedAt: run.at });
 }
 
 function withdraw(run: CodeModelRun, { how }: Choice): void {
   const runs = run.model.out.filter(({ kind }, place) => kind === "job" && (how >> place) % 2 === 1);
   if (runs.length === 0) return;
-  const input: Input = { type: "NodesWithdrawn", runs: runs.map((task) => run.report(task)) };
+  const input: Input = { type: "AttemptsWithdrawn", runs: runs.map((task) => run.report(task)) };
   for (const task of runs) run.model.back(task);
   run.tell(input);
 }
@@ -218,11 +218,11 @@ function withdraw(run: CodeModelRun, { how }: Choice): void {
 function stale(run: CodeModelRun, choice: Choice): void {
   const report = pick(run.staleReports, choice)!;
   const inputs: readonly Input[] = [
-    { type: "NodeStarted", ...report, worker: "w", startedAt: run.at },
-    { type: "NodeCompleted", ...report, outcome: { kind: "success", output: "1" } },
-    { type: "NodeCompleted", ...report, outcome: { kind: "lost" } },
+    { type: "AttemptStarted", ...report, worker: "w", startedAt: run.at },
+    { type: "AttemptEnded", ...report, outcome: { kind: "success", output: "1" } },
+    { type: "AttemptEnded", ...report, outcome: { kind: "lost" } },
     { type: "ChildEnded", ...report, status: "Failed" },
-    { type: "AdmitWorkflow" },
+    { type: "AdmitInstance" },
     { type: "DecisionEvaluated", ...report, value: { ok: true } },
   ];
   run.drop(inputs[choice.how % inputs.length]!);
@@ -240,22 +240,22 @@ function wait(run: CodeModelRun, { how, which }: Choice): void {
 // Requests
 
 function pause(run: CodeModelRun): void {
-  if (run.model.status !== "Running") return run.refuse({ type: "PauseWorkflow" }, "INSTANCE_STATE");
+  if (run.model.status !== "Running") return run.refuse({ type: "PauseInstance" }, "INSTANCE_STATE");
   run.model.status = "Paused";
-  run.model.tellChildren("PauseWorkflow");
-  run.tell({ type: "PauseWorkflow" });
+  run.model.tellChildren("PauseInstance");
+  run.tell({ type: "PauseInstance" });
 }
 
 function resume(run: CodeModelRun): void {
-  if (run.model.status !== "Paused") return run.refuse({ type: "ResumeWorkflow" }, "INSTANCE_STATE");
+  if (run.model.status !== "Paused") return run.refuse({ type: "ResumeInstance" }, "INSTANCE_STATE");
   run.model.status = "Running";
-  run.model.tellChildren("ResumeWorkflow");
+  run.model.tellChildren("ResumeInstance");
   run.model.wakeTasks(run.at);
-  run.tell({ type: "ResumeWorkflow" });
+  run.tell({ type: "ResumeInstance" });
 }
 
 function terminate(run: CodeModelRun): void {
-  const input: Input = { type: "CancelWorkflow", reason: "enough" };
+  const input: Input = { type: "TerminateInstance", reason: "enough" };
   if (run.model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   run.model.endInstance("Terminated");
   run.tell(input);
@@ -264,7 +264,7 @@ function terminate(run: CodeModelRun): void {
 function cancel(run: CodeModelRun, { how, which }: Choice): void {
   const { model } = run;
   const isHeld = which % 2 === 0;
-  const input: Input = { type: "RequestCancel", reason: `please ${how}`, ...(isHeld && { isHeld }) };
+  const input: Input = { type: "CancelInstance", reason: `please ${how}`, ...(isHeld && { isHeld }) };
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (model.cancelReason === undefined) {
     if (isHeld) model.holdCancel(input.reason);
@@ -284,9 +284,9 @@ function heed(run: CodeModelRun): void {
 
 function retry(run: CodeModelRun): void {
   const { model } = run;
-  if (!model.hasEnded || model.status === "Success") return run.refuse({ type: "RetryWorkflow" }, "INSTANCE_STATE");
+  if (!model.hasEnded || model.status === "Success") return run.refuse({ type: "RetryInstance" }, "INSTANCE_STATE");
   beginAnew(run);
-  run.tell({ type: "RetryWorkflow" });
+  run.tell({ type: "RetryInstance" });
 }
 
 /** Never refused: a child that needs no retry hears only who waits for it now. */
@@ -295,7 +295,7 @@ function retryByParent(run: CodeModelRun, { how }: Choice): void {
   const { model } = run;
   run.parent = { ...run.parent, attempt: 2 + how };
   if (model.hasEnded && model.status !== "Success") beginAnew(run);
-  run.tell({ type: "RetryWorkflow", parent: run.parent });
+  run.tell({ type: "RetryInstance", parent: run.parent });
 }
 
 function beginAnew({ model, at }: CodeModelRun): void {
@@ -326,7 +326,7 @@ function stop(run: CodeModelRun, choice: Choice): void {
   const unfinished = model.tasks.filter(({ ending }) => ending === undefined);
   const task = pick(unfinished.length > 0 && choice.how % 4 > 0 ? unfinished : model.tasks, choice);
   if (task === undefined) return;
-  const input: Input = { type: "StopNode", task: run.numberOf(task), reason: "enough" };
+  const input: Input = { type: "StopTask", task: run.numberOf(task), reason: "enough" };
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (task.ending !== undefined) return run.refuse(input, "TASK_STATE");
   model.stop(task);
@@ -335,9 +335,9 @@ function stop(run: CodeModelRun, choice: Choice): void {
 
 function ofDags(run: CodeModelRun, { which, how }: Choice): void {
   const inputs: readonly Input[] = [
-    { type: "RerunWorkflow", task: which },
-    { type: "SucceedNode", task: which },
-    { type: "SkipNode", task: which },
+    { type: "RerunInstance", task: which },
+    { type: "SucceedTask", task: which },
+    { type: "SkipTask", task: which },
     { type: "UpdateContext", patch: { x: "1" } },
     { type: "UpdateParams", task: which, params: "1" },
     { type: "AddSubTask", parent: which, node: { nodeId: 1 } },

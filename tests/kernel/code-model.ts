@@ -182,7 +182,7 @@ export class CodeModel {
     if (this.compensationMs !== undefined) return this.endInstance("Failed");
     if (this.status === "Paused") {
       this.status = "Running";
-      this.tellChildren("ResumeWorkflow");
+      this.tellChildren("ResumeInstance");
     }
     this.compensationMs = 3_600_000;
     this.deadline = isCodeAbsent ? undefined : at + this.compensationMs;
@@ -214,7 +214,7 @@ export class CodeModel {
     this.isCancelHeld = false;
     for (const timer of this.timersSet) timer.state = "canceled";
     this.tellChildren(
-      "RequestCancel",
+      "CancelInstance",
       this.#children.filter((child) => !isLeft(child)),
     );
     this.detached = [];

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { seen } from "../../src/code/seen.ts";
+import { deliverAndWait } from "../../src/code/deliver-and-wait.ts";
 import type { Step } from "../../src/kernel/code/step.ts";
 import { recordedIdentity } from "../../src/kernel/code/step.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
@@ -21,7 +21,7 @@ async function happen(live: CodeLive, { what, which, how }: Choice): Promise<voi
   const { machine } = live;
   const { status } = machine;
   live.at += how;
-  if (status === "Paused" && what % 3 === 0) return await live.tell({ type: "ResumeWorkflow" });
+  if (status === "Paused" && what % 3 === 0) return await live.tell({ type: "ResumeInstance" });
   if (what < 55) return await endTask(live, which, how);
   if (what < 70) {
     live.at = Math.max(live.at, machine.nextWake() ?? 0);
@@ -29,11 +29,11 @@ async function happen(live: CodeLive, { what, which, how }: Choice): Promise<voi
   }
   if (what < 85) return await live.tell({ type: "RaiseEvent", name: how % 2 === 0 ? "e" : "f", data: String(how) });
   if (what < 92) return await live.tell({ type: "RequestUpdate", update: `u${live.history.length}`, name: "set" });
-  if (what < 97) return status === "Running" ? await live.tell({ type: "PauseWorkflow" }) : undefined;
+  if (what < 97) return status === "Running" ? await live.tell({ type: "PauseInstance" }) : undefined;
   // What came in while it was paused is seen first.
-  if (status === "Paused") await live.tell({ type: "ResumeWorkflow" });
+  if (status === "Paused") await live.tell({ type: "ResumeInstance" });
   if (live.isOver) return;
-  await live.tell({ type: "RequestCancel", reason: "enough", ...(live.isUndoingSaga && { isHeld: true }) });
+  await live.tell({ type: "CancelInstance", reason: "enough", ...(live.isUndoingSaga && { isHeld: true }) });
 }
 
 async function endTask(live: CodeLive, which: number, how: number): Promise<void> {
@@ -55,7 +55,7 @@ async function endTask(live: CodeLive, which: number, how: number): Promise<void
   const outcome = isGood
     ? ({ kind: "success", output: String(how) } as const)
     : ({ kind: "failure", failure } as const);
-  await live.tell({ type: "NodeCompleted", ...report, outcome });
+  await live.tell({ type: "AttemptEnded", ...report, outcome });
 }
 
 /** Of the history up to there: what the code does that is not on record, and what it did live. */
@@ -83,7 +83,7 @@ async function checkRevival(fn: WorkflowCode, live: CodeLive, turn: number): Pro
     const { event, at } = live.history[place]!;
     const steps: Step[] = [];
     const arrival = await seenAs(event);
-    await seen(run, arrival!, at, (taken) => steps.push(...taken));
+    await deliverAndWait(run, arrival!, at, (taken) => steps.push(...taken));
     assert.deepEqual(steps, before);
   }
 }

@@ -61,7 +61,7 @@ export class DagRun {
     if (isChild) this.parent = { id: "p", key: 1, generation: 1, task: 0, attempt: 1, depth: 1 };
     if (!isQueued) this.#begin();
     this.tell({
-      type: "StartWorkflow",
+      type: "StartInstance",
       workflow: "w",
       version: "1",
       generation: 1,
@@ -147,9 +147,9 @@ export class DagRun {
   }
 
   admit(): void {
-    if (this.model.status !== "Ready") return this.drop({ type: "AdmitWorkflow" });
+    if (this.model.status !== "Ready") return this.drop({ type: "AdmitInstance" });
     this.#begin();
-    this.tell({ type: "AdmitWorkflow" });
+    this.tell({ type: "AdmitInstance" });
   }
 
   reopen(input: Input): void {
@@ -197,15 +197,15 @@ export class DagRun {
 
     const told = commands.flatMap((command) => (command.type === "TellChild" ? [command.tell.type] : []));
     const children = before.filter(({ kind }) => kind === "nested");
-    for (const order of ["PauseWorkflow", "ResumeWorkflow"]) {
+    for (const order of ["PauseInstance", "ResumeInstance"]) {
       const hear = input.type === order ? children.length : 0;
       assert.equal(told.filter((type) => type === order).length, hear, `${order} reaches the children`);
     }
     const canceled = children.filter(({ ending }) => ending === "Stopped").length;
-    assert.equal(told.filter((type) => type === "CancelWorkflow").length, canceled, "so does their task's stop");
+    assert.equal(told.filter((type) => type === "TerminateInstance").length, canceled, "so does their task's stop");
 
     const isHeard = commands.some(({ type }) => type === "TellParent");
-    const isAsked = input.type === "RetryWorkflow" && input.parent !== undefined && this.model.status === "Success";
+    const isAsked = input.type === "RetryInstance" && input.parent !== undefined && this.model.status === "Success";
     assert.equal(isHeard, this.parent !== undefined && (isOver || isAsked), "the parent hears of the end");
   }
 

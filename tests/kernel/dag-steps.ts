@@ -67,7 +67,7 @@ function complete(run: DagRun, choice: Choice): void {
 function endJob(run: DagRun, task: ModelTask, how: number): void {
   const { model } = run;
   const dice = how % 20;
-  const report = { type: "NodeCompleted", ...run.report(task) } as const;
+  const report = { type: "AttemptEnded", ...run.report(task) } as const;
   if (dice < 12) {
     const outcome = successOf(run, task, how);
     const { patch, subTasks = [] } = outcome;
@@ -151,7 +151,7 @@ function start(run: DagRun, choice: Choice): void {
   const task = pick(jobs, choice);
   if (task === undefined) return;
   task.hasStarted = true;
-  run.tell({ type: "NodeStarted", ...run.report(task), worker: "w", startedAt: run.at });
+  run.tell({ type: "AttemptStarted", ...run.report(task), worker: "w", startedAt: run.at });
 }
 
 function withdraw(run: DagRun, { which, how }: Choice): void {
@@ -160,7 +160,7 @@ function withdraw(run: DagRun, { which, how }: Choice): void {
   if (tasks.length === 0) return;
   const runs = tasks.map((task) => run.report(task));
   for (const task of tasks) run.model.back(task);
-  run.tell({ type: "NodesWithdrawn", runs: how % 3 === 0 ? [...runs, ...runs] : runs });
+  run.tell({ type: "AttemptsWithdrawn", runs: how % 3 === 0 ? [...runs, ...runs] : runs });
 }
 
 /** Reports about what is over, or never was. */
@@ -168,10 +168,10 @@ function stale(run: DagRun, choice: Choice): void {
   const report = pick(run.staleReports, choice);
   if (report === undefined) return;
   const inputs: readonly Input[] = [
-    { type: "NodeCompleted", ...report, outcome: { kind: "success", output: "1", patch: { late: "1" } } },
-    { type: "NodeCompleted", ...report, outcome: { kind: "failure", failure: failureOf(true) } },
-    { type: "NodeCompleted", ...report, outcome: { kind: "lost" } },
-    { type: "NodeStarted", ...report, worker: "late", startedAt: 1 },
+    { type: "AttemptEnded", ...report, outcome: { kind: "success", output: "1", patch: { late: "1" } } },
+    { type: "AttemptEnded", ...report, outcome: { kind: "failure", failure: failureOf(true) } },
+    { type: "AttemptEnded", ...report, outcome: { kind: "lost" } },
+    { type: "AttemptStarted", ...report, worker: "late", startedAt: 1 },
     { type: "ChildEnded", ...report, status: "Success" },
   ];
   // These carry no generation: attempts are numbered on through all of them.
@@ -179,7 +179,7 @@ function stale(run: DagRun, choice: Choice): void {
   const isOtherAttempt = !task?.isOut || task.attempt !== report.attempt;
   const others: readonly Input[] = [
     { type: "DecisionEvaluated", ...report, value: { ok: true } },
-    { type: "NodesWithdrawn", runs: [report] },
+    { type: "AttemptsWithdrawn", runs: [report] },
   ];
   const all = isOtherAttempt ? [...inputs, ...others] : inputs;
   run.drop(all[choice.how % all.length]!);
@@ -204,23 +204,23 @@ function dueRetries({ model, at }: DagRun): void {
 function pause(run: DagRun): void {
   const { model } = run;
   const mayPause = (model.status === "Running" || model.status === "Ready") && !model.isPausing;
-  if (!mayPause) return run.refuse({ type: "PauseWorkflow" }, "INSTANCE_STATE");
+  if (!mayPause) return run.refuse({ type: "PauseInstance" }, "INSTANCE_STATE");
   model.isPausing = true;
-  run.tell({ type: "PauseWorkflow" });
+  run.tell({ type: "PauseInstance" });
 }
 
 function resume(run: DagRun): void {
   const { model } = run;
-  if (model.status !== "Paused" && !model.isPausing) return run.refuse({ type: "ResumeWorkflow" }, "INSTANCE_STATE");
+  if (model.status !== "Paused" && !model.isPausing) return run.refuse({ type: "ResumeInstance" }, "INSTANCE_STATE");
   model.isPausing = false;
   if (model.status === "Paused") model.status = "Running";
   if (model.deadline !== undefined && run.at >= model.deadline) model.endInstance("Failed");
   else dueRetries(run);
-  run.tell({ type: "ResumeWorkflow" });
+  run.tell({ type: "ResumeInstance" });
 }
 
 function terminate(run: DagRun): void {
-  const input: Input = { type: "CancelWorkflow", reason: "enough" };
+  const input: Input = { type: "TerminateInstance", reason: "enough" };
   if (run.model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   run.model.endInstance("Terminated");
   run.tell(input);
@@ -228,9 +228,9 @@ function terminate(run: DagRun): void {
 
 function retry(run: DagRun): void {
   const { model } = run;
-  if (!model.hasEnded || model.status === "Success") return run.refuse({ type: "RetryWorkflow" }, "INSTANCE_STATE");
+  if (!model.hasEnded || model.status === "Success") return run.refuse({ type: "RetryInstance" }, "INSTANCE_STATE");
   model.retry();
-  run.reopen({ type: "RetryWorkflow" });
+  run.reopen({ type: "RetryInstance" });
 }
 
 /** Never refused: a child that needs no retry hears only who waits for it now. */
@@ -238,7 +238,7 @@ function retryByParent(run: DagRun, { how }: Choice): void {
   if (run.parent === undefined) return;
   const { model } = run;
   run.parent = { ...run.parent, attempt: 2 + how };
-  const input: Input = { type: "RetryWorkflow", parent: run.parent };
+  const input: Input = { type: "RetryInstance", parent: run.parent };
   if (!model.hasEnded || model.status === "Success") return run.tell(input);
   model.retry();
   run.reopen(input);
@@ -248,7 +248,7 @@ function rerun(run: DagRun, choice: Choice): void {
   const { model } = run;
   const task = pick(model.tasks, choice)!;
   const input: Input = {
-    type: "RerunWorkflow",
+    type: "RerunInstance",
     task: run.numberOf(task),
     ...(choice.how % 2 === 0 && { params: "1" }),
   };
@@ -263,7 +263,7 @@ function settle(run: DagRun, choice: Choice, status: "Success" | "Skipped"): voi
   const failed = model.present.filter((task) => model.isHardFailure(task));
   const task = pick(failed.length > 0 && choice.how % 4 > 0 ? failed : model.present, choice)!;
   const decides = task.kind === "decision" && status === "Success";
-  const type = status === "Success" ? "SucceedNode" : "SkipNode";
+  const type = status === "Success" ? "SucceedTask" : "SkipTask";
   const input: Input = { type, task: run.numberOf(task), ...(decides && { output: "true" }) };
   if (!model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (!model.isHardFailure(task)) return run.refuse(input, "TASK_STATE");
@@ -277,7 +277,7 @@ function stopNode(run: DagRun, choice: Choice): void {
   const { model } = run;
   const stoppable = new Set([...model.out, ...model.candidates, ...model.present.filter(waitsForRetry)]);
   const task = pick(stoppable.size > 0 && choice.how % 4 > 0 ? [...stoppable] : model.tasks, choice)!;
-  const input: Input = { type: "StopNode", task: run.numberOf(task), reason: "enough" };
+  const input: Input = { type: "StopTask", task: run.numberOf(task), reason: "enough" };
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (model.status === "Ready" || !stoppable.has(task)) return run.refuse(input, "TASK_STATE");
   model.stop(task);

@@ -22,9 +22,9 @@ export const checkEnds: Checker = ({ log, instances }, scenarios) => {
     else if (status === "Terminated" && instance.reason !== "no longer wanted")
       wrong.push(`${id} lost the reason of its end`);
   }
-  for (const { id, parked } of instances.values()) {
+  for (const { id, quarantined } of instances.values()) {
     if (!known.has(rootOf(id))) wrong.push(`${id} exists and was never submitted`);
-    if (parked !== null) wrong.push(`${id} was parked: ${parked}`);
+    if (quarantined !== null) wrong.push(`${id} was quarantined: ${quarantined}`);
   }
   return wrong;
 };

@@ -118,7 +118,7 @@ describe("a damaged database file", () => {
             const known = error instanceof Error && "code" in error && Object.hasOwn(errorCodes, String(error.code));
             assert.ok(known, `no code: ${error instanceof Error ? error.stack : String(error)}`);
             // A history whose damage cannot be told from a bug takes its own instance out of service.
-            if (!hasCode(error, "INSTANCE_PARKED")) assert.doesNotMatch(messageOf(error), /invariant broken/);
+            if (!hasCode(error, "INSTANCE_QUARANTINED")) assert.doesNotMatch(messageOf(error), /invariant broken/);
           }
           for (const end of ["", "-wal", "-shm", "-lock"]) rmSync(file + end, { force: true });
         }),

@@ -1,4 +1,4 @@
-/** Chance from a seed: the same seed throws the same numbers, in any process. */
+/** SimRandom from a seed: the same seed throws the same numbers, in any process. */
 export class Dice {
   #state: number;
 

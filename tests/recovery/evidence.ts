@@ -73,7 +73,7 @@ function countLeftOver(file: string): Record<string, number> {
     });
     return {
       "unfinished instances": count("instance"),
-      "letters in the outbox": count("outbox"),
+      "messages in the outbox": count("outbox"),
       "instances that are both finished and not": count("instance JOIN finished USING (key)"),
       "shards that were not closed in good order": count("shard WHERE clean = 0"),
       ...Object.fromEntries(orphans),

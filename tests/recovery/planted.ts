@@ -36,7 +36,7 @@ export function planted(evidence: Evidence): Planted[] {
     {
       name: "a row left over",
       check: checkLeftOver,
-      doctored: { ...evidence, leftOver: { "letters in the outbox": 1 } },
+      doctored: { ...evidence, leftOver: { "messages in the outbox": 1 } },
     },
     {
       name: "a gap in a history",

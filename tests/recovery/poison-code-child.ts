@@ -74,7 +74,7 @@ for (;;) {
   try {
     await engine.getWorkflowInstanceStatus("poison");
   } catch (error) {
-    if (hasCode(error, "INSTANCE_PARKED")) {
+    if (hasCode(error, "INSTANCE_QUARANTINED")) {
       process.stdout.write(`quarantined: ${error.message}\n`);
       break;
     }

@@ -57,7 +57,7 @@ async function endOf(id: string): Promise<string> {
     const { status, tasks } = await engine.getWorkflowInstanceStatus(id);
     return status === "Failed" ? `Failed ${tasks[0]?.failure?.type}` : status;
   } catch (error) {
-    if (!hasCode(error, "INSTANCE_PARKED")) throw error;
+    if (!hasCode(error, "INSTANCE_QUARANTINED")) throw error;
     return error.message.includes("Quarantined") ? "Quarantined" : error.message;
   }
 }

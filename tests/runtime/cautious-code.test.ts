@@ -37,7 +37,7 @@ async function isParked(world: World, id: string): Promise<boolean> {
     await world.engine.getWorkflowInstanceStatus(id);
     return false;
   } catch (error) {
-    assert(hasCode(error, "INSTANCE_PARKED"), String(error));
+    assert(hasCode(error, "INSTANCE_QUARANTINED"), String(error));
     assert.match(error.message, /Quarantined: its code ended or blocked the process 4 times at step 2/);
     return true;
   }
@@ -75,7 +75,7 @@ test("a reaction that is lost four times quarantines its instance, and no other"
   assert(await isParked(world, "p"));
   for (let n = 0; n < 3; n++) await world.engine.raiseEvent("g", "next");
   assert.equal(await world.engine.awaitWorkflowInstance("g"), 3);
-  assert.equal(world.engine.health.parkedInstances, 1);
+  assert.equal(world.engine.health.quarantinedInstances, 1);
   await world.crash();
   await die(world, poison);
   assert(await isParked(world, "p"), "also in the next life");

@@ -13,7 +13,7 @@ import { defaultLimits } from "../../src/kernel/machine.ts";
 import type { Call, Hint } from "../../src/runtime/call.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
 import { Expressions } from "../../src/runtime/expression.ts";
-import { Holdings } from "../../src/runtime/holdings.ts";
+import { ForeignAttempts } from "../../src/runtime/foreign-attempts.ts";
 import { Region, type RegionCluster } from "../../src/runtime/region.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
@@ -32,7 +32,7 @@ export class ClusterRig {
   readonly jobs: readonly Job[];
   readonly living = new Set<string>();
   readonly left = new Set<string>();
-  /** Letters are pushed to their receivers. */
+  /** Messages are pushed to their receivers. */
   hintsArrive = true;
   readonly #members: RigMember[] = [];
   #calls = 0;
@@ -98,7 +98,7 @@ export class ClusterRig {
   async look(): Promise<void> {
     for (const { region } of this.#members) {
       region.sweepAttached();
-      await region.fetchLetters(Array.from({ length: shardCount }, (_, shard) => shard));
+      await region.fetchMessages(Array.from({ length: shardCount }, (_, shard) => shard));
     }
     await this.clock.settle();
   }
@@ -109,7 +109,7 @@ export class RigMember {
   readonly id: string;
   readonly store: FaultyStore;
   readonly dispatcher: Dispatcher;
-  readonly holdings: Holdings;
+  readonly holdings: ForeignAttempts;
   readonly region: Region;
   isLeaseValid = true;
   /** Shards that it was told to have lost. */
@@ -178,9 +178,9 @@ export class RigMember {
     return (await this.region.awaitEnd(id, status)) as string;
   }
 
-  #makeHoldings(): Holdings {
+  #makeHoldings(): ForeignAttempts {
     const { clock, log: logger, living, left } = this.#rig;
-    return new Holdings({
+    return new ForeignAttempts({
       clock,
       logger,
       timings: defaultTimings,
@@ -200,7 +200,7 @@ export class RigMember {
       throw new Error("domains are not shared here");
     };
     return {
-      holders: this.holdings,
+      hosts: this.holdings,
       callMs: 60_000,
       isLeaseValid: () => this.isLeaseValid,
       call: (shard, call) => this.#rig.call(shard, call),
@@ -211,7 +211,7 @@ export class RigMember {
   }
 
   hinted(hint: Hint): void {
-    if (hint.type === "Letter") this.region.receive(hint.row);
+    if (hint.type === "OutboxMessage") this.region.receive(hint.row);
     else if (hint.type === "AbortAttempts") this.holdings.drop(hint.attemptIds);
   }
 }

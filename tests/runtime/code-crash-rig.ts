@@ -104,7 +104,7 @@ async function end(world: World, moment: Moment, life: Life): Promise<void> {
 
 /** The first commits of a life are about its shard; what it dies of should be about somebody. */
 function isOfInstances({ changes }: Batch): boolean {
-  return changes.history.length > 0 || changes.marks.length > 0;
+  return changes.history.length > 0 || changes.offsets.length > 0;
 }
 
 async function letTimePass({ clock }: World, isDone: () => boolean): Promise<void> {

@@ -175,7 +175,7 @@ for (const [name, inner] of Object.entries(stores)) {
       assert.equal(world.engine.health.status, "up");
     });
 
-    test("data that it does not take park the instance, visibly; resumed, it goes on and nothing is lost", async (t) => {
+    test("data that it does not take quarantine the instance, visibly; resumed, it goes on and nothing is lost", async (t) => {
       const { world, work } = await begin(t);
       const handle = await world.engine.startWorkflow(two, undefined, { instanceId: "x" });
       const other = await world.engine.startWorkflow(sleeper, undefined, { instanceId: "other" });
@@ -183,8 +183,8 @@ for (const [name, inner] of Object.entries(stores)) {
       world.store.poison("x");
       first.finish(1);
       await world.clock.settle();
-      assert.equal(world.engine.health.parkedInstances, 1);
-      await assert.rejects(handle.getStatus(), (error) => hasCode(error, "INSTANCE_PARKED"));
+      assert.equal(world.engine.health.quarantinedInstances, 1);
+      await assert.rejects(handle.getStatus(), (error) => hasCode(error, "INSTANCE_QUARANTINED"));
       world.store.faultOf = undefined;
       await world.engine.resumeWorkflowInstance("x");
       (await work.call("a", { after: 1 })).finish(10);

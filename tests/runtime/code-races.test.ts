@@ -95,7 +95,7 @@ describe("orders that race with results", () => {
       const all = await engine.listWorkflowInstances({ limit: 1000 });
       assert.ok(all.length >= ids.length);
       for (const { id } of all) checkHistory(id, await historyOf(engine, id));
-      assert.equal(engine.health.parkedInstances, 0);
+      assert.equal(engine.health.quarantinedInstances, 0);
       assert.equal(engine.health.runningTasks, 0);
       assert.equal(engine.health.unfinishedInstances, 0);
     });

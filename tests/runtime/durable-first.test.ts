@@ -293,7 +293,7 @@ for (const [name, inner] of Object.entries(stores)) {
   });
 
   describe(`when ${name} refuses the data of one instance`, () => {
-    test("that one is parked, visibly, and the others of the batch go on", async (t) => {
+    test("that one is quarantined, visibly, and the others of the batch go on", async (t) => {
       const work = new HandJob();
       const world = await World.start(t, { inner: inner(), jobs: [work.job], poolSize: 10 });
       const { engine, store } = world;
@@ -310,23 +310,23 @@ for (const [name, inner] of Object.entries(stores)) {
         work.calls.filter(({ ctx }) => ctx.taskName === "b").map(({ ctx }) => ctx.instanceId),
         ids.filter((id) => id !== "i4"),
       );
-      assert.equal(engine.health.parkedInstances, 1);
+      assert.equal(engine.health.quarantinedInstances, 1);
       assert.equal(engine.health.status, "up");
-      assert.ok(hasCode(results[4]?.error, "INSTANCE_PARKED"));
+      assert.ok(hasCode(results[4]?.error, "INSTANCE_QUARANTINED"));
       const listed = await engine.listWorkflowInstances();
-      const parked = listed.filter((row) => row.parked !== null);
+      const quarantined = listed.filter((row) => row.quarantined !== null);
       assert.deepEqual(
-        parked.map(({ id, parked }) => [id, parked]),
+        quarantined.map(({ id, quarantined }) => [id, quarantined]),
         [["i4", "EngineError: the store does not like these bytes"]],
       );
-      await assert.rejects(engine.getWorkflowInstanceStatus("i4"), (error) => hasCode(error, "INSTANCE_PARKED"));
+      await assert.rejects(engine.getWorkflowInstanceStatus("i4"), (error) => hasCode(error, "INSTANCE_QUARANTINED"));
       for (const call of work.calls) if (call.ctx.taskName === "b") call.finish(2);
       await world.clock.settle();
       for (const [place, result] of results.entries()) if (place !== 4) assert.deepEqual(result.value, { a: 1, b: 2 });
 
       store.faultOf = undefined;
       await engine.resumeWorkflowInstance("i4");
-      assert.equal(engine.health.parkedInstances, 0);
+      assert.equal(engine.health.quarantinedInstances, 0);
       (await work.call("a", { instanceId: "i4", after: 1 })).finish(3);
       (await work.call("b", { instanceId: "i4" })).finish(4);
       assert.deepEqual(await engine.awaitWorkflowInstance("i4"), { a: 3, b: 4 });
@@ -360,7 +360,7 @@ for (const [name, inner] of Object.entries(stores)) {
       store.poison("x");
       const retried = engine.retryWorkflowInstance("x");
       await assert.rejects(retried, (error) => hasCode(error, "STORE_DATA"));
-      assert.equal(engine.health.parkedInstances, 0);
+      assert.equal(engine.health.quarantinedInstances, 0);
       assert.equal((await run.getStatus()).status, "Failed");
       store.faultOf = undefined;
       await engine.retryWorkflowInstance("x");
@@ -368,7 +368,7 @@ for (const [name, inner] of Object.entries(stores)) {
       assert.deepEqual(await run.result(), { a: 1 });
     });
 
-    test("what runs of a parked instance is stopped, and runs again when it is resumed", async (t) => {
+    test("what runs of a quarantined instance is stopped, and runs again when it is resumed", async (t) => {
       const work = new HandJob();
       const world = await World.start(t, { inner: inner(), jobs: [work.job] });
       const { engine, store } = world;
@@ -378,7 +378,7 @@ for (const [name, inner] of Object.entries(stores)) {
       store.poison("x");
       a.finish(1);
       await world.clock.settle();
-      assert.equal(engine.health.parkedInstances, 1);
+      assert.equal(engine.health.quarantinedInstances, 1);
       assert.equal(b.ctx.signal.aborted, true);
       assert.equal(engine.health.runningTasks, 0);
       store.faultOf = undefined;
@@ -388,7 +388,7 @@ for (const [name, inner] of Object.entries(stores)) {
       assert.deepEqual(await engine.awaitWorkflowInstance("x"), { a: "A", b: "B" });
     });
 
-    test("a parked instance stays parked over a restart", async (t) => {
+    test("a quarantined instance stays quarantined over a restart", async (t) => {
       const work = new HandJob();
       const world = await World.start(t, { inner: inner(), jobs: [work.job] });
       await world.engine.submitWorkflow(chain("one", "a"), { instanceId: "x" });
@@ -398,7 +398,7 @@ for (const [name, inner] of Object.entries(stores)) {
       await world.clock.settle();
       world.store.faultOf = undefined;
       await world.restart();
-      assert.equal(world.engine.health.parkedInstances, 1);
+      assert.equal(world.engine.health.quarantinedInstances, 1);
       await world.clock.advance(1000);
       assert.equal(work.calls.length, 1);
       await world.engine.resumeWorkflowInstance("x");
@@ -451,7 +451,7 @@ for (const [name, inner] of Object.entries(stores)) {
     });
   });
 
-  test(`a bug in one instance's turn parks that one, and ${name} gets the turns of the others`, async (t) => {
+  test(`a bug in one instance's turn quarantines that one, and ${name} gets the turns of the others`, async (t) => {
     const work = new HandJob();
     const trip = { armed: false };
     const fine = defineJob("fine", () => 1);
@@ -474,7 +474,7 @@ for (const [name, inner] of Object.entries(stores)) {
     trip.armed = true;
     for (const call of calls) call.finish(1);
     await world.clock.settle();
-    assert.equal(engine.health.parkedInstances, 1);
+    assert.equal(engine.health.quarantinedInstances, 1);
     for (const id of ["y", "z"]) {
       (await work.call("b", { instanceId: id })).finish(2);
       assert.deepEqual(await engine.awaitWorkflowInstance(id), { a: 1, b: 2 });
@@ -486,7 +486,7 @@ for (const [name, inner] of Object.entries(stores)) {
       kept.map((turns) => turns.length),
       [2, 4, 4],
     );
-    assert.equal((await engine.listWorkflowInstances({ idPrefix: "x" }))[0]?.parked, "TypeError: a bug of ours");
+    assert.equal((await engine.listWorkflowInstances({ idPrefix: "x" }))[0]?.quarantined, "TypeError: a bug of ours");
     await engine.resumeWorkflowInstance("x");
     (await work.call("a", { instanceId: "x", after: 1 })).finish(3);
     (await work.call("b", { instanceId: "x" })).finish(4);

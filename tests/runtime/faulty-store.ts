@@ -132,16 +132,18 @@ export class FaultyStore implements Store {
     this.#read("listInstances", (store) => store.listInstances(filter));
   finishedBefore: Store["finishedBefore"] = (filter) =>
     this.#read("finishedBefore", (store) => store.finishedBefore(filter));
-  loadLetters: Store["loadLetters"] = (targets) => this.#read("loadLetters", (store) => store.loadLetters(targets));
-  loadMarks: Store["loadMarks"] = (shard) => this.#read("loadMarks", (store) => store.loadMarks(shard));
+  loadOutbox: Store["loadOutbox"] = (targets) => this.#read("loadOutbox", (store) => store.loadOutbox(targets));
+  loadOffsets: Store["loadOffsets"] = (shard) => this.#read("loadMarks", (store) => store.loadOffsets(shard));
   loadSent: Store["loadSent"] = (source) => this.#read("loadSent", (store) => store.loadSent(source));
   findRequest: Store["findRequest"] = (shard, key) =>
     this.#read("findRequest", (store) => store.findRequest(shard, key));
   post: Store["post"] = (mail) => this.#read("post", (store) => store.post(mail));
-  readMail: Store["readMail"] = (boxes, limit) => this.#read("readMail", (store) => store.readMail(boxes, limit));
-  deleteMail: Store["deleteMail"] = (ids) => this.#read("deleteMail", (store) => store.deleteMail(ids));
-  deleteMailBefore: Store["deleteMailBefore"] = (at) =>
-    this.#read("deleteMailBefore", (store) => store.deleteMailBefore(at));
+  readMailbox: Store["readMailbox"] = (boxes, limit) =>
+    this.#read("readMailbox", (store) => store.readMailbox(boxes, limit));
+  deleteFromMailbox: Store["deleteFromMailbox"] = (ids) =>
+    this.#read("deleteFromMailbox", (store) => store.deleteFromMailbox(ids));
+  deleteMailboxRowsBefore: Store["deleteMailboxRowsBefore"] = (at) =>
+    this.#read("deleteMailboxRowsBefore", (store) => store.deleteMailboxRowsBefore(at));
   loadDomains: Store["loadDomains"] = () => this.#read("loadDomains", (store) => store.loadDomains());
   declareDomains: Store["declareDomains"] = (domains) =>
     this.#read("declareDomains", (store) => store.declareDomains(domains));

@@ -458,7 +458,7 @@ describe("an instance that makes no progress", () => {
 });
 
 describe("an instance that cannot be brought back", () => {
-  test("because its history is broken, is parked at the start, and its neighbours run", async (t) => {
+  test("because its history is broken, is quarantined at the start, and its neighbours run", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     for (const id of ["x", "y"]) await world.engine.submitWorkflow(chain("one", "a"), { instanceId: id });
@@ -470,17 +470,17 @@ describe("an instance that cannot be brought back", () => {
     });
     (await work.call("a", { instanceId: "y", after: 1 })).finish(1);
     assert.deepEqual(await world.engine.awaitWorkflowInstance("y"), { a: 1 });
-    assert.equal(world.engine.health.parkedInstances, 1);
-    await assert.rejects(world.engine.awaitWorkflowInstance("x"), (error) => hasCode(error, "INSTANCE_PARKED"));
-    await assert.rejects(world.engine.resumeWorkflowInstance("x"), (error) => hasCode(error, "INSTANCE_PARKED"));
-    assert.equal(world.engine.health.parkedInstances, 1, "it is still broken");
+    assert.equal(world.engine.health.quarantinedInstances, 1);
+    await assert.rejects(world.engine.awaitWorkflowInstance("x"), (error) => hasCode(error, "INSTANCE_QUARANTINED"));
+    await assert.rejects(world.engine.resumeWorkflowInstance("x"), (error) => hasCode(error, "INSTANCE_QUARANTINED"));
+    assert.equal(world.engine.health.quarantinedInstances, 1, "it is still broken");
     world.store.tamper = undefined;
     await world.engine.resumeWorkflowInstance("x");
     (await work.call("a", { instanceId: "x", after: 1 })).finish(2);
     assert.deepEqual(await world.engine.awaitWorkflowInstance("x"), { a: 2 });
   });
 
-  test("because its definition is not to be had, is parked at the start, and its neighbours run", async (t) => {
+  test("because its definition is not to be had, is quarantined at the start, and its neighbours run", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     await world.engine.submitWorkflow(chain("lost", "a"), { instanceId: "x" });
@@ -494,7 +494,7 @@ describe("an instance that cannot be brought back", () => {
       };
     });
     await work.call("a", { instanceId: "y", after: 1 });
-    assert.equal(world.engine.health.parkedInstances, 1);
+    assert.equal(world.engine.health.quarantinedInstances, 1);
     await world.engine.resumeWorkflowInstance("x");
     await work.call("a", { instanceId: "x", after: 1 });
   });

@@ -134,7 +134,7 @@ test("a place that became free just before a crash is given away after it", asyn
   assert.deepEqual(await world.engine.awaitWorkflowInstance("i1"), { a: 1 });
 });
 
-test("an engine starts although a waiting instance is parked, and others get its place", async (t) => {
+test("an engine starts although a waiting instance is quarantined, and others get its place", async (t) => {
   const work = new HandJob();
   const world = await World.start(t, { jobs: [work.job] });
   for (const id of ["i0", "i1", "i2"]) await world.engine.submitWorkflow(limited(1), { instanceId: id });
@@ -142,7 +142,7 @@ test("an engine starts although a waiting instance is parked, and others get its
   await assert.rejects(world.engine.updateContext("i1", { y: 1 }), (error) => hasCode(error, "STORE_DATA"));
   world.store.faultOf = undefined;
   await world.restart();
-  assert.equal(world.engine.health.parkedInstances, 1);
+  assert.equal(world.engine.health.quarantinedInstances, 1);
   (await work.call("a", { instanceId: "i0", after: 1 })).finish(1);
   (await work.call("a", { instanceId: "i2" })).finish(2);
   assert.deepEqual(await world.engine.awaitWorkflowInstance("i2"), { a: 2 });
@@ -151,7 +151,7 @@ test("an engine starts although a waiting instance is parked, and others get its
   assert.deepEqual(await world.engine.awaitWorkflowInstance("i1"), { a: 3 });
 });
 
-test("one that is parked while it waits holds nobody up", async (t) => {
+test("one that is quarantined while it waits holds nobody up", async (t) => {
   const work = new HandJob();
   const world = await World.start(t, { jobs: [work.job] });
   for (const id of ["i0", "i1", "i2"]) await world.engine.submitWorkflow(limited(1), { instanceId: id });

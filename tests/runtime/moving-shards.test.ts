@@ -103,7 +103,7 @@ describe("a shard that is handed over", () => {
     await m0.submit(one, "x");
     const a = await work.call("a");
     await rig.move(m0.region.shardOf("x"), m0, m1);
-    await m0.region.tell("x", { type: "CancelWorkflow", reason: "enough" });
+    await m0.region.tell("x", { type: "TerminateInstance", reason: "enough" });
     assert.equal(a.ctx.signal.aborted, true);
     assert.equal(await m0.end("x"), "Terminated");
   });
@@ -171,7 +171,7 @@ describe("a shard that is handed over", () => {
     const end = watch(m0.end("x"));
     await gate.reached();
     await rig.move(m0.region.shardOf("x"), m0, m1);
-    await rig.clock.until(m1.region.tell("x", { type: "RetryWorkflow" }));
+    await rig.clock.until(m1.region.tell("x", { type: "RetryInstance" }));
     gate.open();
     await rig.clock.advance(1000);
     assert.deepEqual([end.state, end.error], ["waiting", undefined]);
@@ -283,7 +283,7 @@ describe("opening a shard", () => {
     spoilOpening(m1, rig.disk.ledger.key("broken"));
     await rig.clock.until(m1.region.openShard(shard));
     await m1.region.tell(healthy, { type: "UpdateContext", patch: { told: "1" } });
-    assert.equal(m1.region.counts.parked, 1);
+    assert.equal(m1.region.counts.quarantined, 1);
     const turns = await rig.disk.inner.loadHistory([rig.disk.ledger.key(healthy)]);
     assert.match(turns.at(-1)?.events ?? "", /told/, "what was said to be durable is");
   });
@@ -348,7 +348,7 @@ describe("a call that is repeated", () => {
       ["done", "done", "done"],
     );
     assert.equal(await updates(m0), before + 1);
-    assert.equal(m0.region.counts.parked, 0);
+    assert.equal(m0.region.counts.quarantined, 0);
   });
 
   test("is recognised by the next owner", async (t) => {
@@ -411,7 +411,7 @@ describe("a call that is repeated", () => {
   });
 });
 
-describe("letters between members", () => {
+describe("messages between members", () => {
   const children = Array.from({ length: 12 }, (_, place) => `n${place}`);
   const done = defineJob("done", () => 1);
   const family = builder("family", ...children.map((name) => nested(name, workflow("inner", task("a", "done")))))
@@ -459,7 +459,7 @@ describe("letters between members", () => {
 
   async function checkFamily(rig: ClusterRig): Promise<void> {
     const shards = Array.from({ length: shardCount }, (_, shard) => shard);
-    assert.deepEqual(await rig.disk.inner.loadLetters(shards), [], "what was read is gone");
+    assert.deepEqual(await rig.disk.inner.loadOutbox(shards), [], "what was read is gone");
     for (const name of children) {
       const turns = await rig.disk.inner.loadHistory([rig.disk.ledger.key(`x/${name}`)]);
       const types = turns.flatMap(({ events }) => (JSON.parse(events) as { type: string }[]).map(({ type }) => type));
@@ -484,7 +484,7 @@ async function interruptions(member: RigMember, id: string): Promise<number> {
 }
 
 /**
- * One instance's history cannot be followed, so it is parked while the shard is being opened; and the store goes away
+ * One instance's history cannot be followed, so it is quarantined while the shard is being opened; and the store goes away
  * right after that, so that the shard is opened a second time.
  */
 function spoilOpening({ store }: RigMember, broken: number): void {

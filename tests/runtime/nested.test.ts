@@ -1,4 +1,4 @@
-/** Parents and children, and the letters between them. */
+/** Parents and children, and the messages between them. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../../src/base/error.ts";
@@ -137,7 +137,7 @@ describe("a nested workflow", () => {
     assert.ok(world.store.sent.length < 20, `${world.store.sent.length} commits`);
     await world.clock.settle();
     await world.restart();
-    assert.deepEqual(await world.disk.inner.loadLetters([0]), [], "letters that were read are gone");
+    assert.deepEqual(await world.disk.inner.loadOutbox([0]), [], "messages that were read are gone");
   });
 });
 
@@ -148,7 +148,7 @@ describe("a crash", () => {
     const gate = world.store.hold("after");
     watch(world.engine.submitWorkflow(parent, { instanceId: "x" }));
     await gate.reached();
-    assert.equal((await world.disk.inner.loadLetters([0])).length, 1);
+    assert.equal((await world.disk.inner.loadOutbox([0])).length, 1);
     await world.crash();
     (await work.call("a")).finish(1);
     (await work.call("b")).finish(2);
@@ -252,7 +252,7 @@ describe("a stop in the middle of a child's start", () => {
 });
 
 describe("a store that cannot be read for a while", () => {
-  test("fails no child and loses no letter", async (t) => {
+  test("fails no child and loses no message", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job], idleMs: 60_000 });
     const submitted = world.engine.submitWorkflow(parent);
@@ -270,7 +270,7 @@ describe("a store that cannot be read for a while", () => {
 });
 
 describe("an engine that is stopped while the store cannot be read", () => {
-  test("keeps the letters that it could not hand on", async (t) => {
+  test("keeps the messages that it could not hand on", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     await world.engine.submitWorkflow(parent, { instanceId: "x" });
@@ -303,8 +303,8 @@ describe("an engine that is stopped while the store cannot be read", () => {
   });
 });
 
-describe("when one of the family is parked", () => {
-  test("a letter that lay in its inbox just then is told again, and its number does not block those after it", async (t) => {
+describe("when one of the family is quarantined", () => {
+  test("a message that lay in its inbox just then is told again, and its number does not block those after it", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     await world.engine.submitWorkflow(parent, { instanceId: "x" });
@@ -330,11 +330,11 @@ describe("when one of the family is parked", () => {
     assert.equal((await world.engine.awaitWorkflowInstance("x"))["after"], 3);
     await world.clock.settle();
     await world.clock.until(world.engine.stop());
-    assert.deepEqual(await world.disk.inner.loadLetters([0]), []);
+    assert.deepEqual(await world.disk.inner.loadOutbox([0]), []);
     await world.begin();
   });
 
-  test("a parent that was parked while its child ended hears of the end when it is resumed", async (t) => {
+  test("a parent that was quarantined while its child ended hears of the end when it is resumed", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     await world.engine.submitWorkflow(parent, { instanceId: "x" });
@@ -343,7 +343,7 @@ describe("when one of the family is parked", () => {
     await world.clock.advance(1000);
     world.store.poison("x");
     await assert.rejects(world.engine.updateContext("x", { y: 1 }), (error) => hasCode(error, "STORE_DATA"));
-    assert.equal(world.engine.health.parkedInstances, 1);
+    assert.equal(world.engine.health.quarantinedInstances, 1);
     last.finish(2);
     await world.clock.settle();
     assert.equal(world.disk.ledger.status("x/n"), "Success");
@@ -353,10 +353,10 @@ describe("when one of the family is parked", () => {
     assert.deepEqual(await world.engine.awaitWorkflowInstance("x"), { n: { a: 1, b: 2 }, after: 3 });
     await world.clock.settle();
     await world.restart();
-    assert.deepEqual(await world.disk.inner.loadLetters([0]), []);
+    assert.deepEqual(await world.disk.inner.loadOutbox([0]), []);
   });
 
-  test("a parent that is parked by the very letter hears of the end when it is resumed", async (t) => {
+  test("a parent that is quarantined by the very message hears of the end when it is resumed", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     await world.engine.submitWorkflow(parent, { instanceId: "x" });
@@ -366,7 +366,7 @@ describe("when one of the family is parked", () => {
     world.store.poison("x");
     last.finish(2);
     await world.clock.settle();
-    assert.equal(world.engine.health.parkedInstances, 1);
+    assert.equal(world.engine.health.quarantinedInstances, 1);
     world.store.faultOf = undefined;
     await world.engine.resumeWorkflowInstance("x");
     (await work.call("after")).finish(3);
@@ -390,7 +390,7 @@ describe("when one of the family is parked", () => {
     assert.deepEqual(work.started, ["a", "b", "after"]);
   });
 
-  test("a start of a child that the store refuses leaves later letters their way", async (t) => {
+  test("a start of a child that the store refuses leaves later messages their way", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     world.store.poison("bad");
@@ -404,11 +404,11 @@ describe("when one of the family is parked", () => {
     assert.deepEqual(await world.engine.awaitWorkflowInstance("good"), { n: { a: 1, b: 2 }, after: 3 });
     await world.clock.settle();
     await world.restart();
-    assert.deepEqual(await world.disk.inner.loadLetters([0]), [], "every letter was read");
+    assert.deepEqual(await world.disk.inner.loadOutbox([0]), [], "every message was read");
     assert.deepEqual(work.started, ["a", "b", "after"]);
   });
 
-  test("a crash right after the store refused a letter leaves later letters their way", async (t) => {
+  test("a crash right after the store refused a message leaves later messages their way", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     world.store.poison("bad");

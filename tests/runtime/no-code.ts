@@ -6,7 +6,7 @@ export const noCode: CodeHost = {
   find: () => undefined,
   versionOf: () => undefined,
   hasDomain: () => true,
-  whenDrained: (waiting) => waiting.drained(),
+  whenDrained: (waiting) => waiting.onIdle(),
   failureFrom,
   within: (call) => call(),
 };

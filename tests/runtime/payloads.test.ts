@@ -14,7 +14,7 @@ const kilobyte = 1024;
 const megabyte = 1024 * kilobyte;
 const contextMax = 10_485_760;
 
-function letters(bytes: number): string {
+function messages(bytes: number): string {
   return "x".repeat(bytes);
 }
 
@@ -32,7 +32,7 @@ for (const [name, inner] of Object.entries({
     const work = new HandJob();
     const world = await World.start(t, { inner: inner(), jobs: [work.job] });
     await world.engine.submitWorkflow(chain("two", "a", "b"), { instanceId: "x" });
-    const large = letters(5 * megabyte);
+    const large = messages(5 * megabyte);
     (await work.call("a")).finish(large);
     const before = await work.call("b");
     assert.equal(before.ctx.outputs["a"], large);
@@ -51,22 +51,22 @@ describe("values by reference", () => {
   test("begin above 4 KB, in output, start context, context patch and update", async (t) => {
     const work = new HandJob();
     const patch = defineJob("patch", (_: unknown, ctx) => {
-      ctx.patchContext({ patched: letters(5 * kilobyte), small: 1 });
-      return letters(4094);
+      ctx.patchContext({ patched: messages(5 * kilobyte), small: 1 });
+      return messages(4094);
     });
     const world = await World.start(t, { jobs: [work.job, patch] });
     const two = workflow("two", task("a", "patch"), task("b").withDependency("a"));
-    await world.engine.submitWorkflow(two, { instanceId: "x", params: { started: letters(5 * kilobyte) } });
+    await world.engine.submitWorkflow(two, { instanceId: "x", params: { started: messages(5 * kilobyte) } });
     await work.call("b");
-    await world.engine.updateContext("x", { updated: letters(5 * kilobyte) });
+    await world.engine.updateContext("x", { updated: messages(5 * kilobyte) });
     const sizes = await rowSizes(world, "x");
     assert.ok(sizes.filter((size) => size > 4 * kilobyte).length === 1, "4,096 bytes stay inline, 5 KB do not");
     const { context } = await world.engine.getWorkflowInstanceBreakpoint("x");
     assert.deepEqual(Object.keys(context).toSorted(), ["patched", "small", "started", "updated"]);
-    for (const key of ["patched", "started", "updated"]) assert.equal(context[key], letters(5 * kilobyte));
+    for (const key of ["patched", "started", "updated"]) assert.equal(context[key], messages(5 * kilobyte));
     await world.restart();
     const again = await work.call("b", { after: 1 });
-    assert.equal(again.context["updated"], letters(5 * kilobyte));
+    assert.equal(again.context["updated"], messages(5 * kilobyte));
   });
 
   test("a decision sees them in the very turn that brings them", async (t) => {
@@ -83,31 +83,31 @@ describe("values by reference", () => {
     );
     const run = await world.engine.submitWorkflow(deciding, {
       instanceId: "x",
-      params: { big: letters(5 * kilobyte) },
+      params: { big: messages(5 * kilobyte) },
     });
-    (await work.call("a")).finish(letters(6000));
+    (await work.call("a")).finish(messages(6000));
     (await work.call("b")).finish(1);
     await run.result();
     assert.deepEqual(work.started, ["a", "b"]);
-    assert.equal(world.engine.health.parkedInstances, 0);
+    assert.equal(world.engine.health.quarantinedInstances, 0);
   });
 
   test("a child gets them from its parent, and gives them back", async (t) => {
     const work = new HandJob();
     const patch = defineJob("patch", (_: unknown, ctx) => {
-      ctx.patchContext({ back: letters(6000), there: null });
-      return { seen: (ctx.context["there"] as string).length, output: letters(7000) };
+      ctx.patchContext({ back: messages(6000), there: null });
+      return { seen: (ctx.context["there"] as string).length, output: messages(7000) };
     });
     const world = await World.start(t, { jobs: [work.job, patch] });
     const outer = workflow("outer", nested("n", workflow("inner", task("p", "patch"))), task("b").withDependency("n"));
-    await world.engine.submitWorkflow(outer, { instanceId: "x", params: { there: letters(5000) } });
+    await world.engine.submitWorkflow(outer, { instanceId: "x", params: { there: messages(5000) } });
     const call = await work.call("b");
-    assert.deepEqual(call.context, { back: letters(6000) });
-    assert.deepEqual(call.ctx.outputs, { n: { p: { seen: 5000, output: letters(7000) } } });
+    assert.deepEqual(call.context, { back: messages(6000) });
+    assert.deepEqual(call.ctx.outputs, { n: { p: { seen: 5000, output: messages(7000) } } });
   });
 
   test("a child whose outputs together are too large fails its parent's task", async (t) => {
-    const big = defineJob("big", () => letters(6 * megabyte));
+    const big = defineJob("big", () => messages(6 * megabyte));
     const world = await World.start(t, { jobs: [big] });
     const inner = workflow("inner", task("a", "big"), task("b", "big"));
     const run = await world.engine.submitWorkflow(workflow("outer", nested("n", inner)), { instanceId: "x" });
@@ -121,12 +121,12 @@ describe("values by reference", () => {
     const call = await work.call("a");
     await world.clock.advance(1000);
     world.store.readsFail = true;
-    call.finish(letters(5000));
+    call.finish(messages(5000));
     await world.clock.advance(10_000);
     assert.deepEqual(work.started, ["a"]);
     world.store.readsFail = false;
     await world.clock.advance(1000);
-    assert.equal((await work.call("b")).ctx.outputs["a"], letters(5000));
+    assert.equal((await work.call("b")).ctx.outputs["a"], messages(5000));
   });
 });
 
@@ -136,26 +136,29 @@ describe("the context's limit", () => {
     const world = await World.start(t, { jobs: [work.job] });
     const { engine } = world;
     const room = contextMax - '{"big":""}'.length;
-    const tooLarge = engine.submitWorkflow(chain("one", "a"), { instanceId: "no", params: { big: letters(room + 1) } });
+    const tooLarge = engine.submitWorkflow(chain("one", "a"), {
+      instanceId: "no",
+      params: { big: messages(room + 1) },
+    });
     await assert.rejects(tooLarge, (error) => hasCode(error, "CONTEXT_TOO_LARGE"));
     await assert.rejects(engine.getWorkflowInstanceStatus("no"), (error) => hasCode(error, "INSTANCE_UNKNOWN"));
     assert.equal(engine.health.unfinishedInstances, 0);
 
-    await engine.submitWorkflow(chain("one", "a"), { instanceId: "x", params: { big: letters(room) } });
+    await engine.submitWorkflow(chain("one", "a"), { instanceId: "x", params: { big: messages(room) } });
     const call = await work.call("a");
     assert.equal((call.context["big"] as string).length, room);
     await assert.rejects(engine.updateContext("x", { more: 1 }), (error) => hasCode(error, "CONTEXT_TOO_LARGE"));
     const { context } = await engine.getWorkflowInstanceBreakpoint("x");
     assert.deepEqual(Object.keys(context), ["big"], "the earlier context is intact");
-    await engine.updateContext("x", { big: null, more: letters(megabyte) });
+    await engine.updateContext("x", { big: null, more: messages(megabyte) });
     assert.deepEqual(Object.keys((await engine.getWorkflowInstanceBreakpoint("x")).context), ["more"]);
   });
 
   test("fails the task whose patch passes it, and leaves the earlier context", async (t) => {
-    const greedy = defineJob("greedy", (_: unknown, ctx) => ctx.patchContext({ b: letters(6 * megabyte), c: 1 }));
+    const greedy = defineJob("greedy", (_: unknown, ctx) => ctx.patchContext({ b: messages(6 * megabyte), c: 1 }));
     const world = await World.start(t, { jobs: [greedy] });
     const one = workflow("one", task("a", "greedy").withRetryCount(3));
-    const run = await world.engine.submitWorkflow(one, { instanceId: "x", params: { big: letters(6 * megabyte) } });
+    const run = await world.engine.submitWorkflow(one, { instanceId: "x", params: { big: messages(6 * megabyte) } });
     await assert.rejects(run.result(), /CONTEXT_TOO_LARGE|the context with this task's patch/);
     const view = await run.getStatus();
     assert.equal(view.tasks[0]?.failure?.type, "CONTEXT_TOO_LARGE");
@@ -173,7 +176,7 @@ describe("the context's limit", () => {
 });
 
 test("an output above the limit fails the task", async (t) => {
-  const big = defineJob("big", () => letters(contextMax));
+  const big = defineJob("big", () => messages(contextMax));
   const world = await World.start(t, { jobs: [big] });
   const run = await world.engine.submitWorkflow(workflow("one", task("a", "big")), { instanceId: "x" });
   await assert.rejects(run.result(), /output of task "a" has 10485762 bytes/);
@@ -181,7 +184,7 @@ test("an output above the limit fails the task", async (t) => {
 
 describe("values that would not fit together", () => {
   const count = 70;
-  const big = defineJob("big", () => letters(megabyte));
+  const big = defineJob("big", () => messages(megabyte));
   const wide = Array.from({ length: count }, (_, n) => task(`t${n}`, "big"));
   const names = wide.map((_, n) => `t${n}`);
 
@@ -199,7 +202,7 @@ describe("values that would not fit together", () => {
     const tooLarge = /the 70 outputs of instance "x" take 73400460 bytes together; .*67108864.*getTaskOutput/;
     await assert.rejects(run.result(), (error) => hasCode(error, "RESULT_TOO_LARGE") && tooLarge.test(error.message));
     world.store.readPayloads = read;
-    assert.equal(await world.engine.getTaskOutput("x", "t7"), letters(megabyte));
+    assert.equal(await world.engine.getTaskOutput("x", "t7"), messages(megabyte));
     await assert.rejects(world.engine.getTaskOutput("x", "t70"), (error) => hasCode(error, "TASK_UNKNOWN"));
     await assert.rejects(world.engine.getTaskOutput("x", "constructor"), (error) => hasCode(error, "TASK_UNKNOWN"));
   });
@@ -222,7 +225,7 @@ describe("values that would not fit together", () => {
     }
     world.store.readPayloads = read;
     assert.deepEqual(work.started, []);
-    assert.equal(world.engine.health.parkedInstances, 0);
+    assert.equal(world.engine.health.quarantinedInstances, 0);
   });
 
   test("fail the task whose nested workflow would give them", async (t) => {

@@ -193,7 +193,7 @@ describe("a purge by hand", () => {
       const history = await world.disk.inner.loadHistory([key]);
       if (purged.value === 1) assert.deepEqual(history, [], `purged, and yet there is history (lag ${lag})`);
       else assert.equal(history[0]?.turn, 0, `kept, and whole (lag ${lag})`);
-      assert.equal(world.engine.health.parkedInstances, 0);
+      assert.equal(world.engine.health.quarantinedInstances, 0);
       assert.equal(world.engine.health.unfinishedInstances, 0);
       assert.equal(world.engine.health.instancesInMemory, 0);
     }

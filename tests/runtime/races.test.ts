@@ -20,13 +20,13 @@ function assertSettled(watched: Readonly<Record<string, Watched<unknown>>>, lag:
 }
 
 function assertEmpty(world: World): void {
-  const { unfinishedInstances, instancesInMemory, parkedInstances } = world.engine.health;
+  const { unfinishedInstances, instancesInMemory, quarantinedInstances } = world.engine.health;
   assert.deepEqual(
-    { unfinishedInstances, instancesInMemory, parkedInstances },
+    { unfinishedInstances, instancesInMemory, quarantinedInstances },
     {
       unfinishedInstances: 0,
       instancesInMemory: 0,
-      parkedInstances: 0,
+      quarantinedInstances: 0,
     },
   );
 }

@@ -259,8 +259,11 @@ async function playSeed(t: TestContext, seed: number, withCrashes: boolean): Pro
       "every attempt ran once",
     );
   for (const id of run.accepted.keys()) await checkRecord(world, run, id);
-  const { parkedInstances, unfinishedInstances } = world.engine.health;
-  assert.deepEqual({ parkedInstances, unfinishedInstances }, { parkedInstances: 0, unfinishedInstances: 0 });
+  const { quarantinedInstances, unfinishedInstances } = world.engine.health;
+  assert.deepEqual(
+    { quarantinedInstances, unfinishedInstances },
+    { quarantinedInstances: 0, unfinishedInstances: 0 },
+  );
 }
 
 /** History is whole and tells of each success once, and every success was really run. */

@@ -1,4 +1,4 @@
-/** Several shards in one region: every instance has its place, and letters find their way between them. */
+/** Several shards in one region: every instance has its place, and messages find their way between them. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { defineJob, type Job } from "../../src/authoring/job.ts";
@@ -20,7 +20,7 @@ const family = builder("family", ...children.map((name) => nested(name, inner)))
   .build();
 
 async function unread(rig: RegionRig): Promise<number> {
-  return (await rig.disk.inner.loadLetters(shards)).length;
+  return (await rig.disk.inner.loadOutbox(shards)).length;
 }
 
 async function places(rig: RegionRig): Promise<number[]> {
@@ -59,7 +59,7 @@ function testRegion(laneCount: number): void {
     await assert.rejects(rig.end("nobody"), (error) => hasCode(error, "INSTANCE_UNKNOWN"));
   });
 
-  test("carries letters between shards: children start, and their parent hears of their ends", async (t) => {
+  test("carries messages between shards: children start, and their parent hears of their ends", async (t) => {
     const rig = await start(t, done);
     await rig.submit(family, "x");
     assert.equal(await rig.end("x"), "Success");
@@ -78,7 +78,7 @@ function testRegion(laneCount: number): void {
     await rig.submit(outer, "x");
     await rig.clock.settle();
     assert.equal(work.calls.length, children.length);
-    await rig.tell("x", { type: "CancelWorkflow", reason: "enough" });
+    await rig.tell("x", { type: "TerminateInstance", reason: "enough" });
     await rig.clock.settle();
     for (const { ctx } of work.calls) assert.equal(ctx.signal.aborted, true);
     for (const name of children) assert.equal(await rig.end(`x/${name}`), "Terminated");
@@ -104,7 +104,7 @@ function testRegion(laneCount: number): void {
     for (const name of children) assert.equal(await rig.end(name), "Success");
   });
 
-  test("restores what each shard has sent before any letter is read", async (t) => {
+  test("restores what each shard has sent before any message is read", async (t) => {
     const work = new HandJob();
     const rig = await start(t, work.job, done);
     const relay = chain("relay", "a");
@@ -117,7 +117,7 @@ function testRegion(laneCount: number): void {
     const gate = rig.store.hold("after");
     watch(rig.submit(outer, "x"));
     await gate.reached();
-    // Letters of one shard lie in the store; what each shard has sent takes its time to be read at the next start.
+    // Messages of one shard lie in the store; what each shard has sent takes its time to be read at the next start.
     rig.store.die();
     const reads: string[] = [];
     const begun = rig.begin();
@@ -134,7 +134,7 @@ function testRegion(laneCount: number): void {
   });
 
   for (const stage of ["before", "after"] as const) {
-    test(`survives a crash ${stage} any of its commits, with every letter read exactly once`, async (t) => {
+    test(`survives a crash ${stage} any of its commits, with every message read exactly once`, async (t) => {
       const note = defineJob("note", () => undefined);
       const small = workflow("small", task("a", "note"));
       const outer = builder("outer", ...children.map((name) => nested(name, small)))
@@ -166,9 +166,9 @@ function testRegion(laneCount: number): void {
     await rig.clock.settle();
     const shardOf = (id: string): number => shardOfKey(rig.disk.ledger.key(id));
     assert.notEqual(shardOf("x"), shardOf("x/n"), "the two live in different shards");
-    await rig.tell("x", { type: "PauseWorkflow" });
+    await rig.tell("x", { type: "PauseInstance" });
     await rig.clock.settle();
-    await rig.tell("x/n", { type: "ResumeWorkflow" });
+    await rig.tell("x/n", { type: "ResumeInstance" });
     assert.equal(await unread(rig), 0, "whoever read it took it out of the store");
     await rig.crash();
     await rig.clock.advance(1000);

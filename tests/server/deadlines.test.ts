@@ -123,17 +123,17 @@ describe("every operation is answered in time", () => {
     assert.equal(refusals["deleteSchedule"], undefined);
   });
 
-  test("when instances are parked", { timeout: 60_000 }, async (t) => {
+  test("when instances are quarantined", { timeout: 60_000 }, async (t) => {
     const rig = await begin(t);
     await rig.stop();
     const hanging = new HangingStore(sqlite(join(rig.folder, "heddle.db")));
     hanging.tamper = (row) => ({ ...row, turn: row.turn + 1 });
     await rig.begin({ adminToken: token, requestTimeoutSeconds: 3, store: hanging.store });
     const view = await rig.send("getInstance", { token, params: { id: "code" } });
-    assert.equal(view.envelope.code, "INSTANCE_PARKED", view.text);
+    assert.equal(view.envelope.code, "INSTANCE_QUARANTINED", view.text);
     const refusals = refusalsOf(await askAll(rig, subjects));
     for (const name of ["updateInstance", "triggerSchedule", "backfillSchedule", "pauseInstance"]) {
-      assert.equal(refusals[name], "INSTANCE_PARKED", name);
+      assert.equal(refusals[name], "INSTANCE_QUARANTINED", name);
     }
     await askAll(rig, { ...subjects, instance: "dag" });
   });

@@ -67,7 +67,7 @@ export class HostileWorker {
 
   #message(type: WorkerMessage["type"], grant: Grant | undefined): WorkerMessage {
     const key = { attemptId: grant?.descriptor.attemptId ?? "none:1:0:1", grant: grant?.grant ?? 1 };
-    const sign = { beat: ++this.#beat, mark: this.#grants.length };
+    const sign = { beat: ++this.#beat, lastGrant: this.#grants.length };
     const running = this.#grants.map(({ grant: number, descriptor }) => ({ grant: number, descriptor }));
     const keys = running.map(({ grant: number, descriptor: { attemptId } }) => ({ attemptId, grant: number }));
     const outcome: Outcome = {

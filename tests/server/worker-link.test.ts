@@ -48,7 +48,7 @@ async function until(look: () => Promise<boolean> | boolean): Promise<void> {
   }
 }
 
-const hello = { type: "Hello", worker: "w", beat: 1, mark: 0, jobs: [], slots: 1, running: [], results: [] };
+const hello = { type: "Hello", worker: "w", beat: 1, lastGrant: 0, jobs: [], slots: 1, running: [], results: [] };
 
 describe("12.6 the worker link", () => {
   test("refuses whoever sends an Origin, which only browsers do", { timeout: 60_000 }, async (t) => {

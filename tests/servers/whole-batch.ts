@@ -33,7 +33,7 @@ export function wholeBatch(which: Which): Partial<Changes> {
       { instance: looping, ref: number, body: "y" },
     ],
     outbox: [outbox],
-    marks: [{ shard, source: shard + number + 1, number: 1 }],
+    offsets: [{ shard, source: shard + number + 1, number: 1 }],
     requests: [requestRow({ shard, key: `request-${key}` })],
   };
 }
@@ -50,8 +50,8 @@ async function partsOf(store: Store, which: Which): Promise<Record<string, boole
   const { shard, number } = which;
   const [key, ended] = keysOf(which);
   const instances = await store.loadInstances(shard, { after: key - 1, limit: 1 });
-  const letters = await store.loadLetters([shard + 1]);
-  const marks = await store.loadMarks(shard);
+  const messages = await store.loadOutbox([shard + 1]);
+  const marks = await store.loadOffsets(shard);
   const looping = loopingKey(shard);
   const [first] = await store.loadInstances(shard, { after: looping - 1, limit: 1 });
   const loops = first?.key === looping;
@@ -66,7 +66,7 @@ async function partsOf(store: Store, which: Which): Promise<Record<string, boole
     "two tasks": (await store.readTasks(key)).length === 2,
     "a task": (await store.readTasks(key)).length > 0,
     payload: await hasPayload(store, key),
-    letter: letters.some((letter) => letter.source === shard && letter.number === number),
+    message: messages.some((message) => message.source === shard && message.number === number),
     mark: marks.some(({ source }) => source === shard + number + 1),
     request: (await store.findRequest(shard, `request-${key}`)) !== undefined,
   };

@@ -1,6 +1,6 @@
 import { EngineError } from "../../src/base/error.ts";
 import type { Engine } from "../../src/engine/engine.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { ClientCall, Operation } from "./evidence.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Witness } from "./witness.ts";
@@ -29,19 +29,19 @@ export type Act = (engine: Engine, callee: Callee) => unknown;
 export class Client {
   readonly #scheduler: Scheduler;
   readonly #witness: Witness;
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   readonly #callees: () => readonly Callee[];
 
   constructor(parts: {
     scheduler: Scheduler;
     witness: Witness;
-    chance: Chance;
+    random: SimRandom;
     /** Those that are up. */
     callees: () => readonly Callee[];
   }) {
     this.#scheduler = parts.scheduler;
     this.#witness = parts.witness;
-    this.#chance = parts.chance;
+    this.#random = parts.random;
     this.#callees = parts.callees;
   }
 
@@ -76,7 +76,7 @@ export class Client {
       const now = about();
       const call = await this.call(operation, now, act(now));
       if (call.outcome !== "unknown") return call;
-      await this.sleep(this.#chance.within(20, 600));
+      await this.sleep(this.#random.within(20, 600));
     }
   }
 
@@ -98,8 +98,8 @@ export class Client {
   async #findCallee(): Promise<Callee> {
     for (;;) {
       const callees = this.#callees();
-      if (callees.length > 0) return this.#chance.pick(callees);
-      await this.sleep(this.#chance.within(20, 400));
+      if (callees.length > 0) return this.#random.pick(callees);
+      await this.sleep(this.#random.within(20, 400));
     }
   }
 }

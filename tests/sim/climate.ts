@@ -1,5 +1,5 @@
 import { type ClusterTimings, defaultTimings } from "../../src/cluster/timings.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import { calmNetwork, type NetworkWeather } from "./network.ts";
 import { calmStore, type StoreWeather } from "./store.ts";
 
@@ -166,28 +166,28 @@ export interface ClimateOptions {
   readonly name?: ClimateName;
 }
 
-export function drawClimate(chance: Chance, options: ClimateOptions): Climate {
+export function drawClimate(random: SimRandom, options: ClimateOptions): Climate {
   const { workerCount } = options;
-  const name = options.name ?? chance.pick(names);
+  const name = options.name ?? random.pick(names);
   const isCluster = options.memberCount !== undefined;
-  const isStormy = chance.isLucky(0.3);
+  const isStormy = random.isLucky(0.3);
   const isBadAt = (part: ClimateName): boolean => name === part || name === "everything";
   return {
     name: isStormy ? `${name}, stormy` : name,
     memberCount: options.memberCount ?? 1,
     workerCount,
-    storeKind: chance.isLucky(0.5) ? "memory" : "sqlite",
-    hasBus: isCluster && chance.isLucky(0.8),
-    timings: chance.isLucky(0.1) ? defaultTimings : quickTimings,
-    spanMs: chance.within(10_000, isCluster ? 60_000 : 40_000),
-    faultEveryMs: name === "mild" ? 12_000 : isStormy ? chance.within(300, 1000) : chance.within(1000, 6000),
-    faults: faultsOf(name, { isCluster, hasWorkers: workerCount > 0, withSuspends: chance.isLucky(0.5) }),
-    store: isBadAt("store") ? roughStore(chance, isCluster) : { ...calmStore, delayMs: chance.within(0.2, 4) },
-    network: isBadAt("network") ? roughNetwork(chance) : { ...calmNetwork, delayMs: chance.within(0.2, 3) },
-    downMs: chance.pick([100, 800, 5000]),
-    wallSkewMs: isBadAt("clocks") ? chance.pick([50, 2000, 60_000]) : chance.pick([0, 20]),
-    wallJumpMs: isBadAt("clocks") ? chance.pick([500, 30_000, 120_000]) : 200,
-    drift: isBadAt("clocks") || chance.isLucky(0.3) ? 0.05 : 0,
+    storeKind: random.isLucky(0.5) ? "memory" : "sqlite",
+    hasBus: isCluster && random.isLucky(0.8),
+    timings: random.isLucky(0.1) ? defaultTimings : quickTimings,
+    spanMs: random.within(10_000, isCluster ? 60_000 : 40_000),
+    faultEveryMs: name === "mild" ? 12_000 : isStormy ? random.within(300, 1000) : random.within(1000, 6000),
+    faults: faultsOf(name, { isCluster, hasWorkers: workerCount > 0, withSuspends: random.isLucky(0.5) }),
+    store: isBadAt("store") ? roughStore(random, isCluster) : { ...calmStore, delayMs: random.within(0.2, 4) },
+    network: isBadAt("network") ? roughNetwork(random) : { ...calmNetwork, delayMs: random.within(0.2, 3) },
+    downMs: random.pick([100, 800, 5000]),
+    wallSkewMs: isBadAt("clocks") ? random.pick([50, 2000, 60_000]) : random.pick([0, 20]),
+    wallJumpMs: isBadAt("clocks") ? random.pick([500, 30_000, 120_000]) : 200,
+    drift: isBadAt("clocks") || random.isLucky(0.3) ? 0.05 : 0,
   };
 }
 
@@ -208,21 +208,21 @@ function faultsOf(
 }
 
 /** Each call fails in its own way now and then, on top of the hours in which many do. */
-function roughStore(chance: Chance, isServer: boolean): StoreWeather {
+function roughStore(random: SimRandom, isServer: boolean): StoreWeather {
   return {
-    delayMs: chance.within(0.5, 15),
-    slowness: chance.within(0, 0.1),
-    failing: chance.within(0, 0.08),
-    lying: chance.within(0, 0.08),
-    lagging: isServer ? chance.within(0, 0.05) : 0,
+    delayMs: random.within(0.5, 15),
+    slowness: random.within(0, 0.1),
+    failing: random.within(0, 0.08),
+    lying: random.within(0, 0.08),
+    lagging: isServer ? random.within(0, 0.05) : 0,
   };
 }
 
-function roughNetwork(chance: Chance): NetworkWeather {
+function roughNetwork(random: SimRandom): NetworkWeather {
   return {
-    delayMs: chance.within(0.5, 20),
-    loss: chance.within(0, 0.2),
-    doubling: chance.within(0, 0.2),
-    straying: chance.within(0, 0.2),
+    delayMs: random.within(0.5, 20),
+    loss: random.within(0, 0.2),
+    doubling: random.within(0, 0.2),
+    straying: random.within(0, 0.2),
   };
 }

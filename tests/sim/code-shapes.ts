@@ -3,7 +3,7 @@ import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import {
   type Activity,
   code,
@@ -39,7 +39,7 @@ export interface CodeShape {
 
 const bulkyText = "z".repeat(bulkyLength);
 
-/** Workflows that are code. Whatever is by chance is in their input. */
+/** Workflows that are code. Whatever is at random is in their input. */
 const codeShapes = {
   "code-steps"(brush: Brush): CodeShape {
     const activities = drawActivities(brush, { count: [1, 6], withNaps: true });
@@ -50,37 +50,37 @@ const codeShapes = {
     const arms = drawActivities(brush, { count: [2, 5] });
     const rivals = drawActivities(brush, { count: [1, 3], value: 7 });
     const [last] = drawActivities(brush, { count: [1, 1] });
-    const input: FanInput = { arms, rivals, timeMs: brush.chance.whole(0, 800), last: last as Activity };
+    const input: FanInput = { arms, rivals, timeMs: brush.random.whole(0, 800), last: last as Activity };
     const sum = sumOf(arms) + 7 + sumOf([input.last]);
     return { workflow: code.fan, status: "Success", outputs: { sum }, params: { ...input } };
   },
 
-  "code-sleeper"({ chance }: Brush): CodeShape {
-    const draw = (): number => (chance.isLucky(0.2) ? chance.whole(5000, 25_000) : chance.whole(0, 1500));
-    const input: SleeperInput = { napsMs: drawList(chance, [1, 3], draw), togetherMs: drawList(chance, [1, 4], draw) };
+  "code-sleeper"({ random }: Brush): CodeShape {
+    const draw = (): number => (random.isLucky(0.2) ? random.whole(5000, 25_000) : random.whole(0, 1500));
+    const input: SleeperInput = { napsMs: drawList(random, [1, 3], draw), togetherMs: drawList(random, [1, 4], draw) };
     const woken = input.togetherMs.toSorted((a, b) => a - b);
     const outputs = { naps: input.napsMs.length, woken };
     return { workflow: code.sleeper, status: "Success", outputs, params: { ...input } };
   },
 
-  "code-inbox"({ chance }: Brush): CodeShape {
+  "code-inbox"({ random }: Brush): CodeShape {
     const input: InboxInput = {
-      perGeneration: chance.whole(2, 6),
+      perGeneration: random.whole(2, 6),
       seen: [],
-      ...(chance.isLucky(0.5) && { timeoutMs: chance.whole(1500, 4000), isRacing: chance.isLucky(0.5) }),
+      ...(random.isLucky(0.5) && { timeoutMs: random.whole(1500, 4000), isRacing: random.isLucky(0.5) }),
     };
     const errand = "correspond";
     return { workflow: code.inbox, status: "Success", outputs: undefined, params: { ...input }, errand };
   },
 
   "code-saga"(brush: Brush): CodeShape {
-    const { chance } = brush;
+    const { random } = brush;
     const input = drawSaga(brush);
     const { ending } = input;
     const statuses = { well: "Success", broken: "Failed", "broken inside": "Failed", waits: "Terminated" } as const;
     const outputs = { sum: sumOf(input.activities) };
     const shape = { workflow: code.saga, status: statuses[ending], outputs, params: { ...input } };
-    if (ending === "broken inside" && chance.isLucky(0.5)) return { ...shape, errand: "cancel-undoing" };
+    if (ending === "broken inside" && random.isLucky(0.5)) return { ...shape, errand: "cancel-undoing" };
     return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
   },
 
@@ -92,10 +92,10 @@ const codeShapes = {
   },
 
   "code-counter"(brush: Brush): CodeShape {
-    const { chance } = brush;
+    const { random } = brush;
     const [activity] = drawActivities(brush, { count: [1, 1] });
-    const left = chance.whole(1, 4);
-    const text = chance.pick([undefined, "short", bulkyText]);
+    const left = random.whole(1, 4);
+    const text = random.pick([undefined, "short", bulkyText]);
     const input: CounterInput = { left, sum: 0, activity: activity as Activity, ...(text !== undefined && { text }) };
     const outputs = { sum: (left + 1) * sumOf([input.activity]), generation: left + 1 };
     return { workflow: code.counter, status: "Success", outputs, params: { ...input } };
@@ -106,7 +106,7 @@ const codeShapes = {
     const input: ParentInput = {
       child,
       detached: drawActivities(brush, { count: [1, 2] }),
-      notes: brush.chance.whole(0, 5),
+      notes: brush.random.whole(0, 5),
     };
     const outputs = {
       sum: sumOf(child),
@@ -117,10 +117,10 @@ const codeShapes = {
     return { workflow: code.parent, status: "Success", outputs, params: { ...input } };
   },
 
-  "code-mailer"({ chance }: Brush): CodeShape {
-    const [readers, rounds] = [chance.whole(2, 4), chance.whole(3, 8)];
-    const pauseMs = chance.whole(0, 2000);
-    const ofNotes = chance.fork("notes");
+  "code-mailer"({ random }: Brush): CodeShape {
+    const [readers, rounds] = [random.whole(2, 4), random.whole(3, 8)];
+    const pauseMs = random.whole(0, 2000);
+    const ofNotes = random.fork("notes");
     const [notesPerRound, hasWrongAddress] = [ofNotes.whole(1, 3), ofNotes.isLucky(0.5)];
     const input: MailerInput = { readers, rounds, notesPerRound, text: bulkyText, pauseMs, hasWrongAddress };
     const outputs = { sent: readers * (rounds * notesPerRound + 1) };
@@ -128,28 +128,28 @@ const codeShapes = {
   },
 
   /** Parents that end before their children, in every way: by themselves, with an error, canceled, and by act or timeout. */
-  "code-household"({ chance }: Brush): CodeShape {
-    const ending = chance.pick(["returns", "throws", "waits"] as const);
-    const input = drawHousehold(chance, ending);
+  "code-household"({ random }: Brush): CodeShape {
+    const ending = random.pick(["returns", "throws", "waits"] as const);
+    const input = drawHousehold(random, ending);
     const statuses = { returns: "Success", throws: "Failed", waits: "Terminated" } as const;
     const outputs = { children: input.heirs.length };
     const shape = { workflow: code.household, status: statuses[ending], outputs, params: { ...input } };
     return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
   },
 
-  "code-timed-household"({ chance }: Brush): CodeShape {
-    const input = drawHousehold(chance, "waits");
+  "code-timed-household"({ random }: Brush): CodeShape {
+    const input = drawHousehold(random, "waits");
     return { workflow: code.timedHousehold, status: "Failed", outputs: undefined, params: { ...input } };
   },
 
-  "code-retried"({ chance }: Brush): CodeShape {
-    const input: RetriedInput = { text: chance.pick(["", bulkyText]) };
+  "code-retried"({ random }: Brush): CodeShape {
+    const input: RetriedInput = { text: random.pick(["", bulkyText]) };
     const outputs = { sum: 3, length: input.text.length };
     return { workflow: code.retried, status: "Success", outputs, params: { ...input }, errand: "retry" };
   },
 
-  "code-desk"({ chance }: Brush): CodeShape {
-    const params: DeskInput = chance.isLucky(0.5) ? {} : { perGeneration: chance.whole(1, 3) };
+  "code-desk"({ random }: Brush): CodeShape {
+    const params: DeskInput = random.isLucky(0.5) ? {} : { perGeneration: random.whole(1, 3) };
     return { workflow: code.desk, status: "Success", outputs: undefined, params: { ...params }, errand: "serve" };
   },
 
@@ -160,7 +160,7 @@ const codeShapes = {
   /** A DAG with a node that is code: what it begins with is the context. */
   "nested-code"(brush: Brush): CodeShape {
     const activities = drawActivities(brush, { count: [1, 3] });
-    const step = { ms: brush.chance.whole(0, 200), value: 1 };
+    const step = { ms: brush.random.whole(0, 200), value: 1 };
     const workflow = new WorkflowBuilder()
       .withName("nested-code")
       .withTask(new TaskBuilder("before").withJobFunction("step", step).withTimeout(86_400))
@@ -187,45 +187,45 @@ export function codeNeedsErrand(workflow: string): boolean {
 }
 
 function drawSaga(brush: Brush): SagaInput {
-  const { chance } = brush;
+  const { random } = brush;
   const activities = drawActivities(brush, { count: [1, 5] });
-  const ending = chance.pick(["well", "broken", "broken inside", "waits"] as const);
-  return { activities, innerFrom: chance.whole(0, activities.length), ending };
+  const ending = random.pick(["well", "broken", "broken inside", "waits"] as const);
+  return { activities, innerFrom: random.whole(0, activities.length), ending };
 }
 
-function drawHousehold(chance: Chance, ending: HouseholdInput["ending"]): HouseholdInput {
-  const heirs = drawList(chance, [1, 4], (): Heir => ({
-    by: chance.pick(["startChild", "callChild"] as const),
-    of: chance.pick(["code", "dag"] as const),
-    whenParentEnds: chance.pick(["terminate", "cancel", "leave"] as const),
+function drawHousehold(random: SimRandom, ending: HouseholdInput["ending"]): HouseholdInput {
+  const heirs = drawList(random, [1, 4], (): Heir => ({
+    by: random.pick(["startChild", "callChild"] as const),
+    of: random.pick(["code", "dag"] as const),
+    whenParentEnds: random.pick(["terminate", "cancel", "leave"] as const),
   }));
-  return { heirs, ending, left: chance.pick([0, 0, 1, 2]), napMs: chance.whole(0, 1000) };
+  return { heirs, ending, left: random.pick([0, 0, 1, 2]), napMs: random.whole(0, 1000) };
 }
 
 interface Drawn {
   readonly count: readonly [number, number];
-  /** Of each; by chance if it is left out. */
+  /** Of each; at random if it is left out. */
   readonly value?: number;
   readonly withNaps?: boolean;
 }
 
 /** Jobs of all sorts that succeed in the end. */
 function drawActivities(brush: Brush, { count, value, withNaps = false }: Drawn): Activity[] {
-  const { chance } = brush;
-  return drawList(chance, count, () => {
-    const activity = drawActivity(brush, value ?? chance.whole(1, 9));
-    return withNaps && chance.isLucky(0.3) ? { ...activity, napMs: chance.whole(0, 2500) } : activity;
+  const { random } = brush;
+  return drawList(random, count, () => {
+    const activity = drawActivity(brush, value ?? random.whole(1, 9));
+    return withNaps && random.isLucky(0.3) ? { ...activity, napMs: random.whole(0, 2500) } : activity;
   });
 }
 
 /** As for tasks, the job is told what the record needs and a job cannot see. */
-function drawActivity({ chance, domains }: Brush, value: number): Activity {
-  const job = chance.pick(["step", "step", "bulky", "flaky"] as const);
-  const domain = domains.length > 0 && chance.isLucky(0.3) ? { domain: chance.pick(domains) } : {};
-  const ms = chance.isLucky(0.8) ? chance.whole(0, 80) : chance.whole(100, 6000);
+function drawActivity({ random, domains }: Brush, value: number): Activity {
+  const job = random.pick(["step", "step", "bulky", "flaky"] as const);
+  const domain = domains.length > 0 && random.isLucky(0.3) ? { domain: random.pick(domains) } : {};
+  const ms = random.isLucky(0.8) ? random.whole(0, 80) : random.whole(100, 6000);
   if (job !== "flaky") return { job, params: { ms, value, ...domain }, options: domain };
-  const failures = chance.whole(1, 2);
-  const initialMs = chance.whole(0, 1200);
+  const failures = random.whole(1, 2);
+  const initialMs = random.whole(0, 1200);
   return {
     job,
     params: { ms, value, failures, retryMs: initialMs, retryFactor: 1, ...domain },
@@ -237,6 +237,6 @@ function sumOf(activities: readonly Activity[]): number {
   return activities.reduce((sum, { params }) => sum + params.value, 0);
 }
 
-function drawList<T>(chance: Chance, [least, most]: readonly [number, number], draw: () => T): T[] {
-  return Array.from({ length: chance.whole(least, most) }, draw);
+function drawList<T>(random: SimRandom, [least, most]: readonly [number, number], draw: () => T): T[] {
+  return Array.from({ length: random.whole(least, most) }, draw);
 }

@@ -6,7 +6,7 @@ import type { ActivityOptions, WorkflowContext } from "../../src/authoring/workf
 import { StepFailed } from "../../src/code/step-failed.ts";
 import type { Step } from "./jobs.ts";
 
-/** A job to be run by code, drawn beforehand: the code itself has no chance but that of its context. */
+/** A job to be run by code, drawn beforehand: the code itself has no random but that of its context. */
 export interface Activity {
   readonly job: string;
   readonly params: Step & { readonly failures?: number };
@@ -225,7 +225,7 @@ export interface MailerInput {
   readonly hasWrongAddress: boolean;
 }
 
-/** Writes to several readers at once, again and again; which of them takes its note in first is left to chance. */
+/** Writes to several readers at once, again and again; which of them takes its note in first is left to random. */
 const mailer = defineWorkflow("code-mailer", async (ctx, input: MailerInput) => {
   const { readers, rounds, notesPerRound, text, pauseMs, hasWrongAddress } = input;
   const ids = Array.from({ length: readers }, (_, place) => `${ctx.instanceId}/reader${place}`);
@@ -394,7 +394,7 @@ function run(ctx: WorkflowContext, activity: Activity, more: Readonly<Record<str
   return runAs(ctx, activity.job, activity, {}, more);
 }
 
-/** What no replay may give anew, chance and time, is in what the job is told: a replay that does is found out. */
+/** What no replay may give anew, random and time, is in what the job is told: a replay that does is found out. */
 async function runAs(
   ctx: WorkflowContext,
   name: string,
@@ -402,7 +402,7 @@ async function runAs(
   { undo }: Pick<ActivityOptions, "undo"> = {},
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<number> {
-  const told = { ...params, ...more, id: ctx.uuid(), chance: ctx.random(), at: ctx.now() };
+  const told = { ...params, ...more, id: ctx.uuid(), drawn: ctx.random(), at: ctx.now() };
   const output = await ctx.run(job, told, { ...options, name, ...(undo !== undefined && { undo }) });
   return (output as { sum: number }).sum;
 }

@@ -1,35 +1,35 @@
 import { isCodeWorkflow } from "../../src/authoring/code-workflow.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import { type CodeKind, codeKinds, drawCodeShape } from "./code-shapes.ts";
 import { type Act, type AnyScenario, drawInterference, drawLooks } from "./workload.ts";
 
 /** Their numbers begin here. */
 const firstNumber = 100;
 
-/** Scenarios of workflows that are code, or have code in them. The same for the same chance. */
+/** Scenarios of workflows that are code, or have code in them. The same for the same random. */
 export function drawCodeScenarios(
-  chance: Chance,
+  random: SimRandom,
   options: { readonly domains: readonly string[]; readonly spanMs: number; readonly kinds?: readonly CodeKind[] },
 ): AnyScenario[] {
   const { domains, spanMs, kinds = codeKinds } = options;
-  return Array.from({ length: chance.whole(2, 7) }, (_, place) => {
+  return Array.from({ length: random.whole(2, 7) }, (_, place) => {
     const number = firstNumber + place;
-    const own = chance.fork(`scenario ${number}`);
+    const own = random.fork(`scenario ${number}`);
     return drawScenario(own, number, { kind: own.pick(kinds), domains, spanMs });
   });
 }
 
 function drawScenario(
-  chance: Chance,
+  random: SimRandom,
   number: number,
   { kind, domains, spanMs }: { kind: CodeKind; domains: readonly string[]; spanMs: number },
 ): AnyScenario {
-  const { workflow, status, outputs, params, errand, mayTimeOut } = drawCodeShape(kind, { chance, domains });
-  const drawn = drawActs(chance, isCodeWorkflow(workflow));
+  const { workflow, status, outputs, params, errand, mayTimeOut } = drawCodeShape(kind, { random, domains });
+  const drawn = drawActs(random, isCodeWorkflow(workflow));
   // A child that its parent leaves while both are paused would wait for somebody to resume it.
   const acts = kind.endsWith("household") ? drawn.filter(({ what }) => what !== "pause") : drawn;
-  const instanceId = chance.isLucky(0.7) ? `w${number}-${kind}` : undefined;
-  const isSignaled = kind === "code-inbox" && instanceId !== undefined && chance.isLucky(0.5);
+  const instanceId = random.isLucky(0.7) ? `w${number}-${kind}` : undefined;
+  const isSignaled = kind === "code-inbox" && instanceId !== undefined && random.isLucky(0.5);
   const isCanceled = errand === "cancel-undoing" || acts.some(({ what }) => what === "cancel");
   const isEnded = isSignaled || isCanceled || acts.some(({ what }) => what === "terminate");
   return {
@@ -39,30 +39,30 @@ function drawScenario(
     isSignaled,
     params: { ...params, origin: number },
     maxConcurrentTasks: undefined,
-    submitAt: chance.within(0, spanMs),
+    submitAt: random.within(0, spanMs),
     acts,
     errand,
     // A signal that lands late may start another one, which nobody knows of.
     ends: [status, ...(isEnded ? ["Terminated" as const] : []), ...(mayTimeOut ? ["Failed" as const] : [])],
     outputs,
-    afterlife: isEnded ? "none" : drawAfterlife(chance, kind),
+    afterlife: isEnded ? "none" : drawAfterlife(random, kind),
   };
 }
 
 /** Of one instance each, that needs nobody to come to its end and gives the same when it runs again. */
 const plainKinds: readonly CodeKind[] = ["code-steps", "code-fan", "code-sleeper"];
 
-function drawAfterlife(chance: Chance, kind: CodeKind): AnyScenario["afterlife"] {
+function drawAfterlife(random: SimRandom, kind: CodeKind): AnyScenario["afterlife"] {
   if (!plainKinds.includes(kind)) return "none";
   const again = kind === "code-sleeper" ? {} : { forked: 0.15 };
-  return chance.weighted({ none: 0.6, reused: 0.1, purged: 0.1, ...again }) ?? "none";
+  return random.weighted({ none: 0.6, reused: 0.1, purged: 0.1, ...again }) ?? "none";
 }
 
-function drawActs(chance: Chance, isCode: boolean): Act[] {
-  const acts = drawLooks(chance);
-  const afterMs = (): number => chance.waitMs(1500);
-  for (let events = isCode ? chance.whole(0, 2) : 0; events > 0; events--)
+function drawActs(random: SimRandom, isCode: boolean): Act[] {
+  const acts = drawLooks(random);
+  const afterMs = (): number => random.waitMs(1500);
+  for (let events = isCode ? random.whole(0, 2) : 0; events > 0; events--)
     acts.push({ what: "raise", afterMs: afterMs() });
-  if (chance.isLucky(0.12)) acts.push({ what: "cancel", afterMs: afterMs() });
-  return [...acts, ...drawInterference(chance)];
+  if (random.isLucky(0.12)) acts.push({ what: "cancel", afterMs: afterMs() });
+  return [...acts, ...drawInterference(random)];
 }

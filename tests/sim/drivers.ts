@@ -4,7 +4,7 @@ import { StepFailed } from "../../src/code/step-failed.ts";
 import type { InstanceView } from "../../src/engine/instance-view.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { About, Client, Act as ClientAct } from "./client.ts";
 import { lastNote, type Note } from "./code-workflows.ts";
 import type { ClientCall } from "./evidence.ts";
@@ -14,21 +14,21 @@ import type { Act, AnyScenario, Resize } from "./workload.ts";
 /** Plays one scenario from the first submit to the last answer, however often it has to ask. */
 export class Driver {
   readonly #client: Client;
-  readonly chance: Chance;
+  readonly random: SimRandom;
   readonly #scenario: AnyScenario;
   /** Somebody wants it to be paused: it is not to be resumed yet. */
   #pauses = 0;
   #marks = 0;
   /**
-   * Nobody said what became of a try to start it. Such a try may lie in a letter box still. While the instance is known,
+   * Nobody said what became of a try to start it. Such a try may lie in a mailbox still. While the instance is known,
    * it is refused because the id is taken; once all traces of the id are purged, it starts the id anew, and rightly so.
    */
   #hasUnansweredStart = false;
 
-  constructor(scenario: AnyScenario, client: Client, chance: Chance) {
+  constructor(scenario: AnyScenario, client: Client, random: SimRandom) {
     this.#scenario = scenario;
     this.#client = client;
-    this.chance = chance;
+    this.random = random;
   }
 
   async play(): Promise<void> {
@@ -47,7 +47,7 @@ export class Driver {
   async #fork(id: string): Promise<void> {
     const fork = `${id}-fork`;
     const { tasks } = await this.untilEnded(id);
-    const fromTask = this.chance.whole(0, tasks.length - 1);
+    const fromTask = this.random.whole(0, tasks.length - 1);
     const about = { instanceId: fork, marker: this.marker() };
     await this.#client.insist(
       "fork",
@@ -238,7 +238,7 @@ export class Driver {
   }
 
   async sleep(meanMs: number): Promise<void> {
-    await this.#client.sleep(this.chance.waitMs(meanMs));
+    await this.#client.sleep(this.random.waitMs(meanMs));
   }
 
   async awaitEnd(id: string): Promise<ClientCall> {

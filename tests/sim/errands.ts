@@ -79,8 +79,8 @@ function hasExtra(view: InstanceView | undefined): boolean {
 
 /** Several write at a time, each one note after the other; when all have written, somebody says that this was the last. */
 async function correspond(driver: Driver, id: string): Promise<void> {
-  const senders = Array.from({ length: driver.chance.whole(1, 3) }, (_, place) => `sender ${place}`);
-  await Promise.all(senders.map((sender) => write(driver, id, { sender, count: driver.chance.whole(0, 5) })));
+  const senders = Array.from({ length: driver.random.whole(1, 3) }, (_, place) => `sender ${place}`);
+  await Promise.all(senders.map((sender) => write(driver, id, { sender, count: driver.random.whole(0, 5) })));
   for (;;) {
     const last = await note(driver, id, lastNote);
     if (last.outcome !== "unknown") return;
@@ -94,7 +94,7 @@ async function write(driver: Driver, id: string, { sender, count }: { sender: st
   for (let number = 0; number < count; number++) {
     await driver.sleep(400);
     await note(driver, id, { sender, number });
-    if (driver.chance.isLucky(0.2)) await driver.query(id, "seen");
+    if (driver.random.isLucky(0.2)) await driver.query(id, "seen");
   }
 }
 
@@ -104,14 +104,14 @@ async function note(driver: Driver, id: string, data: Note): Promise<{ readonly 
 
 /** Several add at a time, some of them what is not let in; when all have been answered, somebody closes the desk. */
 async function serve(driver: Driver, id: string): Promise<void> {
-  const users = Array.from({ length: driver.chance.whole(1, 3) }, () => driver.chance.whole(0, 4));
+  const users = Array.from({ length: driver.random.whole(1, 3) }, () => driver.random.whole(0, 4));
   await Promise.all(
     users.map(async (count) => {
       for (let number = 0; number < count; number++) {
         await driver.sleep(400);
-        const value = driver.chance.isLucky(0.15) ? -1 : driver.chance.whole(1, 9);
+        const value = driver.random.isLucky(0.15) ? -1 : driver.random.whole(1, 9);
         await driver.update(id, "add", { value });
-        if (driver.chance.isLucky(0.4)) await driver.query(id, "sum");
+        if (driver.random.isLucky(0.4)) await driver.query(id, "sum");
       }
     }),
   );

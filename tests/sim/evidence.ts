@@ -8,7 +8,7 @@ import type {
   Batch,
   HistoryRow,
   InstanceSummary,
-  MailRow,
+  MailboxRow,
   OutboxRow,
   ShardClaim,
   TaskRow,
@@ -211,8 +211,8 @@ export interface Remains {
   readonly instances: readonly InstanceRemains[];
   /** By `definitionKey`. */
   readonly definitions: ReadonlyMap<string, DagSpec | CodeSpec>;
-  /** Letters and mail that nobody had read a good while after the work was done, and all members still there. */
-  readonly leftovers: readonly (OutboxRow | MailRow)[];
+  /** Messages and mail that nobody had read a good while after the work was done, and all members still there. */
+  readonly leftovers: readonly (OutboxRow | MailboxRow)[];
   /** Workers that had something to run or to report when there was nothing to be done any more. */
   readonly busyWorkers: readonly BusyWorker[];
   /** Keys of no instance that history or task rows have. */

@@ -1,5 +1,5 @@
 import { ownPatience } from "../../src/cluster/timings.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { Climate, FaultKind } from "./climate.ts";
 import { Life, type Machine } from "./machine.ts";
 import { Member } from "./member.ts";
@@ -42,14 +42,14 @@ const promisesToCrash = 40;
 export class Faults {
   readonly #world: FaultyWorld;
   readonly #climate: Climate;
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   #eventsToCrash = Infinity;
   #isOver = false;
 
-  constructor(world: FaultyWorld, climate: Climate, chance: Chance) {
+  constructor(world: FaultyWorld, climate: Climate, random: SimRandom) {
     this.#world = world;
     this.#climate = climate;
-    this.#chance = chance;
+    this.#random = random;
     for (const machine of this.#machines) this.#setUp(machine);
     world.network.weather = climate.network;
     world.scheduler.afterEvent = (owner) => this.#afterEvent(owner);
@@ -59,10 +59,10 @@ export class Faults {
     const { scheduler } = this.#world;
     const { faultEveryMs, spanMs } = this.#climate;
     for (;;) {
-      await scheduler.sleep(this.#chance.waitMs(faultEveryMs));
+      await scheduler.sleep(this.#random.waitMs(faultEveryMs));
       if (scheduler.now >= spanMs) return;
-      const kind = this.#chance.weighted(this.#climate.faults);
-      if (kind !== undefined) this.#befall(kind, this.#chance.pick(this.#within(kind)));
+      const kind = this.#random.weighted(this.#climate.faults);
+      if (kind !== undefined) this.#befall(kind, this.#random.pick(this.#within(kind)));
     }
   }
 
@@ -103,9 +103,9 @@ export class Faults {
 
   #setUp(machine: Machine): void {
     const { drift, wallSkewMs, store } = this.#climate;
-    machine.time.rate = 1 + this.#chance.within(-drift, drift);
+    machine.time.rate = 1 + this.#random.within(-drift, drift);
     if (machine instanceof Member) machine.link.weather = store;
-    if (wallSkewMs > 0) this.#setClock(machine, this.#chance.within(-wallSkewMs, wallSkewMs));
+    if (wallSkewMs > 0) this.#setClock(machine, this.#random.within(-wallSkewMs, wallSkewMs));
   }
 
   #befall(kind: FaultKind, machine: Machine): void {
@@ -114,7 +114,7 @@ export class Faults {
       case "crash":
         return life?.crash("out of the blue");
       case "crash-at-call":
-        if (machine instanceof Member && machine.life) machine.life.callsToLive = this.#chance.whole(1, 30);
+        if (machine instanceof Member && machine.life) machine.life.callsToLive = this.#random.whole(1, 30);
         return;
       case "lose-commit":
         if (machine instanceof Member) this.#loseCommit(machine);
@@ -127,7 +127,7 @@ export class Faults {
         if (machine instanceof WorkerMachine) machine.life?.breakLink();
         return this.#world.witness.fault(`the connection of ${machine.name} breaks`);
       case "crash-at-event":
-        this.#eventsToCrash = this.#chance.whole(1, 200);
+        this.#eventsToCrash = this.#random.whole(1, 200);
         return;
       case "leave":
         return void this.#leave(machine);
@@ -146,10 +146,10 @@ export class Faults {
 
   /** Some find the store failing while they leave, and have waited for it before. */
   async #leave(machine: Machine, trouble?: "unheard-store"): Promise<void> {
-    const awayMs = this.#chance.waitMs(this.#climate.downMs);
-    if (machine instanceof Member && (trouble !== undefined || this.#chance.isLucky(0.4))) {
+    const awayMs = this.#random.waitMs(this.#climate.downMs);
+    if (machine instanceof Member && (trouble !== undefined || this.#random.isLucky(0.4))) {
       void this.#forAWhile(trouble ?? "failing-store", machine);
-      await this.#world.scheduler.sleep(this.#chance.waitMs(failingBeforeMs));
+      await this.#world.scheduler.sleep(this.#random.waitMs(failingBeforeMs));
       if (this.#isOver) return;
     }
     await this.#world.operator.leave(machine, awayMs);
@@ -157,9 +157,9 @@ export class Faults {
 
   /** Half of the time workers lose their connections to it before it is gone, and turn to others. */
   #loseCommit({ life }: Member): void {
-    const ms = this.#chance.within(0, lostCommitMs);
-    const breakMs = this.#chance.isLucky(0.5) ? this.#chance.within(0, ms / 3) : Infinity;
-    life?.loseCommit(this.#chance.whole(1, 4), ms, () => {
+    const ms = this.#random.within(0, lostCommitMs);
+    const breakMs = this.#random.isLucky(0.5) ? this.#random.within(0, ms / 3) : Infinity;
+    life?.loseCommit(this.#random.whole(1, 4), ms, () => {
       this.#world.scheduler.after(breakMs, life, () => {
         for (const worker of this.#world.workers) if (worker.life?.member === life) worker.life.breakLink();
       });
@@ -169,7 +169,7 @@ export class Faults {
   #afterEvent(owner: EventOwner): void {
     if (--this.#eventsToCrash > 0 || !(owner instanceof Life)) return;
     this.#eventsToCrash = Infinity;
-    let promises = this.#chance.whole(0, promisesToCrash);
+    let promises = this.#random.whole(0, promisesToCrash);
     const wait = (): void => {
       if (promises-- > 0) queueMicrotask(wait);
       else owner.crash("between two promises");
@@ -182,10 +182,10 @@ export class Faults {
     if (life === undefined || life.isFrozen) return;
     life.freeze(kind === "suspend" ? "suspended" : "stopped");
     const lostMs = this.#lostMs(machine);
-    const ms = kind === "long-freeze" ? lostMs * this.#chance.within(0.9, 2) : this.#chance.waitMs(lostMs / 3);
+    const ms = kind === "long-freeze" ? lostMs * this.#random.within(0.9, 2) : this.#random.waitMs(lostMs / 3);
     await this.#world.scheduler.sleep(ms);
     // One that does not find out at once what it has missed has time to do wrong.
-    if (kind === "long-freeze" && !this.#isOver && this.#chance.isLucky(0.5)) {
+    if (kind === "long-freeze" && !this.#isOver && this.#random.isLucky(0.5)) {
       void this.#forAWhile(machine instanceof Member ? "cut-store" : "partition", machine);
     }
     life.thaw();
@@ -199,13 +199,13 @@ export class Faults {
     const { members, scheduler } = this.#world;
     const { suspectMs, lostMs, workerBeatMs, workerLostMs } = this.#climate.timings;
     // Workers that hear nothing from anybody go on for a while: almost that long, or less.
-    const workersMs = ownPatience * workerLostMs - this.#chance.within(0, 1000);
-    const membersMs = (suspectMs + lostMs) * this.#chance.within(0.7, 1.5);
-    const ms = this.#chance.isLucky(0.5) ? workersMs : membersMs;
-    const apartMs = this.#chance.isLucky(0.5) ? workerBeatMs : 0;
+    const workersMs = ownPatience * workerLostMs - this.#random.within(0, 1000);
+    const membersMs = (suspectMs + lostMs) * this.#random.within(0.7, 1.5);
+    const ms = this.#random.isLucky(0.5) ? workersMs : membersMs;
+    const apartMs = this.#random.isLucky(0.5) ? workerBeatMs : 0;
     const lives = members.flatMap(({ life }) => (life === undefined || life.isFrozen ? [] : [life]));
     for (const life of lives) {
-      scheduler.after(this.#chance.within(0, apartMs), undefined, () => {
+      scheduler.after(this.#random.within(0, apartMs), undefined, () => {
         if (!this.#isOver && !life.isDead && !life.isFrozen) life.freeze("stopped");
       });
     }
@@ -217,7 +217,7 @@ export class Faults {
   async #storeOutage(): Promise<void> {
     const { members, scheduler, witness } = this.#world;
     const { suspectMs, lostMs } = this.#climate.timings;
-    const ms = (suspectMs + lostMs) * this.#chance.within(0.2, 1.6);
+    const ms = (suspectMs + lostMs) * this.#random.within(0.2, 1.6);
     witness.fault(`store-outage for ${ms.toFixed(0)} ms`);
     const ends = members.map(({ name, link }) => {
       link.isCut = true;
@@ -235,7 +235,7 @@ export class Faults {
     const { wallOffsetMs } = machine.time;
     const isSetBack = (faults.suspend ?? 0) === 0;
     // Now and then somebody sets it right.
-    const offsetMs = isSetBack && this.#chance.isLucky(0.3) ? 0 : this.#chance.within(-wallJumpMs, wallJumpMs);
+    const offsetMs = isSetBack && this.#random.isLucky(0.3) ? 0 : this.#random.within(-wallJumpMs, wallJumpMs);
     this.#setClock(machine, isSetBack ? offsetMs : Math.max(offsetMs, wallOffsetMs));
   }
 
@@ -260,7 +260,7 @@ export class Faults {
   /** Faults that begin and end. */
   async #forAWhile(kind: FaultKind, machine: Machine): Promise<void> {
     const { scheduler, witness } = this.#world;
-    const ms = this.#chance.waitMs(this.#chance.isLucky(0.3) ? 10_000 : 1500);
+    const ms = this.#random.waitMs(this.#random.isLucky(0.3) ? 10_000 : 1500);
     witness.fault(`${kind} at ${machine.name} for ${ms.toFixed(0)} ms`);
     const mend =
       machine instanceof Member && storeFaults.includes(kind)
@@ -280,11 +280,11 @@ export class Faults {
       link.isCut = true;
       return () => void (link.isCut = false);
     }
-    if (kind === "slow-store") link.weather = { ...store, slowness: this.#chance.within(0.3, 1) };
-    else if (kind === "unheard-store") link.weather = { ...store, lying: this.#chance.within(0.5, 0.8) };
+    if (kind === "slow-store") link.weather = { ...store, slowness: this.#random.within(0.3, 1) };
+    else if (kind === "unheard-store") link.weather = { ...store, lying: this.#random.within(0.5, 0.8) };
     else {
-      const failing = this.#chance.within(0, 0.6);
-      link.weather = { ...store, failing, lying: this.#chance.within(0, 0.9 - failing) };
+      const failing = this.#random.within(0, 0.6);
+      link.weather = { ...store, failing, lying: this.#random.within(0, 0.9 - failing) };
     }
     return () => void (link.weather = store);
   }
@@ -293,18 +293,18 @@ export class Faults {
   #breakNetwork(kind: FaultKind, { name }: Machine): () => void {
     const { network } = this.#world;
     if (kind === "lossy-network") {
-      network.weather = { ...this.#climate.network, loss: this.#chance.within(0.2, 1), doubling: 0.2, straying: 0.3 };
+      network.weather = { ...this.#climate.network, loss: this.#random.within(0.2, 1), doubling: 0.2, straying: 0.3 };
       return () => void (network.weather = this.#climate.network);
     }
-    this.#partition(name, kind === "one-way" ? this.#chance.pick(["in", "out"]) : "both");
+    this.#partition(name, kind === "one-way" ? this.#random.pick(["in", "out"]) : "both");
     return () => network.heal();
   }
 
-  /** The machine, with some of the others by chance, is on one side. */
+  /** The machine, with some of the others at random, is on one side. */
   #partition(name: string, way: "in" | "out" | "both"): void {
     const { network } = this.#world;
     const machines = this.#machines;
-    const here = new Set(machines.filter((other) => other.name === name || this.#chance.isLucky(0.3)));
+    const here = new Set(machines.filter((other) => other.name === name || this.#random.isLucky(0.3)));
     for (const one of here) {
       for (const other of machines) {
         if (here.has(other)) continue;

@@ -1,6 +1,6 @@
 import { messageOf } from "../../src/base/error.ts";
 import { Schedule } from "../../src/schedules/schedule-workflow.ts";
-import { Chance } from "./chance.ts";
+import { SimRandom } from "./sim-random.ts";
 import { checkers, patientCheckers } from "./checkers/all.ts";
 import type { Checker, PatientChecker } from "./checkers/checker.ts";
 import type { Evidence } from "./evidence.ts";
@@ -84,12 +84,12 @@ async function wrongBy(check: Checker | PatientChecker, evidence: Evidence): Pro
 
 /** A cluster of one is a cluster; most have three. */
 function drawMembers(seed: number): number | "alone" {
-  return new Chance(seed).fork("members").pick(["alone", "alone", 1, 2, 3, 3, 3, 4, 5]);
+  return new SimRandom(seed).fork("members").pick(["alone", "alone", 1, 2, 3, 3, 3, 4, 5]);
 }
 
 /** A third of the clusters have them. */
 function drawWorkers(seed: number): number {
-  return new Chance(seed).fork("worker count").pick([0, 0, 0, 0, 0, 0, 1, 2, 3]);
+  return new SimRandom(seed).fork("worker count").pick([0, 0, 0, 0, 0, 0, 1, 2, 3]);
 }
 
 function population(memberCount: number | undefined, workerCount: number): string {

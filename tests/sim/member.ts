@@ -3,7 +3,7 @@ import { hasCode } from "../../src/base/error.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import type { Store } from "../../src/stores/store.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import { simJobs } from "./jobs.ts";
 import { Life, type LifeParts, Machine } from "./machine.ts";
 import type { Mutation } from "./mutations.ts";
@@ -17,7 +17,7 @@ export class Member extends Machine<MemberLife> {
 
 export interface MemberLifeParts extends Omit<LifeParts, "role" | "machine"> {
   readonly machine: Member;
-  readonly chance: Chance;
+  readonly random: SimRandom;
   readonly inner: Store;
   /** Where the store is a server, calls may still be on their way to it when their sender is gone. */
   readonly isServer: boolean;
@@ -41,17 +41,17 @@ export class MemberLife extends Life implements StoreUser {
 
   constructor(parts: MemberLifeParts) {
     super({ ...parts, role: "member" });
-    const { machine, scheduler, witness, chance, inner, log, mutation } = parts;
+    const { machine, scheduler, witness, random, inner, log, mutation } = parts;
     const { link } = machine;
     this.#isServer = parts.isServer;
     this.#late = parts.late;
     this.#scheduler = scheduler;
-    this.#store = new SimStore({ inner, user: this, link, scheduler, chance: chance.fork("store"), log, witness });
+    this.#store = new SimStore({ inner, user: this, link, scheduler, random: random.fork("store"), log, witness });
     this.engine = new Engine({
       ...parts.options(this),
       storage: mutation?.store?.(this.#store) ?? this.#store,
       clock: mutation?.clock?.(this.clock) ?? this.clock,
-      random: chance.fork("engine"),
+      random: random.fork("engine"),
       logger: witness.loggerOf(this),
       jobs: simJobs(this, witness),
       watchCode: false,

@@ -44,7 +44,7 @@ test("every mutation of a class has its place there", () => {
 test("the simulator finds a bug that is a change of the source", async (t) => {
   const seeds = new SeedProcess();
   t.after(() => seeds.stop());
-  const mutation = findMutation("letters-before-commit");
+  const mutation = findMutation("messages-before-commit");
   const range = Array.from({ length: 30 }, (_, i) => i + 1);
   const report = await firstToCatch(mutation, range, {}, (seed, options) =>
     seeds.run({ ...options, seed, mutation: mutation.name }),

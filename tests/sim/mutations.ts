@@ -5,18 +5,18 @@ import type { Bus } from "../../src/cluster/bus.ts";
 import { CodeRun } from "../../src/code/code-run.ts";
 import { RaisedEvents } from "../../src/code/raised-events.ts";
 import { RunContext } from "../../src/code/run-context.ts";
-import { SteadyChance } from "../../src/code/steady-chance.ts";
+import { DeterministicRandom } from "../../src/code/deterministic-random.ts";
 import { UndoScope } from "../../src/code/undo-scope.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import { Lease, type Moment } from "../../src/cluster/lease.ts";
-import type { Care } from "../../src/dispatch/attempt.ts";
+import type { StartCare } from "../../src/dispatch/attempt.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DomainPool } from "../../src/dispatch/domain-pool.ts";
 import { DomainPools } from "../../src/dispatch/domain-pools.ts";
 import { WorkerSession } from "../../src/dispatch/worker-session.ts";
 import { DueQueue } from "../../src/kernel/due-queue.ts";
-import { AttachedAttempts } from "../../src/runtime/attached-attempts.ts";
-import { Holdings } from "../../src/runtime/holdings.ts";
+import { RemoteAttempts } from "../../src/runtime/remote-attempts.ts";
+import { ForeignAttempts } from "../../src/runtime/foreign-attempts.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
 import { Shard } from "../../src/runtime/shard.ts";
 import type { ScheduleState } from "../../src/schedules/schedule-workflow.ts";
@@ -75,9 +75,9 @@ const classMutations: readonly Mutation[] = [
     store: (store) => changed(store, { commit: (batch) => hasten(store, batch) }),
   },
   {
-    name: "lost-letters",
-    about: "Letters that were not read before a restart are not read after it.",
-    store: (store) => changed(store, { loadLetters: async () => [] }),
+    name: "lost-messages",
+    about: "Messages that were not read before a restart are not read after it.",
+    store: (store) => changed(store, { loadOutbox: async () => [] }),
   },
   {
     name: "fast-clock",
@@ -130,13 +130,13 @@ const classMutations: readonly Mutation[] = [
     name: "double-dispatch",
     about: "A shard's new owner runs again what is still running elsewhere.",
     needsCluster: true,
-    install: () => redefined(AttachedAttempts.prototype, "judge", { value: () => "lost" }),
+    install: () => redefined(RemoteAttempts.prototype, "judge", { value: () => "lost" }),
   },
   {
     name: "silent-holder",
     about: "What came of an attempt is not told to the shard's new owner.",
     needsCluster: true,
-    install: () => redefined(Holdings.prototype, "report", { value: () => undefined }),
+    install: () => redefined(ForeignAttempts.prototype, "report", { value: () => undefined }),
   },
   {
     name: "stale-answers",
@@ -152,7 +152,7 @@ const classMutations: readonly Mutation[] = [
   },
   {
     name: "forgotten-numbers",
-    about: "Letters are numbered from 1 again when a shard is opened.",
+    about: "Messages are numbered from 1 again when a shard is opened.",
     store: (store) => changed(store, { loadSent: async () => [] }),
   },
   {
@@ -207,8 +207,8 @@ const classMutations: readonly Mutation[] = [
     install: () => redefined(WorkerSession.prototype, "stopping", { value: () => undefined }),
   },
   {
-    name: "unsteady-chance",
-    about: "Code that is brought back has another chance than before.",
+    name: "unsteady-random",
+    about: "Code that is brought back has another random than before.",
     install: withoutSteadiness,
   },
   {
@@ -280,8 +280,8 @@ async function hasten(store: Store, batch: Batch): Promise<void> {
 
 /** Asks the pool as if it had slots without end. */
 function withoutQuota(): () => void {
-  const asked = Object.getOwnPropertyDescriptor(DomainPool.prototype, "hasNext")?.value as (care: Care) => boolean;
-  const value = function (this: DomainPool, care: Care): boolean {
+  const asked = Object.getOwnPropertyDescriptor(DomainPool.prototype, "hasNext")?.value as (care: StartCare) => boolean;
+  const value = function (this: DomainPool, care: StartCare): boolean {
     const { quota, size } = this;
     this.quota = Infinity;
     this.size = Infinity;
@@ -377,12 +377,12 @@ function countLeaseLate(): () => void {
 }
 
 function withoutSteadiness(): () => void {
-  const next = Object.getOwnPropertyDescriptor(Mulberry.prototype, "next")?.value as SteadyChance["next"];
+  const next = Object.getOwnPropertyDescriptor(Mulberry.prototype, "next")?.value as DeterministicRandom["next"];
   let asked = 0;
-  const value = function (this: SteadyChance): number {
+  const value = function (this: DeterministicRandom): number {
     return (next.call(this) + ++asked / 1000) % 1;
   };
-  return redefined(SteadyChance.prototype, "next", { value });
+  return redefined(DeterministicRandom.prototype, "next", { value });
 }
 
 function forgetUndoing(): () => void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Chance } from "./chance.ts";
+import { SimRandom } from "./sim-random.ts";
 import { EventLog } from "./event-log.ts";
 import { calmNetwork, Network } from "./network.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -66,7 +66,7 @@ function stage(): {
 } {
   const scheduler = new Scheduler(() => undefined);
   const log = new EventLog(() => scheduler.now);
-  const network = new Network({ scheduler, chance: new Chance(1), log });
+  const network = new Network({ scheduler, random: new SimRandom(1), log });
   const [heard, answered]: [string[], string[]] = [[], []];
   const sender = { isDead: false, isFrozen: false };
   const one = network.busOf("m1", sender).connect("one", (text) => void answered.push(text));

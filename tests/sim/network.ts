@@ -1,5 +1,5 @@
 import type { Bus, BusConnection, BusListener } from "../../src/cluster/bus.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { EventOwner, Scheduler } from "./scheduler.ts";
 
@@ -30,15 +30,15 @@ interface Connection extends Place {
 export class Network {
   weather: NetworkWeather = calmNetwork;
   readonly #scheduler: Scheduler;
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   readonly #log: EventLog;
   readonly #connections = new Map<string, Connection>();
   /** `from>to`: nothing passes in that direction. */
   readonly #cuts = new Set<string>();
 
-  constructor(parts: { scheduler: Scheduler; chance: Chance; log: EventLog }) {
+  constructor(parts: { scheduler: Scheduler; random: SimRandom; log: EventLog }) {
     this.#scheduler = parts.scheduler;
-    this.#chance = parts.chance;
+    this.#random = parts.random;
     this.#log = parts.log;
   }
 
@@ -59,9 +59,9 @@ export class Network {
   send(from: Place, to: Place | undefined, { name, text }: { name: string; text: string }, hear: () => void): void {
     if (from.owner.isDead) return;
     this.#log.note(`${from.machine} sends to ${name}: ${text.slice(0, 80)}`, text);
-    if (to === undefined || this.#chance.isLucky(this.weather.loss)) return;
+    if (to === undefined || this.#random.isLucky(this.weather.loss)) return;
     this.#carry(from, to, hear);
-    if (this.#chance.isLucky(this.weather.doubling)) this.#carry(from, to, hear);
+    if (this.#random.isLucky(this.weather.doubling)) this.#carry(from, to, hear);
   }
 
   #connect(address: string, connection: Connection): BusConnection {
@@ -83,8 +83,8 @@ export class Network {
   /** What is cut off when it should arrive is lost, like what is for the dead; the frozen read it when they thaw. */
   #carry(from: Place, to: Place, hear: () => void): void {
     const { delayMs, straying } = this.weather;
-    const strayMs = this.#chance.isLucky(straying) ? this.#chance.waitMs(100 * delayMs) : 0;
-    this.#scheduler.after(this.#chance.waitMs(delayMs) + strayMs, to.owner, () => {
+    const strayMs = this.#random.isLucky(straying) ? this.#random.waitMs(100 * delayMs) : 0;
+    this.#scheduler.after(this.#random.waitMs(delayMs) + strayMs, to.owner, () => {
       if (!this.#cuts.has(`${from.machine}>${to.machine}`)) hear();
     });
   }

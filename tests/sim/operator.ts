@@ -1,5 +1,5 @@
 import { EngineError, messageOf } from "../../src/base/error.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Life, Machine } from "./machine.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -9,7 +9,7 @@ export interface OperatorParts {
   readonly scheduler: Scheduler;
   readonly log: EventLog;
   readonly witness: Witness;
-  readonly chance: Chance;
+  readonly random: SimRandom;
   /** A process that crashed is started again after about so long. */
   readonly downMs: number;
   readonly newLife: (machine: Machine) => Life;
@@ -28,13 +28,13 @@ export class Operator {
   }
 
   async beginLater(machine: Machine, meanMs: number): Promise<void> {
-    await this.#parts.scheduler.sleep(this.#parts.chance.waitMs(meanMs));
+    await this.#parts.scheduler.sleep(this.#parts.random.waitMs(meanMs));
     await this.begin(machine);
   }
 
   /** One that cannot start, because the store is away, tries again. */
   async begin(machine: Machine): Promise<void> {
-    const { witness, scheduler, chance } = this.#parts;
+    const { witness, scheduler, random } = this.#parts;
     while (machine.isWanted && machine.life === undefined && !this.#parts.isOver()) {
       const life = (machine.life = this.#parts.newLife(machine));
       void life.died.then(() => this.#afterDeath(machine, life));
@@ -47,7 +47,7 @@ export class Operator {
           witness.trouble(`${machine.name} did not start: ${messageOf(error)}`);
         life.finish("gave up", messageOf(error));
       }
-      await scheduler.sleep(chance.within(100, 1000));
+      await scheduler.sleep(random.within(100, 1000));
     }
   }
 

@@ -1,5 +1,5 @@
 import type { ProcessTable } from "../../src/engine/process-table.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { LifeRecord } from "./evidence.ts";
 
 const firstPid = 100;
@@ -19,20 +19,20 @@ const errors = ["EMFILE", "EACCES", "ENOENT", "EIO"] as const;
 export class SimProcessTable implements ProcessTable {
   readonly ownPid: number;
   readonly #lives: readonly LifeRecord[];
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   readonly #isFaulty: boolean;
 
-  constructor(parts: { life: number; lives: readonly LifeRecord[]; chance: Chance; isFaulty: boolean }) {
+  constructor(parts: { life: number; lives: readonly LifeRecord[]; random: SimRandom; isFaulty: boolean }) {
     this.ownPid = firstPid + parts.life;
     this.#lives = parts.lives;
-    this.#chance = parts.chance;
+    this.#random = parts.random;
     this.#isFaulty = parts.isFaulty;
   }
 
   probe(pid: number): void {
     if (this.#isFree(pid)) throw failure("ESRCH");
     // It is another user's.
-    if (this.#isFaulty && this.#chance.isLucky(failureShare)) throw failure("EPERM");
+    if (this.#isFaulty && this.#random.isLucky(failureShare)) throw failure("EPERM");
   }
 
   readFile(path: string): string {
@@ -40,7 +40,7 @@ export class SimProcessTable implements ProcessTable {
     this.#mayFail(pid === this.ownPid ? ownFailureShare : failureShare);
     if (path.endsWith("boot_id")) return "01234567-89ab-4def-8123-456789abcdef\n";
     if (this.#isFree(pid)) throw failure("ENOENT");
-    if (this.#isFaulty && this.#chance.isLucky(failureShare / 3)) return "";
+    if (this.#isFaulty && this.#random.isLucky(failureShare / 3)) return "";
     const hasEnded = this.#hasEnded(pid);
     const state = hasEnded && pid % 3 === 1 ? "Z" : "S";
     const startedAt = hasEnded && pid % 3 === 2 ? pid + 1_000_000 : pid;
@@ -53,7 +53,7 @@ export class SimProcessTable implements ProcessTable {
   }
 
   #mayFail(share: number): void {
-    if (this.#isFaulty && this.#chance.isLucky(share)) throw failure(this.#chance.pick(errors));
+    if (this.#isFaulty && this.#random.isLucky(share)) throw failure(this.#random.pick(errors));
   }
 
   #hasEnded(pid: number): boolean {

@@ -2,7 +2,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { InstanceView } from "../../src/engine/instance-view.ts";
 import type { ListedSchedule } from "../../src/engine/schedules.ts";
 import type { ScheduleSpec } from "../../src/schedules/schedule-spec.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { Act as ClientAct, Client } from "./client.ts";
 import type { ClientCall } from "./evidence.ts";
 import type { ScheduleAct, ScheduleScenario } from "./schedule-workload.ts";
@@ -11,15 +11,15 @@ import type { ScheduleAct, ScheduleScenario } from "./schedule-workload.ts";
 export class ScheduleDriver {
   readonly #scenario: ScheduleScenario;
   readonly #client: Client;
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   #spec: ScheduleSpec;
   /** Somebody wants it to be paused: it is not to be resumed yet. */
   #pauses = 0;
 
-  constructor(scenario: ScheduleScenario, client: Client, chance: Chance) {
+  constructor(scenario: ScheduleScenario, client: Client, random: SimRandom) {
     this.#scenario = scenario;
     this.#client = client;
-    this.#chance = chance;
+    this.#random = random;
     this.#spec = scenario.spec;
   }
 
@@ -42,7 +42,7 @@ export class ScheduleDriver {
       const look = (engine: Engine): unknown => engine.getWorkflowInstanceStatus(instanceId);
       const { outcome, value } = await this.#client.call("status", { instanceId }, look);
       if (outcome === "refused" || (outcome === "ok" && (value as InstanceView).attention === undefined)) break;
-      await this.#client.sleep(this.#chance.within(500, 1500));
+      await this.#client.sleep(this.#random.within(500, 1500));
     }
     await this.#insist("delete", {}, (engine) => engine.schedules.delete(this.#scenario.id));
   }
@@ -97,7 +97,7 @@ export class ScheduleDriver {
       const decided = view === undefined ? undefined : view.runs + view.skipped;
       before ??= decided;
       if (decided !== undefined && before !== undefined && decided > before) return;
-      await this.#client.sleep(this.#chance.within(500, 1500));
+      await this.#client.sleep(this.#random.within(500, 1500));
     }
   }
 

@@ -4,7 +4,7 @@ import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
 import type { OverflowPolicy } from "../../src/kernel/dag/dag-spec.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
 import { scheduleWorkflowName } from "../../src/kernel/event.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import { codeNeedsErrand } from "./code-shapes.ts";
 import { bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";
 
@@ -25,7 +25,7 @@ export interface Shape {
 
 /** What a shape is drawn with. */
 export interface Brush {
-  readonly chance: Chance;
+  readonly random: SimRandom;
   /** Declared ones, for tasks to be put into. */
   readonly domains: readonly string[];
   /** Where tasks run that are put into none. */
@@ -43,7 +43,7 @@ export const limitedMax = 2;
 
 const shapes = {
   chain(brush: Brush): Shape {
-    const length = brush.chance.whole(2, 6);
+    const length = brush.random.whole(2, 6);
     const names = Array.from({ length }, (_, i) => `t${i}`);
     const workflow = named("chain").withTimeout(daySeconds);
     for (const [i, name] of names.entries()) {
@@ -54,9 +54,9 @@ const shapes = {
   },
 
   fan(brush: Brush): Shape {
-    const width = brush.chance.whole(3, 9);
+    const width = brush.random.whole(3, 9);
     const arms = Array.from({ length: width }, (_, i) => `arm${i}`);
-    const workflow = named("fan").withMaxConcurrentTasks(brush.chance.whole(2, 5));
+    const workflow = named("fan").withMaxConcurrentTasks(brush.random.whole(2, 5));
     workflow.withTask(task(brush, "root", "step", { value: 1 }));
     for (const arm of arms) workflow.withTask(task(brush, arm, "patch", { value: 2 }, { after: ["root"] }));
     workflow.withTask(task(brush, "join", "step", { value: 4 }, { after: arms }));
@@ -86,8 +86,8 @@ const shapes = {
   },
 
   flaky(brush: Brush): Shape {
-    const failures = brush.chance.whole(1, 3);
-    const initialMs = brush.chance.isLucky(0.3) ? brush.chance.whole(2000, 9000) : brush.chance.whole(0, 400);
+    const failures = brush.random.whole(1, 3);
+    const initialMs = brush.random.isLucky(0.3) ? brush.random.whole(2000, 9000) : brush.random.whole(0, 400);
     const retry = { count: failures, initialMs, factor: 2, jitter: 0.5 };
     const flaky = task<Flaky>(brush, "flaky", "flaky", { value: 5, failures }, { retry });
     const workflow = named("flaky")
@@ -97,7 +97,7 @@ const shapes = {
   },
 
   "timed-task"(brush: Brush): Shape {
-    const timeoutMs = brush.chance.whole(400, 3000);
+    const timeoutMs = brush.random.whole(400, 3000);
     const params = { value: 2, failures: 1, ms: 5, timeoutMs };
     const hang = task<Flaky>(brush, "hang", "hang", params, { retry: { count: 9, initialMs: 50 } });
     hang.withTimeout(timeoutMs / 1000);
@@ -107,7 +107,7 @@ const shapes = {
   /** Ends by its own timeout, while a task runs and another waits for a retry that would come too late. */
   "timed-instance"(brush: Brush): Shape {
     const workflow = named("timed-instance")
-      .withTimeout(brush.chance.whole(4, 60) / 10)
+      .withTimeout(brush.random.whole(4, 60) / 10)
       .withTask(task<Flaky>(brush, "hang", "hang", { value: 1, failures: 1_000_000 }))
       .withTask(
         task<Flaky>(brush, "late", "flaky", { value: 1, failures: 1 }, { retry: { count: 1, initialMs: hourMs } }),
@@ -116,7 +116,7 @@ const shapes = {
   },
 
   spread(brush: Brush): Shape {
-    const subTasks = brush.chance.whole(1, 4);
+    const subTasks = brush.random.whole(1, 4);
     const names = Array.from({ length: subTasks }, (_, i) => `spread.${i}`);
     const workflow = named("spread")
       .withTask(task<Spread>(brush, "spread", "spread", { value: 1, subTasks }))
@@ -163,8 +163,8 @@ const shapes = {
     const inner = named("brood-inner")
       .withTask(task(brush, "a", "step", { value: 1 }))
       .withTask(task(brush, "b", "bulky", { value: 1 }, { after: ["a"] }));
-    const names = Array.from({ length: brush.chance.whole(2, 4) }, (_, i) => `child${i}`);
-    const workflow = named("brood").withMaxConcurrentTasks(brush.chance.whole(2, 4));
+    const names = Array.from({ length: brush.random.whole(2, 4) }, (_, i) => `child${i}`);
+    const workflow = named("brood").withMaxConcurrentTasks(brush.random.whole(2, 4));
     const built = inner.build();
     for (const name of names) workflow.withTask(new TaskBuilder(name).withNestedWorkflow(built));
     workflow.withTask(task(brush, "join", "step", { value: 1 }, { after: names }));
@@ -178,12 +178,12 @@ const shapes = {
       .withTask(task(brush, "good", "step", { value: 1 }))
       .withTask(task(brush, "bad", "broken-at-first", { value: 1 }, { after: ["good"] }));
     const nest = new TaskBuilder("nest").withNestedWorkflow(inner.build()).withRetryCount(1);
-    nest.withRetryPolicy({ initialMs: brush.chance.whole(50, 400), factor: 1 });
+    nest.withRetryPolicy({ initialMs: brush.random.whole(50, 400), factor: 1 });
     return success(named("nested-retry").withTask(nest), { nest: { good: sum(1), bad: sum(2) } });
   },
 
   decision(brush: Brush): Shape {
-    const isHigh = brush.chance.isLucky(0.5);
+    const isHigh = brush.random.isLucky(0.5);
     const workflow = named("decision")
       .withTask(task(brush, "look", "step", { value: isHigh ? 10 : 1 }))
       .withTask(new TaskBuilder("choose").withDecision("outputs.look.sum > 5").withDependency("look"))
@@ -257,12 +257,12 @@ const shapes = {
 
   /** More tasks at once than a domain that all members share has slots. */
   crowded(brush: Brush): Shape {
-    const { chance, domains } = brush;
+    const { random, domains } = brush;
     const workflow = named("crowded");
-    const inner = domains.length === 0 ? brush : { ...brush, domains: [], workflowDomain: chance.pick(domains) };
+    const inner = domains.length === 0 ? brush : { ...brush, domains: [], workflowDomain: random.pick(domains) };
     if (inner.workflowDomain !== undefined) workflow.withDomain(inner.workflowDomain);
-    const names = Array.from({ length: chance.whole(2, 5) }, (_, i) => `t${i}`);
-    for (const name of names) workflow.withTask(task(inner, name, "step", { value: 1, ms: chance.whole(50, 1500) }));
+    const names = Array.from({ length: random.whole(2, 5) }, (_, i) => `t${i}`);
+    for (const name of names) workflow.withTask(task(inner, name, "step", { value: 1, ms: random.whole(50, 1500) }));
     return success(workflow, Object.fromEntries(names.map((name) => [name, sum(1)])));
   },
 
@@ -294,21 +294,21 @@ export function needsErrand(workflow: string): boolean {
 
 /** Layers of tasks of all sorts, each with some of the tasks above it to wait for. */
 function layered(brush: Brush): Shape {
-  const { chance } = brush;
-  const workflow = named("layered").withMaxConcurrentTasks(chance.whole(1, 6));
-  const domain = brush.domains.length > 0 && chance.isLucky(0.3) ? chance.pick(brush.domains) : undefined;
+  const { random } = brush;
+  const workflow = named("layered").withMaxConcurrentTasks(random.whole(1, 6));
+  const domain = brush.domains.length > 0 && random.isLucky(0.3) ? random.pick(brush.domains) : undefined;
   if (domain !== undefined) workflow.withDomain(domain);
   const inner: Brush = domain === undefined ? brush : { ...brush, workflowDomain: domain };
   const sums = new Map<string, number>();
   const outputs: Record<string, unknown> = {};
-  for (let layer = 0, layers = chance.whole(2, 4); layer < layers; layer++) {
+  for (let layer = 0, layers = random.whole(2, 4); layer < layers; layer++) {
     const above = [...sums.keys()];
-    for (let place = 0, width = chance.whole(1, 4); place < width; place++) {
+    for (let place = 0, width = random.whole(1, 4); place < width; place++) {
       const name = `n${layer}${place}`;
-      const after = above.length === 0 ? [] : chooseSome(chance, above);
-      const value = chance.whole(1, 9);
+      const after = above.length === 0 ? [] : chooseSome(random, above);
+      const value = random.whole(1, 9);
       const total = after.reduce((total, each) => total + (sums.get(each) ?? 0), value);
-      const job = chance.pick(["step", "step", "patch", "bulky", "flaky"] as const);
+      const job = random.pick(["step", "step", "patch", "bulky", "flaky"] as const);
       const retry = { count: 1, initialMs: 150 };
       if (job === "flaky") workflow.withTask(task<Flaky>(inner, name, job, { value, failures: 1 }, { after, retry }));
       else workflow.withTask(task(inner, name, job, { value }, { after }));
@@ -319,9 +319,9 @@ function layered(brush: Brush): Shape {
   return success(workflow, outputs);
 }
 
-function chooseSome(chance: Chance, names: readonly string[]): string[] {
-  const chosen = names.filter(() => chance.isLucky(0.4)).slice(0, 4);
-  return chosen.length > 0 ? chosen : [chance.pick(names)];
+function chooseSome(random: SimRandom, names: readonly string[]): string[] {
+  const chosen = names.filter(() => random.isLucky(0.4)).slice(0, 4);
+  return chosen.length > 0 ? chosen : [random.pick(names)];
 }
 
 function success(workflow: WorkflowBuilder, outputs: Readonly<Record<string, unknown>>): Shape {
@@ -344,17 +344,17 @@ interface TaskOptions {
 
 /** The job is told what the record needs and a job cannot see: its domain, its retry policy. */
 function task<Params extends Step = Step>(
-  { chance, domains, workflowDomain }: Brush,
+  { random, domains, workflowDomain }: Brush,
   name: string,
   job: string,
   params: Omit<Params, "ms" | "domain" | "retryMs" | "retryFactor"> & { ms?: number },
   { after = [], retry }: TaskOptions = {},
 ): TaskBuilder {
-  const own = domains.length > 0 && chance.isLucky(0.35) ? chance.pick(domains) : undefined;
+  const own = domains.length > 0 && random.isLucky(0.35) ? random.pick(domains) : undefined;
   const domain = own ?? workflowDomain;
   const { count, ...policy } = { factor: 1, ...retry };
   const told = {
-    ms: drawMs(chance),
+    ms: drawMs(random),
     ...params,
     ...(domain !== undefined && { domain }),
     ...(retry !== undefined && { retryMs: retry.initialMs, retryFactor: policy.factor }),
@@ -365,10 +365,10 @@ function task<Params extends Step = Step>(
 }
 
 /** Most tasks are over in a moment; some take long enough to be lost again and again. */
-function drawMs(chance: Chance): number {
-  const kind = chance.next();
-  if (kind < 0.55) return chance.whole(0, 60);
-  return kind < 0.9 ? chance.whole(100, 1500) : chance.whole(2000, 12_000);
+function drawMs(random: SimRandom): number {
+  const kind = random.next();
+  if (kind < 0.55) return random.whole(0, 60);
+  return kind < 0.9 ? random.whole(100, 1500) : random.whole(2000, 12_000);
 }
 
 function sum(value: number): { sum: number } {

@@ -11,8 +11,8 @@ const root = new URL("../../", import.meta.url);
  */
 export const sourceMutations: readonly Mutation[] = [
   {
-    name: "letters-before-commit",
-    about: "Letters are posted when a turn is opened, before it is durable.",
+    name: "messages-before-commit",
+    about: "Messages are posted when a turn is opened, before it is durable.",
     source: {
       file: "src/runtime/shard.ts",
       find: "        if (row !== undefined) turn.send(row);\n",
@@ -21,11 +21,11 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "acknowledged-gaps",
-    about: "A letter that is consumed ahead of an earlier one acknowledges that one too.",
+    about: "A message that is consumed ahead of an earlier one acknowledges that one too.",
     source: {
-      file: "src/runtime/inbound-mark.ts",
-      find: "    if (number > this.#mark) this.#ahead.add(number);\n    while (this.#ahead.delete(this.#mark + 1)) this.#mark++;",
-      replace: "    if (number > this.#mark) this.#mark = number;",
+      file: "src/runtime/inbound-offset.ts",
+      find: "    if (number > this.#committed) this.#consumedAhead.add(number);\n    while (this.#consumedAhead.delete(this.#committed + 1)) this.#committed++;",
+      replace: "    if (number > this.#committed) this.#committed = number;",
     },
   },
   {
@@ -33,7 +33,7 @@ export const sourceMutations: readonly Mutation[] = [
     about: "A wake-up that failed because the store was away is not tried again.",
     source: {
       file: "src/runtime/shard.ts",
-      find: "      if (!this.isClosed && entry.parked === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);\n",
+      find: "      if (!this.isClosed && entry.quarantined === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);\n",
       replace: "",
     },
   },
@@ -68,7 +68,7 @@ export const sourceMutations: readonly Mutation[] = [
     name: "outdated-searches",
     about: "A look into the store counts although an instance of that id has come meanwhile.",
     source: {
-      file: "src/runtime/residents.ts",
+      file: "src/runtime/instance-table.ts",
       find: 'return search.hasCome ? "outdated" : { found };',
       replace: "return { found };",
     },
@@ -78,7 +78,7 @@ export const sourceMutations: readonly Mutation[] = [
     about: "A call that went out and came home counts as one that was never tried.",
     needsCluster: true,
     source: {
-      file: "src/cluster/courier.ts",
+      file: "src/cluster/call-router.ts",
       find: "    const sentAt = this.#clock.monotonic();\n    call.isUntried = false;\n",
       replace: "    const sentAt = this.#clock.monotonic();\n",
     },
@@ -98,9 +98,9 @@ export const sourceMutations: readonly Mutation[] = [
     about: "Waits start over when a shard is opened.",
     source: {
       file: "src/runtime/shard.ts",
-      find: "this.#wakes.set(this.#residents.get(row.id) as InstanceEntry, row.wake ?? undefined);",
+      find: "this.#wakes.set(this.#instances.get(row.id) as InstanceEntry, row.wake ?? undefined);",
       replace:
-        "{\n      const entry = this.#residents.get(row.id) as InstanceEntry;\n      this.#wakes.set(entry, row.wake === null ? undefined : this.#parts.clock.now() + Math.max(0, row.wake - entry.lastTurnAt));\n    }",
+        "{\n      const entry = this.#instances.get(row.id) as InstanceEntry;\n      this.#wakes.set(entry, row.wake === null ? undefined : this.#parts.clock.now() + Math.max(0, row.wake - entry.lastTurnAt));\n    }",
     },
   },
   {
@@ -139,13 +139,13 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "late-vouches",
+    name: "late-renewals",
     about: "The patience of a holder counts from the answer of the owner, not from its own question.",
     needsWorkers: true,
     source: {
-      file: "src/runtime/holdings.ts",
-      find: "if (held !== undefined && !unwanted.includes(id)) held.vouchedAt = askedAt;",
-      replace: "if (held !== undefined && !unwanted.includes(id)) held.vouchedAt = clock.monotonic();",
+      file: "src/runtime/foreign-attempts.ts",
+      find: "if (held !== undefined && !unwanted.includes(id)) held.renewedAt = askedAt;",
+      replace: "if (held !== undefined && !unwanted.includes(id)) held.renewedAt = clock.monotonic();",
     },
   },
   {
@@ -154,8 +154,8 @@ export const sourceMutations: readonly Mutation[] = [
     needsWorkers: true,
     climate: "freezes",
     source: {
-      file: "src/runtime/attached-attempts.ts",
-      find: "    if (!stoodStill && this.#holders.hasSeen(now - patienceMs)) return;\n",
+      file: "src/runtime/remote-attempts.ts",
+      find: "    if (!stoodStill && this.#hosts.hasSeen(now - patienceMs)) return;\n",
       replace: "    if (stoodStill || !stoodStill) return;\n",
     },
   },
@@ -166,20 +166,20 @@ export const sourceMutations: readonly Mutation[] = [
     kinds: ["chain"],
     codeKinds: ["code-mailer"],
     source: {
-      file: "src/runtime/mail-room.ts",
-      find: "    if (this.#mayHaveCome(origin) && (await this.#shard.isRequestKnown(key))) return await this.#done(origin);\n",
+      file: "src/runtime/inbound-messages.ts",
+      find: "    if (this.#mayBeRepeated(origin) && (await this.#shard.isRequestKnown(key))) return await this.#finish(origin);\n",
       replace: "",
     },
   },
   {
-    name: "overtaking-letters",
-    about: "Letters overtake one that could not be handed on.",
+    name: "overtaking-messages",
+    about: "Messages overtake one that could not be handed on.",
     climate: "everything",
     needsCluster: true,
     kinds: ["chain"],
     codeKinds: ["code-mailer"],
     source: {
-      file: "src/runtime/mail-room.ts",
+      file: "src/runtime/inbound-messages.ts",
       find: "if (this.#shard.isClosed || this.#isStuck) return;",
       replace: "if (this.#shard.isClosed) return;",
     },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
-import { Chance } from "./chance.ts";
+import { SimRandom } from "./sim-random.ts";
 import { EventLog } from "./event-log.ts";
 import { Scheduler } from "./scheduler.ts";
 import { calmStore, SimStore, StoreLink, type StoreWeather } from "./store.ts";
@@ -88,6 +88,6 @@ async function stage(
   };
   const link = new StoreLink();
   link.weather = { ...calmStore, ...weather };
-  const store = new SimStore({ inner, user, link, scheduler, chance: new Chance(seed), log, witness });
+  const store = new SimStore({ inner, user, link, scheduler, random: new SimRandom(seed), log, witness });
   return { scheduler, store, link, user, has: async () => (await inner.loadDefinition("w", "1")) !== undefined };
 }

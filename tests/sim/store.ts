@@ -1,6 +1,6 @@
 import { EngineError } from "../../src/base/error.ts";
 import type { Batch, Changes, Store } from "../../src/stores/store.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Scheduler, SimEvent } from "./scheduler.ts";
 import type { Witness } from "./witness.ts";
@@ -64,7 +64,7 @@ export class SimStore implements Store {
   readonly #user: StoreUser;
   readonly #link: StoreLink;
   readonly #scheduler: Scheduler;
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   readonly #log: EventLog;
   readonly #witness: Witness;
   readonly #inFlight = new Set<InFlight>();
@@ -74,7 +74,7 @@ export class SimStore implements Store {
     user: StoreUser;
     link: StoreLink;
     scheduler: Scheduler;
-    chance: Chance;
+    random: SimRandom;
     log: EventLog;
     witness: Witness;
   }) {
@@ -82,19 +82,19 @@ export class SimStore implements Store {
     this.#user = parts.user;
     this.#link = parts.link;
     this.#scheduler = parts.scheduler;
-    this.#chance = parts.chance;
+    this.#random = parts.random;
     this.#log = parts.log;
     this.#witness = parts.witness;
-    this.lanes = parts.chance.fork("lanes").pick([1, 2, 4]);
+    this.lanes = parts.random.fork("lanes").pick([1, 2, 4]);
   }
 
   /**
-   * The process is gone. Each call on its way is lost or carried out by chance: now, for what a dead process wrote to its
+   * The process is gone. Each call on its way is lost or carried out at random: now, for what a dead process wrote to its
    * own disk is written; or, where the store is a server, when it arrives.
    */
   abandon(options: { isServer: boolean }): void {
     for (const { request, land } of this.#inFlight) {
-      if (this.#chance.isLucky(0.5)) request.cancel();
+      if (this.#random.isLucky(0.5)) request.cancel();
       else if (!options.isServer) {
         request.cancel();
         land();
@@ -166,8 +166,8 @@ export class SimStore implements Store {
     this.#call("listInstances", () => this.#inner.listInstances(filter));
   finishedBefore: Store["finishedBefore"] = (filter) =>
     this.#call("finishedBefore", () => this.#inner.finishedBefore(filter));
-  loadLetters: Store["loadLetters"] = (targets) => this.#call("loadLetters", () => this.#inner.loadLetters(targets));
-  loadMarks: Store["loadMarks"] = (shard) => this.#call("loadMarks", () => this.#inner.loadMarks(shard));
+  loadOutbox: Store["loadOutbox"] = (targets) => this.#call("loadOutbox", () => this.#inner.loadOutbox(targets));
+  loadOffsets: Store["loadOffsets"] = (shard) => this.#call("loadMarks", () => this.#inner.loadOffsets(shard));
   loadSent: Store["loadSent"] = (source) => this.#call("loadSent", () => this.#inner.loadSent(source));
   findRequest: Store["findRequest"] = (shard, key) =>
     this.#call("findRequest", () => this.#inner.findRequest(shard, key));
@@ -175,10 +175,12 @@ export class SimStore implements Store {
     this.#witness.sent(this.#user, mail.body);
     return this.#call(`post ${mail.box}`, () => this.#inner.post(mail));
   };
-  readMail: Store["readMail"] = (boxes, limit) => this.#call("readMail", () => this.#inner.readMail(boxes, limit));
-  deleteMail: Store["deleteMail"] = (ids) => this.#call("deleteMail", () => this.#inner.deleteMail(ids));
-  deleteMailBefore: Store["deleteMailBefore"] = (at) =>
-    this.#call("deleteMailBefore", () => this.#inner.deleteMailBefore(at));
+  readMailbox: Store["readMailbox"] = (boxes, limit) =>
+    this.#call("readMailbox", () => this.#inner.readMailbox(boxes, limit));
+  deleteFromMailbox: Store["deleteFromMailbox"] = (ids) =>
+    this.#call("deleteFromMailbox", () => this.#inner.deleteFromMailbox(ids));
+  deleteMailboxRowsBefore: Store["deleteMailboxRowsBefore"] = (at) =>
+    this.#call("deleteMailboxRowsBefore", () => this.#inner.deleteMailboxRowsBefore(at));
   loadDomains: Store["loadDomains"] = () => this.#call("loadDomains", () => this.#inner.loadDomains());
   declareDomains: Store["declareDomains"] = (domains) =>
     this.#call("declareDomains", () => this.#inner.declareDomains(domains));
@@ -239,7 +241,7 @@ export class SimStore implements Store {
       });
     };
     if (fate === "lags") this.#answer(this.#delayMs(), () => fail("the store took too long"));
-    const waitMs = fate === "lags" ? this.#delayMs() + this.#chance.waitMs(timeoutMs) : this.#delayMs();
+    const waitMs = fate === "lags" ? this.#delayMs() + this.#random.waitMs(timeoutMs) : this.#delayMs();
     const inFlight: InFlight = { request: this.#scheduler.after(waitMs, undefined, land), land };
     this.#inFlight.add(inFlight);
   }
@@ -270,15 +272,15 @@ export class SimStore implements Store {
 
   #fate(): Fate {
     const { failing, lying, lagging } = this.#link.weather;
-    const chance = this.#chance.next();
-    if (chance < failing) return "fails";
-    if (chance < failing + lying) return "lies";
-    return chance < failing + lying + lagging ? "lags" : "well";
+    const random = this.#random.next();
+    if (random < failing) return "fails";
+    if (random < failing + lying) return "lies";
+    return random < failing + lying + lagging ? "lags" : "well";
   }
 
   #delayMs(): number {
     const { delayMs, slowness } = this.#link.weather;
-    return this.#chance.waitMs(this.#chance.isLucky(slowness) ? 100 * delayMs : delayMs);
+    return this.#random.waitMs(this.#random.isLucky(slowness) ? 100 * delayMs : delayMs);
   }
 }
 

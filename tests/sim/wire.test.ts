@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EngineError } from "../../src/base/error.ts";
 import type { Link, LinkListener } from "../../src/dispatch/link.ts";
-import { Chance } from "./chance.ts";
+import { SimRandom } from "./sim-random.ts";
 import { EventLog } from "./event-log.ts";
 import { Life, Machine } from "./machine.ts";
 import { calmNetwork, Network } from "./network.ts";
@@ -101,7 +101,7 @@ function stage(
   const scheduler = new Scheduler(() => undefined);
   const log = new EventLog(() => scheduler.now);
   const witness = new Witness(log, () => scheduler.now);
-  const network = new Network({ scheduler, chance: new Chance(seed), log });
+  const network = new Network({ scheduler, random: new SimRandom(seed), log });
   const lifeOn = (name: string, role: "member" | "worker"): Life =>
     new IdleLife({ machine: new Machine(name), role, scheduler, log, witness });
   const [worker, member] = [lifeOn("w1", "worker"), lifeOn("m1", "member")];
@@ -114,7 +114,7 @@ function stage(
   const wire = new Wire({
     network,
     scheduler,
-    chance: new Chance(seed),
+    random: new SimRandom(seed),
     worker,
     member,
     listener: listenerOf("w1"),

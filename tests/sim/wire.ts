@@ -1,6 +1,6 @@
 import { hasCode } from "../../src/base/error.ts";
 import type { Link, LinkListener } from "../../src/dispatch/link.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { Life } from "./machine.ts";
 import type { Network, Place } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -11,7 +11,7 @@ const lateMs = 5000;
 export interface WireParts {
   readonly network: Network;
   readonly scheduler: Scheduler;
-  readonly chance: Chance;
+  readonly random: SimRandom;
   readonly worker: Life;
   readonly member: Life;
   /** The worker's: what comes from the member. */
@@ -84,10 +84,10 @@ export class Wire {
   }
 
   #tell(end: End): void {
-    const { scheduler, chance, network } = this.#parts;
-    const when = chance.weighted({ soon: 6, late: 2, never: 2 });
+    const { scheduler, random, network } = this.#parts;
+    const when = random.weighted({ soon: 6, late: 2, never: 2 });
     if (when === "never") return;
-    const ms = chance.waitMs(when === "soon" ? network.weather.delayMs : lateMs);
+    const ms = random.waitMs(when === "soon" ? network.weather.delayMs : lateMs);
     scheduler.after(ms, end.owner, () => {
       if (!end.isOpen) return;
       end.isOpen = false;

@@ -4,7 +4,7 @@ import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import type { Link, LinkListener } from "../../src/dispatch/link.ts";
 import { parseMemberMessage, parseWorkerMessage } from "../../src/dispatch/session-schema.ts";
 import { RemoteWorker } from "../../src/worker/remote-worker.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import { simJobs } from "./jobs.ts";
 import { Life, type LifeParts, Machine } from "./machine.ts";
 import type { MemberLife } from "./member.ts";
@@ -19,7 +19,7 @@ export class WorkerMachine extends Machine<WorkerLife> {}
 
 export interface WorkerLifeParts extends Omit<LifeParts, "role" | "machine"> {
   readonly machine: WorkerMachine;
-  readonly chance: Chance;
+  readonly random: SimRandom;
   readonly network: Network;
   readonly timings: ClusterTimings;
   readonly slots: number;
@@ -35,7 +35,7 @@ export class WorkerLife extends Life {
   readonly worker: RemoteWorker;
   readonly #network: Network;
   readonly #scheduler: Scheduler;
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   readonly #witness: Witness;
   readonly #members: () => readonly MemberLife[];
   readonly #lingerMs: number;
@@ -44,16 +44,16 @@ export class WorkerLife extends Life {
 
   constructor(parts: WorkerLifeParts) {
     super({ ...parts, role: "worker" });
-    const { chance, witness, timings, slots, mutation } = parts;
+    const { random, witness, timings, slots, mutation } = parts;
     this.#network = parts.network;
     this.#scheduler = parts.scheduler;
-    this.#chance = chance.fork("links");
+    this.#random = random.fork("links");
     this.#witness = witness;
     this.#members = parts.members;
     this.#lingerMs = parts.lingerMs;
     this.worker = new RemoteWorker({
       clock: this.clock,
-      random: chance.fork("worker"),
+      random: random.fork("worker"),
       logger: witness.loggerOf(this),
       jobs: byId(simJobs(this, witness)),
       connect: (listener) => this.#connect(listener),
@@ -72,7 +72,7 @@ export class WorkerLife extends Life {
   }
 
   lingerMs(): number {
-    return this.#chance.waitMs(this.#lingerMs);
+    return this.#random.waitMs(this.#lingerMs);
   }
 
   /** That it is connected to, or was last. */
@@ -89,13 +89,13 @@ export class WorkerLife extends Life {
   #connect(listener: LinkListener): Link {
     const members = this.#members();
     if (members.length === 0) throw new Error("no member is up");
-    const member = this.#chance.pick(members);
+    const member = this.#random.pick(members);
     this.#member = member;
     const ledger = new Ledger(this, member, { witness: this.#witness, now: () => this.#scheduler.now });
     this.#wire = new Wire({
       network: this.#network,
       scheduler: this.#scheduler,
-      chance: this.#chance,
+      random: this.#random,
       worker: this,
       member,
       listener: {

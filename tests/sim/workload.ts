@@ -2,7 +2,7 @@ import type { CodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import type { OverflowPolicy } from "../../src/kernel/dag/dag-spec.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
-import type { Chance } from "./chance.ts";
+import type { SimRandom } from "./sim-random.ts";
 import type { CodeErrand } from "./code-shapes.ts";
 import { drawShape, type Errand, type Kind, kinds } from "./shapes.ts";
 
@@ -75,90 +75,90 @@ interface ScenarioOptions extends WorkloadOptions {
   readonly overflow: OverflowPolicy;
 }
 
-/** The same for the same chance. */
-export function drawWorkload(chance: Chance, options: WorkloadOptions): Workload {
-  const count = chance.whole(10, 25);
-  const crowd = drawCrowd(chance.fork("crowd"), options);
-  const overflow = chance.fork("overflow").pick(["queue", "queue", "skip", "fail"] as const);
+/** The same for the same random. */
+export function drawWorkload(random: SimRandom, options: WorkloadOptions): Workload {
+  const count = random.whole(10, 25);
+  const crowd = drawCrowd(random.fork("crowd"), options);
+  const overflow = random.fork("overflow").pick(["queue", "queue", "skip", "fail"] as const);
   // Those that would be refused come one after the other, so that some of them find a place.
   const spreadMs = crowd.kind === "limited" && overflow !== "queue" ? 1500 : 300;
   const scenarios = Array.from({ length: count }, (_, number) => {
-    const own = chance.fork(`scenario ${number}`);
+    const own = random.fork(`scenario ${number}`);
     const kinds = number < crowd.size ? { kinds: [crowd.kind] } : {};
     const scenario = drawScenario(own, number, { ...options, ...kinds, overflow });
     return number < crowd.size ? { ...scenario, submitAt: crowd.at + own.waitMs(spreadMs) } : scenario;
   });
-  return { scenarios, resizes: drawResizes(chance.fork("resizes"), options) };
+  return { scenarios, resizes: drawResizes(random.fork("resizes"), options) };
 }
 
 /** Now and then many instances come at once that share a limit: a maximum of instances, or the slots of a domain. */
 function drawCrowd(
-  chance: Chance,
+  random: SimRandom,
   { spanMs, kinds: allowed }: WorkloadOptions,
 ): { kind: Kind; size: number; at: number } {
-  const kind = chance.pick(["limited", "crowded"] as const);
-  const size = allowed === undefined && chance.isLucky(0.3) ? chance.whole(4, 8) : 0;
-  return { kind, size, at: chance.within(0, spanMs) };
+  const kind = random.pick(["limited", "crowded"] as const);
+  const size = allowed === undefined && random.isLucky(0.3) ? random.whole(4, 8) : 0;
+  return { kind, size, at: random.within(0, spanMs) };
 }
 
-function drawScenario(chance: Chance, number: number, options: ScenarioOptions): Scenario {
-  const kind = options.kinds === undefined && chance.isLucky(0.15) ? "layered" : chance.pick(options.kinds ?? kinds);
-  const shape = drawShape(kind, { chance, domains: Object.keys(options.domains), overflow: options.overflow });
-  const acts = drawActs(chance);
+function drawScenario(random: SimRandom, number: number, options: ScenarioOptions): Scenario {
+  const kind = options.kinds === undefined && random.isLucky(0.15) ? "layered" : random.pick(options.kinds ?? kinds);
+  const shape = drawShape(kind, { random, domains: Object.keys(options.domains), overflow: options.overflow });
+  const acts = drawActs(random);
   const isTerminated = acts.some(({ what }) => what === "terminate");
   return {
     number,
     kind,
     workflow: shape.workflow,
-    instanceId: chance.isLucky(0.7) ? `w${number}-${kind}` : undefined,
+    instanceId: random.isLucky(0.7) ? `w${number}-${kind}` : undefined,
     params: { ...shape.params, origin: number },
-    maxConcurrentTasks: chance.isLucky(0.2) ? chance.whole(1, 3) : undefined,
-    submitAt: chance.within(0, options.spanMs),
+    maxConcurrentTasks: random.isLucky(0.2) ? random.whole(1, 3) : undefined,
+    submitAt: random.within(0, options.spanMs),
     acts,
     errand: shape.errand,
     ends: isTerminated ? [shape.status, "Terminated"] : [shape.status],
     ...(shape.refusedAs !== undefined && { refusedAs: shape.refusedAs }),
     outputs: shape.outputs,
-    afterlife: plainKinds.includes(kind) && !isTerminated ? drawAfterlife(chance) : "none",
+    afterlife: plainKinds.includes(kind) && !isTerminated ? drawAfterlife(random) : "none",
   };
 }
 
 /** Of one instance each, that needs nobody to come to its end and gives the same when it runs again. */
 const plainKinds: readonly Kind[] = ["chain", "fan", "diamond", "layered", "decision", "bulky", "flaky", "spread"];
 
-function drawAfterlife(chance: Chance): Scenario["afterlife"] {
-  return chance.weighted({ none: 0.7, reused: 0.1, rerun: 0.1, purged: 0.1 }) ?? "none";
+function drawAfterlife(random: SimRandom): Scenario["afterlife"] {
+  return random.weighted({ none: 0.7, reused: 0.1, rerun: 0.1, purged: 0.1 }) ?? "none";
 }
 
-function drawActs(chance: Chance): Act[] {
-  const acts = drawLooks(chance);
-  const afterMs = (): number => chance.waitMs(1500);
-  for (let patches = chance.whole(0, 3); patches > 0; patches--) acts.push({ what: "patch", afterMs: afterMs() });
-  return [...acts, ...drawInterference(chance)];
+function drawActs(random: SimRandom): Act[] {
+  const acts = drawLooks(random);
+  const afterMs = (): number => random.waitMs(1500);
+  for (let patches = random.whole(0, 3); patches > 0; patches--) acts.push({ what: "patch", afterMs: afterMs() });
+  return [...acts, ...drawInterference(random)];
 }
 
-export function drawLooks(chance: Chance): Act[] {
-  return Array.from({ length: chance.whole(0, 4) }, () => ({
-    what: chance.pick(["look", "look", "list", "history", "breakpoint", "await"] as const),
-    afterMs: chance.waitMs(1500),
+export function drawLooks(random: SimRandom): Act[] {
+  return Array.from({ length: random.whole(0, 4) }, () => ({
+    what: random.pick(["look", "look", "list", "history", "breakpoint", "await"] as const),
+    afterMs: random.waitMs(1500),
   }));
 }
 
-export function drawInterference(chance: Chance): Act[] {
+export function drawInterference(random: SimRandom): Act[] {
   const acts: Act[] = [];
-  const afterMs = (): number => chance.waitMs(1500);
-  if (chance.isLucky(0.25)) acts.push({ what: "pause", afterMs: afterMs(), forMs: chance.waitMs(2000) });
-  if (chance.isLucky(0.1)) acts.push({ what: "terminate", afterMs: afterMs() });
-  if (chance.isLucky(0.15)) acts.push({ what: "double", afterMs: chance.waitMs(100) });
+  const afterMs = (): number => random.waitMs(1500);
+  if (random.isLucky(0.25)) acts.push({ what: "pause", afterMs: afterMs(), forMs: random.waitMs(2000) });
+  if (random.isLucky(0.1)) acts.push({ what: "terminate", afterMs: afterMs() });
+  if (random.isLucky(0.15)) acts.push({ what: "double", afterMs: random.waitMs(100) });
   return acts;
 }
 
-function drawResizes(chance: Chance, { domains, spanMs }: WorkloadOptions): Resize[] {
+function drawResizes(random: SimRandom, { domains, spanMs }: WorkloadOptions): Resize[] {
   const names = Object.keys(domains);
-  if (names.length === 0 || chance.isLucky(0.4)) return [];
-  return Array.from({ length: chance.whole(1, 5) }, () => ({
-    at: chance.within(0, spanMs),
-    domain: chance.pick(names),
-    size: chance.whole(1, 3),
+  if (names.length === 0 || random.isLucky(0.4)) return [];
+  return Array.from({ length: random.whole(1, 5) }, () => ({
+    at: random.within(0, spanMs),
+    domain: random.pick(names),
+    size: random.whole(1, 3),
   }));
 }

@@ -4,9 +4,9 @@ import type { Bus } from "../../src/cluster/bus.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import { letterBoxOf } from "../../src/stores/letter-box.ts";
+import { mailboxOf } from "../../src/stores/mailbox.ts";
 import type { InstanceSummary, Store } from "../../src/stores/store.ts";
-import { Chance } from "./chance.ts";
+import { SimRandom } from "./sim-random.ts";
 import { Client } from "./client.ts";
 import { type Climate, type ClimateName, drawClimate } from "./climate.ts";
 import type { CodeKind } from "./code-shapes.ts";
@@ -49,7 +49,7 @@ export interface WorldOptions {
 /** Once the faults are over, everything ends within this time. */
 const calmMs = 3_600_000;
 
-/** Letters and mail of the last moments are read within this time, and what workers have to say is heard. */
+/** Messages and mail of the last moments are read within this time, and what workers have to say is heard. */
 const quietMs = 60_000;
 
 const domains: Readonly<Record<string, number>> = { red: 2, blue: 3 };
@@ -65,7 +65,7 @@ export class World implements FaultyWorld {
   readonly operator: Operator;
   readonly climate: Climate;
   readonly #options: WorldOptions;
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   readonly #store: MemoryStore | SqliteStore;
   readonly #scenarios: readonly AnyScenario[];
   readonly #resizes: readonly Resize[];
@@ -82,17 +82,17 @@ export class World implements FaultyWorld {
 
   constructor(options: WorldOptions) {
     this.#options = options;
-    const chance = (this.#chance = new Chance(options.seed));
+    const random = (this.#random = new SimRandom(options.seed));
     this.log = new EventLog(() => this.scheduler.now);
     this.scheduler = new Scheduler((at, order) => {
       this.log.mix(at);
       this.log.mix(order);
     });
     this.witness = new Witness(this.log, () => this.scheduler.now);
-    this.network = new Network({ scheduler: this.scheduler, chance: chance.fork("network"), log: this.log });
+    this.network = new Network({ scheduler: this.scheduler, random: random.fork("network"), log: this.log });
     const { memberCount, workerCount = 0, climate: name } = options;
     const climate = { memberCount, workerCount, ...(name !== undefined && { name }) };
-    this.climate = drawClimate(chance.fork("climate"), climate);
+    this.climate = drawClimate(random.fork("climate"), climate);
     const { storeKind, spanMs, downMs } = this.climate;
     this.members = Array.from({ length: this.climate.memberCount }, (_, i) => new Member(`m${i + 1}`));
     this.workers = Array.from({ length: workerCount }, (_, i) => new WorkerMachine(`w${i + 1}`));
@@ -101,43 +101,43 @@ export class World implements FaultyWorld {
       scheduler,
       log,
       witness,
-      chance,
+      random,
       downMs,
       newLife: (machine) => this.#newLife(machine),
       isOver: () => this.#isOver,
     });
     this.#store = storeKind === "memory" ? new MemoryStore({ delay: atOnce }) : new SqliteStore({ file: ":memory:" });
     const { kinds, codeKinds } = options;
-    const { scenarios, resizes } = drawWorkload(chance.fork("workload"), {
+    const { scenarios, resizes } = drawWorkload(random.fork("workload"), {
       domains,
       spanMs,
       ...(kinds !== undefined && { kinds }),
     });
     const code = { domains: Object.keys(domains), spanMs, ...(codeKinds !== undefined && { kinds: codeKinds }) };
-    this.#scenarios = [...scenarios, ...drawCodeScenarios(chance.fork("code workload"), code)];
+    this.#scenarios = [...scenarios, ...drawCodeScenarios(random.fork("code workload"), code)];
     this.#resizes = resizes;
-    const drawn = chance.fork("setting");
+    const drawn = random.fork("setting");
     this.#shardCount = memberCount === undefined ? 1 : drawn.pick([1, 4, 16]);
     this.#idleMs = drawn.pick([3000, 1_800_000]);
-    this.#idleMax = chance.fork("idle").pick([1, 3, 10_000]);
-    this.#lingerMs = chance.fork("linger").pick([0, 1000, 6000]);
+    this.#idleMax = random.fork("idle").pick([1, 3, 10_000]);
+    this.#lingerMs = random.fork("linger").pick([0, 1000, 6000]);
     this.#setting = this.#drawSetting(drawn);
-    this.#schedules = drawSchedules(chance.fork("schedules"), { spanMs });
+    this.#schedules = drawSchedules(random.fork("schedules"), { spanMs });
     this.#client = new Client({
       scheduler: this.scheduler,
       witness: this.witness,
-      chance: chance.fork("client"),
+      random: random.fork("client"),
       callees: () => this.#livesUp(),
     });
   }
 
   /** Where there are workers, members run little themselves, so that the workers have something to do. */
-  #drawSetting(chance: Chance): Setting {
+  #drawSetting(random: SimRandom): Setting {
     const { memberCount, workerCount = 0 } = this.#options;
     const { timings, spanMs, store } = this.climate;
-    const poolSize = chance.whole(7, 12);
-    const ofWorkers = this.#chance.fork("workers");
-    const ofLimits = this.#chance.fork("activities");
+    const poolSize = random.whole(7, 12);
+    const ofWorkers = this.#random.fork("workers");
+    const ofLimits = this.#random.fork("activities");
     return {
       isCluster: memberCount !== undefined,
       timings,
@@ -146,7 +146,7 @@ export class World implements FaultyWorld {
       domains,
       maxInterruptions: 1_000_000,
       maxConcurrentActivities: ofLimits.isLucky(0.3) ? ofLimits.whole(1, 3) : 0,
-      lacksCode: this.#chance.fork("code").isLucky(0.25),
+      lacksCode: this.#random.fork("code").isLucky(0.25),
       isStoreRough: store.failing + store.lying + store.lagging + store.slowness > 0,
       calmAt: spanMs,
     };
@@ -189,7 +189,7 @@ export class World implements FaultyWorld {
 
   async #live(): Promise<void> {
     const { scheduler, climate } = this;
-    const faults = new Faults(this, climate, this.#chance.fork("faults"));
+    const faults = new Faults(this, climate, this.#random.fork("faults"));
     for (const [place, machine] of this.#machines.entries()) {
       void this.operator.beginLater(machine, place === 0 ? 0 : 500);
     }
@@ -209,19 +209,19 @@ export class World implements FaultyWorld {
 
   /** Workers may be the first to stop, or the last, or in between. */
   #inOrderOfEnd(): readonly Machine[] {
-    const chance = this.#chance.fork("end");
+    const random = this.#random.fork("end");
     const left: Machine[] = [...this.members];
-    for (const worker of this.workers) left.splice(chance.whole(0, left.length), 0, worker);
+    for (const worker of this.workers) left.splice(random.whole(0, left.length), 0, worker);
     return left;
   }
 
   async #play(): Promise<void> {
-    const chance = this.#chance.fork("drivers");
+    const random = this.#random.fork("drivers");
     const drivers = this.#scenarios.map((scenario) => {
-      return new Driver(scenario, this.#client, chance.fork(`driver ${scenario.number}`)).play();
+      return new Driver(scenario, this.#client, random.fork(`driver ${scenario.number}`)).play();
     });
     const schedules = this.#schedules.map((scenario) => {
-      return new ScheduleDriver(scenario, this.#client, chance.fork(`schedule ${scenario.id}`)).play();
+      return new ScheduleDriver(scenario, this.#client, random.fork(`schedule ${scenario.id}`)).play();
     });
     await Promise.all([...drivers, ...schedules, playResizes(this.#resizes, this.#client)]);
   }
@@ -260,11 +260,11 @@ export class World implements FaultyWorld {
    */
   async #untilRead(): Promise<void> {
     const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
-    const members = this.#livingMembers().map(letterBoxOf);
+    const members = this.#livingMembers().map(mailboxOf);
     const boxes = [...shards.map((shard) => `shard:${shard}`), ...members];
     const left = async (): Promise<Leftover[]> => [
-      ...(await this.#store.loadLetters(shards)),
-      ...(await this.#store.readMail(boxes, 1_000_000)),
+      ...(await this.#store.loadOutbox(shards)),
+      ...(await this.#store.readMailbox(boxes, 1_000_000)),
     ];
     const names = new Set((await left()).map(nameOf));
     for (const end = this.scheduler.now + quietMs; ; await this.scheduler.sleep(500)) {
@@ -313,7 +313,7 @@ export class World implements FaultyWorld {
       log,
       witness,
       network,
-      chance: this.#chance.fork(`life ${witness.lives.length}`),
+      random: this.#random.fork(`life ${witness.lives.length}`),
       timings,
       slots,
       lingerMs: this.#lingerMs,
@@ -326,8 +326,8 @@ export class World implements FaultyWorld {
     const { scheduler, log, witness, network } = this;
     const { mutation } = this.#options;
     const inner = this.#store instanceof MemoryStore ? this.#connection() : this.#store;
-    const chance = this.#chance.fork(`life ${witness.lives.length}`);
-    const late = this.#drawLate(chance.fork("late"));
+    const random = this.#random.fork(`life ${witness.lives.length}`);
+    const late = this.#drawLate(random.fork("late"));
     const workflows = [
       childDag,
       ...Object.values(heirDags),
@@ -341,7 +341,7 @@ export class World implements FaultyWorld {
       witness,
       inner,
       isServer: this.#setting.isCluster,
-      chance,
+      random,
       mutation,
       options: (life) => ({ ...this.#engineOptions(network, machine, life), workflows }),
       late,
@@ -352,11 +352,11 @@ export class World implements FaultyWorld {
    * Half of the processes have to do without some code for a while, where code is missing at all. The first ones have
    * all: what nobody ever had is in no store, and cannot be somebody's child.
    */
-  #drawLate(chance: Chance): MemberLifeParts["late"] {
+  #drawLate(random: SimRandom): MemberLifeParts["late"] {
     const isFirst = this.witness.lives.length < this.members.length + this.workers.length;
-    const isComplete = !this.#setting.lacksCode || isFirst || chance.isLucky(0.5);
-    const workflows = isComplete ? [] : codeWorkflows.filter(() => chance.isLucky(0.3));
-    return { workflows, afterMs: chance.waitMs(4000) };
+    const isComplete = !this.#setting.lacksCode || isFirst || random.isLucky(0.5);
+    const workflows = isComplete ? [] : codeWorkflows.filter(() => random.isLucky(0.3));
+    return { workflows, afterMs: random.waitMs(4000) };
   }
 
   #connection(): Store {
@@ -393,12 +393,12 @@ export class World implements FaultyWorld {
 
   /** In half of the clusters all members are on one machine, and can prove that another has ended; in half of those, not always. */
   #processTable(life: Life): { processTable?: SimProcessTable } {
-    const chance = this.#chance.fork("process table");
-    if (!chance.isLucky(0.5)) return {};
-    const isFaulty = chance.isLucky(0.5);
+    const random = this.#random.fork("process table");
+    if (!random.isLucky(0.5)) return {};
+    const isFaulty = random.isLucky(0.5);
     const { lives } = this.witness;
-    const own = this.#chance.fork(`process table of life ${life.number}`);
-    return { processTable: new SimProcessTable({ life: life.number, lives, chance: own, isFaulty }) };
+    const own = this.#random.fork(`process table of life ${life.number}`);
+    return { processTable: new SimProcessTable({ life: life.number, lives, random: own, isFaulty }) };
   }
 
   async #evidence(): Promise<Evidence> {

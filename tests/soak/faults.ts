@@ -2,7 +2,7 @@ import { unreachable } from "../../src/base/assert.ts";
 import type { DatabaseServer } from "../../scripts/servers/postgres-server.ts";
 import { messageOf } from "../../src/base/error.ts";
 import { crash, endSessions, freeze } from "../servers/server-faults.ts";
-import type { Chance } from "../sim/chance.ts";
+import type { SimRandom } from "../sim/sim-random.ts";
 import type { Operator } from "../sim/operator.ts";
 import type { Scheduler } from "../sim/scheduler.ts";
 import type { Witness } from "../sim/witness.ts";
@@ -38,7 +38,7 @@ export type FaultKind = keyof typeof weights;
 
 export interface FaultsParts {
   readonly time: Scheduler;
-  readonly chance: Chance;
+  readonly random: SimRandom;
   readonly witness: Witness;
   readonly operator: Operator;
   readonly hosts: readonly Host[];
@@ -50,7 +50,7 @@ export interface FaultsParts {
   readonly lostMs: number;
 }
 
-/** Lets chance befall members, their connections and the server, until it is over. */
+/** Lets random befall members, their connections and the server, until it is over. */
 export class Faults {
   readonly counts = new Map<FaultKind, number>();
   readonly #parts: FaultsParts;
@@ -64,12 +64,12 @@ export class Faults {
   }
 
   async run(endsAt: number): Promise<void> {
-    const { time, chance, everyMs, hosts } = this.#parts;
+    const { time, random, everyMs, hosts } = this.#parts;
     for (;;) {
-      await time.sleep(chance.waitMs(everyMs));
+      await time.sleep(random.waitMs(everyMs));
       if (time.now >= endsAt) return;
-      const kind = chance.weighted(weights);
-      if (kind !== undefined && this.#befall(kind, chance.pick(hosts)))
+      const kind = random.weighted(weights);
+      if (kind !== undefined && this.#befall(kind, random.pick(hosts)))
         this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
     }
   }
@@ -83,7 +83,7 @@ export class Faults {
 
   /** False if it has nobody to befall. */
   #befall(kind: FaultKind, host: Host): boolean {
-    const { chance, operator, hosts, lostMs, witness, url } = this.#parts;
+    const { random, operator, hosts, lostMs, witness, url } = this.#parts;
     const { life, proxy } = host;
     const note = (what: string): boolean => {
       witness.fault(what);
@@ -95,12 +95,12 @@ export class Faults {
         return life !== undefined;
       case "leave":
         if (!host.isUp) return false;
-        void operator.leave(host, chance.waitMs(lostMs / 2));
+        void operator.leave(host, random.waitMs(lostMs / 2));
         return true;
       case "freeze":
-        return this.#freeze(host, chance.waitMs(lostMs / 3));
+        return this.#freeze(host, random.waitMs(lostMs / 3));
       case "long-freeze":
-        return this.#freeze(host, lostMs * chance.within(0.9, 2));
+        return this.#freeze(host, lostMs * random.within(0.9, 2));
       case "cut":
         proxy.cut();
         return note(`the connections of ${host.name} are cut`);
@@ -136,19 +136,19 @@ export class Faults {
   }
 
   async #disturb(kind: "stall" | "slow" | "refuse", { name, proxy }: Host): Promise<void> {
-    const { chance, witness, lostMs } = this.#parts;
-    const ms = chance.waitMs(lostMs / 2);
+    const { random, witness, lostMs } = this.#parts;
+    const ms = random.waitMs(lostMs / 2);
     witness.fault(`${kind} at ${name} for ${ms.toFixed(0)} ms`);
     if (kind === "stall") {
       proxy.hold("requests", "answers");
       return await this.#forAWhile(ms, () => {
         // What was on its way arrives late, or never.
-        if (chance.isLucky(0.5)) proxy.cut();
+        if (random.isLucky(0.5)) proxy.cut();
         proxy.letGo();
       });
     }
     if (kind === "slow") {
-      proxy.delay(chance.within(20, 300));
+      proxy.delay(random.within(20, 300));
       return await this.#forAWhile(ms, () => proxy.delay(0));
     }
     proxy.refuse();
@@ -165,8 +165,8 @@ export class Faults {
   }
 
   async #breakServer(kind: "crash-server" | "restart-server" | "freeze-server"): Promise<void> {
-    const { server, chance, lostMs, witness, time } = this.#parts;
-    const ms = kind === "freeze-server" ? lostMs * chance.within(0.5, 1.8) : chance.waitMs(1500);
+    const { server, random, lostMs, witness, time } = this.#parts;
+    const ms = kind === "freeze-server" ? lostMs * random.within(0.5, 1.8) : random.waitMs(1500);
     witness.fault(`${kind} for ${ms.toFixed(0)} ms`);
     if (kind === "freeze-server") {
       const thaw = freeze(server);

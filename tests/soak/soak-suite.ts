@@ -7,7 +7,7 @@ import { soak } from "./soak.ts";
 /** On each kind of server; `npm run soak` goes on for longer. */
 const minutes = 2.5;
 
-/** `HEDDLE_SEED=123` makes the same work and draws the same faults; where they hit is the machine's chance. */
+/** `HEDDLE_SEED=123` makes the same work and draws the same faults; where they hit is the machine's random. */
 const seed = Number(process.env["HEDDLE_SEED"] ?? randomInt(2 ** 31));
 
 export function soakSuite(kind: ServerKind): void {

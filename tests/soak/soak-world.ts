@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { DatabaseServer } from "../../scripts/servers/postgres-server.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
-import { letterBoxOf } from "../../src/stores/letter-box.ts";
+import { mailboxOf } from "../../src/stores/mailbox.ts";
 import type { InstanceSummary, Store } from "../../src/stores/store.ts";
 import { execute, type ServerKind, urlOf } from "../servers/databases.ts";
 import { Proxy } from "../servers/proxy.ts";
-import { Chance } from "../sim/chance.ts";
+import { SimRandom } from "../sim/sim-random.ts";
 import { Client } from "../sim/client.ts";
 import { Driver, playResizes } from "../sim/drivers.ts";
 import type { Evidence, Setting } from "../sim/evidence.ts";
@@ -45,7 +45,7 @@ export interface SoakOptions {
 /** Once the faults are over, everything ends within this time. */
 const calmMs = 120_000;
 
-/** Letters and mail of the last moments are read within this time. */
+/** Messages and mail of the last moments are read within this time. */
 const quietMs = 20_000;
 
 /** Mean time from one fault to the next. */
@@ -78,7 +78,7 @@ export class SoakWorld {
   readonly #options: SoakOptions;
   readonly #time: RealTime;
   readonly #log: FileLog;
-  readonly #chance: Chance;
+  readonly #random: SimRandom;
   readonly #hosts: readonly Host[];
   readonly #operator: Operator;
   readonly #client: Client;
@@ -95,18 +95,18 @@ export class SoakWorld {
   private constructor(options: SoakOptions, url: string, proxies: readonly Proxy[]) {
     this.#options = options;
     const { seed, shiftMs, folder, spanMs, server, kind } = options;
-    const chance = (this.#chance = new Chance(seed));
+    const random = (this.#random = new SimRandom(seed));
     const time = (this.#time = new RealTime(shiftMs));
     const log = (this.#log = new FileLog(join(folder, "log.txt"), () => time.now));
     const witness = (this.witness = new RunWitness(log, () => time.now));
     const hosts = (this.#hosts = proxies.map((proxy, i) => new Host(`m${i + 1}`, proxy)));
     this.#url = url;
     this.#store = storeAt(kind, url);
-    this.#shardCount = chance.fork("shards").pick([1, 4, 16, 16]);
+    this.#shardCount = random.fork("shards").pick([1, 4, 16, 16]);
     this.#workload = drawWaves({ seed, domains, spanMs, waveMs });
     this.#numbers = new Map(this.#workload.scenarios.map(({ number, workflow }) => [workflow, number]));
-    this.#idleMs = chance.fork("idle").pick([3000, 1_800_000]);
-    const poolSize = chance.fork("pool").whole(7, 12);
+    this.#idleMs = random.fork("idle").pick([3000, 1_800_000]);
+    const poolSize = random.fork("pool").whole(7, 12);
     const maxInterruptions = 1_000_000;
     const calmAt = time.now + spanMs;
     const limits = { maxInterruptions, maxConcurrentActivities: 0 };
@@ -115,15 +115,15 @@ export class SoakWorld {
       scheduler: time,
       log,
       witness,
-      chance: chance.fork("operator"),
+      random: random.fork("operator"),
       downMs,
       newLife: (machine) => this.#newLife(machine),
       isOver: () => this.#isOver,
     }));
     const callees = (): ProcessLife[] => hosts.flatMap(({ isUp, life }) => (isUp && life ? [life] : []));
-    this.#client = new Client({ scheduler: time, witness, chance: chance.fork("client"), callees });
+    this.#client = new Client({ scheduler: time, witness, random: random.fork("client"), callees });
     const lostMs = timings.suspectMs + timings.lostMs;
-    const parts = { time, chance: chance.fork("faults"), witness, operator, hosts, server, url };
+    const parts = { time, random: random.fork("faults"), witness, operator, hosts, server, url };
     this.faults = new Faults({ ...parts, everyMs: faultEveryMs, lostMs });
   }
 
@@ -176,9 +176,9 @@ export class SoakWorld {
 
   async #play(): Promise<void> {
     const { scenarios, resizes } = this.#workload;
-    const chance = this.#chance.fork("drivers");
+    const random = this.#random.fork("drivers");
     const drivers = scenarios.map((scenario) => {
-      return new Driver(scenario, this.#client, chance.fork(`driver ${scenario.number}`)).play();
+      return new Driver(scenario, this.#client, random.fork(`driver ${scenario.number}`)).play();
     });
     await Promise.all([...drivers, playResizes(resizes, this.#client)]);
   }
@@ -233,11 +233,11 @@ export class SoakWorld {
   /** What instances and living members had written to each other when the work was done is read after a while. */
   async #untilRead(): Promise<void> {
     const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
-    const members = (await this.#livingMembers()).map(letterBoxOf);
+    const members = (await this.#livingMembers()).map(mailboxOf);
     const boxes = [...shards.map((shard) => `shard:${shard}`), ...members];
     const left = async (): Promise<Leftover[]> => [
-      ...(await this.#store.loadLetters(shards)),
-      ...(await this.#store.readMail(boxes, 1_000_000)),
+      ...(await this.#store.loadOutbox(shards)),
+      ...(await this.#store.readMailbox(boxes, 1_000_000)),
     ];
     const names = new Set((await left()).map(nameOf));
     for (const end = this.#time.now + quietMs; ; await this.#time.sleep(200)) {

@@ -1,4 +1,4 @@
-import { Chance } from "../sim/chance.ts";
+import { SimRandom } from "../sim/sim-random.ts";
 import type { Kind } from "../sim/shapes.ts";
 import { drawWorkload, type Resize, type Scenario, type Workload } from "../sim/workload.ts";
 
@@ -16,11 +16,11 @@ const busyKinds: readonly Kind[] = ["chain", "fan", "diamond", "layered", "decis
 
 /** The simulator's workload, again and again, for as long as the run is. It is the same in every process that draws it. */
 export function drawWaves({ seed, domains, spanMs, waveMs }: WorkloadOptions): Workload {
-  const chance = new Chance(seed).fork("workload");
+  const random = new SimRandom(seed).fork("workload");
   const waves = Array.from({ length: Math.ceil(spanMs / waveMs) }, (_, wave) => {
-    const { scenarios, resizes } = drawWorkload(chance.fork(`wave ${wave}`), { domains, spanMs: waveMs });
+    const { scenarios, resizes } = drawWorkload(random.fork(`wave ${wave}`), { domains, spanMs: waveMs });
     // Of tasks that wait for slots of a domain not many pass; the others keep members and server busy.
-    const busy = drawWorkload(chance.fork(`busy ${wave}`), { domains: {}, spanMs: waveMs, kinds: busyKinds });
+    const busy = drawWorkload(random.fork(`busy ${wave}`), { domains: {}, spanMs: waveMs, kinds: busyKinds });
     const later = <T extends { at: number }>(each: T): T => ({ ...each, at: each.at + wave * waveMs });
     return {
       scenarios: [

@@ -98,7 +98,7 @@ describe("texts on a MySQL server", () => {
       key += 1;
       const requestKey = `${key}${one}`;
       const rows = {
-        instances: [instanceRow({ key, id: one, workflow: other, parked: one })],
+        instances: [instanceRow({ key, id: one, workflow: other, quarantined: one })],
         finished: [finishedRow({ key, id: other, workflow: one, reason: other })],
         history: [historyRow({ instance: key, turn: 0, events: one })],
         payloads: [{ instance: key, ref: 1, body: other }],
@@ -634,7 +634,7 @@ describe("members that write at once on a MySQL server", () => {
     assert.equal((await stores[0]?.loadDomains())?.length, 150);
   });
 
-  test("do not wait for each other in a circle when their shards send each other letters", async (t) => {
+  test("do not wait for each other in a circle when their shards send each other messages", async (t) => {
     const url = await newDatabase("mysql", t);
     const stores = await Promise.all([1, 2, 3].map(() => opened(t, url)));
     const shards = stores.map((_, index) => index + 1);
@@ -645,15 +645,15 @@ describe("members that write at once on a MySQL server", () => {
         const others = shards.filter((other) => other !== shard);
         const owner = await Owner.claim(store, shard, `m${shard}`);
         for (let number = 1; number <= rounds; number++) {
-          const letters = await store.loadLetters([shard]);
-          const marks = others.flatMap((source) => {
-            const last = letters.findLast((letter) => letter.source === source);
+          const messages = await store.loadOutbox([shard]);
+          const offsets = others.flatMap((source) => {
+            const last = messages.findLast((message) => message.source === source);
             return last ? [{ shard, source, number: last.number }] : [];
           });
           await owner.commit({
             history: [historyRow({ instance: shard, turn: number })],
             outbox: others.map((target) => outboxRow({ source: shard, target, number })),
-            marks,
+            offsets,
           });
         }
       }),

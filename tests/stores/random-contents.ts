@@ -5,7 +5,7 @@ import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
 import type { Event } from "../../src/kernel/event.ts";
 import type { Payload } from "../../src/kernel/payload.ts";
 import type { EndStatus, InstanceStatus } from "../../src/kernel/status.ts";
-import type { Letter } from "../../src/runtime/outbox.ts";
+import type { OutboxMessage } from "../../src/runtime/outbox.ts";
 import { firstKey } from "../../src/stores/instance-key.ts";
 import { type Changes, type DefinitionRow, noChanges, type Store } from "../../src/stores/store.ts";
 import { shardOf } from "../api/cluster-rig.ts";
@@ -19,7 +19,7 @@ interface DrawnInstance {
   readonly version: string;
   readonly status: InstanceStatus;
   readonly createdAt: number;
-  readonly parked: string | null;
+  readonly quarantined: string | null;
   readonly text: string | null;
   readonly turns: readonly DrawnTurn[];
   readonly attempts: number;
@@ -33,8 +33,8 @@ interface DrawnTurn {
   readonly other: number;
 }
 
-interface DrawnLetter {
-  readonly kind: Letter["kind"];
+interface DrawnMessage {
+  readonly kind: OutboxMessage["kind"];
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -43,7 +43,7 @@ interface DrawnLetter {
 
 export interface DrawnContents {
   readonly instances: readonly DrawnInstance[];
-  readonly letters: readonly DrawnLetter[];
+  readonly messages: readonly DrawnMessage[];
   readonly documents: readonly string[];
   readonly clean: boolean;
 }
@@ -83,13 +83,13 @@ const instance = fc.record<DrawnInstance>({
   version: fc.constantFrom(...versions),
   status: fc.constantFrom("Ready", "Running", "Paused", "Success", "Failed", "Terminated"),
   createdAt: time,
-  parked: fc.option(text),
+  quarantined: fc.option(text),
   text: fc.option(text),
   turns: fc.array(turn, { maxLength: 5 }),
   attempts: fc.nat({ max: 3 }),
 });
 
-const letter = fc.record<DrawnLetter>({
+const message = fc.record<DrawnMessage>({
   kind: fc.constantFrom(
     "start-child",
     "tell-child",
@@ -98,7 +98,7 @@ const letter = fc.record<DrawnLetter>({
     "enter-gate",
     "leave-gate",
     "admit",
-    "void",
+    "tombstone",
   ),
   from: place,
   to: place,
@@ -112,7 +112,7 @@ export const contents: fc.Arbitrary<DrawnContents> = fc.record({
     maxLength: 10,
     selector: ({ id, status }) => JSON.stringify([id, ended.includes(status)]),
   }),
-  letters: fc.array(letter, { maxLength: 12 }),
+  messages: fc.array(message, { maxLength: 12 }),
   documents: fc.uniqueArray(text, { maxLength: 4 }),
   clean: fc.boolean(),
 });
@@ -137,7 +137,7 @@ export async function fill(store: Store, shardCount: number, drawn: DrawnContent
   const changes = Array.from({ length: shards }, () => noChanges());
   const rows = new Rows(keys);
   for (const [number, each] of drawn.instances.entries()) rows.add(changes[keys[number]?.shard ?? 0], number, each);
-  addLetters(changes, keys, shards, drawn.letters);
+  addMessages(changes, keys, shards, drawn.messages);
   await store.saveJobs([jobRow({ id: "b" }), jobRow({ id: "a", missing: true, codePath: null })]);
   await store.declareDomains([{ name: "slow", size: 2, priority: -1 }]);
   await store.saveDefinitions(definitionsOf(drawn));
@@ -175,13 +175,13 @@ class Rows {
 
   add(changes: Changes | undefined, number: number, drawn: DrawnInstance): void {
     const { key = 0 } = this.#keys[number] ?? {};
-    const { id, workflow, version, status, createdAt, parked, text: reason } = drawn;
+    const { id, workflow, version, status, createdAt, quarantined, text: reason } = drawn;
     const row = { key, id, workflow, version, generation: 1, createdAt };
     if (ended.includes(status)) {
       const end = { endedAt: createdAt + 1, tasks: 2, tasksFailed: 1, reason };
       changes?.finished.push({ ...row, ...end, status: status as EndStatus });
     } else {
-      const standing = { status, parked, wake: createdAt, active: parked === null, waiting: drawn.attempts };
+      const standing = { status, quarantined, wake: createdAt, active: quarantined === null, waiting: drawn.attempts };
       changes?.instances.push({ ...row, ...standing, updatedAt: 40 });
     }
     for (const [turn, each] of drawn.turns.entries()) this.#addTurn(changes, key, turn, each);
@@ -257,27 +257,27 @@ function addressOf(keys: readonly Named[], number: number): ParentAddress {
   return { id, key, generation: 1, task: 0, attempt: 1, depth: 1 };
 }
 
-function addLetters(
+function addMessages(
   changes: readonly Changes[],
   keys: readonly Named[],
   shards: number,
-  letters: readonly DrawnLetter[],
+  messages: readonly DrawnMessage[],
 ): void {
   const numbers = new Map<string, number>();
-  for (const drawn of letters) {
+  for (const drawn of messages) {
     const { body, source } = written(drawn, keys, shards);
     const target = shardOf(body.to, shards);
     const pair = `${source}/${target}`;
     // Some were read before.
     const read = (source + target) % 3;
-    if (!numbers.has(pair) && read > 0) changes[target]?.marks.push({ shard: target, source, number: read });
+    if (!numbers.has(pair) && read > 0) changes[target]?.offsets.push({ shard: target, source, number: read });
     const number = (numbers.get(pair) ?? read) + 1;
     numbers.set(pair, number);
     changes[source]?.outbox.push({ source, target, number, body: JSON.stringify(body) });
   }
 }
 
-function written(drawn: DrawnLetter, keys: readonly Named[], shards: number): { body: Letter; source: number } {
+function written(drawn: DrawnMessage, keys: readonly Named[], shards: number): { body: OutboxMessage; source: number } {
   const { key: from = 0, id: instanceId = "", shard: source = 0 } = keys[drawn.from] ?? {};
   const { id: to = "" } = keys[drawn.to] ?? {};
   const workflow = "nightly";
@@ -290,7 +290,7 @@ function written(drawn: DrawnLetter, keys: readonly Named[], shards: number): { 
         source,
       };
     case "tell-child":
-      return { body: { kind: "tell-child", from, to, order: { type: "RetryWorkflow", parent } }, source };
+      return { body: { kind: "tell-child", from, to, order: { type: "RetryInstance", parent } }, source };
     case "tell-parent": {
       const report = { task: 0, attempt: 1, generation: 1, status: "Failed", reason: drawn.text } as const;
       return { body: { kind: "tell-parent", from, to, ...report, outputs: {} }, source };
@@ -305,13 +305,13 @@ function written(drawn: DrawnLetter, keys: readonly Named[], shards: number): { 
       return { body: { kind: "leave-gate", from, to: gate, workflow, instanceId }, source };
     case "admit": {
       const refusal = { refuse: "fail", reason: drawn.text } as const;
-      const body: Letter = { kind: "admit", from: 0, to, ...(drawn.isRefusal && { refusal }) };
+      const body: OutboxMessage = { kind: "admit", from: 0, to, ...(drawn.isRefusal && { refusal }) };
       return { body, source: shardOf(gate, shards) };
     }
-    case "void":
-      return { body: { kind: "void", from, to }, source };
+    case "tombstone":
+      return { body: { kind: "tombstone", from, to }, source };
     default:
-      return unreachable(drawn.kind, "the kind of a letter");
+      return unreachable(drawn.kind, "the kind of a message");
   }
 }
 
@@ -321,13 +321,13 @@ function versionOf(any: string): string {
 }
 
 /** Every version that somebody needs. */
-export function needed({ instances, letters }: DrawnContents): { readonly name: string; readonly version: string }[] {
+export function needed({ instances, messages }: DrawnContents): { readonly name: string; readonly version: string }[] {
   const own = instances.map(({ workflow: name, version }) => ({ name, version }));
   const added = instances.flatMap(({ turns }) => turns.filter(({ kind }) => kind === "succeeded" || kind === "added"));
   const nested = added.map((each) => ({ name: "nested only here", version: versionOf(each.text) }));
-  const started = letters.filter(({ kind }) => kind === "start-child");
-  const inLetters = started.map((each) => ({ name: "nightly", version: versionOf(each.text) }));
-  const all = [...own, ...nested, ...inLetters];
+  const started = messages.filter(({ kind }) => kind === "start-child");
+  const inMessages = started.map((each) => ({ name: "nightly", version: versionOf(each.text) }));
+  const all = [...own, ...nested, ...inMessages];
   return all.length === 0 ? [] : [...all, { name: "inner", version: "v9" }];
 }
 

@@ -19,7 +19,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 const migrations = join(import.meta.dirname, "../../src/stores/sqlite/migrations");
 
-/** Rows as the first version wrote them; the first letter to shard 0 had been read and was not deleted yet. */
+/** Rows as the first version wrote them; the first message to shard 0 had been read and was not deleted yet. */
 const rowsOfVersion1 = `
   INSERT INTO shard VALUES (0, 3, 'member-1', 7, 2, 1);
   INSERT INTO instance VALUES (1, 'instance-1', 'nightly', 'v1', 'Running', 1, NULL, 0, 1001, 2001, NULL);
@@ -62,7 +62,7 @@ describe("a database of schema version 1", () => {
     assert.deepEqual(await store.loadHistory([1]), history);
     assert.deepEqual(await store.readTasks(1), [taskRow({ instance: 1, task: 0 })]);
     assert.deepEqual(await store.readPayloads(1, [1]), ['"large"']);
-    assert.deepEqual(await store.loadMarks(0), [{ shard: 0, source: 0, number: 4 }]);
+    assert.deepEqual(await store.loadOffsets(0), [{ shard: 0, source: 0, number: 4 }]);
     assert.deepEqual(await store.latestDefinition("nightly"), definitionRow({ version: "v1" }));
     assert.deepEqual(await store.listDefinitions("nightly", { limit: 9 }), [
       { number: 1, ...definitionRow({ version: "v1" }) },
@@ -71,10 +71,10 @@ describe("a database of schema version 1", () => {
     assert.deepEqual((await store.beat("nobody")).shards, [{ shard: 0, epoch: 3, owner: "member-1", released: true }]);
   });
 
-  test("keeps the letters that nobody has read", async (t) => {
+  test("keeps the messages that nobody has read", async (t) => {
     const store = await opened(t, version1(t, rowsOfVersion1));
     const unread = [5, 6].map((number) => outboxRow({ target: 0, number }));
-    assert.deepEqual(await store.loadLetters([0]), unread);
+    assert.deepEqual(await store.loadOutbox([0]), unread);
     assert.deepEqual(await store.loadSent(0), [{ target: 0, number: 6 }]);
   });
 
@@ -86,9 +86,9 @@ describe("a database of schema version 1", () => {
     await owner.commit({
       history: [historyRow({ instance: 1, turn: 2 })],
       outbox: [outboxRow({ target: 0, number: 7 })],
-      marks: [{ shard: 0, source: 0, number: 6 }],
+      offsets: [{ shard: 0, source: 0, number: 6 }],
     });
-    assert.deepEqual(await store.loadLetters([0]), [outboxRow({ target: 0, number: 7 })]);
+    assert.deepEqual(await store.loadOutbox([0]), [outboxRow({ target: 0, number: 7 })]);
   });
 
   test("keeps the number of shards that its instances were spread over", async (t) => {
@@ -109,7 +109,7 @@ describe("a database of schema version 1", () => {
     for (let opening = 0; opening < 2; opening++) {
       const store = new SqliteStore({ file });
       await store.open();
-      assert.equal((await store.loadLetters([0])).length, 2);
+      assert.equal((await store.loadOutbox([0])).length, 2);
       await store.close();
     }
     const db = new DatabaseSync(file, { readOnly: true });

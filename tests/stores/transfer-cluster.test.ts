@@ -104,7 +104,7 @@ test(
         assert.deepEqual(outputs, { first: "first", n: { l: "l" } }, where);
       }
       assert.deepEqual((await engine.listWorkflowInstances({})).length, 2 * ids.length, where);
-      assert.deepEqual(await store.loadLetters([0]), [], where);
+      assert.deepEqual(await store.loadOutbox([0]), [], where);
       assert.equal(await mostAtOnce(store, "limited"), 1, where);
       await rig.clock.until(stopEngine(engine));
     }

@@ -31,7 +31,7 @@ describe("an export", () => {
   before(async () => {
     const store = await memory();
     const [drawn] = fc.sample(
-      contents.filter(({ instances, letters }) => instances.length > 6 && letters.length > 4),
+      contents.filter(({ instances, messages }) => instances.length > 6 && messages.length > 4),
       {
         numRuns: 1,
         seed: 7,
@@ -55,7 +55,7 @@ describe("an export", () => {
         fc.pre(altered !== text);
         assert.match(await refusal(target, lines.with(number, altered)), /line \d+/);
         assert.deepEqual(await target.listInstances({ limit: 1 }), []);
-        assert.deepEqual(await target.loadLetters([0, 1]), []);
+        assert.deepEqual(await target.loadOutbox([0, 1]), []);
         assert.deepEqual([...(await target.loadJobs()), ...(await target.loadDomains())], []);
       }),
       { numRuns: 300 },
@@ -68,7 +68,7 @@ describe("an export", () => {
   test("whose last line has another name for what it counts is refused", async () => {
     const target = await memory();
     const last = lines.at(-1) as string;
-    for (const kind of ["jobs", "documents", "letters"]) {
+    for (const kind of ["jobs", "documents", "messages"]) {
       const altered = last.replace(`"${kind}"`, `"0${kind.slice(1)}"`);
       if (altered !== last) assert.match(await refusal(target, lines.with(lines.length - 1, altered)), /line \d+/);
     }

@@ -155,7 +155,7 @@ describe("after a move from SQLite to a cluster of 16 shards", () => {
     assert.equal(world.clock.now() - begun, 2 * hourMs);
   });
 
-  test("a parked instance is parked, and goes on when it is resumed", async (t) => {
+  test("a quarantined instance is quarantined, and goes on when it is resumed", async (t) => {
     const work = new HandJob();
     const world = await start(t, work);
     await world.engine.submitWorkflow(outer, { instanceId: "x" });
@@ -163,7 +163,7 @@ describe("after a move from SQLite to a cluster of 16 shards", () => {
     world.store.poison("x/n/m");
     a.finish(1);
     await world.clock.settle();
-    assert.equal(world.engine.health.parkedInstances, 1);
+    assert.equal(world.engine.health.quarantinedInstances, 1);
     world.store.faultOf = undefined;
     await world.clock.until(world.engine.stop());
     const { engine } = await moved(t, world, work);
@@ -198,14 +198,14 @@ describe("after a move from SQLite to a cluster of 16 shards", () => {
   });
 });
 
-describe("letters that nobody had read", () => {
-  /** Kills the engine when the first turn is about to be written that has read a letter of the instance, or the nth. */
+describe("messages that nobody had read", () => {
+  /** Kills the engine when the first turn is about to be written that has read a message of the instance, or the nth. */
   async function killedAtMark(t: TestContext, work: HandJob, nth: number): Promise<World | undefined> {
     const world = await start(t, work);
     let marks = 0;
     const killed = Promise.withResolvers<"killed">();
     world.store.onSend = ({ changes }) => {
-      if (changes.marks.length === 0 || ++marks < nth) return;
+      if (changes.offsets.length === 0 || ++marks < nth) return;
       world.kill();
       killed.resolve("killed");
     };
@@ -225,7 +225,7 @@ describe("letters that nobody had read", () => {
       const world = await killedAtMark(t, work, nth);
       if (world === undefined) break;
       moves++;
-      const unread = await world.disk.inner.loadLetters([0]);
+      const unread = await world.disk.inner.loadOutbox([0]);
       assert.equal(unread.length, 1);
       const { engine } = await moved(t, world, work);
       work.onCall = (call) => call.finish(call.ctx.taskName);

@@ -56,7 +56,7 @@ describe("an import", () => {
 
   before(async () => {
     const rich = contents.filter(
-      ({ instances, letters, documents }) => instances.length > 6 && letters.length > 4 && documents.length > 1,
+      ({ instances, messages, documents }) => instances.length > 6 && messages.length > 4 && documents.length > 1,
     );
     [drawn] = fc.sample(rich, { numRuns: 1, seed: 3 }) as [DrawnContents];
     // One that takes several commits.
@@ -275,16 +275,16 @@ describe("an import", () => {
     await arrived(store);
   });
 
-  test("numbers on where letters were sent before", async () => {
+  test("numbers on where messages were sent before", async () => {
     const store = await memory();
     await store.settleShardCount(shards);
     for (let shard = 0; shard < shards; shard++) {
-      const marks = Array.from({ length: shards }, (_, source) => ({ shard, source, number: 5 + source }));
-      await (await Owner.claim(store, shard, "a")).commit({ marks }, { clean: true });
+      const offsets = Array.from({ length: shards }, (_, source) => ({ shard, source, number: 5 + source }));
+      await (await Owner.claim(store, shard, "a")).commit({ offsets }, { clean: true });
     }
     await importInstances(store, lines);
     await arrived(store);
-    for (const { source, number } of await store.loadLetters([0, 1, 2])) assert.ok(number > 5 + source);
+    for (const { source, number } of await store.loadOutbox([0, 1, 2])) assert.ok(number > 5 + source);
   });
 
   test("gives no key a second time", async () => {
@@ -378,6 +378,6 @@ describe("an export", () => {
     assert.equal(lines.length, 2);
     assert.match(lines[0] as string, /"shards":0/);
     const counts = await importInstances(await memory(), lines);
-    assert.equal(counts.finished + counts.unfinished + counts.letters, 0);
+    assert.equal(counts.finished + counts.unfinished + counts.messages, 0);
   });
 });

@@ -1,5 +1,5 @@
 import type { Event } from "../../src/kernel/event.ts";
-import type { Letter } from "../../src/runtime/outbox.ts";
+import type { OutboxMessage } from "../../src/runtime/outbox.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { exportInstances } from "../../src/transfer.ts";
 import type { Line } from "../../src/transfer/export-line.ts";
@@ -10,12 +10,12 @@ export async function linesOf(store: Store): Promise<string[]> {
   return lines;
 }
 
-/** What an export says, without what may differ between stores: keys are names, letters are by who writes to whom. */
+/** What an export says, without what may differ between stores: keys are names, messages are by who writes to whom. */
 export interface Told {
   readonly definitions: readonly string[];
   readonly others: readonly string[];
   readonly instances: ReadonlyMap<string, readonly string[]>;
-  readonly letters: ReadonlyMap<string, readonly string[]>;
+  readonly messages: ReadonlyMap<string, readonly string[]>;
 }
 
 export function told(lines: readonly string[]): Told {
@@ -23,7 +23,7 @@ export function told(lines: readonly string[]): Told {
   const names = namesOf(parsed);
   const nameOf = (key: number): string => names.get(key) ?? "nobody";
   const instances = new Map<string, string[]>();
-  const letters = new Map<string, string[]>();
+  const messages = new Map<string, string[]>();
   const definitions: string[] = [];
   const others: string[] = [];
   let current: string[] = [];
@@ -43,11 +43,11 @@ export function told(lines: readonly string[]): Told {
       case "tasks":
         for (const row of line.rows) current.push(JSON.stringify(row));
         break;
-      case "letters":
+      case "messages":
         for (const { body } of line.rows) {
-          const letter = JSON.parse(named(body, nameOf)) as Letter;
-          const pair = `${String(letter.from)} → ${letter.to}`;
-          letters.set(pair, [...(letters.get(pair) ?? []), JSON.stringify(letter)]);
+          const message = JSON.parse(named(body, nameOf)) as OutboxMessage;
+          const pair = `${String(message.from)} → ${message.to}`;
+          messages.set(pair, [...(messages.get(pair) ?? []), JSON.stringify(message)]);
         }
         break;
       case "definitions":
@@ -64,9 +64,9 @@ export function told(lines: readonly string[]): Told {
       default:
     }
   }
-  // Of somebody who is gone the letters are in no order.
-  for (const [pair, each] of letters) if (pair.startsWith("nobody")) letters.set(pair, each.sort());
-  return { definitions, others, instances, letters };
+  // Of somebody who is gone the messages are in no order.
+  for (const [pair, each] of messages) if (pair.startsWith("nobody")) messages.set(pair, each.sort());
+  return { definitions, others, instances, messages };
 }
 
 /** By id and by which of those with that id it is. */
@@ -82,13 +82,13 @@ function namesOf(lines: readonly Line[]): Map<number, string> {
   );
 }
 
-/** Keys stand in the address of a parent and as the sender of a letter. */
+/** Keys stand in the address of a parent and as the sender of a message. */
 function named(text: string, nameOf: (key: number) => string): string {
   const name = (holder: { key?: number | string; from?: number | string }): void => {
     if (typeof holder.key === "number") holder.key = nameOf(holder.key);
     if (typeof holder.from === "number") holder.from = nameOf(holder.from);
   };
-  const value = JSON.parse(text) as Event[] | Letter;
+  const value = JSON.parse(text) as Event[] | OutboxMessage;
   for (const each of Array.isArray(value) ? value : [value]) {
     name(each as object);
     const holder = "order" in each ? each.order : each;

@@ -15,7 +15,7 @@ import { linesOf, told } from "./transfer-rig.ts";
 
 describe("from SQLite to PostgreSQL, on to MySQL and back to SQLite", () => {
   test("everything comes as it was", { timeout: 120_000 }, async (t) => {
-    const rich = contents.filter(({ instances, letters }) => instances.length > 5 && letters.length > 4);
+    const rich = contents.filter(({ instances, messages }) => instances.length > 5 && messages.length > 4);
     for (const [round, drawn] of fc.sample(rich, { numRuns: 4, seed: 11 }).entries()) {
       const first = new MemoryStore();
       await first.open();

@@ -10,7 +10,7 @@ import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
-import type { Letter } from "../../src/runtime/outbox.ts";
+import type { OutboxMessage } from "../../src/runtime/outbox.ts";
 import { shardOf } from "../api/cluster-rig.ts";
 import { contents, fill, lastOwner, needed, savedVersions } from "./random-contents.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -58,37 +58,37 @@ describe("what moves from store to store", () => {
 });
 
 describe("the gate of a workflow with a maximum", () => {
-  /** The kinds of letters that two instances which wait for a place find in a store of so many shards. */
-  async function letters(shards: number): Promise<string[]> {
+  /** The kinds of messages that two instances which wait for a place find in a store of so many shards. */
+  async function messages(shards: number): Promise<string[]> {
     const [instance] = fc.sample(contents.filter(({ instances }) => instances.length > 0))[0]?.instances ?? [];
     assert.ok(instance !== undefined);
-    const waiting = { ...instance, workflow: "nightly", version: "v1", status: "Ready", parked: null } as const;
+    const waiting = { ...instance, workflow: "nightly", version: "v1", status: "Ready", quarantined: null } as const;
     const first = await memory();
     await fill(first, 3, {
       instances: [
         { ...waiting, id: "refused" },
         { ...waiting, id: "waits" },
-        { ...waiting, id: "parked", parked: "a bug" },
+        { ...waiting, id: "quarantined", quarantined: "a bug" },
       ],
-      letters: [{ kind: "admit", from: 0, to: 0, text: "too many", isRefusal: true }],
+      messages: [{ kind: "admit", from: 0, to: 0, text: "too many", isRefusal: true }],
       documents: [],
       clean: true,
     });
     const second = await memory();
     await importInstances(second, await linesOf(first), { shards });
-    const found = await second.loadLetters(Array.from({ length: shards }, (_, shard) => shard));
+    const found = await second.loadOutbox(Array.from({ length: shards }, (_, shard) => shard));
     return found.map(({ body }) => {
-      const letter = JSON.parse(body) as Letter;
-      return `${letter.kind} ${letter.kind === "enter-gate" ? letter.instanceId : letter.to}`;
+      const message = JSON.parse(body) as OutboxMessage;
+      return `${message.kind} ${message.kind === "enter-gate" ? message.instanceId : message.to}`;
     });
   }
 
   test("is asked again by those that wait, but not by one that is to hear that there is no place", async () => {
-    assert.deepEqual((await letters(2)).sort(), ["admit refused", "enter-gate waits"]);
+    assert.deepEqual((await messages(2)).sort(), ["admit refused", "enter-gate waits"]);
   });
 
   test("needs no asking where one engine is alone", async () => {
-    assert.deepEqual(await letters(1), ["admit refused"]);
+    assert.deepEqual(await messages(1), ["admit refused"]);
   });
 });
 
@@ -115,13 +115,13 @@ async function checkPlaces(store: Store, shards: number, clean: boolean): Promis
   const keys = [...idOf.keys()];
   for (const [key, id] of idOf) assert.equal(shardOfKey(key), shardOf(id, shards));
   for (let shard = 0; shard < shards; shard++) {
-    const marks = new Map((await store.loadMarks(shard)).map(({ source, number }) => [source, number]));
-    for (const { source, target, number, body } of await store.loadLetters([shard])) {
-      const letter = JSON.parse(body) as Letter;
-      assert.equal(number, (marks.get(source) ?? 0) + 1, "letters are numbered on from the mark, without a gap");
+    const marks = new Map((await store.loadOffsets(shard)).map(({ source, number }) => [source, number]));
+    for (const { source, target, number, body } of await store.loadOutbox([shard])) {
+      const message = JSON.parse(body) as OutboxMessage;
+      assert.equal(number, (marks.get(source) ?? 0) + 1, "messages are numbered on from the mark, without a gap");
       marks.set(source, number);
-      assert.equal(target, shardOf(letter.to, shards));
-      if (letter.from !== 0) assert.equal(source, shardOf(idOf.get(letter.from) ?? "", shards));
+      assert.equal(target, shardOf(message.to, shards));
+      if (message.from !== 0) assert.equal(source, shardOf(idOf.get(message.from) ?? "", shards));
     }
     const claim = await store.claimShard(shard, "next");
     assert.ok(claim !== undefined);

@@ -166,7 +166,7 @@ describe("alerts", () => {
       status: "Running",
       generation: 1,
     } as const;
-    const times = { createdAt: noon - 3_600_000, endedAt: null, reason: null, parked: null };
+    const times = { createdAt: noon - 3_600_000, endedAt: null, reason: null, quarantined: null };
     const view = {
       ...change(),
       attention: undefined,

@@ -115,7 +115,7 @@ describe("gauges", () => {
     problem: undefined,
     unfinishedInstances: 9,
     instancesInMemory: 7,
-    parkedInstances: 0,
+    quarantinedInstances: 0,
     stuckInstances: [],
     waitingTasks: 3,
     runningTasks: 2,

@@ -56,7 +56,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 const storeInterface = [
   "src/stores/store.ts",
   "src/stores/instance-key.ts",
-  "src/stores/letter-box.ts",
+  "src/stores/mailbox.ts",
   "src/stores/transfer-mark.ts",
 ];
 

@@ -57,7 +57,7 @@ function columnsFor(output: Output): Column<Summary>[] {
     { title: "workflow", text: ({ workflowName }) => workflowName },
     {
       title: "status",
-      text: ({ status, parked }) => (parked === null ? status : `${status} (parked)`),
+      text: ({ status, quarantined }) => (quarantined === null ? status : `${status} (quarantined)`),
       paint: ({ status }, text) => output.colour(statusColour(status), text),
     },
     { title: "created", text: ({ createdAt }) => timeText(createdAt) },

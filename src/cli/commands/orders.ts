@@ -20,7 +20,7 @@ export function orderCommands(): Command[] {
     simple("pause", "Starts nothing new; what runs finishes.", ({ client }, params) =>
       client.call("pauseInstance", { params }),
     ),
-    simple("resume", "Goes on with a paused or parked instance.", ({ client }, params) =>
+    simple("resume", "Goes on with a paused or quarantined instance.", ({ client }, params) =>
       client.call("resumeInstance", { params }),
     ),
     withReason("terminate", "Ends an instance now.", ({ client }, params, body) =>

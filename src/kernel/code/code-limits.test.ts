@@ -36,9 +36,9 @@ describe("activities at a time", () => {
   test("are all of them where there is no limit, and none in a pause", () => {
     const rig = CodeRig.started([activity("a"), activity("b"), activity("c")]);
     assert.deepEqual(rig.commands, [{ type: "RunTasks", tasks: [0, 1, 2] }]);
-    rig.tell({ type: "PauseWorkflow" }).withdraw(0, 1, 2);
+    rig.tell({ type: "PauseInstance" }).withdraw(0, 1, 2);
     assert.deepEqual([rig.commands, rig.machine.state.waitingCount], [[], 3]);
-    assert.deepEqual(rig.tell({ type: "ResumeWorkflow" }).commands, [{ type: "RunTasks", tasks: [0, 1, 2] }]);
+    assert.deepEqual(rig.tell({ type: "ResumeInstance" }).commands, [{ type: "RunTasks", tasks: [0, 1, 2] }]);
   });
 });
 
@@ -52,32 +52,32 @@ describe("an instance above its workflow's maximum", () => {
     assert.deepEqual([state.waitingTasks(), rig.machine.nextWake()], [[], undefined]);
     assert.equal(rig.replayed().status, "Ready");
     rig.at = 2000;
-    rig.tell({ type: "AdmitWorkflow" });
+    rig.tell({ type: "AdmitInstance" });
     assert.deepEqual(rig.events, [{ type: "InstanceStarted", deadline: 2500 }]);
     assert.deepEqual([rig.status, state.waitingCount], ["Running", 0]);
-    assert.equal(rig.tell({ type: "AdmitWorkflow" }).dropped, 1);
+    assert.equal(rig.tell({ type: "AdmitInstance" }).dropped, 1);
   });
 
   test("is refused at its start, or later, as the policy says", () => {
     const refusal = { refuse: "skip", reason: "too many" } as const;
     assert.equal(new CodeRig().start({ admission: refusal }).status, "Terminated");
     assert.equal(new CodeRig().start({ admission: { ...refusal, refuse: "fail" } }).status, "Failed");
-    assert.equal(queued().tell({ type: "AdmitWorkflow", refusal }).status, "Terminated");
+    assert.equal(queued().tell({ type: "AdmitInstance", refusal }).status, "Terminated");
   });
 
   test("can be paused and resumed before it starts", () => {
-    const rig = queued().tell({ type: "PauseWorkflow" });
+    const rig = queued().tell({ type: "PauseInstance" });
     assert.deepEqual([rig.status, rig.machine.state.pausing], ["Ready", true]);
-    assert.equal(rig.refusal({ type: "PauseWorkflow" }).code, "INSTANCE_STATE");
-    assert.equal(rig.replayed().tell({ type: "AdmitWorkflow" }).status, "Paused");
-    rig.tell({ type: "ResumeWorkflow" });
+    assert.equal(rig.refusal({ type: "PauseInstance" }).code, "INSTANCE_STATE");
+    assert.equal(rig.replayed().tell({ type: "AdmitInstance" }).status, "Paused");
+    rig.tell({ type: "ResumeInstance" });
     assert.deepEqual([rig.status, rig.machine.state.pausing], ["Ready", false]);
-    assert.equal(rig.tell({ type: "AdmitWorkflow" }).status, "Running");
-    assert.equal(queued().refusal({ type: "ResumeWorkflow" }).code, "INSTANCE_STATE");
+    assert.equal(rig.tell({ type: "AdmitInstance" }).status, "Running");
+    assert.equal(queued().refusal({ type: "ResumeInstance" }).code, "INSTANCE_STATE");
   });
 
   test("ends at once when it is asked to, for it has nothing to undo", () => {
-    for (const type of ["RequestCancel", "CancelWorkflow"] as const) {
+    for (const type of ["CancelInstance", "TerminateInstance"] as const) {
       const rig = queued().tell({ type, reason: "enough" });
       assert.deepEqual([rig.status, rig.machine.state.reason], ["Terminated", "enough"]);
     }

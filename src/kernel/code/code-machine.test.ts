@@ -7,10 +7,10 @@ import type { LastStep } from "./step.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };
 const requests: readonly Input[] = [
-  { type: "PauseWorkflow" },
-  { type: "ResumeWorkflow" },
-  { type: "CancelWorkflow", reason: "enough" },
-  { type: "RequestCancel", reason: "please" },
+  { type: "PauseInstance" },
+  { type: "ResumeInstance" },
+  { type: "TerminateInstance", reason: "enough" },
+  { type: "CancelInstance", reason: "please" },
   { type: "RaiseEvent", name: "go" },
   { type: "RequestUpdate", update: "u", name: "set" },
 ];
@@ -43,7 +43,7 @@ describe("a start", () => {
 
   test("happens once", () => {
     const { code, message } = CodeRig.started().refusal({
-      type: "StartWorkflow",
+      type: "StartInstance",
       workflow: "w",
       version: "1",
       generation: 1,
@@ -149,24 +149,24 @@ describe("a fork", () => {
 describe("a pause", () => {
   test("is at once: what has not started is taken back, children are told, nothing comes due", () => {
     const rig = CodeRig.started([activity("a"), activity("b"), child("c"), timer(2000)]).begin(0);
-    rig.tell({ type: "PauseWorkflow" });
+    rig.tell({ type: "PauseInstance" });
     assert.deepEqual(rig.events, [{ type: "InstancePaused" }]);
     assert.deepEqual(rig.commands, [
       { type: "WithdrawTasks", attemptIds: ["i:1:1:1"] },
-      { type: "TellChild", childId: "i/2", tell: { type: "PauseWorkflow" } },
+      { type: "TellChild", childId: "i/2", tell: { type: "PauseInstance" } },
     ]);
     assert.deepEqual([rig.machine.nextWake(), rig.pass(5000).events], [undefined, []]);
   });
 
   test("with nothing under way only says so", () => {
-    assert.deepEqual(CodeRig.started().tell({ type: "PauseWorkflow" }).commands, []);
+    assert.deepEqual(CodeRig.started().tell({ type: "PauseInstance" }).commands, []);
   });
 
   test("ends with a resume, which lets come due what did meanwhile", () => {
     const rig = CodeRig.started([activity("a", { retryCount: 1 }), child("c"), timer(2000), timer(1500)]).fail(0);
-    rig.tell({ type: "PauseWorkflow" });
+    rig.tell({ type: "PauseInstance" });
     rig.at = 3000;
-    rig.tell({ type: "ResumeWorkflow" });
+    rig.tell({ type: "ResumeInstance" });
     assert.deepEqual(rig.events, [
       { type: "InstanceResumed" },
       { type: "TimerFired", timer: 1 },
@@ -175,7 +175,7 @@ describe("a pause", () => {
       { type: "TasksScheduled", tasks: [0] },
     ]);
     assert.deepEqual(rig.commands, [
-      { type: "TellChild", childId: "i/1", tell: { type: "ResumeWorkflow" } },
+      { type: "TellChild", childId: "i/1", tell: { type: "ResumeInstance" } },
       { type: "RunTasks", tasks: [0] },
     ]);
   });
@@ -183,31 +183,31 @@ describe("a pause", () => {
   test("keeps nothing from arriving", () => {
     const rig = CodeRig.started([activity("a")])
       .begin(0)
-      .tell({ type: "PauseWorkflow" });
+      .tell({ type: "PauseInstance" });
     assert.deepEqual(rig.succeed(0, { output: "1" }).eventTypes, ["TaskSucceeded"]);
     assert.deepEqual(rig.tell({ type: "RaiseEvent", name: "go" }).eventTypes, ["EventRaised"]);
   });
 
   test("does not stop the instance's own deadline, which resumes it", () => {
-    const rig = CodeRig.started([child("c")], { timeoutMs: 5000 }).tell({ type: "PauseWorkflow" });
+    const rig = CodeRig.started([child("c")], { timeoutMs: 5000 }).tell({ type: "PauseInstance" });
     assert.equal(rig.machine.nextWake(), 6000);
     assert.deepEqual(rig.pass(5000).eventTypes, ["InstanceResumed", "InstanceTimedOut", "CancelRequested"]);
-    assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "i/0", tell: { type: "ResumeWorkflow" } }]);
+    assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "i/0", tell: { type: "ResumeInstance" } }]);
   });
 
   test("a resume after the deadline leaves it to its own message", () => {
-    const rig = CodeRig.started([], { timeoutMs: 5000 }).tell({ type: "PauseWorkflow" });
+    const rig = CodeRig.started([], { timeoutMs: 5000 }).tell({ type: "PauseInstance" });
     rig.at = 9000;
-    assert.deepEqual(rig.tell({ type: "ResumeWorkflow" }).eventTypes, ["InstanceResumed"]);
+    assert.deepEqual(rig.tell({ type: "ResumeInstance" }).eventTypes, ["InstanceResumed"]);
     assert.equal(rig.machine.nextWake(), 6000);
     assert.deepEqual(rig.pass(0).eventTypes, ["InstanceTimedOut", "CancelRequested"]);
   });
 
   test("comes while it runs, a resume while it is paused", () => {
     const rig = CodeRig.started();
-    assert.equal(rig.refusal({ type: "ResumeWorkflow" }).message, 'cannot resume instance "i": it is Running');
-    rig.tell({ type: "PauseWorkflow" });
-    assert.equal(rig.refusal({ type: "PauseWorkflow" }).message, 'cannot pause instance "i": it is Paused');
+    assert.equal(rig.refusal({ type: "ResumeInstance" }).message, 'cannot resume instance "i": it is Running');
+    rig.tell({ type: "PauseInstance" });
+    assert.equal(rig.refusal({ type: "PauseInstance" }).message, 'cannot pause instance "i": it is Paused');
   });
 });
 
@@ -228,7 +228,7 @@ describe("time", () => {
 describe("a timeout", () => {
   const reason = "the instance did not end within its timeout of 5 s";
   const hourMs = 3_600_000;
-  const again: Input = { type: "RequestCancel", reason };
+  const again: Input = { type: "CancelInstance", reason };
 
   test("asks the code to end, and gives it an hour for that", () => {
     const rig = CodeRig.started([activity("a"), timer(2000)], { timeoutMs: 5000 });
@@ -293,7 +293,7 @@ describe("a timeout", () => {
   });
 
   test("asks again where the code has caught a cancel and gone on", () => {
-    const rig = CodeRig.started([], { timeoutMs: 5000 }).tell({ type: "RequestCancel", reason: "please" });
+    const rig = CodeRig.started([], { timeoutMs: 5000 }).tell({ type: "CancelInstance", reason: "please" });
     rig.take(activity("on and on")).pass(5000);
     assert.deepEqual(rig.tell(again).eventTypes, ["CancelRequested", "TasksStopped"]);
   });
@@ -311,20 +311,20 @@ describe("a timeout", () => {
 describe("a termination", () => {
   test("stops everything at once, and tells children and parent", () => {
     const rig = new CodeRig().start({ parent }).take(activity("a"), child("c"), timer(9000));
-    rig.tell({ type: "CancelWorkflow", reason: "enough" });
+    rig.tell({ type: "TerminateInstance", reason: "enough" });
     assert.deepEqual(rig.events, [
       { type: "TasksStopped", tasks: [0, 1] },
       { type: "InstanceEnded", status: "Terminated", reason: "enough" },
     ]);
     assert.deepEqual(rig.commands, [
       { type: "AbortTasks", attemptIds: ["i:1:0:1"] },
-      { type: "TellChild", childId: "i/1", tell: { type: "CancelWorkflow", reason: "enough" } },
+      { type: "TellChild", childId: "i/1", tell: { type: "TerminateInstance", reason: "enough" } },
       { type: "TellParent", parent, status: "Terminated", reason: "enough" },
     ]);
   });
 
   test("of what has only children in flight aborts no job", () => {
-    const rig = CodeRig.started([child("c")]).tell({ type: "CancelWorkflow", reason: "enough" });
+    const rig = CodeRig.started([child("c")]).tell({ type: "TerminateInstance", reason: "enough" });
     assert.deepEqual(
       rig.commands.map(({ type }) => type),
       ["TellChild"],
@@ -335,7 +335,7 @@ describe("a termination", () => {
 describe("being asked to end", () => {
   test("calls off what the code waits for, and leaves the end to it", () => {
     const rig = CodeRig.started([activity("a"), child("c"), activity("b", { retryCount: 1 }), timer(9000)]).fail(2);
-    rig.tell({ type: "RequestCancel", reason: "please" });
+    rig.tell({ type: "CancelInstance", reason: "please" });
     assert.deepEqual(rig.events, [
       { type: "CancelRequested", reason: "please" },
       { type: "TasksCanceled", tasks: [2], cause: "instance-ended" },
@@ -343,19 +343,19 @@ describe("being asked to end", () => {
     ]);
     assert.deepEqual(rig.commands, [
       { type: "AbortTasks", attemptIds: ["i:1:0:1"] },
-      { type: "TellChild", childId: "i/1", tell: { type: "RequestCancel", reason: "please" } },
+      { type: "TellChild", childId: "i/1", tell: { type: "CancelInstance", reason: "please" } },
     ]);
     assert.deepEqual([rig.status, rig.machine.nextWake()], ["Running", undefined]);
   });
 
   test("once is enough", () => {
-    const rig = CodeRig.started().tell({ type: "RequestCancel", reason: "please" });
-    assert.deepEqual(rig.tell({ type: "RequestCancel", reason: "now" }).events, []);
+    const rig = CodeRig.started().tell({ type: "CancelInstance", reason: "please" });
+    assert.deepEqual(rig.tell({ type: "CancelInstance", reason: "now" }).events, []);
     assert.equal(rig.machine.state.cancelReason, "please");
   });
 
   test("does not keep it from taking more steps", () => {
-    const rig = CodeRig.started().tell({ type: "RequestCancel", reason: "please" });
+    const rig = CodeRig.started().tell({ type: "CancelInstance", reason: "please" });
     assert.deepEqual(rig.take(activity("undo"), timer(2000)).commands, [{ type: "RunTasks", tasks: [0] }]);
     assert.equal(rig.machine.nextWake(), 2000);
   });
@@ -366,7 +366,7 @@ describe("a retry", () => {
     const rig = new CodeRig({ timeoutMs: 5000 }).start({ input: "1", parent }).take(activity("a"));
     rig.take({ type: "fail", failure: failureOf("no") });
     rig.at = 9000;
-    rig.tell({ type: "RetryWorkflow" });
+    rig.tell({ type: "RetryInstance" });
     assert.deepEqual(rig.events, [
       {
         type: "InstanceContinued",
@@ -388,7 +388,7 @@ describe("a retry", () => {
   });
 
   test("of one without input or parent", () => {
-    const rig = CodeRig.started([{ type: "cancel", reason: "x" }]).tell({ type: "RetryWorkflow" });
+    const rig = CodeRig.started([{ type: "cancel", reason: "x" }]).tell({ type: "RetryInstance" });
     assert.deepEqual(rig.events, [
       { type: "InstanceContinued", workflow: "w", version: "1", generation: 2, createdAt: 1000, trigger: "api" },
     ]);
@@ -396,27 +396,27 @@ describe("a retry", () => {
 
   test("is refused for what runs, and for what ended well", () => {
     const rig = CodeRig.started();
-    assert.equal(rig.refusal({ type: "RetryWorkflow" }).message, 'cannot retry instance "i": it is Running');
+    assert.equal(rig.refusal({ type: "RetryInstance" }).message, 'cannot retry instance "i": it is Running');
     rig.take({ type: "complete" });
-    assert.equal(rig.refusal({ type: "RetryWorkflow" }).message, 'cannot retry instance "i": it is Success');
+    assert.equal(rig.refusal({ type: "RetryInstance" }).message, 'cannot retry instance "i": it is Success');
   });
 
   test("by its parent is never refused: it hears who waits for it now, and the parent of an end that was good", () => {
     const rig = new CodeRig().start({ parent });
     const next = { ...parent, attempt: 2 };
-    rig.tell({ type: "RetryWorkflow", parent: next });
+    rig.tell({ type: "RetryInstance", parent: next });
     assert.deepEqual([rig.events, rig.commands], [[{ type: "ParentChanged", parent: next }], []]);
     rig.take({ type: "complete", output: "1" });
     assert.deepEqual(rig.commands, [{ type: "TellParent", parent: next, status: "Success", output: "1" }]);
     const third = { ...parent, attempt: 3 };
-    rig.tell({ type: "RetryWorkflow", parent: third });
+    rig.tell({ type: "RetryInstance", parent: third });
     assert.deepEqual(rig.commands, [{ type: "TellParent", parent: third, status: "Success", output: "1" }]);
   });
 
   test("by its parent of what failed runs it again for the new attempt", () => {
     const rig = new CodeRig().start({ parent }).take({ type: "fail", failure: failureOf("no") });
     const next = { ...parent, attempt: 2 };
-    rig.tell({ type: "RetryWorkflow", parent: next });
+    rig.tell({ type: "RetryInstance", parent: next });
     assert.deepEqual([rig.eventTypes, rig.machine.state.parent], [["InstanceContinued"], next]);
   });
 });
@@ -445,9 +445,9 @@ describe("what clients say", () => {
 
   test("what makes sense for a DAG only is refused, with what to do instead", () => {
     const inputs: readonly Input[] = [
-      { type: "RerunWorkflow", task: 0 },
-      { type: "SucceedNode", task: 0 },
-      { type: "SkipNode", task: 0 },
+      { type: "RerunInstance", task: 0 },
+      { type: "SucceedTask", task: 0 },
+      { type: "SkipTask", task: 0 },
       { type: "UpdateContext", patch: {} },
       { type: "UpdateParams", task: 0, params: "1" },
       { type: "AddSubTask", parent: 0, node: { nodeId: 1 } },
@@ -475,7 +475,7 @@ test("an end is the same to a parent that asks later", () => {
 });
 
 describe("a task of code that a user stops", () => {
-  const stop = (task: number): Input => ({ type: "StopNode", task, reason: "enough" });
+  const stop = (task: number): Input => ({ type: "StopTask", task, reason: "enough" });
   const failure = { type: "TASK_STOPPED", message: "enough", retryable: false };
 
   test("is aborted and has failed for the code, and another takes its place", () => {
@@ -504,7 +504,7 @@ describe("a task of code that a user stops", () => {
     const childId = rig.machine.state.record(1)?.childId;
     rig.tell(stop(1));
     assert.deepEqual(rig.commands, [
-      { type: "TellChild", childId, tell: { type: "CancelWorkflow", reason: "enough" } },
+      { type: "TellChild", childId, tell: { type: "TerminateInstance", reason: "enough" } },
     ]);
     assert.equal(rig.tasks, "a Stopped, c Stopped");
   });

@@ -4,7 +4,7 @@ import { momentAfter } from "../../base/time-limits.ts";
 import { attemptIds, type InstanceAddress, type ParentAddress } from "../address.ts";
 import type { TellParent } from "../command.ts";
 import type { Event } from "../event.ts";
-import type { Input, Refusal, RetryWorkflow, StartWorkflow } from "../input.ts";
+import type { Input, Refusal, RetryInstance, StartInstance } from "../input.ts";
 import type { Machine, MachineIdentity, MachineLimits } from "../machine.ts";
 import { refuseDeep } from "../size-limits.ts";
 import { type EndStatus, hasEnded, type InstanceStatus } from "../status.ts";
@@ -13,7 +13,7 @@ import { Phase } from "../task-state.ts";
 import type { Turn } from "../turn.ts";
 import { childEnded, completed, withdrawn } from "./code-reports.ts";
 import { CodeState } from "./code-state.ts";
-import { CodeTurn, tellParent } from "./code-turn.ts";
+import { CodeTransition, tellParent } from "./code-transition.ts";
 import { schedule, scheduleAnew, takeSteps } from "./take-steps.ts";
 
 export interface CodeMachineOptions {
@@ -72,8 +72,8 @@ export class CodeMachine implements Machine {
   }
 
   handle(input: Input, turn: Turn): void {
-    const step = new CodeTurn(this.#identity, this.state, turn);
-    if (input.type === "StartWorkflow") return this.#start(step, input);
+    const step = new CodeTransition(this.#identity, this.state, turn);
+    if (input.type === "StartInstance") return this.#start(step, input);
     if (this.state.generation === 0) {
       throw new EngineError("INSTANCE_UNKNOWN", `instance "${this.#identity.id}" was never started`);
     }
@@ -84,17 +84,17 @@ export class CodeMachine implements Machine {
         return step.emit({ type: "ReactionStarted", losses: input.losses });
       case "EndReaction":
         return step.emit({ type: "ReactionEnded", losses: input.losses });
-      case "NodeStarted":
+      case "AttemptStarted":
         return step.noteStart(input);
-      case "NodeCompleted":
+      case "AttemptEnded":
         return completed(step, input);
-      case "NodesWithdrawn":
+      case "AttemptsWithdrawn":
         return withdrawn(step, input);
       case "ChildEnded":
         return childEnded(step, input);
       case "TimerDue":
         return this.#wake(step, input);
-      case "AdmitWorkflow":
+      case "AdmitInstance":
         return this.#admit(step, input.refusal);
       case "DecisionEvaluated":
         return step.drop();
@@ -104,16 +104,16 @@ export class CodeMachine implements Machine {
   }
 
   /** What users ask for: refused when the state does not allow it, or where it makes sense for a DAG only. */
-  #request(step: CodeTurn, input: Exclude<Input, { type: Heard }>): void {
+  #request(step: CodeTransition, input: Exclude<Input, { type: Heard }>): void {
     switch (input.type) {
-      case "PauseWorkflow":
+      case "PauseInstance":
         return this.#pause(step);
-      case "ResumeWorkflow":
+      case "ResumeInstance":
         return this.#resume(step);
-      case "CancelWorkflow":
+      case "TerminateInstance":
         refuseIfEnded(step.state, step.identity.id, "terminate");
         return step.end("Terminated", { reason: input.reason });
-      case "RetryWorkflow":
+      case "RetryInstance":
         return this.#retry(step, input);
       case "RaiseEvent":
         refuseIfEnded(step.state, step.identity.id, "raise an event for");
@@ -123,14 +123,14 @@ export class CodeMachine implements Machine {
         if (step.state.hasUpdate(input.update)) return;
         refuseIfEnded(step.state, step.identity.id, "update");
         return step.emit({ ...input, type: "UpdateRequested" });
-      case "RequestCancel":
+      case "CancelInstance":
         return this.#cancel(step, input);
-      case "StopNode":
+      case "StopTask":
         stopTask(step, input);
         return schedule(step);
-      case "RerunWorkflow":
-      case "SucceedNode":
-      case "SkipNode":
+      case "RerunInstance":
+      case "SucceedTask":
+      case "SkipTask":
       case "UpdateContext":
       case "UpdateParams":
       case "AddSubTask":
@@ -143,7 +143,7 @@ export class CodeMachine implements Machine {
     }
   }
 
-  #start(step: CodeTurn, start: StartWorkflow): void {
+  #start(step: CodeTransition, start: StartInstance): void {
     const { workflow, version, generation, parent, trigger, traceparent, input, fork, admission } = start;
     const { state, identity } = step;
     if (state.generation > 0) {
@@ -173,11 +173,11 @@ export class CodeMachine implements Machine {
     if (fork !== undefined) this.#takeOver(step, fork.events);
   }
 
-  #refuse(step: CodeTurn, { refuse: policy, reason }: Refusal): void {
+  #refuse(step: CodeTransition, { refuse: policy, reason }: Refusal): void {
     step.end(policy === "fail" ? "Failed" : "Terminated", { reason });
   }
 
-  #admit(step: CodeTurn, refusal: Refusal | undefined): void {
+  #admit(step: CodeTransition, refusal: Refusal | undefined): void {
     const { status, pausing } = step.state;
     if (status !== "Ready") return step.drop();
     if (refusal !== undefined) return this.#refuse(step, refusal);
@@ -186,7 +186,7 @@ export class CodeMachine implements Machine {
   }
 
   /** What was under way in the other instance is begun anew in this one; so is a child that waited for another attempt, for it is the other's. */
-  #takeOver(step: CodeTurn, events: readonly Event[]): void {
+  #takeOver(step: CodeTransition, events: readonly Event[]): void {
     const { state } = step;
     for (const event of events) step.emit(event);
     if (state.status === "Paused") step.emit({ type: "InstanceResumed" });
@@ -197,12 +197,12 @@ export class CodeMachine implements Machine {
     scheduleAnew(step);
   }
 
-  #newDeadline({ turn }: CodeTurn): { deadline?: number } {
+  #newDeadline({ turn }: CodeTransition): { deadline?: number } {
     return this.#timeoutMs === undefined ? {} : { deadline: momentAfter(turn.at, this.#timeoutMs) };
   }
 
   /** At once, or as soon as it has started: the code sees nothing more. What is with the dispatcher and has not started is taken back. */
-  #pause(step: CodeTurn): void {
+  #pause(step: CodeTransition): void {
     const { state } = step;
     if (state.status === "Ready" && !state.pausing) return step.emit({ type: "PauseRequested" });
     if (state.status !== "Running") throw stateRefusal(state, step.identity.id, "pause");
@@ -210,20 +210,20 @@ export class CodeMachine implements Machine {
     const scheduled = this.jobsInFlight().filter((task) => state.phase(task) === Phase.scheduled);
     if (scheduled.length > 0)
       step.command({ type: "WithdrawTasks", attemptIds: attemptIds(step.address, scheduled, state) });
-    step.tellChildren({ type: "PauseWorkflow" });
+    step.tellChildren({ type: "PauseInstance" });
   }
 
-  #resume(step: CodeTurn): void {
+  #resume(step: CodeTransition): void {
     const { status, pausing } = step.state;
     if (status !== "Paused" && !pausing) throw stateRefusal(step.state, step.identity.id, "resume");
     step.emit({ type: "InstanceResumed" });
-    step.tellChildren({ type: "ResumeWorkflow" });
+    step.tellChildren({ type: "ResumeInstance" });
     // A deadline that has passed meanwhile is due at once, by its own message.
     this.#wakeTasks(step);
   }
 
   /** What the code waits for is called off; asked once is enough. One that was held may take effect later. */
-  #cancel(step: CodeTurn, { reason, isHeld }: Extract<Input, { type: "RequestCancel" }>): void {
+  #cancel(step: CodeTransition, { reason, isHeld }: Extract<Input, { type: "CancelInstance" }>): void {
     const { state } = step;
     refuseIfEnded(state, step.identity.id, "cancel");
     // It has done nothing yet that could be undone.
@@ -237,7 +237,7 @@ export class CodeMachine implements Machine {
    * From the beginning, with the same input. A parent that retries its child wants to hear of this end too; of a child
    * that has not ended, or ended well after all, it hears without a second run.
    */
-  #retry(step: CodeTurn, { parent = step.state.parent, parent: byParent }: RetryWorkflow): void {
+  #retry(step: CodeTransition, { parent = step.state.parent, parent: byParent }: RetryInstance): void {
     const { state, identity } = step;
     if (byParent !== undefined && (state.status === "Success" || !hasEnded(state.status))) {
       step.emit({ type: "ParentChanged", parent: byParent });
@@ -261,7 +261,7 @@ export class CodeMachine implements Machine {
   }
 
   /** Something may have come due: the instance's deadline, its timers, its tasks' retries. */
-  #wake(step: CodeTurn, due: Extract<Input, { type: "TimerDue" }>): void {
+  #wake(step: CodeTransition, due: Extract<Input, { type: "TimerDue" }>): void {
     const { state, turn } = step;
     if (hasEnded(state.status)) return;
     if (state.deadline !== undefined && turn.at >= state.deadline) this.#timeOut(step, due);
@@ -272,7 +272,7 @@ export class CodeMachine implements Machine {
    * A timeout is a cancel that is held: the runtime delivers it to the code as it does any other, so that a compensation
    * that is under way is not cut short, and absent code compensates when it is back.
    */
-  #timeOut(step: CodeTurn, { isCodeAbsent }: Extract<Input, { type: "TimerDue" }>): void {
+  #timeOut(step: CodeTransition, { isCodeAbsent }: Extract<Input, { type: "TimerDue" }>): void {
     const { state, turn } = step;
     const timeoutMs = this.#timeoutMs ?? 0;
     const reason = `the instance did not end within its timeout of ${timeoutMs / 1000} s`;
@@ -282,7 +282,7 @@ export class CodeMachine implements Machine {
     }
     if (state.status === "Paused") {
       step.emit({ type: "InstanceResumed" });
-      step.tellChildren({ type: "ResumeWorkflow" });
+      step.tellChildren({ type: "ResumeInstance" });
     }
     const compensationMs = Math.max(timeoutMs, compensationMsMin);
     const deadline = isCodeAbsent ? {} : { deadline: momentAfter(turn.at, compensationMs) };
@@ -291,7 +291,7 @@ export class CodeMachine implements Machine {
     schedule(step);
   }
 
-  #wakeTasks(step: CodeTurn): void {
+  #wakeTasks(step: CodeTransition): void {
     const { state, turn } = step;
     if (state.status !== "Running") return;
     for (const timer of state.timersDue.takeDue(turn.at)) step.emit({ type: "TimerFired", timer });
@@ -310,14 +310,14 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 }
 
 type Heard =
-  | "StartWorkflow"
+  | "StartInstance"
   | "StepsTaken"
   | "StartReaction"
   | "EndReaction"
-  | "NodeStarted"
-  | "NodeCompleted"
-  | "NodesWithdrawn"
+  | "AttemptStarted"
+  | "AttemptEnded"
+  | "AttemptsWithdrawn"
   | "ChildEnded"
   | "TimerDue"
-  | "AdmitWorkflow"
+  | "AdmitInstance"
   | "DecisionEvaluated";

@@ -18,7 +18,7 @@ describe("a success", () => {
   test("is one event, with the output and who ran it; what is kept of it is small", () => {
     const rig = CodeRig.started([activity("a", { nodeParams: "1" })]);
     rig.tell({
-      type: "NodeCompleted",
+      type: "AttemptEnded",
       ...rig.report(0),
       outcome: { kind: "success", output: "2" },
       worker: "w1",
@@ -98,10 +98,10 @@ describe("a loss", () => {
 
   test("while paused waits for the resume", () => {
     const rig = CodeRig.started([activity("a")])
-      .tell({ type: "PauseWorkflow" })
+      .tell({ type: "PauseInstance" })
       .lose(0);
     assert.deepEqual([rig.eventTypes, rig.commands], [["TaskInterrupted"], []]);
-    assert.deepEqual(rig.tell({ type: "ResumeWorkflow" }).commands, [{ type: "RunTasks", tasks: [0] }]);
+    assert.deepEqual(rig.tell({ type: "ResumeInstance" }).commands, [{ type: "RunTasks", tasks: [0] }]);
   });
 });
 
@@ -117,7 +117,7 @@ describe("what the dispatcher took back", () => {
   });
 
   test("waits while the instance is paused", () => {
-    const rig = CodeRig.started([activity("a")]).tell({ type: "PauseWorkflow" });
+    const rig = CodeRig.started([activity("a")]).tell({ type: "PauseInstance" });
     assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", attemptIds: ["i:1:0:1"] }]);
     assert.deepEqual([rig.withdraw(0).eventTypes, rig.machine.state.readyCount], [["TasksWithdrawn"], 1]);
   });
@@ -155,7 +155,7 @@ describe("a child's end", () => {
       { type: "ChildStarted", task: 0, attempt: 2, childId: "i/0" },
     ]);
     const parent = { id: "i", key: 7, generation: 1, task: 0, attempt: 2, depth: 1 };
-    assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "i/0", tell: { type: "RetryWorkflow", parent } }]);
+    assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "i/0", tell: { type: "RetryInstance", parent } }]);
     end(rig, { status: "Terminated" });
     assert.equal(rig.machine.state.record(0)?.failure?.type, "WORKFLOW_TERMINATED");
   });
@@ -196,9 +196,9 @@ test("a report of an older attempt or generation, or of what nobody waits for, i
   rig.succeed(2);
   for (const report of [...stale, rig.report(2)]) {
     const inputs: readonly Input[] = [
-      { type: "NodeStarted", ...report, worker: "w1", startedAt: 1 },
-      { type: "NodeCompleted", ...report, outcome: { kind: "success" } },
-      { type: "NodeCompleted", ...report, outcome: { kind: "lost" } },
+      { type: "AttemptStarted", ...report, worker: "w1", startedAt: 1 },
+      { type: "AttemptEnded", ...report, outcome: { kind: "success" } },
+      { type: "AttemptEnded", ...report, outcome: { kind: "lost" } },
       { type: "ChildEnded", ...report, status: "Success" },
     ];
     for (const input of inputs) {
@@ -206,7 +206,7 @@ test("a report of an older attempt or generation, or of what nobody waits for, i
       assert.deepEqual([rig.events, rig.commands, rig.dropped], [[], [], 1]);
     }
   }
-  rig.tell({ type: "AdmitWorkflow" });
+  rig.tell({ type: "AdmitInstance" });
   assert.equal(rig.dropped, 1);
   rig.tell({ type: "DecisionEvaluated", task: 0, attempt: 1, value: { ok: true } });
   assert.equal(rig.dropped, 1);

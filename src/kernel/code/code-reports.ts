@@ -1,7 +1,7 @@
 import { EngineError } from "../../base/error.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { ChildEnded, NodeCompleted, NodesWithdrawn, Outcome } from "../input.ts";
+import type { ChildEnded, AttemptEnded, AttemptsWithdrawn, Outcome } from "../input.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
 import {
   childFailure,
@@ -12,12 +12,12 @@ import {
   lossOf,
   succeededEvent,
 } from "../task-reports.ts";
-import type { CodeTurn } from "./code-turn.ts";
+import type { CodeTransition } from "./code-transition.ts";
 import { schedule } from "./take-steps.ts";
 
 // What is heard about activities and children. A report of an older attempt or generation, or of what was stopped, is dropped.
 
-export function completed(step: CodeTurn, report: NodeCompleted): void {
+export function completed(step: CodeTransition, report: AttemptEnded): void {
   if (!isCurrent(step.state, report)) return step.drop();
   const { task, outcome } = report;
   const execution = executionOf(report);
@@ -27,19 +27,19 @@ export function completed(step: CodeTurn, report: NodeCompleted): void {
   schedule(step);
 }
 
-function lose(step: CodeTurn, task: number, execution: Execution): void {
+function lose(step: CodeTransition, task: number, execution: Execution): void {
   const { state, identity } = step;
   const failure = lossOf(state, task, identity.limits.interruptionsMax);
   if (failure !== undefined) return fail(step, task, failure, { execution });
   step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
 }
 
-export function withdrawn(step: CodeTurn, report: NodesWithdrawn): void {
+export function withdrawn(step: CodeTransition, report: AttemptsWithdrawn): void {
   step.noteWithdrawal(report);
   schedule(step);
 }
 
-export function childEnded(step: CodeTurn, report: ChildEnded): void {
+export function childEnded(step: CodeTransition, report: ChildEnded): void {
   const { generation } = report;
   if (step.state.hasDetached(report)) return step.emit({ type: "DetachedChildEnded", generation, task: report.task });
   if (!isCurrent(step.state, report)) return step.drop();
@@ -50,7 +50,12 @@ export function childEnded(step: CodeTurn, report: ChildEnded): void {
   succeed(step, task, output === undefined ? { kind: "success" } : { kind: "success", output }, {});
 }
 
-function succeed(step: CodeTurn, task: number, outcome: Outcome & { kind: "success" }, execution: Execution): void {
+function succeed(
+  step: CodeTransition,
+  task: number,
+  outcome: Outcome & { kind: "success" },
+  execution: Execution,
+): void {
   const { state } = step;
   const { name } = state.definition(task);
   try {
@@ -73,6 +78,6 @@ function refuseDagWishes({ patch, subTasks }: Outcome & { kind: "success" }, nam
   );
 }
 
-function fail(step: CodeTurn, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
+function fail(step: CodeTransition, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
   step.emit(failedEvent(step.state, { ...how, task, failure }, step.turn));
 }

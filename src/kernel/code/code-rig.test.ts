@@ -3,7 +3,7 @@ import { EngineError, type ErrorCode } from "../../base/error.ts";
 import type { Command } from "../command.ts";
 import type { Event } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { Input, Outcome, StartWorkflow } from "../input.ts";
+import type { Input, Outcome, StartInstance } from "../input.ts";
 import { defaultLimits, type MachineLimits } from "../machine.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import { causeOf, statusOf } from "../task-state.ts";
@@ -29,8 +29,8 @@ export function child(
 
 export const timer = (dueAt: number): Step => ({ type: "timer", dueAt });
 
-const startOfW: StartWorkflow = {
-  type: "StartWorkflow",
+const startOfW: StartInstance = {
+  type: "StartInstance",
   workflow: "w",
   version: "1",
   generation: 1,
@@ -92,7 +92,7 @@ export class CodeRig {
     throw new Error(`${input.type} was not refused`);
   }
 
-  start(options: Partial<StartWorkflow> = {}): this {
+  start(options: Partial<StartInstance> = {}): this {
     return this.tell({ ...startOfW, ...options });
   }
 
@@ -107,7 +107,7 @@ export class CodeRig {
   }
 
   begin(task: number, worker = "w1"): this {
-    return this.tell({ type: "NodeStarted", ...this.report(task), worker, startedAt: this.at });
+    return this.tell({ type: "AttemptStarted", ...this.report(task), worker, startedAt: this.at });
   }
 
   succeed(task: number, result: Omit<Outcome & { kind: "success" }, "kind"> = {}): this {
@@ -123,11 +123,11 @@ export class CodeRig {
   }
 
   complete(task: number, outcome: Outcome): this {
-    return this.tell({ type: "NodeCompleted", ...this.report(task), outcome });
+    return this.tell({ type: "AttemptEnded", ...this.report(task), outcome });
   }
 
   withdraw(...tasks: readonly number[]): this {
-    return this.tell({ type: "NodesWithdrawn", runs: tasks.map((task) => this.report(task)) });
+    return this.tell({ type: "AttemptsWithdrawn", runs: tasks.map((task) => this.report(task)) });
   }
 
   /** Time passes, and the instance is woken. */

@@ -50,8 +50,8 @@ test("what waits are tasks that a pause holds, and those whose next attempt is n
   const rig = CodeRig.started([activity("a", { retryCount: 1 }), activity("b"), child("c")]);
   const { state } = rig.machine;
   assert.deepEqual([state.waitingCount, state.waitingTasks()], [0, []]);
-  rig.fail(0).tell({ type: "PauseWorkflow" });
-  rig.tell({ type: "NodesWithdrawn", runs: [{ task: 1, attempt: 1 }] });
+  rig.fail(0).tell({ type: "PauseInstance" });
+  rig.tell({ type: "AttemptsWithdrawn", runs: [{ task: 1, attempt: 1 }] });
   assert.deepEqual([state.waitingCount, state.waitingTasks()], [2, [1, 0]]);
 });
 
@@ -62,7 +62,7 @@ test("an event of a DAG is a bug", () => {
 
 test("what is read from history is what was", () => {
   const rig = CodeRig.started([activity("a", { retryCount: 1 }), child("c"), activity("b"), timer(9000)]);
-  rig.begin(2).fail(0).tell({ type: "PauseWorkflow" });
+  rig.begin(2).fail(0).tell({ type: "PauseInstance" });
   const again = rig.replayed().machine;
   assert.deepEqual([again.status, again.address, again.nextWake()], ["Paused", rig.machine.address, undefined]);
   assert.deepEqual(again.jobsInFlight(), [2]);

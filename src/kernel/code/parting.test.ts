@@ -17,14 +17,14 @@ describe("a child that has not ended when its parent does", () => {
 
   test("is terminated, asked to end or left alone, as was said; in a new beginning too", () => {
     assert.deepEqual(told(family().take({ type: "complete" })), asSaid);
-    assert.deepEqual(told(family().tell({ type: "CancelWorkflow", reason: "enough" })), asSaid);
+    assert.deepEqual(told(family().tell({ type: "TerminateInstance", reason: "enough" })), asSaid);
     assert.deepEqual(told(family().take({ type: "continue", events: [] })), asSaid);
   });
 
   test("is terminated, asked to end or left alone, as was said, also if nobody waits for it; but not in a new beginning", () => {
     assert.deepEqual(told(family(true).take({ type: "complete" })), asSaid);
     assert.deepEqual(told(family(true).take({ type: "fail", failure: failureOf("no") })), asSaid);
-    assert.deepEqual(told(family(true).tell({ type: "CancelWorkflow", reason: "enough" })), asSaid);
+    assert.deepEqual(told(family(true).tell({ type: "TerminateInstance", reason: "enough" })), asSaid);
     const rig = family(true).take({ type: "continue", events: [] });
     assert.deepEqual(told(rig), []);
     assert.deepEqual(told(rig.take({ type: "complete" })), asSaid);
@@ -33,18 +33,18 @@ describe("a child that has not ended when its parent does", () => {
   test("hears, if nobody waits for it, of a pause, a resume and a request to end, unless it is left alone", () => {
     const rig = family(true);
     const all = (type: string): string[] => ["a", "b", "c"].map((id) => `${id} ${type}`);
-    assert.deepEqual(told(rig.tell({ type: "PauseWorkflow" })), all("PauseWorkflow"));
-    assert.deepEqual(told(rig.tell({ type: "ResumeWorkflow" })), all("ResumeWorkflow"));
-    assert.deepEqual(told(rig.tell({ type: "RequestCancel", reason: "enough" })), all("RequestCancel"));
+    assert.deepEqual(told(rig.tell({ type: "PauseInstance" })), all("PauseInstance"));
+    assert.deepEqual(told(rig.tell({ type: "ResumeInstance" })), all("ResumeInstance"));
+    assert.deepEqual(told(rig.tell({ type: "CancelInstance", reason: "enough" })), all("CancelInstance"));
     assert.deepEqual(told(rig.take({ type: "cancel", reason: "enough" })), [], "once is enough");
   });
 
   test("hears of a pause, a resume and a request to end in any case", () => {
     const rig = family();
     const all = (type: string): string[] => ["a", "b", "c", "d"].map((id) => `${id} ${type}`);
-    assert.deepEqual(told(rig.tell({ type: "PauseWorkflow" })), all("PauseWorkflow"));
-    assert.deepEqual(told(rig.tell({ type: "ResumeWorkflow" })), all("ResumeWorkflow"));
-    assert.deepEqual(told(rig.tell({ type: "RequestCancel", reason: "enough" })), all("RequestCancel"));
+    assert.deepEqual(told(rig.tell({ type: "PauseInstance" })), all("PauseInstance"));
+    assert.deepEqual(told(rig.tell({ type: "ResumeInstance" })), all("ResumeInstance"));
+    assert.deepEqual(told(rig.tell({ type: "CancelInstance", reason: "enough" })), all("CancelInstance"));
   });
 });
 
@@ -54,7 +54,7 @@ describe("another instance that code asks to end", () => {
   test("is told so, and the history says it", () => {
     const rig = CodeRig.started([step]);
     assert.deepEqual(rig.events.slice(-1), [{ type: "CancelSent", to: "x", reason: "enough" }]);
-    const tell = { type: "RequestCancel", reason: "enough" };
+    const tell = { type: "CancelInstance", reason: "enough" };
     assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "x", tell }]);
     assert.equal(rig.replayed().machine.status, "Running");
   });

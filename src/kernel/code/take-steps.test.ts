@@ -89,16 +89,16 @@ describe("a child", () => {
     ]);
     assert.deepEqual(rig.tell(ended).events, [{ type: "DetachedChildEnded", generation: 1, task: 0 }]);
     assert.equal(rig.tell(ended).dropped, 1);
-    rig.tell({ type: "CancelWorkflow", reason: "enough" });
+    rig.tell({ type: "TerminateInstance", reason: "enough" });
     assert.deepEqual(rig.commands, [
-      { type: "TellChild", childId: "b", tell: { type: "RequestCancel", reason: "enough" } },
+      { type: "TellChild", childId: "b", tell: { type: "CancelInstance", reason: "enough" } },
     ]);
   });
 });
 
 test("a cancel that is heeded stops what was asked for before it, and nothing that comes after", () => {
   const rig = CodeRig.started([activity("running"), timer(5000)]);
-  rig.tell({ type: "RequestCancel", reason: "enough", isHeld: true });
+  rig.tell({ type: "CancelInstance", reason: "enough", isHeld: true });
   assert.deepEqual([rig.eventTypes, rig.commands], [["CancelRequested"], []]);
   assert.equal(rig.machine.nextWake(), 5000);
   rig.take(activity("a"), { type: "heed-cancel" }, activity("undo"));
@@ -170,7 +170,7 @@ describe("the last step", () => {
       {
         type: "TellChild",
         childId: "i/1",
-        tell: { type: "CancelWorkflow", reason: "parent instance ended in Success" },
+        tell: { type: "TerminateInstance", reason: "parent instance ended in Success" },
       },
       { type: "TellParent", parent, status: "Success", output: "42" },
     ]);
@@ -223,7 +223,7 @@ describe("the last step", () => {
     assert.deepEqual(rig.commands[1], {
       type: "TellChild",
       childId: "i/1",
-      tell: { type: "CancelWorkflow", reason: "the parent instance has begun anew" },
+      tell: { type: "TerminateInstance", reason: "the parent instance has begun anew" },
     });
     const { state } = rig.machine;
     assert.deepEqual(

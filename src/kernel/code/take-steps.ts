@@ -4,10 +4,10 @@ import type { StartChild } from "../command.ts";
 import { childWorkflow } from "../task-definition.ts";
 import type { LastStep, Step } from "./step.ts";
 import { isLast } from "./step.ts";
-import type { CodeTurn } from "./code-turn.ts";
+import type { CodeTransition } from "./code-transition.ts";
 
 /** What the code does becomes events, and what has to be done for it. A last step ends this run of the code. */
-export function takeSteps(step: CodeTurn, steps: readonly Step[]): void {
+export function takeSteps(step: CodeTransition, steps: readonly Step[]): void {
   const { state, identity } = step;
   if (state.size + state.timers + steps.length > identity.limits.stepsMax) return tooLong(step);
   for (const taken of steps) {
@@ -17,7 +17,7 @@ export function takeSteps(step: CodeTurn, steps: readonly Step[]): void {
   schedule(step);
 }
 
-function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
+function takeOne(step: CodeTransition, taken: Exclude<Step, LastStep>): void {
   switch (taken.type) {
     case "activity":
       return addActivity(step, taken);
@@ -35,7 +35,7 @@ function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
     case "cancel-instance": {
       const { to, reason } = taken;
       step.emit({ type: "CancelSent", to, reason });
-      return step.command({ type: "TellChild", childId: to, tell: { type: "RequestCancel", reason } });
+      return step.command({ type: "TellChild", childId: to, tell: { type: "CancelInstance", reason } });
     }
     case "heed-cancel": {
       const reason = step.state.cancelReason ?? "";
@@ -59,14 +59,14 @@ function takeOne(step: CodeTurn, taken: Exclude<Step, LastStep>): void {
   }
 }
 
-function addActivity(step: CodeTurn, { node, refusal: failure }: Extract<Step, { type: "activity" }>): void {
+function addActivity(step: CodeTransition, { node, refusal: failure }: Extract<Step, { type: "activity" }>): void {
   const task = step.state.size;
   step.emit({ type: "TaskAdded", node });
   if (failure !== undefined) step.emit({ type: "TaskFailed", task, attempt: 0, failure });
 }
 
 /** A child is asked for in the same turn. One that nobody waits for is done with at once; its parent's end concerns it all the same, unless it is to be left alone. */
-function addChild(step: CodeTurn, { node, childId: ownId, isDetached }: Extract<Step, { type: "child" }>): void {
+function addChild(step: CodeTransition, { node, childId: ownId, isDetached }: Extract<Step, { type: "child" }>): void {
   const { state } = step;
   const task = state.size;
   step.emit({ type: "TaskAdded", node });
@@ -83,21 +83,21 @@ function addChild(step: CodeTurn, { node, childId: ownId, isDetached }: Extract<
   step.command({ type: "StartChild", ...child, parent: addressAsParent(step, task) });
 }
 
-function addressAsParent(step: CodeTurn, task: number): ParentAddress {
+function addressAsParent(step: CodeTransition, task: number): ParentAddress {
   const { state, address } = step;
   return { ...address, task, attempt: state.attempt(task), depth: (state.parent?.depth ?? 0) + 1 };
 }
 
 type Given = Pick<StartChild, "input" | "isGivenId">;
 
-function startChild(step: CodeTurn, task: number, childId: string, given?: Given): void {
+function startChild(step: CodeTransition, task: number, childId: string, given?: Given): void {
   const { state } = step;
   step.emit({ type: "TasksScheduled", tasks: [task] });
   const parent = addressAsParent(step, task);
   const of = childWorkflow(state.definition(task));
   step.emit({ type: "ChildStarted", task, attempt: parent.attempt, childId });
   if (given !== undefined) step.command({ type: "StartChild", task, childId, of, parent, ...given });
-  else step.command({ type: "TellChild", childId, tell: { type: "RetryWorkflow", parent } });
+  else step.command({ type: "TellChild", childId, tell: { type: "RetryInstance", parent } });
 }
 
 function inputOf(params: string | undefined): { input?: string } {
@@ -105,7 +105,7 @@ function inputOf(params: string | undefined): { input?: string } {
 }
 
 /** All that is ready, in an instance that took it over from another: children too are this one's own. */
-export function scheduleAnew(step: CodeTurn): void {
+export function scheduleAnew(step: CodeTransition): void {
   const { state } = step;
   for (const task of state.readyTasks()) {
     if (state.definition(task).kind === "nested")
@@ -115,7 +115,7 @@ export function scheduleAnew(step: CodeTurn): void {
 }
 
 /** A child that failed before goes on where it stopped; one that is not there is begun after all. */
-function childAgain(step: CodeTurn, task: number): void {
+function childAgain(step: CodeTransition, task: number): void {
   const { state } = step;
   const { childId = "", isChildMissing } = state.recordOf(task);
   const isGivenId = childId !== childIdOf(step.address, task);
@@ -124,7 +124,7 @@ function childAgain(step: CodeTurn, task: number): void {
 }
 
 /** All that is ready, activities within their limit. */
-export function schedule(step: CodeTurn): void {
+export function schedule(step: CodeTransition): void {
   const { state } = step;
   if (state.status !== "Running" || state.readyCount === 0) return;
   const isJob = (task: number): boolean => state.definition(task).kind === "job";
@@ -137,7 +137,7 @@ export function schedule(step: CodeTurn): void {
 }
 
 /** An instance whose time is up ends as failed, whatever its code makes of it. */
-function takeLast(step: CodeTurn, last: LastStep): void {
+function takeLast(step: CodeTransition, last: LastStep): void {
   const { isTimedOut, cancelReason = "" } = step.state;
   if (isTimedOut && last.type !== "fail") return step.end("Failed", { reason: cancelReason });
   switch (last.type) {
@@ -156,7 +156,10 @@ function takeLast(step: CodeTurn, last: LastStep): void {
  * What the code left running belongs to a generation that is over. A cancel that it has not heeded is for the next. So are
  * children that nobody waits for: the instance has not ended.
  */
-function continueAsNew(step: CodeTurn, { input, events, updates = [] }: Extract<LastStep, { type: "continue" }>): void {
+function continueAsNew(
+  step: CodeTransition,
+  { input, events, updates = [] }: Extract<LastStep, { type: "continue" }>,
+): void {
   const { state } = step;
   step.stopGeneration("the parent instance has begun anew");
   const { workflow, version, createdAt, parent, trigger, traceparent, customStatus } = state;
@@ -190,7 +193,7 @@ function continueAsNew(step: CodeTurn, { input, events, updates = [] }: Extract<
 const answersKeptMax = 20;
 const answersKeptMs = 1000;
 
-function tooLong(step: CodeTurn): void {
+function tooLong(step: CodeTransition): void {
   const message =
     `the workflow has taken more than ${step.identity.limits.stepsMax} steps; ` +
     `let long-lived code begin anew now and then with ctx.continueAsNew()`;

@@ -112,7 +112,7 @@ describe("a nested workflow", () => {
   test("that is re-run starts a new child under a new id", () => {
     const rig = DagRig.started("n", { nodes: { n: nested } });
     rig.tell({ type: "ChildEnded", ...rig.report("n"), status: "Success" });
-    rig.tell({ type: "RerunWorkflow", task: 0 });
+    rig.tell({ type: "RerunInstance", task: 0 });
     assert.equal(rig.machine.state.record(0)?.childId, "i/n~2");
   });
 
@@ -122,7 +122,7 @@ describe("a nested workflow", () => {
     rig.succeed("p", { subTasks });
     assert.equal(rig.machine.state.record(rig.task("n"))?.childId, "i/n");
     rig.tell({ type: "ChildEnded", ...rig.report("n"), status: "Success" });
-    rig.tell({ type: "RerunWorkflow", task: rig.task("p") }).succeed("p", { subTasks });
+    rig.tell({ type: "RerunInstance", task: rig.task("p") }).succeed("p", { subTasks });
     assert.equal(rig.machine.state.record(rig.task("n"))?.childId, "i/n~2");
   });
 

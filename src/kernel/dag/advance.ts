@@ -1,11 +1,11 @@
 import { attemptIds, childIdOf, type ParentAddress } from "../address.ts";
 import type { DagState } from "./dag-state.ts";
-import type { DagStep } from "./dag-step.ts";
+import type { DagTransition } from "./dag-transition.ts";
 import { end } from "./ending.ts";
 import { Phase } from "../task-state.ts";
 
 /** Does what the state now allows. */
-export function advance(step: DagStep): void {
+export function advance(step: DagTransition): void {
   const { state } = step;
   if (state.status !== "Running") return;
   passOver(step);
@@ -17,7 +17,7 @@ export function advance(step: DagStep): void {
 }
 
 /** Ends the instance, or pauses it, when nothing is left to wait for. */
-export function conclude(step: DagStep): void {
+export function conclude(step: DagTransition): void {
   const { state } = step;
   if (state.unfinished === 0 || (state.failing && state.inFlight === 0)) {
     const failed = firstHardFailure(state);
@@ -33,7 +33,7 @@ export function failureReason(state: DagState, task: number): string {
 }
 
 /** Those not known to have started; the dispatcher says which it could take back. */
-export function withdrawScheduled(step: DagStep): void {
+export function withdrawScheduled(step: DagTransition): void {
   const { state } = step;
   const tasks = jobsInFlight(state).filter((task) => state.phase(task) === Phase.scheduled);
   if (tasks.length > 0) step.command({ type: "WithdrawTasks", attemptIds: attemptIds(step.address, tasks, state) });
@@ -45,7 +45,7 @@ export function jobsInFlight(state: DagState): number[] {
 }
 
 /** Dead branches and disabled nodes, and what they unblock in turn. */
-function passOver(step: DagStep): void {
+function passOver(step: DagTransition): void {
   const { toCancel, toSkip } = step.state;
   while (toCancel.size > 0 || toSkip.size > 0) {
     if (toCancel.size > 0) step.emit({ type: "TasksCanceled", tasks: [...toCancel], cause: "branch" });
@@ -53,7 +53,7 @@ function passOver(step: DagStep): void {
   }
 }
 
-function decide(step: DagStep): void {
+function decide(step: DagTransition): void {
   const { state } = step;
   if (state.toDecide.size === 0) return;
   const tasks = [...state.toDecide];
@@ -61,7 +61,7 @@ function decide(step: DagStep): void {
   for (const task of tasks) step.command({ type: "EvaluateDecision", task, attempt: state.attempt(task) });
 }
 
-function schedule(step: DagStep): void {
+function schedule(step: DagTransition): void {
   const { state } = step;
   const places = state.maxConcurrentTasks - state.jobsInFlight - state.childrenInFlight;
   const tasks: number[] = [];
@@ -79,7 +79,7 @@ function schedule(step: DagStep): void {
 }
 
 /** A child that failed before goes on where it stopped; one that is not there is begun. */
-function startChild(step: DagStep, task: number): void {
+function startChild(step: DagTransition, task: number): void {
   const { state, address } = step;
   const attempt = state.attempt(task);
   const depth = (state.parent?.depth ?? 0) + 1;
@@ -89,7 +89,7 @@ function startChild(step: DagStep, task: number): void {
   const childId = before?.childId ?? childIdOf(address, state.definition(task).name);
   step.emit({ type: "ChildStarted", task, attempt, childId });
   if (isNew) step.command({ type: "StartChild", task, childId, parent });
-  else step.command({ type: "TellChild", childId, tell: { type: "RetryWorkflow", parent } });
+  else step.command({ type: "TellChild", childId, tell: { type: "RetryInstance", parent } });
 }
 
 function firstHardFailure(state: DagState): number | undefined {

@@ -1,4 +1,4 @@
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { EngineError } from "../../base/error.ts";
 import { durationMsMax, durationSecondsMax } from "../../base/time-limits.ts";
 import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
@@ -89,7 +89,7 @@ function numberFrom(min: number, max = Number.MAX_VALUE): Rule {
 }
 
 function oneOf(...words: readonly (string | number)[]): Rule {
-  return { holds: (value) => words.some((word) => word === value), must: `be one of ${words.map(shown).join(", ")}` };
+  return { holds: (value) => words.some((word) => word === value), must: `be one of ${words.map(preview).join(", ")}` };
 }
 
 function orNull(rule: Rule): Rule {
@@ -143,14 +143,14 @@ const edgeRules: Rules = Object.entries({ property: orNull(text), enable: orNull
 
 /** Returns what messages call the workflow. */
 function checkWorkflow(spec: unknown): string {
-  if (!isObject(spec)) throw invalid("the workflow", `must be an object, got ${shown(spec)}`);
-  const workflow = isText(spec["name"]) ? `workflow ${shown(spec["name"])}` : "the workflow";
+  if (!isObject(spec)) throw invalid("the workflow", `must be an object, got ${preview(spec)}`);
+  const workflow = isText(spec["name"]) ? `workflow ${preview(spec["name"])}` : "the workflow";
   checkFields(() => workflow, spec, workflowRules);
   if (isObject(spec["maxInstances"])) {
     requireFields(() => `${workflow}, maxInstances`, spec["maxInstances"], maxInstancesRules);
   }
 
-  if (!Array.isArray(spec["nodes"])) throw invalid(workflow, `nodes must be a list, got ${shown(spec["nodes"])}`);
+  if (!Array.isArray(spec["nodes"])) throw invalid(workflow, `nodes must be a list, got ${preview(spec["nodes"])}`);
   if (spec["nodes"].length === 0) throw new EngineError("WORKFLOW_EMPTY", `${workflow} has no tasks`);
   checkCount(workflow, "nodes", spec["nodes"].length, nodesMax);
   return workflow;
@@ -165,7 +165,7 @@ function checkNodes(workflow: string, nodes: readonly NodeSpec[]): Map<NodeId, n
     // JSON tells 1 from "1"; a path or a task's name does not.
     const idText = String(node.nodeId);
     if (idTexts.has(idText))
-      throw invalid(workflow, `nodes[${place}] has the nodeId of another node: ${shown(node.nodeId)}`);
+      throw invalid(workflow, `nodes[${place}] has the nodeId of another node: ${preview(node.nodeId)}`);
     idTexts.add(idText);
     places.set(node.nodeId, place);
   }
@@ -174,11 +174,11 @@ function checkNodes(workflow: string, nodes: readonly NodeSpec[]): Map<NodeId, n
 
 function checkNode(workflow: string, place: number, node: unknown): void {
   const where = (): string => `${workflow}, nodes[${place}]`;
-  if (!isObject(node)) throw invalid(where(), `must be an object, got ${shown(node)}`);
+  if (!isObject(node)) throw invalid(where(), `must be an object, got ${preview(node)}`);
   requireFields(where, node, nodeIdRules);
   checkFields(where, node, nodeNameRules);
 
-  const task = (): string => `${workflow}, task ${shown(node["nodeName"] ?? node["nodeId"])}`;
+  const task = (): string => `${workflow}, task ${preview(node["nodeName"] ?? node["nodeId"])}`;
   checkFields(task, node, nodeRules);
   if (isObject(node["retryPolicy"])) checkFields(() => `${task()}, retryPolicy`, node["retryPolicy"], retryPolicyRules);
   if (node["nodeType"] === 3 && (node["workflowName"] ?? node["jobId"] ?? null) === null) {
@@ -188,7 +188,7 @@ function checkNode(workflow: string, place: number, node: unknown): void {
 
 function checkEdges(workflow: string, spec: DagSpec, places: ReadonlyMap<NodeId, number>): Arc[] {
   const edges: unknown = spec.edges ?? [];
-  if (!Array.isArray(edges)) throw invalid(workflow, `edges must be a list, got ${shown(edges)}`);
+  if (!Array.isArray(edges)) throw invalid(workflow, `edges must be a list, got ${preview(edges)}`);
   checkCount(workflow, "edges", edges.length, edgesMax);
   return edges.map((edge: unknown, place): Arc => {
     checkEdge(workflow, place, edge);
@@ -197,7 +197,7 @@ function checkEdges(workflow: string, spec: DagSpec, places: ReadonlyMap<NodeId,
     if (from === to) {
       throw new EngineError(
         "DEPENDENCY_SELF",
-        `${workflow}: task ${shown(taskNames(spec.nodes)[to])} depends on itself`,
+        `${workflow}: task ${preview(taskNames(spec.nodes)[to])} depends on itself`,
       );
     }
     return { from, to };
@@ -206,15 +206,15 @@ function checkEdges(workflow: string, spec: DagSpec, places: ReadonlyMap<NodeId,
 
 function checkEdge(workflow: string, place: number, edge: unknown): asserts edge is EdgeSpec {
   const where = (): string => `${workflow}, edges[${place}]`;
-  if (!isObject(edge)) throw invalid(where(), `must be an object, got ${shown(edge)}`);
+  if (!isObject(edge)) throw invalid(where(), `must be an object, got ${preview(edge)}`);
   requireFields(where, edge, edgeEndRules);
-  checkFields(() => `${workflow}, edge ${shown(edge["from"])} → ${shown(edge["to"])}`, edge, edgeRules);
+  checkFields(() => `${workflow}, edge ${preview(edge["from"])} → ${preview(edge["to"])}`, edge, edgeRules);
 }
 
 function placeOf(nodeId: NodeId, edge: EdgeSpec, workflow: string, places: ReadonlyMap<NodeId, number>): number {
   const place = places.get(nodeId);
   if (place !== undefined) return place;
-  throw invalid(workflow, `edge ${shown(edge.from)} → ${shown(edge.to)}: there is no node ${shown(nodeId)}`);
+  throw invalid(workflow, `edge ${preview(edge.from)} → ${preview(edge.to)}: there is no node ${preview(nodeId)}`);
 }
 
 function checkOrder(workflow: string, nodes: readonly NodeSpec[], arcs: readonly Arc[]): void {
@@ -272,7 +272,7 @@ function checkFields(where: () => string, value: Readonly<Record<string, unknown
   for (const [field, rule] of rules) {
     const found = value[field];
     if (found === undefined || (found === null && rule.orNull === true) || rule.holds(found)) continue;
-    throw invalid(where(), `${field} must ${rule.must}, got ${shown(found)}`);
+    throw invalid(where(), `${field} must ${rule.must}, got ${preview(found)}`);
   }
 }
 

@@ -9,7 +9,7 @@ import type { EndStatus, InstanceStatus } from "../status.ts";
 import type { Turn } from "../turn.ts";
 import { jobsInFlight } from "./advance.ts";
 import { DagState } from "./dag-state.ts";
-import { DagStep } from "./dag-step.ts";
+import { DagTransition } from "./dag-transition.ts";
 import { tellParent } from "./ending.ts";
 import type { Graph } from "./graph.ts";
 import { admit, nextWake, pause, reopen, resume, retryWorkflow, start, terminate, wake } from "./life-cycle.ts";
@@ -64,19 +64,19 @@ export class DagMachine implements Machine {
   }
 
   handle(input: Input, turn: Turn): void {
-    const step = new DagStep(this.#identity, this.state, turn);
-    if (input.type === "StartWorkflow") return start(step, input);
+    const step = new DagTransition(this.#identity, this.state, turn);
+    if (input.type === "StartInstance") return start(step, input);
     if (this.state.generation === 0) {
       throw new EngineError("INSTANCE_UNKNOWN", `instance "${this.#identity.id}" was never started`);
     }
     switch (input.type) {
-      case "AdmitWorkflow":
+      case "AdmitInstance":
         return admit(step, input.refusal);
-      case "NodeStarted":
+      case "AttemptStarted":
         return step.noteStart(input);
-      case "NodeCompleted":
+      case "AttemptEnded":
         return completed(step, input);
-      case "NodesWithdrawn":
+      case "AttemptsWithdrawn":
         return withdrawn(step, input);
       case "DecisionEvaluated":
         return decided(step, input);
@@ -100,24 +100,24 @@ export class DagMachine implements Machine {
 }
 
 /** What users ask for: refused when the state does not allow it. */
-function request(step: DagStep, input: UserRequest): void {
+function request(step: DagTransition, input: UserRequest): void {
   switch (input.type) {
-    case "PauseWorkflow":
+    case "PauseInstance":
       return pause(step);
-    case "ResumeWorkflow":
+    case "ResumeInstance":
       return resume(step);
-    case "CancelWorkflow":
-    case "RequestCancel":
+    case "TerminateInstance":
+    case "CancelInstance":
       return terminate(step, input.reason);
-    case "RetryWorkflow":
+    case "RetryInstance":
       return retryWorkflow(step, input.parent);
-    case "RerunWorkflow":
+    case "RerunInstance":
       return reopen(step, rerun(step, input.task, input.params));
-    case "SucceedNode":
+    case "SucceedTask":
       return reopen(step, settle(step, { status: "Success", task: input.task, output: input.output }));
-    case "SkipNode":
+    case "SkipTask":
       return reopen(step, settle(step, { status: "Skipped", task: input.task, output: undefined }));
-    case "StopNode":
+    case "StopTask":
       return stopNode(step, input);
     case "UpdateContext":
       return updateContext(step, input.patch);
@@ -134,15 +134,15 @@ type UserRequest = Extract<
   Input,
   {
     type:
-      | "PauseWorkflow"
-      | "ResumeWorkflow"
-      | "CancelWorkflow"
-      | "RequestCancel"
-      | "RetryWorkflow"
-      | "RerunWorkflow"
-      | "SucceedNode"
-      | "SkipNode"
-      | "StopNode"
+      | "PauseInstance"
+      | "ResumeInstance"
+      | "TerminateInstance"
+      | "CancelInstance"
+      | "RetryInstance"
+      | "RerunInstance"
+      | "SucceedTask"
+      | "SkipTask"
+      | "StopTask"
       | "UpdateContext"
       | "UpdateParams"
       | "AddSubTask";

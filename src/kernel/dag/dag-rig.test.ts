@@ -3,7 +3,7 @@ import { EngineError, type ErrorCode } from "../../base/error.ts";
 import type { Command } from "../command.ts";
 import type { Event } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { Input, Outcome, StartWorkflow } from "../input.ts";
+import type { Input, Outcome, StartInstance } from "../input.ts";
 import { defaultLimits, type MachineLimits } from "../machine.ts";
 import type { TaskStatus } from "../status.ts";
 import { Turn } from "../turn.ts";
@@ -53,8 +53,8 @@ export function failureOf(message: string, options: Partial<Failure> = {}): Fail
 
 export const failed: Outcome = { kind: "failure", failure: failureOf("no") };
 
-const startOfW: StartWorkflow = {
-  type: "StartWorkflow",
+const startOfW: StartInstance = {
+  type: "StartInstance",
   workflow: "w",
   version: "1",
   generation: 1,
@@ -109,7 +109,7 @@ export class DagRig {
     throw new Error(`${input.type} was not refused`);
   }
 
-  start(options: Partial<StartWorkflow> = {}): this {
+  start(options: Partial<StartInstance> = {}): this {
     return this.tell({ ...startOfW, ...options });
   }
 
@@ -127,7 +127,7 @@ export class DagRig {
   }
 
   begin(name: string, worker = "w1"): this {
-    return this.tell({ type: "NodeStarted", ...this.report(name), worker, startedAt: this.at });
+    return this.tell({ type: "AttemptStarted", ...this.report(name), worker, startedAt: this.at });
   }
 
   succeed(name: string, result: Omit<Outcome & { kind: "success" }, "kind"> = {}): this {
@@ -143,7 +143,7 @@ export class DagRig {
   }
 
   complete(name: string, outcome: Outcome): this {
-    return this.tell({ type: "NodeCompleted", ...this.report(name), outcome });
+    return this.tell({ type: "AttemptEnded", ...this.report(name), outcome });
   }
 
   decide(name: string, ok: unknown): this {
@@ -151,7 +151,7 @@ export class DagRig {
   }
 
   withdraw(...names: readonly string[]): this {
-    return this.tell({ type: "NodesWithdrawn", runs: names.map((name) => this.report(name)) });
+    return this.tell({ type: "AttemptsWithdrawn", runs: names.map((name) => this.report(name)) });
   }
 
   /** Time passes, and the instance is woken. */
@@ -161,19 +161,19 @@ export class DagRig {
   }
 
   pause(): this {
-    return this.tell({ type: "PauseWorkflow" });
+    return this.tell({ type: "PauseInstance" });
   }
 
   resume(): this {
-    return this.tell({ type: "ResumeWorkflow" });
+    return this.tell({ type: "ResumeInstance" });
   }
 
   terminate(reason = "enough"): this {
-    return this.tell({ type: "CancelWorkflow", reason });
+    return this.tell({ type: "TerminateInstance", reason });
   }
 
   retry(): this {
-    return this.tell({ type: "RetryWorkflow" });
+    return this.tell({ type: "RetryInstance" });
   }
 
   /** Names of the jobs and children that the last step handed out. */
@@ -181,7 +181,7 @@ export class DagRig {
     return this.commands.flatMap((command) => {
       if (command.type === "RunTasks") return command.tasks.map((task) => this.nameOf(task));
       if (command.type === "StartChild") return [this.nameOf(command.task)];
-      return command.type === "TellChild" && command.tell.type === "RetryWorkflow"
+      return command.type === "TellChild" && command.tell.type === "RetryInstance"
         ? [this.nameOf(command.tell.parent.task)]
         : [];
     });

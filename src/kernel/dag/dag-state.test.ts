@@ -105,7 +105,7 @@ describe("what waits inside an instance", () => {
     assert.deepEqual(seen(rig), [0, []]);
     rig.start({ admission: "queue" });
     assert.deepEqual(seen(rig), [1, []]);
-    assert.deepEqual(seen(rig.tell({ type: "AdmitWorkflow" })), [0, []]);
+    assert.deepEqual(seen(rig.tell({ type: "AdmitInstance" })), [0, []]);
   });
 });
 

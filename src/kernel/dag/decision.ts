@@ -1,5 +1,5 @@
 import type { Failure } from "../failure.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import type { Graph } from "./graph.ts";
 
 /** An edge out of a decision, by its number in the definition. */
@@ -22,7 +22,7 @@ export function edgesNotTaken(
   edges: readonly DecisionEdge[],
 ): { readonly off: number[] } | { readonly failure: Failure } {
   if (!isResult(value)) {
-    return fail(`a decision gives true or false, a number or a text; this one gave ${shown(value)}`);
+    return fail(`a decision gives true or false, a number or a text; this one gave ${preview(value)}`);
   }
   if (edges.length === 0) return { off: [] };
 
@@ -73,8 +73,8 @@ function isResult(value: unknown): value is Result {
 }
 
 function noEdge(value: Result, properties: readonly string[]): string {
-  const present = properties.map(shown).join(", ");
-  return `the decision gave ${shown(value)}, which takes none of its edges (${present}), and none of them is "default"`;
+  const present = properties.map(preview).join(", ");
+  return `the decision gave ${preview(value)}, which takes none of its edges (${present}), and none of them is "default"`;
 }
 
 function fail(message: string): { readonly failure: Failure } {

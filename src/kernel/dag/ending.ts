@@ -3,15 +3,15 @@ import type { ChildOrder, TellParent } from "../command.ts";
 import type { ContextPatch } from "../event.ts";
 import type { EndStatus } from "../status.ts";
 import type { DagState } from "./dag-state.ts";
-import type { DagStep } from "./dag-step.ts";
+import type { DagTransition } from "./dag-transition.ts";
 
 /** The instance ends: what runs is stopped, children too, and its parent hears of it. */
-export function end(step: DagStep, status: EndStatus, reason?: string): void {
+export function end(step: DagTransition, status: EndStatus, reason?: string): void {
   const { state } = step;
   const stopped = state.tasksInFlight();
   const jobs = stopped.filter((task) => state.definition(task).kind === "job");
   if (jobs.length > 0) step.command({ type: "AbortTasks", attemptIds: attemptIds(step.address, jobs, state) });
-  tellChildren(step, { type: "CancelWorkflow", reason: reason ?? `parent instance ended in ${status}` });
+  tellChildren(step, { type: "TerminateInstance", reason: reason ?? `parent instance ended in ${status}` });
   if (stopped.length > 0) step.emit({ type: "TasksStopped", tasks: stopped });
   step.emit({ type: "InstanceEnded", status, ...(reason !== undefined && { reason }) });
   if (state.parent !== undefined) step.command(tellParent(state, state.parent, status));
@@ -27,7 +27,7 @@ export function tellParent(state: DagState, parent: ParentAddress, status: EndSt
   return { type: "TellParent", parent, status, ...(reason !== undefined && { reason }), ...(patch && { patch }) };
 }
 
-export function tellChildren(step: DagStep, tell: ChildOrder): void {
+export function tellChildren(step: DagTransition, tell: ChildOrder): void {
   const { state } = step;
   if (state.childrenInFlight === 0) return;
   for (const task of state.tasksInFlight()) {

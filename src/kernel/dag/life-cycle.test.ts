@@ -69,7 +69,7 @@ describe("a start", () => {
 
   test("happens once, and before anything else", () => {
     const rig = new DagRig(specOf("a"));
-    assert.equal(rig.refusal({ type: "CancelWorkflow", reason: "x" }).code, "INSTANCE_UNKNOWN");
+    assert.equal(rig.refusal({ type: "TerminateInstance", reason: "x" }).code, "INSTANCE_UNKNOWN");
     rig.start();
     assert.throws(() => rig.start(), {
       code: "INSTANCE_EXISTS",
@@ -80,9 +80,9 @@ describe("a start", () => {
   test("above the workflow's maximum waits to be admitted", () => {
     const rig = new DagRig(specOf("a")).start({ admission: "queue" });
     assert.deepEqual([rig.status, rig.handedOut], ["Ready", []]);
-    rig.tell({ type: "AdmitWorkflow" });
+    rig.tell({ type: "AdmitInstance" });
     assert.deepEqual([rig.status, rig.handedOut], ["Running", ["a"]]);
-    assert.equal(rig.tell({ type: "AdmitWorkflow" }).dropped, 1);
+    assert.equal(rig.tell({ type: "AdmitInstance" }).dropped, 1);
   });
 
   test("that waits may be refused after all, by the policy and with the reason", () => {
@@ -91,7 +91,7 @@ describe("a start", () => {
       ["skip", "Terminated"],
     ] as const) {
       const rig = new DagRig(specOf("a>b")).start({ admission: "queue", parent });
-      rig.tell({ type: "AdmitWorkflow", refusal: { refuse, reason: "too many instances(2>1)" } });
+      rig.tell({ type: "AdmitInstance", refusal: { refuse, reason: "too many instances(2>1)" } });
       assert.deepEqual([rig.status, rig.machine.state.reason], [status, "too many instances(2>1)"]);
       assert.equal(rig.tasks, "a Canceled (instance-ended), b Canceled (instance-ended)");
       assert.equal(rig.machine.state.startedAt, undefined, "it never began");
@@ -102,7 +102,7 @@ describe("a start", () => {
 
   test("that waits is refused although it is to pause", () => {
     const rig = new DagRig(specOf("a")).start({ admission: "queue" }).pause();
-    rig.tell({ type: "AdmitWorkflow", refusal: { refuse: "skip", reason: "too many" } });
+    rig.tell({ type: "AdmitInstance", refusal: { refuse: "skip", reason: "too many" } });
     assert.equal(rig.machine.state.status, "Terminated");
   });
 
@@ -113,7 +113,7 @@ describe("a start", () => {
     const ended = new DagRig(specOf("a")).start({ admission: "queue" }).terminate();
     for (const rig of [running, paused, ended]) {
       const { status } = rig;
-      rig.tell({ type: "AdmitWorkflow", refusal });
+      rig.tell({ type: "AdmitInstance", refusal });
       assert.deepEqual([rig.dropped, rig.events, rig.commands, rig.status], [1, [], [], status]);
     }
   });
@@ -167,13 +167,13 @@ describe("a pause", () => {
   test("reaches nested workflows, and does not wait for them", () => {
     const rig = DagRig.started("n>a m>b", { nodes: { n: nested, m: nested } });
     rig.pause();
-    const told = ["i/n", "i/m"].map((childId) => ({ type: "TellChild", childId, tell: { type: "PauseWorkflow" } }));
+    const told = ["i/n", "i/m"].map((childId) => ({ type: "TellChild", childId, tell: { type: "PauseInstance" } }));
     assert.deepEqual([rig.status, rig.commands], ["Paused", told]);
     rig.tell({ type: "ChildEnded", ...rig.report("n"), status: "Success" });
     assert.deepEqual([rig.status, rig.handedOut], ["Paused", []]);
     rig.resume();
     assert.deepEqual(rig.commands, [
-      { type: "TellChild", childId: "i/m", tell: { type: "ResumeWorkflow" } },
+      { type: "TellChild", childId: "i/m", tell: { type: "ResumeInstance" } },
       { type: "RunTasks", tasks: [rig.task("a")] },
     ]);
   });
@@ -200,7 +200,7 @@ describe("a pause", () => {
   test("before the instance is admitted holds it as soon as it is", () => {
     const rig = new DagRig(specOf("a")).start({ admission: "queue" }).pause();
     assert.equal(rig.status, "Ready, pausing");
-    rig.tell({ type: "AdmitWorkflow" });
+    rig.tell({ type: "AdmitInstance" });
     assert.deepEqual([rig.status, rig.handedOut], ["Paused", []]);
     assert.deepEqual(rig.resume().handedOut, ["a"]);
   });
@@ -208,22 +208,22 @@ describe("a pause", () => {
   test("before the instance is admitted can be taken back", () => {
     const rig = new DagRig(specOf("a")).start({ admission: "queue" }).pause().resume();
     assert.equal(rig.status, "Ready");
-    assert.deepEqual(rig.tell({ type: "AdmitWorkflow" }).handedOut, ["a"]);
+    assert.deepEqual(rig.tell({ type: "AdmitInstance" }).handedOut, ["a"]);
   });
 
   test("is refused, as a resume is, in a state that does not allow it", () => {
     const rig = DagRig.started("a").begin("a");
-    const message = (type: "PauseWorkflow" | "ResumeWorkflow"): string => {
+    const message = (type: "PauseInstance" | "ResumeInstance"): string => {
       const { code, message } = rig.refusal({ type });
       assert.equal(code, "INSTANCE_STATE");
       return message;
     };
-    assert.equal(message("ResumeWorkflow"), `cannot resume instance "i": it is Running`);
+    assert.equal(message("ResumeInstance"), `cannot resume instance "i": it is Running`);
     rig.pause();
-    assert.equal(message("PauseWorkflow"), `cannot pause instance "i": it is Running and already pausing`);
+    assert.equal(message("PauseInstance"), `cannot pause instance "i": it is Running and already pausing`);
     rig.succeed("a");
-    assert.equal(message("PauseWorkflow"), `cannot pause instance "i": it is Success`);
-    assert.equal(message("ResumeWorkflow"), `cannot resume instance "i": it is Success`);
+    assert.equal(message("PauseInstance"), `cannot pause instance "i": it is Success`);
+    assert.equal(message("ResumeInstance"), `cannot resume instance "i": it is Success`);
   });
 });
 
@@ -292,14 +292,14 @@ describe("the end", () => {
     const reason = "wrong day";
     assert.deepEqual(rig.commands, [
       { type: "AbortTasks", attemptIds: ["i:1:0:1"] },
-      { type: "TellChild", childId: "i/n", tell: { type: "CancelWorkflow", reason } },
+      { type: "TellChild", childId: "i/n", tell: { type: "TerminateInstance", reason } },
       { type: "TellParent", parent, status: "Terminated", reason },
     ]);
     assert.deepEqual(rig.events, [
       { type: "TasksStopped", tasks: [0, 1, 3] },
       { type: "InstanceEnded", status: "Terminated", reason },
     ]);
-    assert.deepEqual(rig.refusal({ type: "CancelWorkflow", reason }), {
+    assert.deepEqual(rig.refusal({ type: "TerminateInstance", reason }), {
       code: "INSTANCE_STATE",
       message: `cannot terminate instance "i": it is Terminated`,
     });
@@ -332,14 +332,14 @@ describe("a retry by the parent", () => {
 
   test("of a child that failed reopens it, and its end is told to the new attempt", () => {
     const rig = new DagRig(specOf("a")).start({ parent }).fail("a");
-    rig.tell({ type: "RetryWorkflow", parent: again });
+    rig.tell({ type: "RetryInstance", parent: again });
     assert.deepEqual(rig.events[0], { type: "InstanceReopened", generation: 2, reset: [0], parent: again });
     assert.deepEqual(rig.succeed("a").commands, [{ type: "TellParent", parent: again, status: "Success" }]);
   });
 
   test("of a child that ended well after all tells it so", () => {
     const rig = new DagRig(specOf("a")).start({ parent }).succeed("a", { patch: { x: "1" } });
-    rig.tell({ type: "RetryWorkflow", parent: again });
+    rig.tell({ type: "RetryInstance", parent: again });
     assert.deepEqual(rig.events, [{ type: "ParentChanged", parent: again }]);
     assert.deepEqual(rig.commands, [{ type: "TellParent", parent: again, status: "Success", patch: { x: "1" } }]);
     assert.deepEqual([rig.status, rig.machine.state.generation], ["Success", 1]);
@@ -347,7 +347,7 @@ describe("a retry by the parent", () => {
 
   test("of a child that a user has retried already only says who waits for it", () => {
     const rig = new DagRig(specOf("a")).start({ parent }).fail("a").retry();
-    rig.tell({ type: "RetryWorkflow", parent: again });
+    rig.tell({ type: "RetryInstance", parent: again });
     assert.deepEqual([rig.events, rig.commands], [[{ type: "ParentChanged", parent: again }], []]);
     assert.deepEqual(rig.succeed("a").commands, [{ type: "TellParent", parent: again, status: "Success" }]);
   });
@@ -362,13 +362,13 @@ test("parameters that come with the start are those of the first task, in its fi
   );
   assert.equal(rig.machine.state.params(0), "[1]");
   assert.equal(rig.machine.state.params(1), undefined);
-  rig.complete("a", failed).tell({ type: "RetryWorkflow" });
+  rig.complete("a", failed).tell({ type: "RetryInstance" });
   assert.equal(rig.machine.state.params(0), "[1]");
 });
 
 test("parameters that come with the start are kept by an instance that waits to be admitted", () => {
   const rig = new DagRig(specOf("a"));
   rig.start({ taskParams: '"x"', admission: "queue" });
-  rig.tell({ type: "AdmitWorkflow" });
+  rig.tell({ type: "AdmitInstance" });
   assert.equal(rig.machine.state.params(0), '"x"');
 });

@@ -2,18 +2,18 @@ import { EngineError } from "../../base/error.ts";
 import { momentAfter } from "../../base/time-limits.ts";
 import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
-import type { Refusal, StartWorkflow } from "../input.ts";
+import type { Refusal, StartInstance } from "../input.ts";
 import type { Payload } from "../payload.ts";
 import { refuseDeep, refuseLargeContext } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
 import { refuseIfEnded, stateRefusal } from "../task-reports.ts";
 import { advance, conclude, withdrawScheduled } from "./advance.ts";
 import type { DagState } from "./dag-state.ts";
-import type { DagStep } from "./dag-step.ts";
+import type { DagTransition } from "./dag-transition.ts";
 import { end, tellChildren, tellParent } from "./ending.ts";
 import { type Reopening, retry } from "./reopening.ts";
 
-export function start(step: DagStep, input: StartWorkflow): void {
+export function start(step: DagTransition, input: StartInstance): void {
   const { state, identity } = step;
   const { workflow, version, generation, parent, trigger, traceparent, admission, taskParams } = input;
   if (state.generation > 0) {
@@ -41,11 +41,11 @@ export function start(step: DagStep, input: StartWorkflow): void {
   else if (admission !== "queue") refuse(step, admission);
 }
 
-function refuse(step: DagStep, { refuse: policy, reason }: Refusal): void {
+function refuse(step: DagTransition, { refuse: policy, reason }: Refusal): void {
   end(step, policy === "fail" ? "Failed" : "Terminated", reason);
 }
 
-export function admit(step: DagStep, refusal?: Refusal): void {
+export function admit(step: DagTransition, refusal?: Refusal): void {
   if (step.state.status !== "Ready") return step.drop();
   if (refusal !== undefined) return refuse(step, refusal);
   step.emit({ type: "InstanceStarted", ...newDeadline(step) });
@@ -53,30 +53,30 @@ export function admit(step: DagStep, refusal?: Refusal): void {
 }
 
 /** An instance that waits to be admitted will pause as soon as it is. */
-export function pause(step: DagStep): void {
+export function pause(step: DagTransition): void {
   const { status, pausing } = step.state;
   if ((status !== "Running" && status !== "Ready") || pausing)
     throw stateRefusal(step.state, step.identity.id, "pause");
   step.emit({ type: "PauseRequested" });
   if (status === "Ready") return;
   withdrawScheduled(step);
-  tellChildren(step, { type: "PauseWorkflow" });
+  tellChildren(step, { type: "PauseInstance" });
   conclude(step);
 }
 
-export function resume(step: DagStep): void {
+export function resume(step: DagTransition): void {
   if (step.state.status !== "Paused" && !step.state.pausing) throw stateRefusal(step.state, step.identity.id, "resume");
   step.emit({ type: "InstanceResumed" });
-  tellChildren(step, { type: "ResumeWorkflow" });
+  tellChildren(step, { type: "ResumeInstance" });
   wake(step);
 }
 
-export function terminate(step: DagStep, reason: string): void {
+export function terminate(step: DagTransition, reason: string): void {
   refuseIfEnded(step.state, step.identity.id, "terminate");
   end(step, "Terminated", reason);
 }
 
-export function retryWorkflow(step: DagStep, parent: ParentAddress | undefined): void {
+export function retryWorkflow(step: DagTransition, parent: ParentAddress | undefined): void {
   const { status } = step.state;
   if (parent === undefined) return reopen(step, retry(step));
   if (status === "Success" || !hasEnded(status)) return followParent(step, parent);
@@ -87,19 +87,19 @@ export function retryWorkflow(step: DagStep, parent: ParentAddress | undefined):
  * The parent wants its child retried, but a user has done so already, or the child ended well after its parent had given
  * it up. Nothing is to be run again; what counts is that this attempt of the parent hears of the end.
  */
-function followParent(step: DagStep, parent: ParentAddress): void {
+function followParent(step: DagTransition, parent: ParentAddress): void {
   step.emit({ type: "ParentChanged", parent });
   if (step.state.status === "Success") step.command(tellParent(step.state, parent, "Success"));
 }
 
-export function reopen(step: DagStep, reopening: Reopening): void {
+export function reopen(step: DagTransition, reopening: Reopening): void {
   const generation = step.state.generation + 1;
   step.emit({ type: "InstanceReopened", generation, ...reopening, ...newDeadline(step) });
   advance(step);
 }
 
 /** Something may have come due: the instance's deadline, its tasks' retries. */
-export function wake(step: DagStep): void {
+export function wake(step: DagTransition): void {
   const { state, turn } = step;
   const { status, pausing, failing, deadline, retryWaits } = state;
   if (hasEnded(status)) return;
@@ -120,12 +120,12 @@ export function nextWake({ status, pausing, failing, deadline, retryWaits }: Dag
   return retryAt === undefined || (deadline !== undefined && deadline < retryAt) ? deadline : retryAt;
 }
 
-function newDeadline({ state, turn }: DagStep): { deadline?: number } {
+function newDeadline({ state, turn }: DagTransition): { deadline?: number } {
   const { timeoutMs } = state.graph;
   return timeoutMs === undefined ? {} : { deadline: momentAfter(turn.at, timeoutMs) };
 }
 
-function concurrency(input: StartWorkflow, context: Context, { state: { graph }, identity }: DagStep): number {
+function concurrency(input: StartInstance, context: Context, { state: { graph }, identity }: DagTransition): number {
   return (
     input.maxConcurrentTasks ??
     concurrencyIn(context, input.workflow) ??

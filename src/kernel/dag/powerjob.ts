@@ -1,6 +1,6 @@
 import { EngineError } from "../../base/error.ts";
 import { nodeCodes } from "../powerjob-codes.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { neverFree } from "./check.ts";
 import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
 import type { NodeId, NodeSpec } from "../node-spec.ts";
@@ -57,7 +57,7 @@ export function valid(spec: DagSpec): boolean {
 export function convert(spec: DagSpec): DagModel {
   const nodes = new Map<NodeId, Linking>();
   for (const node of spec.nodes) {
-    if (nodes.has(node.nodeId)) throw invalid(spec, `two nodes have the nodeId ${shown(node.nodeId)}`);
+    if (nodes.has(node.nodeId)) throw invalid(spec, `two nodes have the nodeId ${preview(node.nodeId)}`);
     nodes.set(node.nodeId, {
       nodeId: node.nodeId,
       spec: node,
@@ -70,7 +70,7 @@ export function convert(spec: DagSpec): DagModel {
   const end = (nodeId: NodeId, edge: EdgeSpec): Linking => {
     const node = nodes.get(nodeId);
     if (node !== undefined) return node;
-    throw invalid(spec, `edge ${shown(edge.from)} → ${shown(edge.to)}: there is no node ${shown(nodeId)}`);
+    throw invalid(spec, `edge ${preview(edge.from)} → ${preview(edge.to)}: there is no node ${preview(nodeId)}`);
   };
   for (const edge of edgesOf(spec)) {
     end(edge.from, edge).outEdges.push(edge);
@@ -117,7 +117,7 @@ export function listReadyNodes(spec: DagSpec): NodeSpec[] {
  */
 export function decide(spec: DagSpec, nodeId: NodeId, result: boolean): void {
   const node = spec.nodes.find((candidate) => candidate.nodeId === nodeId);
-  if (node === undefined) throw new EngineError("TASK_UNKNOWN", `${title(spec)} has no node ${shown(nodeId)}`);
+  if (node === undefined) throw new EngineError("TASK_UNKNOWN", `${title(spec)} has no node ${preview(nodeId)}`);
   node.status = succeeded;
   node.result = String(result);
 
@@ -211,7 +211,7 @@ function distinct<T>(items: readonly T[]): T[] {
 }
 
 function title(spec: DagSpec): string {
-  return spec.name === undefined ? "the workflow" : `workflow ${shown(spec.name)}`;
+  return spec.name === undefined ? "the workflow" : `workflow ${preview(spec.name)}`;
 }
 
 function invalid(spec: DagSpec, what: string): EngineError {

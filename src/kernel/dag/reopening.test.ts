@@ -49,7 +49,7 @@ describe("a retry", () => {
 
   test("is refused while it runs, and after success", () => {
     const rig = DagRig.started("a");
-    const refusal = (): string => rig.refusal({ type: "RetryWorkflow" }).message;
+    const refusal = (): string => rig.refusal({ type: "RetryInstance" }).message;
     assert.equal(refusal(), `cannot retry instance "i": it is Running, and only what has ended is reopened`);
     rig.succeed("a");
     assert.equal(refusal(), `cannot retry instance "i": it is Success, and nothing failed`);
@@ -61,7 +61,7 @@ describe("a re-run", () => {
     const rig = DagRig.started("a>d d>x:true d>y:false z", { nodes: { d: decision } });
     rig.succeed("z").succeed("a").decide("d", true).succeed("x");
     assert.equal(rig.status, "Success");
-    rig.tell({ type: "RerunWorkflow", task: rig.task("d"), params: "false" });
+    rig.tell({ type: "RerunInstance", task: rig.task("d"), params: "false" });
     const [d, x, y] = ["d", "x", "y"].map((name) => rig.task(name));
     const params = { task: d, params: "false" };
     assert.deepEqual(rig.events[0], { type: "InstanceReopened", generation: 2, reset: [d, x, y], params });
@@ -71,20 +71,20 @@ describe("a re-run", () => {
 
   test("runs what a retry would run as well", () => {
     const rig = DagRig.started("a b").succeed("a").fail("b");
-    assert.deepEqual(rig.tell({ type: "RerunWorkflow", task: 0 }).handedOut, ["a", "b"]);
+    assert.deepEqual(rig.tell({ type: "RerunInstance", task: 0 }).handedOut, ["a", "b"]);
   });
 
   test("forgets the sub-tasks of what runs again, with all below them, and frees their names", () => {
     const rig = DagRig.started("p>z").succeed("p", subTasks("s")).succeed("s", subTasks("t")).succeed("t").succeed("z");
     assert.equal(rig.status, "Success");
-    rig.tell({ type: "RerunWorkflow", task: rig.task("p") });
+    rig.tell({ type: "RerunInstance", task: rig.task("p") });
     const [event] = rig.events;
     assert.deepEqual(event, { type: "InstanceReopened", generation: 2, reset: [0, 1], removed: [2, 3] });
     assert.deepEqual([rig.machine.state.find("s"), rig.machine.state.subTasksOf(0)], [undefined, []]);
     assert.deepEqual(rig.succeed("p", subTasks("s")).handedOut, ["s"]);
     assert.deepEqual(rig.succeed("s").handedOut, ["z"]);
     rig.succeed("z");
-    assert.deepEqual(rig.refusal({ type: "RerunWorkflow", task: 2 }), {
+    assert.deepEqual(rig.refusal({ type: "RerunInstance", task: 2 }), {
       code: "TASK_STATE",
       message: `cannot re-run from task "s" of instance "i": it is no longer part of the instance`,
     });
@@ -96,7 +96,7 @@ describe("a re-run", () => {
       { nodeId: 0, nodeName: "t", dependsOn: ["s"] },
     ];
     const rig = DagRig.started("p>z").succeed("p", { subTasks: nodes }).succeed("s").succeed("t").succeed("z");
-    rig.tell({ type: "RerunWorkflow", task: rig.task("t") });
+    rig.tell({ type: "RerunInstance", task: rig.task("t") });
     assert.equal(rig.tasks, "p Success, z Pending, s Success, t Pending");
     assert.deepEqual(rig.handedOut, ["t"]);
   });
@@ -104,7 +104,7 @@ describe("a re-run", () => {
   test("starts nested workflows anew; those that only a retry would run go on in their child", () => {
     const rig = DagRig.started("n m", { failurePolicy: "continue", nodes: { n: nested, m: nested } });
     for (const name of ["n", "m"]) rig.tell({ type: "ChildEnded", ...rig.report(name), status: "Failed" });
-    rig.tell({ type: "RerunWorkflow", task: rig.task("n") });
+    rig.tell({ type: "RerunInstance", task: rig.task("n") });
     assert.deepEqual(
       rig.commands.map((command) => [command.type, "childId" in command && command.childId]),
       [
@@ -116,9 +116,9 @@ describe("a re-run", () => {
 
   test("is refused while it runs, and from a branch that was not taken", () => {
     const rig = DagRig.started("d>x:true d>y:false", { nodes: { d: decision } });
-    assert.equal(rig.refusal({ type: "RerunWorkflow", task: 0 }).code, "INSTANCE_STATE");
+    assert.equal(rig.refusal({ type: "RerunInstance", task: 0 }).code, "INSTANCE_STATE");
     rig.decide("d", true).succeed("x");
-    assert.deepEqual(rig.refusal({ type: "RerunWorkflow", task: rig.task("y") }), {
+    assert.deepEqual(rig.refusal({ type: "RerunInstance", task: rig.task("y") }), {
       code: "TASK_STATE",
       message: `cannot re-run from task "y" of instance "i": it is on a branch that was not taken; re-run the decision`,
     });
@@ -128,7 +128,7 @@ describe("a re-run", () => {
 describe("a failed node that a user sets right", () => {
   test("succeeds with the result given, and the instance goes on by itself", () => {
     const rig = DagRig.started("a>b c").fail("a").succeed("c");
-    rig.tell({ type: "SucceedNode", task: 0, output: "7" });
+    rig.tell({ type: "SucceedTask", task: 0, output: "7" });
     const settled = [{ task: 0, status: "Success", output: "7" }];
     assert.deepEqual(rig.events[0], { type: "InstanceReopened", generation: 2, settled, reset: [1] });
     assert.deepEqual([rig.handedOut, rig.machine.state.record(0)?.output], [["b"], "7"]);
@@ -136,13 +136,13 @@ describe("a failed node that a user sets right", () => {
   });
 
   test("is skipped", () => {
-    const rig = DagRig.started("a").fail("a").tell({ type: "SkipNode", task: 0 });
+    const rig = DagRig.started("a").fail("a").tell({ type: "SkipTask", task: 0 });
     assert.deepEqual([rig.status, rig.tasks], ["Success", "a Skipped"]);
   });
 
   test("and was a decision takes the edges of the result given", () => {
     const rig = DagRig.started("d>x:true d>y:false", { nodes: { d: decision } }).decide("d", null);
-    rig.tell({ type: "SucceedNode", task: 0, output: "true" });
+    rig.tell({ type: "SucceedTask", task: 0, output: "true" });
     assert.deepEqual([rig.handedOut, rig.statusOf("y")], [["x"], "Canceled"]);
     assert.deepEqual(rig.replayed().succeed("x").tasks, "d Success, x Success, y Canceled (branch)");
   });
@@ -150,30 +150,30 @@ describe("a failed node that a user sets right", () => {
   test("and was a decision needs a result that takes an edge; skipped, it takes all", () => {
     const rig = DagRig.started("d>x:a d>y:b", { nodes: { d: decision } }).decide("d", "c");
     for (const output of [{}, { output: `"c"` }, { output: { ref: 1, bytes: 9 } }]) {
-      const { code, message } = rig.refusal({ type: "SucceedNode", task: 0, ...output });
+      const { code, message } = rig.refusal({ type: "SucceedTask", task: 0, ...output });
       assert.equal(code, "DECISION_INVALID");
       assert.match(message, /^task "d" of instance "i" cannot be marked as succeeded: /);
     }
-    assert.deepEqual(rig.tell({ type: "SkipNode", task: 0 }).handedOut, ["x", "y"]);
+    assert.deepEqual(rig.tell({ type: "SkipTask", task: 0 }).handedOut, ["x", "y"]);
   });
 
   test("does not free what another failure holds up", () => {
     const rig = DagRig.started("a>j b>j a>x", { failurePolicy: "continue" }).fail("a").fail("b");
-    rig.tell({ type: "SucceedNode", task: rig.task("a") });
+    rig.tell({ type: "SucceedTask", task: rig.task("a") });
     assert.deepEqual([rig.handedOut, rig.statusOf("j")], [["x"], "Canceled"]);
     assert.equal(rig.succeed("x").status, "Failed");
   });
 
   test("is refused while it runs, where nothing failed, and with too large an output", () => {
     const rig = DagRig.started("a>b", { failurePolicy: "continue" });
-    assert.match(rig.refusal({ type: "SucceedNode", task: 0 }).message, /cannot mark a task as succeeded in instance/);
-    assert.match(rig.refusal({ type: "SkipNode", task: 0 }).message, /cannot skip a task of instance/);
+    assert.match(rig.refusal({ type: "SucceedTask", task: 0 }).message, /cannot mark a task as succeeded in instance/);
+    assert.match(rig.refusal({ type: "SkipTask", task: 0 }).message, /cannot skip a task of instance/);
     rig.fail("a");
-    assert.deepEqual(rig.refusal({ type: "SkipNode", task: 1 }), {
+    assert.deepEqual(rig.refusal({ type: "SkipTask", task: 1 }), {
       code: "TASK_STATE",
       message: `task "b" of instance "i" is Canceled; only a failed task that was not skipped can be marked as succeeded or skipped`,
     });
     const output = { ref: 1, bytes: payloadBytesMax + 1 };
-    assert.equal(rig.refusal({ type: "SucceedNode", task: 0, output }).code, "OUTPUT_TOO_LARGE");
+    assert.equal(rig.refusal({ type: "SucceedTask", task: 0, output }).code, "OUTPUT_TOO_LARGE");
   });
 });

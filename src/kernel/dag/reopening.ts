@@ -4,7 +4,7 @@ import type { Payload } from "../payload.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
 import type { DagState } from "./dag-state.ts";
-import type { DagStep } from "./dag-step.ts";
+import type { DagTransition } from "./dag-transition.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { Phase, statusOf } from "../task-state.ts";
@@ -13,7 +13,7 @@ import { Phase, statusOf } from "../task-state.ts";
 export type Reopening = Omit<InstanceReopened, "type" | "generation" | "deadline">;
 
 /** Failed nodes that were not skippable, stopped ones and those canceled for any cause but their branch run again. */
-export function retry(step: DagStep): Reopening {
+export function retry(step: DagTransition): Reopening {
   const { state } = step;
   refuseUnlessEnded(step, "retry");
   if (state.status === "Success") throw refusal(step, "retry", "nothing failed");
@@ -24,7 +24,7 @@ export function retry(step: DagStep): Reopening {
  * The node and all that comes after it run again, whatever they were, and with them what a retry would run. Sub-tasks of
  * what runs again are gone: their parents will generate their own.
  */
-export function rerun(step: DagStep, task: number, params: string | undefined): Reopening {
+export function rerun(step: DagTransition, task: number, params: string | undefined): Reopening {
   const { state } = step;
   refuseUnlessEnded(step, "re-run");
   refuseDeadBranch(step, task);
@@ -51,7 +51,7 @@ export interface Settlement {
 }
 
 /** A failed node is as the user says; what the failure kept from running runs, unless another failure keeps it. */
-export function settle(step: DagStep, settlement: Settlement): Reopening {
+export function settle(step: DagTransition, settlement: Settlement): Reopening {
   const { state } = step;
   const { task, status, output } = settlement;
   refuseUnlessEnded(step, status === "Success" ? "mark a task as succeeded in" : "skip a task of");
@@ -74,7 +74,7 @@ export function settle(step: DagStep, settlement: Settlement): Reopening {
 }
 
 /** The result that a user gives to a decision chooses among its edges, as one of its own would have. */
-function choice(step: DagStep, task: number, output: Payload | undefined): { edgesOff?: readonly number[] } {
+function choice(step: DagTransition, task: number, output: Payload | undefined): { edgesOff?: readonly number[] } {
   const { state } = step;
   if (state.definition(task).kind !== "decision") return {};
   const value: unknown = typeof output === "string" ? JSON.parse(output) : output;
@@ -100,7 +100,7 @@ function tasksWhere(state: DagState, holds: (task: number) => boolean): number[]
 }
 
 /** Run again, it would only be canceled again. */
-function refuseDeadBranch(step: DagStep, task: number): void {
+function refuseDeadBranch(step: DagTransition, task: number): void {
   const phase = step.state.phase(task);
   if (phase !== Phase.canceledBranch && phase !== Phase.removed) return;
   const because =
@@ -110,11 +110,11 @@ function refuseDeadBranch(step: DagStep, task: number): void {
   throw new EngineError("TASK_STATE", `cannot re-run from ${step.nameOf(task)}: it ${because}`);
 }
 
-function refuseUnlessEnded(step: DagStep, operation: string): void {
+function refuseUnlessEnded(step: DagTransition, operation: string): void {
   if (!hasEnded(step.state.status)) throw refusal(step, operation, "only what has ended is reopened");
 }
 
-function refusal({ state, identity }: DagStep, operation: string, because: string): EngineError {
+function refusal({ state, identity }: DagTransition, operation: string, because: string): EngineError {
   const message = `cannot ${operation} instance "${identity.id}": it is ${state.status}, and ${because}`;
   return new EngineError("INSTANCE_STATE", message);
 }

@@ -19,7 +19,7 @@ describe("a success", () => {
   test("is one event, with what the attempt gave and who ran it", () => {
     const rig = DagRig.started("a>b");
     const outcome = { kind: "success", output: "1", patch: { x: "2" } } as const;
-    rig.tell({ type: "NodeCompleted", ...rig.report("a"), outcome, worker: "w1", startedAt: 900 });
+    rig.tell({ type: "AttemptEnded", ...rig.report("a"), outcome, worker: "w1", startedAt: 900 });
     assert.deepEqual(rig.events, [
       { type: "TaskSucceeded", task: 0, attempt: 1, worker: "w1", startedAt: 900, output: "1", patch: { x: "2" } },
       { type: "TasksScheduled", tasks: [1] },
@@ -137,7 +137,7 @@ describe("after a failure that nobody may skip", () => {
     const reason = `task "a" failed: no`;
     assert.deepEqual(rig.commands, [
       { type: "AbortTasks", attemptIds: [`i:1:${rig.task("b")}:1`, `i:1:${rig.task("c")}:1`] },
-      { type: "TellChild", childId: "i/n", tell: { type: "CancelWorkflow", reason } },
+      { type: "TellChild", childId: "i/n", tell: { type: "TerminateInstance", reason } },
     ]);
     assert.deepEqual(
       [rig.status, rig.tasks],
@@ -210,7 +210,7 @@ describe("a withdrawal", () => {
   test("puts tasks back, each once, and drops what is not waited for", () => {
     const rig = DagRig.started("a b", { maxConcurrentTasks: 2 }).pause();
     const runs = [rig.report("a"), rig.report("b"), rig.report("a"), { task: 0, attempt: 9 }];
-    rig.tell({ type: "NodesWithdrawn", runs });
+    rig.tell({ type: "AttemptsWithdrawn", runs });
     assert.deepEqual(rig.events, [{ type: "TasksWithdrawn", tasks: [0, 1] }, { type: "InstancePaused" }]);
     assert.equal(rig.dropped, 2);
   });
@@ -272,7 +272,7 @@ describe("the end of a child", () => {
     assert.deepEqual([type, message], ["WORKFLOW_FAILED", `nested workflow instance "i/n" ended in Failed: because`]);
     rig.pass(1000);
     const parent = { id: "i", key: 7, generation: 1, task: 0, attempt: 2, depth: 1 };
-    assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "i/n", tell: { type: "RetryWorkflow", parent } }]);
+    assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "i/n", tell: { type: "RetryInstance", parent } }]);
   });
 
   test("by a user's hand says so", () => {
@@ -287,11 +287,11 @@ test("reports that nobody waits for are dropped and counted", () => {
   const rig = DagRig.started("a>b", { nodes: { a: { retryCount: 1 } } });
   const first = rig.report("a");
   const reports = (report: typeof first): Input[] => [
-    { type: "NodeStarted", ...report, worker: "w", startedAt: 1 },
-    { type: "NodeCompleted", ...report, outcome: { kind: "success", patch: { x: "1" } } },
-    { type: "NodeCompleted", ...report, outcome: { kind: "lost" } },
+    { type: "AttemptStarted", ...report, worker: "w", startedAt: 1 },
+    { type: "AttemptEnded", ...report, outcome: { kind: "success", patch: { x: "1" } } },
+    { type: "AttemptEnded", ...report, outcome: { kind: "lost" } },
     { type: "ChildEnded", ...report, status: "Success" },
-    { type: "NodesWithdrawn", runs: [report] },
+    { type: "AttemptsWithdrawn", runs: [report] },
   ];
   const expectDropped = (report: typeof first, why: string): void => {
     for (const input of reports(report)) {

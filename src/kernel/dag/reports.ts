@@ -1,7 +1,7 @@
 import { EngineError } from "../../base/error.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { ChildEnded, DecisionEvaluated, NodeCompleted, NodesWithdrawn, Outcome } from "../input.ts";
+import type { ChildEnded, DecisionEvaluated, AttemptEnded, AttemptsWithdrawn, Outcome } from "../input.ts";
 import { refuseLargeContext, refuseLargeOutput } from "../size-limits.ts";
 import {
   childFailure,
@@ -16,7 +16,7 @@ import {
 import { isFinished, Phase } from "../task-state.ts";
 import { advance, failureReason, withdrawScheduled } from "./advance.ts";
 import type { NodeSpec } from "../node-spec.ts";
-import type { DagStep } from "./dag-step.ts";
+import type { DagTransition } from "./dag-transition.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { end } from "./ending.ts";
@@ -24,7 +24,7 @@ import { admitSubTasks } from "./sub-tasks.ts";
 
 // What is heard about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
 
-export function completed(step: DagStep, report: NodeCompleted): void {
+export function completed(step: DagTransition, report: AttemptEnded): void {
   if (!isCurrent(step.state, report)) return step.drop();
   const { task, outcome } = report;
   const execution = executionOf(report);
@@ -34,12 +34,12 @@ export function completed(step: DagStep, report: NodeCompleted): void {
   advance(step);
 }
 
-export function withdrawn(step: DagStep, report: NodesWithdrawn): void {
+export function withdrawn(step: DagTransition, report: AttemptsWithdrawn): void {
   step.noteWithdrawal(report);
   advance(step);
 }
 
-export function decided(step: DagStep, report: DecisionEvaluated): void {
+export function decided(step: DagTransition, report: DecisionEvaluated): void {
   const { task, value } = report;
   if (!isAwaited(step.state, report)) return step.drop();
   if ("failure" in value) fail(step, task, value.failure);
@@ -47,7 +47,7 @@ export function decided(step: DagStep, report: DecisionEvaluated): void {
   advance(step);
 }
 
-export function childEnded(step: DagStep, report: ChildEnded): void {
+export function childEnded(step: DagTransition, report: ChildEnded): void {
   if (!isCurrent(step.state, report)) return step.drop();
   const { task, status, output, patch } = report;
   if (status === "Success") {
@@ -59,7 +59,12 @@ export function childEnded(step: DagStep, report: ChildEnded): void {
   advance(step);
 }
 
-function succeed(step: DagStep, task: number, outcome: Outcome & { kind: "success" }, execution: Execution = {}): void {
+function succeed(
+  step: DagTransition,
+  task: number,
+  outcome: Outcome & { kind: "success" },
+  execution: Execution = {},
+): void {
   const { state, identity } = step;
   const { output, patch } = outcome;
   let subTasks: readonly NodeSpec[] | undefined = outcome.subTasks;
@@ -74,7 +79,7 @@ function succeed(step: DagStep, task: number, outcome: Outcome & { kind: "succes
   step.emit(succeededEvent(state, task, { ...outcome, ...(subTasks !== undefined && { subTasks }) }, execution));
 }
 
-function choose(step: DagStep, task: number, result: unknown): void {
+function choose(step: DagTransition, task: number, result: unknown): void {
   const choice = edgesNotTaken(result, decisionEdges(step.state.graph, task));
   if ("failure" in choice) return fail(step, task, choice.failure);
   const text = typeof result === "bigint" ? result.toString() : JSON.stringify(result);
@@ -82,14 +87,14 @@ function choose(step: DagStep, task: number, result: unknown): void {
 }
 
 /** After a failure nothing new starts, but what was running finishes, if need be in another process. */
-function finishLost(step: DagStep, task: number): void {
+function finishLost(step: DagTransition, task: number): void {
   const { state } = step;
   if (!state.failing || state.pausing || state.status !== "Running") return;
   step.emit({ type: "TasksScheduled", tasks: [task] });
   step.command({ type: "RunTasks", tasks: [task] });
 }
 
-function lose(step: DagStep, task: number, execution: Execution): void {
+function lose(step: DagTransition, task: number, execution: Execution): void {
   const { state, identity } = step;
   const failure = lossOf(state, task, identity.limits.interruptionsMax);
   if (failure !== undefined) return fail(step, task, failure, { execution });
@@ -98,7 +103,7 @@ function lose(step: DagStep, task: number, execution: Execution): void {
   if (wasRunning) finishLost(step, task);
 }
 
-function fail(step: DagStep, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
+function fail(step: DagTransition, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
   const { state, turn } = step;
   const wasFailing = state.failing;
   step.emit(failedEvent(state, { ...how, task, failure, isFinal: wasFailing }, turn));
@@ -106,7 +111,7 @@ function fail(step: DagStep, task: number, failure: Failure, how: Partial<Failed
 }
 
 /** A failure that nobody may skip: what depends on it is canceled, the workflow's policy decides about the rest. */
-export function followFailure(step: DagStep, task: number, wasFailing: boolean): void {
+export function followFailure(step: DagTransition, task: number, wasFailing: boolean): void {
   const { state } = step;
   const canceled = descendants(state, [task], {
     edges: "live",

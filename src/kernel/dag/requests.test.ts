@@ -61,7 +61,7 @@ describe("a sub-task that a user adds", () => {
 
   test("may be disabled, and may be there before the instance runs", () => {
     const rig = new DagRig(specOf("p>z")).start({ admission: "queue" });
-    rig.tell(addTo(rig, "p", { nodeName: "s", enable: false })).tell({ type: "AdmitWorkflow" });
+    rig.tell(addTo(rig, "p", { nodeName: "s", enable: false })).tell({ type: "AdmitInstance" });
     assert.deepEqual(rig.succeed("p").handedOut, ["z"]);
     assert.equal(rig.statusOf("s"), "Skipped");
   });
@@ -106,7 +106,7 @@ describe("a sub-task that a user adds", () => {
 });
 
 describe("a task that a user stops", () => {
-  const stop = (rig: DagRig, name: string): Input => ({ type: "StopNode", task: rig.task(name), reason: "enough" });
+  const stop = (rig: DagRig, name: string): Input => ({ type: "StopTask", task: rig.task(name), reason: "enough" });
   const failure = { type: "TASK_STOPPED", message: "enough", retryable: false };
 
   test("is aborted while it runs, and the instance fails when nothing else runs", () => {
@@ -166,7 +166,7 @@ describe("a task that a user stops", () => {
     const rig = DagRig.started("a>b");
     rig.tell(stop(rig, "a")).retry();
     assert.deepEqual(rig.handedOut, ["a"]);
-    rig.tell(stop(rig, "a")).tell({ type: "SucceedNode", task: 0, output: "1" });
+    rig.tell(stop(rig, "a")).tell({ type: "SucceedTask", task: 0, output: "1" });
     assert.deepEqual(rig.handedOut, ["b"]);
   });
 
@@ -175,7 +175,7 @@ describe("a task that a user stops", () => {
     const childId = rig.machine.state.record(0)?.childId;
     rig.tell(stop(rig, "a"));
     assert.deepEqual(rig.commands, [
-      { type: "TellChild", childId, tell: { type: "CancelWorkflow", reason: "enough" } },
+      { type: "TellChild", childId, tell: { type: "TerminateInstance", reason: "enough" } },
     ]);
     rig.tell({ type: "ChildEnded", ...rig.report("a"), status: "Terminated" });
     assert.deepEqual([rig.dropped, rig.status], [1, "Failed"]);

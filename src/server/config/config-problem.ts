@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { didYouMean } from "../../base/closest-name.ts";
 import { EngineError } from "../../base/error.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { keyNames } from "./config-key.ts";
 
 type Issue = z.core.$ZodIssue;
@@ -23,7 +23,8 @@ export function sentences(issue: Issue, given: unknown, where: Where): string[] 
     });
   }
   const got = at(given, path);
-  const problem = got === undefined ? "is missing" : `${allowed(issue)}${isSecret(path) ? "" : `, got ${shown(got)}`}`;
+  const problem =
+    got === undefined ? "is missing" : `${allowed(issue)}${isSecret(path) ? "" : `, got ${preview(got)}`}`;
   return [`${path.join(".")} (${originOf(path, where)}) ${problem}`];
 }
 

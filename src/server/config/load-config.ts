@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { didYouMean } from "../../base/closest-name.ts";
 import { messageOf } from "../../base/error.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { type ConfigKey, configKeys, flagOf, type KeyKind, keyNames, variableOf } from "./config-key.ts";
 import { at, sentences, unusable, type Where } from "./config-problem.ts";
 import { type GivenConfig, type ServerConfig, serverConfigSchema } from "./server-config.ts";
@@ -95,7 +95,7 @@ function readConfigFile(named: string | undefined, folder: string): ConfigFile |
     throw unusable([`${name} is not JSON: ${messageOf(error)}`]);
   }
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw unusable([`${name} must hold one object, such as { "port": 7411 }, and holds ${shown(content)}`]);
+    throw unusable([`${name} must hold one object, such as { "port": 7411 }, and holds ${preview(content)}`]);
   }
   const { $schema: _schema, ...rest } = content as Record<string, unknown>;
   return { name, folder: dirname(path), content: rest };

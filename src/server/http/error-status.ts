@@ -27,7 +27,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   TASK_LOST: 409,
   INSTANCE_EXISTS: 409,
   INSTANCE_STATE: 409,
-  INSTANCE_PARKED: 409,
+  INSTANCE_QUARANTINED: 409,
 
   // The request can be read, and what it says cannot be.
   OPTION_INVALID: 400,

@@ -76,7 +76,7 @@ async function listInstances(
 }
 
 function summaryOf(row: InstanceSummary): DataOf<"listInstances">["items"][number] {
-  const { id, workflow, version, status, generation, createdAt, endedAt, reason, parked } = row;
+  const { id, workflow, version, status, generation, createdAt, endedAt, reason, quarantined } = row;
   return {
     instanceId: id,
     workflowName: workflow,
@@ -86,6 +86,6 @@ function summaryOf(row: InstanceSummary): DataOf<"listInstances">["items"][numbe
     createdAt,
     endedAt,
     reason,
-    parked,
+    quarantined,
   };
 }

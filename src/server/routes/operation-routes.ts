@@ -1,5 +1,5 @@
 import { EngineError, hasCode } from "../../base/error.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import type { Asked, Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 import { checkGivenId, idOfKey } from "./start-instance.ts";
@@ -114,7 +114,7 @@ async function refuseBlocked({ engine }: RouteParts, instanceId: string): Promis
   const { status, attention } = await engine.getWorkflowInstanceStatus(instanceId);
   const reason = status === "Paused" ? "it is paused: resume it first" : attention;
   if (reason === undefined) return;
-  throw new EngineError("INSTANCE_STATE", `instance ${shown(instanceId)} takes no update now: ${reason}`);
+  throw new EngineError("INSTANCE_STATE", `instance ${preview(instanceId)} takes no update now: ${reason}`);
 }
 
 /** Nodes are known by their number in the definition, and by their name, which goes first. */

@@ -1,6 +1,6 @@
 import { paths, type RouteName } from "../../api/paths.ts";
 import { EngineError } from "../../base/error.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { scheduleInstancePrefix } from "../../engine/schedules.ts";
 import type { Handlers } from "../http/handler.ts";
 
@@ -39,6 +39,6 @@ function refuseScheduleInstance(instanceId: string): void {
   const path = `/api/schedule/${encodeURIComponent(scheduleId)}`;
   throw new EngineError(
     "CONFLICT",
-    `instance ${shown(instanceId)} is schedule ${shown(scheduleId)}: use PUT or DELETE ${path}, or POST pause, resume, trigger or backfill below it (heddle schedule)`,
+    `instance ${preview(instanceId)} is schedule ${preview(scheduleId)}: use PUT or DELETE ${path}, or POST pause, resume, trigger or backfill below it (heddle schedule)`,
   );
 }

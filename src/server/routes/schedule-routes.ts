@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { DataOf } from "../../api/routes.ts";
 import { didYouMean } from "../../base/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import type { ScheduleSpec } from "../../schedules/schedule-spec.ts";
 import { workflowOf } from "../../schedules/schedule-workflow.ts";
 import type { Asked, Handlers } from "../http/handler.ts";
@@ -80,14 +80,14 @@ async function createSchedule(
 }
 
 function scheduleExists(scheduleId: string, cause: unknown): EngineError {
-  const message = `schedule ${shown(scheduleId)} exists already: change it, delete it first, or take another id`;
+  const message = `schedule ${preview(scheduleId)} exists already: change it, delete it first, or take another id`;
   return new EngineError("INSTANCE_EXISTS", message, { cause });
 }
 
 function withWorkflowNames(engine: RouteParts["engine"], { workflow }: ScheduleSpec, error: unknown): unknown {
   if (workflow === undefined || !hasCode(error, "WORKFLOW_UNKNOWN")) return error;
   const names = engine.listWorkflows().map(({ name }) => name);
-  const message = `workflow ${shown(workflow)} is not registered${didYouMean(workflow, names)}`;
+  const message = `workflow ${preview(workflow)} is not registered${didYouMean(workflow, names)}`;
   return new EngineError("WORKFLOW_UNKNOWN", message, { cause: error });
 }
 
@@ -103,7 +103,7 @@ async function refuseOfCatalogue(parts: RouteParts, scheduleId: string): Promise
   const path = `/api/workflow/${encodeURIComponent(scheduleId)}`;
   throw new EngineError(
     "CONFLICT",
-    `schedule ${shown(scheduleId)} belongs to the workflow of that name: use PUT ${path}/schedule to change it or to switch it off, or PUT ${path} with a cronExpr of null to take it away`,
+    `schedule ${preview(scheduleId)} belongs to the workflow of that name: use PUT ${path}/schedule to change it or to switch it off, or PUT ${path} with a cronExpr of null to take it away`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { Handlers } from "../http/handler.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -21,7 +21,7 @@ export function securityRoutes({ tokens, audit }: RouteParts): SecurityRoutes {
     },
     deleteToken: async ({ params, query }) => {
       if (await tokens.delete(params.name, query)) return done;
-      throw new HttpError("NOT_FOUND", `no token ${shown(params.name)} is known`);
+      throw new HttpError("NOT_FOUND", `no token ${preview(params.name)} is known`);
     },
   };
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { utf8Length } from "../../base/utf8.ts";
 import { scheduleInstancePrefix } from "../../engine/schedules.ts";
 import { startContext } from "../../engine/submission.ts";
@@ -122,7 +122,7 @@ function notForCode({ name }: CodeWorkflow): HttpError {
 /** An id of the caller's own is taken, and not by a repetition of this request. */
 async function instanceExists({ engine }: RouteParts, instanceId: string): Promise<EngineError> {
   const { workflowName, status } = await engine.getWorkflowInstanceStatus(instanceId);
-  const message = `instance ${shown(instanceId)} exists already: workflow ${shown(workflowName)}, status ${status}; take another id`;
+  const message = `instance ${preview(instanceId)} exists already: workflow ${preview(workflowName)}, status ${status}; take another id`;
   return new EngineError("INSTANCE_EXISTS", message);
 }
 

@@ -4,7 +4,7 @@ import { Workflow } from "../../authoring/workflow.ts";
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { didYouMean } from "../../base/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import type { CatalogueEntry, ScheduleFieldsChange } from "../../catalogue/catalogue-entry.ts";
 import type { DataOf } from "../../api/routes.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
@@ -98,7 +98,7 @@ async function findWorkflow({ engine, catalogue }: RouteParts, idOrName: string)
   if (byName !== undefined) return byName;
   throw new EngineError(
     "WORKFLOW_UNKNOWN",
-    `workflow ${shown(name)} was saved, and this member does not know it yet: try again in a few seconds`,
+    `workflow ${preview(name)} was saved, and this member does not know it yet: try again in a few seconds`,
   );
 }
 
@@ -178,7 +178,7 @@ async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller):
   const workflow = engine.findWorkflow(idOrName);
   const view = engine.listWorkflows().find(({ name }) => name === idOrName);
   if (workflow === undefined || view === undefined) {
-    throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${shown(idOrName)} is known`);
+    throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${preview(idOrName)} is known`);
   }
   const { name, kind, version = "" } = view;
   return {
@@ -195,7 +195,7 @@ async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller):
 
 function unknownWorkflow(engine: RouteParts["engine"], idOrName: string, cause: unknown): EngineError {
   const names = engine.listWorkflows().map(({ name }) => name);
-  const message = `no workflow ${shown(idOrName)} is registered or saved${didYouMean(idOrName, names)}`;
+  const message = `no workflow ${preview(idOrName)} is registered or saved${didYouMean(idOrName, names)}`;
   return new EngineError("WORKFLOW_UNKNOWN", message, { cause });
 }
 

@@ -3,7 +3,7 @@ import type { Role } from "../../api/route.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { EngineError, messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { type Store, tokenDocument } from "../../stores/store.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Caller } from "./caller.ts";
@@ -132,7 +132,7 @@ export class Tokens {
     if (this.#isFixed(name)) {
       throw new EngineError(
         "CONFLICT",
-        `token ${shown(name)} is one of the configuration: take it out there and start the server again`,
+        `token ${preview(name)} is one of the configuration: take it out there and start the server again`,
       );
     }
     const { store } = this.#parts;
@@ -203,24 +203,27 @@ function known(token: GivenToken & { readonly expiresAt: number | null }): Known
 function last(name: string): EngineError {
   return new EngineError(
     "CONFLICT",
-    `token ${shown(name)} is the last one: without any, everybody who reaches the server on this machine is an admin, and on other hosts nobody is let in; make another one first, or delete it with force`,
+    `token ${preview(name)} is the last one: without any, everybody who reaches the server on this machine is an admin, and on other hosts nobody is let in; make another one first, or delete it with force`,
   );
 }
 
 function lastAdmin(name: string): EngineError {
   return new EngineError(
     "CONFLICT",
-    `token ${shown(name)} is the last one of an admin: without it nobody could make or delete tokens; make another admin's first, or delete it with force`,
+    `token ${preview(name)} is the last one of an admin: without it nobody could make or delete tokens; make another admin's first, or delete it with force`,
   );
 }
 
 function needsAdminFirst(name: string, role: Role): EngineError {
   return new EngineError(
     "CONFLICT",
-    `token ${shown(name)} with the role ${role} would lock everybody out: with the first token this machine is no longer let in without one, and no token of an admin is there; make an admin's first ("heddle token create <name> --role admin"), or start the server with HEDDLE_TOKEN set to a secret of your own`,
+    `token ${preview(name)} with the role ${role} would lock everybody out: with the first token this machine is no longer let in without one, and no token of an admin is there; make an admin's first ("heddle token create <name> --role admin"), or start the server with HEDDLE_TOKEN set to a secret of your own`,
   );
 }
 
 function taken(name: string): EngineError {
-  return new EngineError("CONFLICT", `there is a token ${shown(name)} already: delete it first, or take another name`);
+  return new EngineError(
+    "CONFLICT",
+    `there is a token ${preview(name)} already: delete it first, or take another name`,
+  );
 }

@@ -27,11 +27,11 @@ function isAfter(place: InstanceFilter["before"], row: InstanceSummary): boolean
 }
 
 function summaryOfUnfinished(row: InstanceRow): InstanceSummary {
-  const { key, id, workflow, version, status, generation, createdAt, parked } = row;
-  return { key, id, workflow, version, status, generation, createdAt, endedAt: null, reason: null, parked };
+  const { key, id, workflow, version, status, generation, createdAt, quarantined } = row;
+  return { key, id, workflow, version, status, generation, createdAt, endedAt: null, reason: null, quarantined };
 }
 
 function summaryOfFinished(row: FinishedRow): InstanceSummary {
   const { key, id, workflow, version, status, generation, createdAt, endedAt, reason } = row;
-  return { key, id, workflow, version, status, generation, createdAt, endedAt, reason, parked: null };
+  return { key, id, workflow, version, status, generation, createdAt, endedAt, reason, quarantined: null };
 }

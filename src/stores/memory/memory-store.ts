@@ -3,7 +3,7 @@ import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
 import { isNextBatch } from "../fence-check.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
-import { letterBoxOf } from "../letter-box.ts";
+import { mailboxOf } from "../mailbox.ts";
 import { isSameDocument } from "../document.ts";
 import type {
   Batch,
@@ -19,8 +19,8 @@ import type {
   JobRow,
   LinePage,
   LineRow,
-  MailRow,
-  MarkRow,
+  MailboxRow,
+  OffsetRow,
   OutboxRow,
   RequestRow,
   SavedDefinition,
@@ -95,7 +95,7 @@ export class MemoryStore implements Store {
     const row = members.get(member);
     if (row === undefined || row.beat !== (ifBeat ?? row.beat)) return false;
     members.delete(member);
-    for (const { id, box } of mail.values()) if (box === letterBoxOf(member)) mail.delete(id);
+    for (const { id, box } of mail.values()) if (box === mailboxOf(member)) mail.delete(id);
     return true;
   }
 
@@ -174,22 +174,22 @@ export class MemoryStore implements Store {
     return oldestFirst.slice(0, filter.limit).map(({ key, id }) => ({ key, id }));
   }
 
-  async loadLetters(targets: readonly number[]): Promise<OutboxRow[]> {
+  async loadOutbox(targets: readonly number[]): Promise<OutboxRow[]> {
     const rows = [...this.#read().outbox.values()].filter((row) => targets.includes(row.target));
     return copies(rows.sort((a, b) => a.target - b.target || a.source - b.source || a.number - b.number));
   }
 
-  async loadMarks(shard: number): Promise<MarkRow[]> {
-    const rows = [...this.#read().marks.values()].filter((row) => row.shard === shard);
+  async loadOffsets(shard: number): Promise<OffsetRow[]> {
+    const rows = [...this.#read().offsets.values()].filter((row) => row.shard === shard);
     return copies(rows.sort((a, b) => a.source - b.source));
   }
 
   async loadSent(source: number): Promise<{ target: number; number: number }[]> {
-    const { outbox, marks } = this.#read();
+    const { outbox, offsets } = this.#read();
     const last = new Map<number, number>();
     const sent = (target: number, number: number) => last.set(target, Math.max(number, last.get(target) ?? number));
     for (const row of outbox.values()) if (row.source === source) sent(row.target, row.number);
-    for (const row of marks.values()) if (row.source === source) sent(row.shard, row.number);
+    for (const row of offsets.values()) if (row.source === source) sent(row.shard, row.number);
     return Array.from(last, ([target, number]) => ({ target, number })).sort((a, b) => a.target - b.target);
   }
 
@@ -203,17 +203,17 @@ export class MemoryStore implements Store {
     tables.mail.set(id, { id, box, body, at });
   }
 
-  async readMail(boxes: readonly string[], limit: number): Promise<MailRow[]> {
+  async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {
     const rows = [...this.#read().mail.values()].filter((row) => boxes.includes(row.box));
     return rows.slice(0, limit).map(({ id, box, body }) => ({ id, box, body }));
   }
 
-  async deleteMail(ids: readonly number[]): Promise<void> {
+  async deleteFromMailbox(ids: readonly number[]): Promise<void> {
     const { mail } = this.#read();
     for (const id of ids) mail.delete(id);
   }
 
-  async deleteMailBefore(at: number): Promise<void> {
+  async deleteMailboxRowsBefore(at: number): Promise<void> {
     const { mail } = this.#read();
     for (const row of mail.values()) if (row.at < at) mail.delete(row.id);
   }

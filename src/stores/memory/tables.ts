@@ -12,8 +12,8 @@ import type {
   InstanceRow,
   JobRow,
   LineRow,
-  MailRow,
-  MarkRow,
+  MailboxRow,
+  OffsetRow,
   MemberRow,
   OutboxRow,
   PayloadRow,
@@ -44,14 +44,14 @@ export class Tables {
   readonly tasks: PerInstance<TaskRow> = new Map();
   readonly payloads: PerInstance<PayloadRow> = new Map();
   readonly outbox = new Map<string, OutboxRow>();
-  readonly marks = new Map<string, MarkRow>();
+  readonly offsets = new Map<string, OffsetRow>();
   /** In the order they were saved. */
   readonly definitions = new Map<string, DefinitionRow>();
   readonly jobs = new Map<string, JobRow>();
   readonly domains = new Map<string, DomainRow>();
   readonly requests = new Map<string, RequestRow>();
   /** In the order they were put there. */
-  readonly mail = new Map<number, MailRow & { readonly at: number }>();
+  readonly mail = new Map<number, MailboxRow & { readonly at: number }>();
   /** Ids of mail are never given out again. */
   lastMail = 0;
   readonly documents = new Map<string, DocumentRow>();
@@ -78,7 +78,7 @@ export class Tables {
       const goes = purged.has(instance) || ref < (trims.get(instance)?.ref ?? 0);
       check("payload", `${instance}/${ref}`, !goes && has(this.payloads, instance, `${ref}`));
     }
-    for (const row of changes.outbox) check("letter", outboxKey(row), this.outbox.has(outboxKey(row)));
+    for (const row of changes.outbox) check("message", outboxKey(row), this.outbox.has(outboxKey(row)));
     for (const { shard, key } of changes.requests) {
       check("request", requestKey(shard, key), this.requests.has(requestKey(shard, key)));
     }
@@ -97,7 +97,7 @@ export class Tables {
     for (const row of changes.tasks) put(this.tasks, row, `${row.task}/${row.attempt}`);
     for (const row of changes.payloads) put(this.payloads, row, `${row.ref}`);
     for (const row of changes.outbox) this.outbox.set(outboxKey(row), row);
-    for (const row of changes.marks) this.#saveMark(row);
+    for (const row of changes.offsets) this.#saveOffset(row);
     for (const row of changes.domains) this.domains.set(row.name, row);
     for (const row of changes.requests) this.requests.set(requestKey(row.shard, row.key), row);
     for (const forgotten of changes.requestsForgotten) this.#forgetRequests(forgotten);
@@ -128,10 +128,10 @@ export class Tables {
     remove(this.payloads, instance, (row) => row.ref < ref);
   }
 
-  #saveMark(mark: MarkRow): void {
-    this.marks.set(`${mark.shard}/${mark.source}`, mark);
+  #saveOffset(offset: OffsetRow): void {
+    this.offsets.set(`${offset.shard}/${offset.source}`, offset);
     for (const [key, { source, target, number }] of this.outbox) {
-      if (target === mark.shard && source === mark.source && number <= mark.number) this.outbox.delete(key);
+      if (target === offset.shard && source === offset.source && number <= offset.number) this.outbox.delete(key);
     }
   }
 

@@ -1,5 +1,5 @@
 import { EngineError } from "../../base/error.ts";
-import { shown } from "../../base/shown.ts";
+import { preview } from "../../base/preview.ts";
 import { toDisk } from "../text.ts";
 
 /**
@@ -15,7 +15,7 @@ export const nothing = "NULL" as Literal;
 
 export function text(value: string): Literal {
   if (typeof value === "string") return stored(toDisk(value));
-  throw new EngineError("STORE_DATA", `A text in a row must be text, got ${shown(value)}.`);
+  throw new EngineError("STORE_DATA", `A text in a row must be text, got ${preview(value)}.`);
 }
 
 /** A text that is in the form it has on disk already. */
@@ -30,7 +30,7 @@ export function textOrNull(value: string | null): Literal {
 /** Every number in a row is whole; one that is not can never be written. */
 export function whole(value: number): Literal {
   if (Number.isSafeInteger(value)) return `${value}` as Literal;
-  throw new EngineError("STORE_DATA", `A number in a row must be whole and below 2^53, got ${shown(value)}.`);
+  throw new EngineError("STORE_DATA", `A number in a row must be whole and below 2^53, got ${preview(value)}.`);
 }
 
 export function wholeOrNull(value: number | null): Literal {
@@ -40,7 +40,7 @@ export function wholeOrNull(value: number | null): Literal {
 /** A bound that rows are compared with, which may be any number. */
 export function bound(value: number): Literal {
   if (Number.isFinite(value)) return `${value}` as Literal;
-  throw new EngineError("STORE_DATA", `A bound must be a finite number, got ${shown(value)}.`);
+  throw new EngineError("STORE_DATA", `A bound must be a finite number, got ${preview(value)}.`);
 }
 
 export function flag(value: boolean): Literal {

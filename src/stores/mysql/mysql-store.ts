@@ -4,7 +4,7 @@ import type { EndStatus } from "../../kernel/status.ts";
 import { CommitOrder } from "../commit-order.ts";
 import { isSameDocument } from "../document.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
-import { letterBoxOf } from "../letter-box.ts";
+import { mailboxOf } from "../mailbox.ts";
 import { listInstances, type ListValues } from "../listing.ts";
 import {
   Columns,
@@ -17,8 +17,8 @@ import {
   toInstance,
   toJob,
   toLine,
-  toMail,
-  toMark,
+  toMailboxRow,
+  toOffset,
   toMember,
   toOutbox,
   toRequest,
@@ -42,8 +42,8 @@ import type {
   JobRow,
   LinePage,
   LineRow,
-  MailRow,
-  MarkRow,
+  MailboxRow,
+  OffsetRow,
   OutboxRow,
   RequestRow,
   SavedDefinition,
@@ -181,7 +181,7 @@ export class MysqlStore implements Store {
       "START TRANSACTION",
       statements.deleteMember.with(text(member), wholeOrNull(ifBeat ?? null)),
       "SET @heddle_removed = ROW_COUNT()",
-      statements.deleteMailBox.with(text(letterBoxOf(member))),
+      statements.deleteMailBox.with(text(mailboxOf(member))),
       "COMMIT",
     );
     return changedRows(removed) === 1;
@@ -303,12 +303,12 @@ export class MysqlStore implements Store {
     }));
   }
 
-  async loadLetters(targets: readonly number[]): Promise<OutboxRow[]> {
-    return await this.#allOf(targets, statements.loadLetters, toOutbox);
+  async loadOutbox(targets: readonly number[]): Promise<OutboxRow[]> {
+    return await this.#allOf(targets, statements.loadOutbox, toOutbox);
   }
 
-  async loadMarks(shard: number): Promise<MarkRow[]> {
-    return await this.#all(statements.loadMarks.with(whole(shard)), toMark);
+  async loadOffsets(shard: number): Promise<OffsetRow[]> {
+    return await this.#all(statements.loadOffsets.with(whole(shard)), toOffset);
   }
 
   async loadSent(source: number): Promise<{ target: number; number: number }[]> {
@@ -323,17 +323,17 @@ export class MysqlStore implements Store {
     await this.#write(statements.insertMail, [row(text(mail.box), text(mail.body), whole(mail.at))]);
   }
 
-  async readMail(boxes: readonly string[], limit: number): Promise<MailRow[]> {
+  async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {
     if (boxes.length === 0) return this.#nothing();
-    return await this.#all(statements.readMail.with(list(boxes.map(text)), whole(limit)), toMail);
+    return await this.#all(statements.readMailbox.with(list(boxes.map(text)), whole(limit)), toMailboxRow);
   }
 
-  async deleteMail(ids: readonly number[]): Promise<void> {
-    await this.#write(statements.deleteMail, ids.toSorted((a, b) => a - b).map(whole));
+  async deleteFromMailbox(ids: readonly number[]): Promise<void> {
+    await this.#write(statements.deleteFromMailbox, ids.toSorted((a, b) => a - b).map(whole));
   }
 
-  async deleteMailBefore(at: number): Promise<void> {
-    await this.#write(statements.deleteMailBefore, [bound(at)]);
+  async deleteMailboxRowsBefore(at: number): Promise<void> {
+    await this.#write(statements.deleteMailboxRowsBefore, [bound(at)]);
   }
 
   async loadDomains(): Promise<DomainRow[]> {

@@ -5,7 +5,7 @@ import type {
   FinishedRow,
   InstanceRow,
   JobRow,
-  MarkRow,
+  OffsetRow,
   TaskRow,
   TrimRow,
 } from "../store.ts";
@@ -40,7 +40,7 @@ export function writeChanges(changes: Changes): Script {
       row(whole(source), whole(target), whole(number), text(body)),
     ),
   );
-  mark(script, changes.marks);
+  offset(script, changes.offsets);
   script.add(statements.saveDomain, domainRows(changes.domains));
   script.add(
     statements.insertRequest,
@@ -72,21 +72,21 @@ function trim(script: Script, trims: readonly TrimRow[]): void {
   script.add(statements.trimPayloads, bounds);
 }
 
-/** Letters are found and deleted in two statements, which belong together. */
-function mark(script: Script, marks: readonly MarkRow[]): void {
+/** Messages are found and deleted in two statements, which belong together. */
+function offset(script: Script, offsets: readonly OffsetRow[]): void {
   script.add(
-    statements.saveMark,
-    marks.map(({ shard, source, number }) => row(whole(shard), whole(source), whole(number))),
+    statements.saveOffset,
+    offsets.map(({ shard, source, number }) => row(whole(shard), whole(source), whole(number))),
   );
-  for (let from = 0; from < marks.length; from += rowsPerStatementMax) {
-    const passed = marks
+  for (let from = 0; from < offsets.length; from += rowsPerStatementMax) {
+    const passed = offsets
       .slice(from, from + rowsPerStatementMax)
       .map(
         ({ shard, source, number }) =>
           sql`(target = ${whole(shard)} AND source = ${whole(source)} AND number <= ${whole(number)})`,
       );
-    script.add(statements.findLetters, [joined(passed, sql` OR `)]);
-    script.add(statements.deleteLetters, [sql``]);
+    script.add(statements.findOutbox, [joined(passed, sql` OR `)]);
+    script.add(statements.deleteOutbox, [sql``]);
   }
 }
 
@@ -103,7 +103,7 @@ function instance(one: InstanceRow): Literal {
     whole(one.waiting),
     whole(one.createdAt),
     whole(one.updatedAt),
-    textOrNull(one.parked),
+    textOrNull(one.quarantined),
   );
 }
 

@@ -4,7 +4,7 @@ import type { EndStatus } from "../../kernel/status.ts";
 import { CommitOrder } from "../commit-order.ts";
 import { isSameDocument } from "../document.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
-import { letterBoxOf } from "../letter-box.ts";
+import { mailboxOf } from "../mailbox.ts";
 import { listInstances, type ListQuery } from "../listing.ts";
 import {
   Columns,
@@ -17,8 +17,8 @@ import {
   toInstance,
   toJob,
   toLine,
-  toMail,
-  toMark,
+  toMailboxRow,
+  toOffset,
   toMember,
   toOutbox,
   toRequest,
@@ -43,8 +43,8 @@ import type {
   JobRow,
   LinePage,
   LineRow,
-  MailRow,
-  MarkRow,
+  MailboxRow,
+  OffsetRow,
   OutboxRow,
   RequestRow,
   SavedDefinition,
@@ -196,7 +196,7 @@ export class PostgresStore implements Store {
   async removeMember(member: string, ifBeat?: number): Promise<boolean> {
     if (ifBeat !== undefined && member !== this.#member) await this.#endSessions(member, ifBeat);
     const { deleteMember } = this.#statements;
-    const box = toDisk(letterBoxOf(member));
+    const box = toDisk(mailboxOf(member));
     const [rows] = await this.#run("life", [step(deleteMember, toDisk(member), ifBeat ?? null, box)]);
     return mapRows(rows, toCount)[0] === 1;
   }
@@ -313,12 +313,12 @@ export class PostgresStore implements Store {
     }));
   }
 
-  async loadLetters(targets: readonly number[]): Promise<OutboxRow[]> {
-    return await this.#all(this.#statements.loadLetters, [bigints(targets)], toOutbox);
+  async loadOutbox(targets: readonly number[]): Promise<OutboxRow[]> {
+    return await this.#all(this.#statements.loadOutbox, [bigints(targets)], toOutbox);
   }
 
-  async loadMarks(shard: number): Promise<MarkRow[]> {
-    return await this.#all(this.#statements.loadMarks, [shard], toMark);
+  async loadOffsets(shard: number): Promise<OffsetRow[]> {
+    return await this.#all(this.#statements.loadOffsets, [shard], toOffset);
   }
 
   async loadSent(source: number): Promise<{ target: number; number: number }[]> {
@@ -333,16 +333,16 @@ export class PostgresStore implements Store {
     await this.#write(this.#statements.insertMail, [toDisk(mail.box), toDisk(mail.body), mail.at]);
   }
 
-  async readMail(boxes: readonly string[], limit: number): Promise<MailRow[]> {
-    return await this.#all(this.#statements.readMail, [texts(boxes), limit], toMail);
+  async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {
+    return await this.#all(this.#statements.readMailbox, [texts(boxes), limit], toMailboxRow);
   }
 
-  async deleteMail(ids: readonly number[]): Promise<void> {
-    await this.#write(this.#statements.deleteMail, [bigints(ids)]);
+  async deleteFromMailbox(ids: readonly number[]): Promise<void> {
+    await this.#write(this.#statements.deleteFromMailbox, [bigints(ids)]);
   }
 
-  async deleteMailBefore(at: number): Promise<void> {
-    await this.#write(this.#statements.deleteMailBefore, [at]);
+  async deleteMailboxRowsBefore(at: number): Promise<void> {
+    await this.#write(this.#statements.deleteMailboxRowsBefore, [at]);
   }
 
   async loadDomains(): Promise<DomainRow[]> {

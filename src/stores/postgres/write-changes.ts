@@ -50,8 +50,8 @@ export function writeChanges(to: Statements, changes: Changes): Step[] {
     bigints(rows.map((row) => row.number)),
     texts(rows.map((row) => row.body)),
   ]);
-  for (const statement of [to.saveMark, to.deleteLetters]) {
-    write(changes.marks, statement, (rows) => [
+  for (const statement of [to.saveOffset, to.deleteOutbox]) {
+    write(changes.offsets, statement, (rows) => [
       bigints(rows.map((row) => row.shard)),
       bigints(rows.map((row) => row.source)),
       bigints(rows.map((row) => row.number)),
@@ -88,7 +88,7 @@ function instanceColumns(rows: readonly InstanceRow[]): Value[] {
     bigints(rows.map((row) => row.waiting)),
     bigints(rows.map((row) => row.createdAt)),
     bigints(rows.map((row) => row.updatedAt)),
-    texts(rows.map((row) => row.parked)),
+    texts(rows.map((row) => row.quarantined)),
   ];
 }
 

@@ -5,7 +5,7 @@ import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
 import { isSameDocument } from "../document.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
-import { letterBoxOf } from "../letter-box.ts";
+import { mailboxOf } from "../mailbox.ts";
 import { listInstances, type ListQuery } from "../listing.ts";
 import type {
   Batch,
@@ -21,8 +21,8 @@ import type {
   JobRow,
   LinePage,
   LineRow,
-  MailRow,
-  MarkRow,
+  MailboxRow,
+  OffsetRow,
   OutboxRow,
   RequestRow,
   SavedDefinition,
@@ -45,8 +45,8 @@ import {
   toInstance,
   toJob,
   toLine,
-  toMail,
-  toMark,
+  toMailboxRow,
+  toOffset,
   toMember,
   toOutbox,
   toRequest,
@@ -159,7 +159,7 @@ export class SqliteStore implements Store {
   async removeMember(member: string, ifBeat?: number): Promise<boolean> {
     return this.#write((statements) => {
       if (statements.deleteMember.run(toDisk(member), ifBeat ?? null).changes === 0) return false;
-      statements.deleteMailBox.run(toDisk(letterBoxOf(member)));
+      statements.deleteMailBox.run(toDisk(mailboxOf(member)));
       return true;
     });
   }
@@ -236,12 +236,12 @@ export class SqliteStore implements Store {
     );
   }
 
-  async loadLetters(targets: readonly number[]): Promise<OutboxRow[]> {
-    return this.#all((from) => from.loadLetters, [JSON.stringify(targets)], toOutbox);
+  async loadOutbox(targets: readonly number[]): Promise<OutboxRow[]> {
+    return this.#all((from) => from.loadOutbox, [JSON.stringify(targets)], toOutbox);
   }
 
-  async loadMarks(shard: number): Promise<MarkRow[]> {
-    return this.#all((from) => from.loadMarks, [shard], toMark);
+  async loadOffsets(shard: number): Promise<OffsetRow[]> {
+    return this.#all((from) => from.loadOffsets, [shard], toOffset);
   }
 
   async loadSent(source: number): Promise<{ target: number; number: number }[]> {
@@ -256,22 +256,22 @@ export class SqliteStore implements Store {
     this.#write((statements) => statements.insertMail.run(toDisk(mail.box), toDisk(mail.body), mail.at));
   }
 
-  async readMail(boxes: readonly string[], limit: number): Promise<MailRow[]> {
+  async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {
     return this.#read((statements) => {
-      const rows = [...new Set(boxes)].flatMap((box) => statements.readMail.all(toDisk(box), limit));
-      const mail = rows.map((row) => toMail(new Columns(row)));
+      const rows = [...new Set(boxes)].flatMap((box) => statements.readMailbox.all(toDisk(box), limit));
+      const mail = rows.map((row) => toMailboxRow(new Columns(row)));
       return mail.sort((a, b) => a.id - b.id).slice(0, limit);
     });
   }
 
-  async deleteMail(ids: readonly number[]): Promise<void> {
+  async deleteFromMailbox(ids: readonly number[]): Promise<void> {
     this.#write((statements) => {
-      for (const id of ids) statements.deleteMail.run(id);
+      for (const id of ids) statements.deleteFromMailbox.run(id);
     });
   }
 
-  async deleteMailBefore(at: number): Promise<void> {
-    this.#write((statements) => statements.deleteMailBefore.run(at));
+  async deleteMailboxRowsBefore(at: number): Promise<void> {
+    this.#write((statements) => statements.deleteMailboxRowsBefore.run(at));
   }
 
   async loadDomains(): Promise<DomainRow[]> {

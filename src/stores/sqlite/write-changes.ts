@@ -29,9 +29,9 @@ export function writeChanges(to: Statements, changes: Changes): void {
   for (const row of changes.tasks) saveTask(to, row);
   for (const row of changes.payloads) to.insertPayload.run(row.instance, row.ref, toDisk(row.body));
   for (const row of changes.outbox) to.insertOutbox.run(row.source, row.target, row.number, toDisk(row.body));
-  for (const row of changes.marks) {
-    to.saveMark.run(row.shard, row.source, row.number);
-    to.deleteLetters.run(row.shard, row.source, row.number);
+  for (const row of changes.offsets) {
+    to.saveOffset.run(row.shard, row.source, row.number);
+    to.deleteOutbox.run(row.shard, row.source, row.number);
   }
   for (const { name, size, priority } of changes.domains) to.saveDomain.run(toDisk(name), size, priority);
   for (const row of changes.requests) {
@@ -68,7 +68,7 @@ function saveInstance(to: Statements, row: InstanceRow): void {
     row.waiting,
     row.createdAt,
     row.updatedAt,
-    toDiskOrNull(row.parked),
+    toDiskOrNull(row.quarantined),
   );
 }
 

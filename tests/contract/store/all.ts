@@ -9,10 +9,10 @@ import { historySuite } from "./history.ts";
 import { instancesSuite } from "./instances.ts";
 import { jobsSuite } from "./jobs.ts";
 import { leasesSuite } from "./leases.ts";
-import { lettersSuite } from "./letters.ts";
+import { outboxSuite } from "./outbox.ts";
 import { linesSuite } from "./lines.ts";
 import { listingSuite } from "./listing.ts";
-import { mailSuite } from "./mail.ts";
+import { mailSuite } from "./mailbox.ts";
 import { membersSuite } from "./members.ts";
 import { payloadsSuite } from "./payloads.ts";
 import { purgeSuite } from "./purge.ts";
@@ -35,7 +35,7 @@ const suites: readonly StoreSuite[] = [
   listingSuite,
   tasksSuite,
   payloadsSuite,
-  lettersSuite,
+  outboxSuite,
   requestsSuite,
   mailSuite,
   domainsSuite,

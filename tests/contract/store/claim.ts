@@ -64,7 +64,7 @@ export function claimSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       await store.close();
       await store.close();
-      await assert.rejects(store.loadLetters([0]), (error) => hasCode(error, "ENGINE_STATE"));
+      await assert.rejects(store.loadOutbox([0]), (error) => hasCode(error, "ENGINE_STATE"));
       await assert.rejects(store.claimShard(0, "a"), (error) => hasCode(error, "ENGINE_STATE"));
     });
 

@@ -93,7 +93,7 @@ function atomicitySuite(name: string, makeStore: MakeStore): void {
       await owner.commit({ outbox: [outboxRow({ target: 1, number: 1 })] });
       await assert.rejects(owner.commit({ outbox: [outboxRow({ target: 1, number: 1 })] }), isData);
       await owner.commit({ outbox: [outboxRow({ target: 1, number: 2 })] });
-      assert.equal((await store.loadLetters([1])).length, 2);
+      assert.equal((await store.loadOutbox([1])).length, 2);
     });
 
     test("a batch belongs to the store once it is sent", async (t) => {

@@ -56,13 +56,13 @@ async function everyClusterRead(store: Store): Promise<unknown[]> {
     await store.beat("nobody"),
     await claims(store, shards, ["somebody else", ...memberIds]),
     await store.settleShardCount(99),
-    await store.loadLetters(shards),
-    await store.loadLetters([2]),
-    await Promise.all(shards.map((shard) => store.loadMarks(shard))),
+    await store.loadOutbox(shards),
+    await store.loadOutbox([2]),
+    await Promise.all(shards.map((shard) => store.loadOffsets(shard))),
     await Promise.all(shards.map((shard) => store.loadSent(shard))),
     await Promise.all(shards.flatMap((shard) => texts.map((text) => store.findRequest(shard, text)))),
-    (await store.readMail(boxes, 100)).map(({ box, body }) => [box, body]),
-    (await store.readMail(boxes.slice(1), 2)).map(({ box, body }) => [box, body]),
+    (await store.readMailbox(boxes, 100)).map(({ box, body }) => [box, body]),
+    (await store.readMailbox(boxes.slice(1), 2)).map(({ box, body }) => [box, body]),
     (await store.loadDomains()).sort(byName),
   ];
 }

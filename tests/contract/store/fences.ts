@@ -98,13 +98,13 @@ function togetherSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       const owners = await claimThree(store);
       await owners[1].commit({ history: history.slice(1, 2) });
-      const letter = outboxRow({ source: 1, target: 3, number: 1 });
-      await assert.rejects(Owner.commitTogether(owners, { history, outbox: [letter] }), (error) =>
+      const message = outboxRow({ source: 1, target: 3, number: 1 });
+      await assert.rejects(Owner.commitTogether(owners, { history, outbox: [message] }), (error) =>
         hasCode(error, "STORE_DATA"),
       );
       assert.deepEqual(await written(store), [2]);
-      assert.deepEqual(await store.loadLetters([3]), []);
-      await Owner.commitTogether(owners, { history: [history[0]!, history[2]!], outbox: [letter] });
+      assert.deepEqual(await store.loadOutbox([3]), []);
+      await Owner.commitTogether(owners, { history: [history[0]!, history[2]!], outbox: [message] });
       assert.deepEqual(await written(store), [1, 2, 3]);
     });
 

@@ -16,7 +16,7 @@ export function instancesSuite(name: string, makeStore: MakeStore): void {
         status: "Paused",
         generation: 3,
         wake: 4_102_444_800_000,
-        parked: "broke",
+        quarantined: "broke",
       });
       await owner.commit({ instances: [changed] });
       assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 10 }), [changed]);

@@ -15,7 +15,7 @@ async function populated(t: TestContext, makeStore: MakeStore): Promise<Store> {
       instanceRow({ key: 1, id: "order-1", status: "Running" }),
       instanceRow({ key: 3, id: "order-3", status: "Paused", workflow: "hourly" }),
       instanceRow({ key: 5, id: "invoice-5", status: "Ready" }),
-      instanceRow({ key: 7, id: "order-7", status: "Running", parked: "broke" }),
+      instanceRow({ key: 7, id: "order-7", status: "Running", quarantined: "broke" }),
     ],
     finished: [
       finishedRow({ key: 2, id: "order-2", status: "Failed", reason: "boom" }),
@@ -124,7 +124,7 @@ export function listingSuite(name: string, makeStore: MakeStore): void {
           createdAt: 1_007,
           endedAt: null,
           reason: null,
-          parked: "broke",
+          quarantined: "broke",
         },
       );
       assert.deepEqual(
@@ -137,7 +137,7 @@ export function listingSuite(name: string, makeStore: MakeStore): void {
           createdAt: 1_002,
           endedAt: 3_002,
           reason: "boom",
-          parked: null,
+          quarantined: null,
         },
       );
     });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { letterBoxOf } from "../../../src/stores/letter-box.ts";
+import { mailboxOf } from "../../../src/stores/mailbox.ts";
 import type { ClusterView, Store } from "../../../src/stores/store.ts";
 import { fresh, freshDurable, freshUsers, Owner } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
@@ -188,16 +188,16 @@ function removalSuite(name: string, makeStore: MakeStore): void {
       }
     });
 
-    test("the letter box goes with its member, and no other box", async (t) => {
+    test("the mailbox goes with its member, and no other box", async (t) => {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a", "ab"]);
-      const boxes = [letterBoxOf("a"), letterBoxOf("ab"), "a", "everybody"];
+      const boxes = [mailboxOf("a"), mailboxOf("ab"), "a", "everybody"];
       for (const box of boxes) await store.post({ box, body: box, at: 0 });
       assert.equal(await store.removeMember("a", 7), false);
-      assert.equal((await store.readMail(boxes, 10)).length, 4);
+      assert.equal((await store.readMailbox(boxes, 10)).length, 4);
       await store.removeMember("a", 0);
       assert.deepEqual(
-        (await store.readMail(boxes, 10)).map((mail) => mail.body),
+        (await store.readMailbox(boxes, 10)).map((mail) => mail.body),
         boxes.slice(1),
       );
     });

@@ -6,7 +6,7 @@ import type {
   HistoryRow,
   InstanceFilter,
   InstanceRow,
-  MarkRow,
+  OffsetRow,
   OutboxRow,
   DomainRow,
   RequestRow,
@@ -21,7 +21,7 @@ const unfinishedKey = fc.integer({ min: 1, max: 3 });
 const finishedKey = fc.integer({ min: 4, max: 6 });
 export const small = fc.integer({ min: 0, max: 3 });
 export const time = fc.integer({ min: 0, max: 20 });
-/** Letters go to one shard more than there are owners. */
+/** Messages go to one shard more than there are owners. */
 export const shard = fc.integer({ min: 0, max: 2 });
 
 export const texts = ["a", "ab", "b", "", "\u0000", "\ud800", "\udc00", "\ufdd0", "😀"] as const;
@@ -42,7 +42,7 @@ const instance = fc.record<InstanceRow>({
   waiting: small,
   createdAt: time,
   updatedAt: time,
-  parked: textOrNull,
+  quarantined: textOrNull,
 });
 
 /** Whatever ends was created before. */
@@ -78,7 +78,7 @@ const task = fc.record<TaskRow>({
 
 const trim = fc.record<TrimRow>({ instance: key, turn: time, ref: time });
 const outbox = fc.record<OutboxRow>({ source: shard, target: small, number: time, body: text });
-const mark = fc.record<MarkRow>({ shard: small, source: shard, number: time });
+const mark = fc.record<OffsetRow>({ shard: small, source: shard, number: time });
 export const domain = fc.record<DomainRow>({
   name: text,
   size: small,
@@ -111,7 +111,7 @@ export const changes = fc.record<Changes>({
   tasks: few(task, (row) => [row.instance, row.task, row.attempt]),
   payloads: few(fc.record({ instance: key, ref: time, body: text }), (row) => [row.instance, row.ref]),
   outbox: few(outbox, (row) => [row.source, row.target, row.number]),
-  marks: few(mark, (row) => [row.shard, row.source]),
+  offsets: few(mark, (row) => [row.shard, row.source]),
   domains: few(domain, ({ name }) => name),
   requests: few(request, (row) => [row.shard, row.key]),
   requestsForgotten: few(fc.record({ shard, before: time }), (row) => row.shard),

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { Changes, DefinitionRow, DocumentRow, DomainRow } from "../../../src/stores/store.ts";
-import { letterBoxOf } from "../../../src/stores/letter-box.ts";
+import { mailboxOf } from "../../../src/stores/mailbox.ts";
 import { changes, definitions, domain, shard, small, text, time } from "./random-batches.ts";
 
 /** What members may do, rightly or wrongly. */
@@ -37,7 +37,7 @@ export interface RandomFence {
 }
 
 export const memberIds = ["a", "b", "c"];
-export const boxes = [letterBoxOf("a"), letterBoxOf("b"), "everybody"];
+export const boxes = [mailboxOf("a"), mailboxOf("b"), "everybody"];
 
 const id = fc.constantFrom(...memberIds);
 

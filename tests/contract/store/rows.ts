@@ -24,7 +24,7 @@ export function instanceRow(row: Partial<InstanceRow> & { key: number }): Instan
     waiting: 0,
     createdAt: 1_000 + row.key,
     updatedAt: 2_000 + row.key,
-    parked: null,
+    quarantined: null,
     ...row,
   };
 }

@@ -31,9 +31,9 @@ export class StepTaker {
       case "post":
         return await store.post(step);
       case "delete-mail":
-        return await this.#deleteMail(step.index);
+        return await this.#deleteFromMailbox(step.index);
       case "delete-mail-before":
-        return await store.deleteMailBefore(step.at);
+        return await store.deleteMailboxRowsBefore(step.at);
       case "declare-domains":
         return await store.declareDomains(step.domains);
       case "save-definitions":
@@ -79,10 +79,10 @@ export class StepTaker {
   }
 
   /** Ids are each store's own, so mail is chosen by its place. */
-  async #deleteMail(index: number): Promise<unknown> {
-    const mail = (await this.#store.readMail(boxes, 10))[index];
+  async #deleteFromMailbox(index: number): Promise<unknown> {
+    const mail = (await this.#store.readMailbox(boxes, 10))[index];
     if (!mail) return "none";
-    await this.#store.deleteMail([mail.id]);
+    await this.#store.deleteFromMailbox([mail.id]);
     return [mail.box, mail.body];
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { letterBoxOf } from "../../../src/stores/letter-box.ts";
+import { mailboxOf } from "../../../src/stores/mailbox.ts";
 import { fresh, Owner } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
 import {
@@ -29,7 +29,7 @@ const texts: [what: string, text: string][] = [
   ["the ends of Unicode", "\uffff\u{10ffff}"],
   ["line ends and quotes", "\r\n\t'\"\\`;--"],
   ["numbers", "0012.50"],
-  ["both forms of one letter", "é e\u0301"],
+  ["both forms of one message", "é e\u0301"],
   ["JSON with repeated keys", '{"b":1,"a":2,"b":1e400}'],
 ];
 
@@ -46,7 +46,7 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         assert.deepEqual(await store.loadHistory([1]), rows.history);
         assert.deepEqual(await store.readTasks(1), rows.tasks);
         assert.deepEqual(await store.readPayloads(1, [1]), [text]);
-        assert.deepEqual(await store.loadLetters([1]), rows.outbox);
+        assert.deepEqual(await store.loadOutbox([1]), rows.outbox);
         assert.deepEqual(await store.loadDefinition(text, text), rows.definitions[0]);
         assert.deepEqual(await store.latestDefinition(text), rows.definitions[0]);
         assert.ok(await store.findRequest(0, text));
@@ -110,14 +110,14 @@ export function textSuite(name: string, makeStore: MakeStore): void {
           shards: [{ shard: 0, epoch: 1, owner: text, released: false }],
         });
         await store.post({ box: text, body: text, at: 0 });
-        await store.post({ box: letterBoxOf(text), body: "", at: 0 });
-        const mail = await store.readMail([text], 10);
+        await store.post({ box: mailboxOf(text), body: "", at: 0 });
+        const mail = await store.readMailbox([text], 10);
         assert.deepEqual(
           mail.map(({ box, body }) => [box, body]),
           [[text, text]],
         );
         assert.equal(await store.removeMember(text, 1), true);
-        assert.deepEqual(await store.readMail([letterBoxOf(text)], 10), []);
+        assert.deepEqual(await store.readMailbox([mailboxOf(text)], 10), []);
         assert.equal((await store.claimShard(0, "other"))?.previousOwner, text);
         await store.declareDomains([{ name: text, size: 1, priority: 2 }]);
         assert.deepEqual(await store.loadDomains(), [{ name: text, size: 1, priority: 2 }]);
@@ -137,7 +137,7 @@ export function textSuite(name: string, makeStore: MakeStore): void {
 function rowsWith(text: string) {
   return {
     definitions: [definitionRow({ name: text, version: text, spec: text })],
-    instances: [instanceRow({ key: 1, id: text, workflow: text, version: text, parked: text })],
+    instances: [instanceRow({ key: 1, id: text, workflow: text, version: text, quarantined: text })],
     finished: [finishedRow({ key: 2, id: text, workflow: text, version: text, reason: text })],
     history: [historyRow({ instance: 1, turn: 0, events: text })],
     tasks: [taskRow({ instance: 1, task: 0, name: text, worker: text, error: text })],

@@ -75,7 +75,7 @@ class Replay {
   #follow({ batch }: CommitRecord): void {
     const { history, instances, finished, tasks } = batch.changes;
     for (const { instance, events, at } of history) this.#apply(instance, events, at);
-    for (const row of instances) if (row.parked === null) this.#compareUnfinished(row);
+    for (const row of instances) if (row.quarantined === null) this.#compareUnfinished(row);
     for (const row of finished) this.#compareFinished(row);
     for (const row of tasks) this.#compareTask(row);
   }

@@ -3,14 +3,14 @@ import { caught } from "./caught.ts";
 import { checkLeftovers } from "./leftovers.ts";
 import { goodRun } from "./scene.ts";
 
-test("a letter and mail that nobody reads, and rows of nobody", () => {
+test("a message and mail that nobody reads, and rows of nobody", () => {
   const { scene } = goodRun();
   scene.leftovers.push({ source: 0, target: 1, number: 7, body: "{}" }, { id: 1, box: "shard:3", body: "hello" });
   scene.strayKeys.push(99);
   caught(
     checkLeftovers,
     scene,
-    /letter 7 from shard 0 to 1 was not read/,
+    /message 7 from shard 0 to 1 was not read/,
     /mail in the box shard:3 was not fetched: hello/,
     /rows of instance 99, which is not there/,
   );

@@ -5,7 +5,7 @@ export const checkLeftovers: Checker = ({ remains }) => [
   ...remains.leftovers.map((left) =>
     "box" in left
       ? `mail in the box ${left.box} was not fetched: ${left.body.slice(0, 250)}`
-      : `letter ${left.number} from shard ${left.source} to ${left.target} was not read`,
+      : `message ${left.number} from shard ${left.source} to ${left.target} was not read`,
   ),
   ...remains.busyWorkers.map(
     ({ machine, running, results }) =>

@@ -12,8 +12,8 @@ test("an instance that never ends", () => {
 test("an instance out of service", () => {
   const { scene } = goodRun();
   const [instance] = scene.instances.values();
-  scene.instances.set(1, { ...instance!, parked: "an invariant broke" });
-  caught(checkLiveness, scene, /a is parked: an invariant broke/);
+  scene.instances.set(1, { ...instance!, quarantined: "an invariant broke" });
+  caught(checkLiveness, scene, /a is quarantined: an invariant broke/);
 });
 
 test("an instance that was accepted and is lost", () => {

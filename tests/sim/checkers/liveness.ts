@@ -4,8 +4,8 @@ import type { Checker } from "./checker.ts";
 /** I1: what was accepted is there and has ended, nothing is out of service, and everybody who asked was answered. */
 export const checkLiveness: Checker = ({ calls, remains, troubles }) => {
   const wrong = [...troubles];
-  for (const { id, status, parked } of remains.instances) {
-    if (parked !== null) wrong.push(`${id} is parked: ${parked}`);
+  for (const { id, status, quarantined } of remains.instances) {
+    if (quarantined !== null) wrong.push(`${id} is quarantined: ${quarantined}`);
     else if (!hasEnded(status)) wrong.push(`${id} is still ${status}`);
   }
   const known = new Set(remains.instances.map(({ id }) => id));

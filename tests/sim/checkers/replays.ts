@@ -1,8 +1,8 @@
 import { silentLogger } from "../../../src/base/logger.ts";
 import { messageOf } from "../../../src/base/error.ts";
 import { CodeRun } from "../../../src/code/code-run.ts";
-import type { Drained } from "../../../src/code/drain.ts";
-import { seen } from "../../../src/code/seen.ts";
+import type { IdleListener } from "../../../src/code/drain.ts";
+import { deliverAndWait } from "../../../src/code/deliver-and-wait.ts";
 import type { CodeState } from "../../../src/kernel/code/code-state.ts";
 import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
 import { isLast, type LastStep, type Step } from "../../../src/kernel/code/step.ts";
@@ -97,7 +97,7 @@ class Rerun {
     if (arrival === undefined || this.#run === undefined) return;
     const at = this.#copied(state)?.[this.#place] ?? turnAt;
     try {
-      await seen(this.#run, arrival, at, (steps) => this.#taken.push(...steps));
+      await deliverAndWait(this.#run, arrival, at, (steps) => this.#taken.push(...steps));
     } catch (error) {
       this.#say(messageOf(error));
     }
@@ -149,7 +149,7 @@ class Rerun {
 }
 
 const host = {
-  whenDrained: (waiting: Drained): void => void setImmediate(() => waiting.drained()),
+  whenDrained: (waiting: IdleListener): void => void setImmediate(() => waiting.onIdle()),
   failureFrom,
   versionOf: (): string => "any",
   hasDomain: (): boolean => true,

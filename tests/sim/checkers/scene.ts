@@ -162,7 +162,7 @@ export class Scene {
       createdAt: state.createdAt,
       endedAt: state.endedAt ?? null,
       reason: state.reason ?? null,
-      parked: null,
+      quarantined: null,
       // What was before a new beginning is not kept.
       turns: [...(events[0]?.type === "InstanceContinued" ? [] : before), { ...row, events }],
       tasks: [],

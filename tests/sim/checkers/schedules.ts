@@ -102,7 +102,7 @@ class ScheduleCheck {
         !this.#mayBeLeftOut(policy, { jitterMs: spec.jitterMs, turn, at })
       )
         this.#say(`${name} was not run`);
-      // It has to wait for others, or for as long as chance says.
+      // It has to wait for others, or for as long as random says.
       const isPutOff = spec.jitterMs !== undefined || (policy !== "skip" && policy !== "allow");
       const mayWait = this.#mayBeHeldUp || isPutOff;
       if (run !== undefined && run.started !== turn && !mayWait)
@@ -144,7 +144,7 @@ class ScheduleCheck {
   }
 
   /**
-   * What could start in a turn is put off by chance, and may be so in a later one. Its timer may be late by `promptMs` after
+   * What could start in a turn is put off at random, and may be so in a later one. Its timer may be late by `promptMs` after
    * the first turn that comes then: an owner that was frozen has other messages first.
    */
   #isPutOff(since: number, jitterMs: number, turn: number): boolean {
@@ -170,7 +170,7 @@ class ScheduleCheck {
     const { times, looks, runs } = this.#story;
     const { startAt = -Infinity, endAt = Infinity } = window.spec;
     const counted = runs.filter(({ kind }) => kind !== "backfill");
-    // What was due at known times after a change may be due by chance at the end of the delay, too.
+    // What was due at known times after a change may be due at random at the end of the delay, too.
     const isAnothers = new Set(this.#explained);
     const last = Math.min(window.closed, times.length - 1);
     for (let turn = window.opened + 1; turn <= last; turn++) {

@@ -7,7 +7,7 @@
 --
 -- A key takes 3072 bytes at most, and a character four. So what is in a key has a length, counted with the escapes of
 -- stores/text.ts, and what is longer is refused: names of workflows 500 characters, versions 250, ids of members and
--- jobs, names of domains and keys of requests 700, letter boxes 720. Everything else may be as long as it likes.
+-- jobs, names of domains and keys of requests 700, mailboxes 720. Everything else may be as long as it likes.
 
 -- A row for each migration that has run.
 CREATE TABLE IF NOT EXISTS heddle_schema_version (
@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS heddle_instance (
   active BOOLEAN NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  parked LONGTEXT,
+  quarantined LONGTEXT,
   PRIMARY KEY (`key`)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
@@ -110,7 +110,7 @@ CREATE TABLE IF NOT EXISTS heddle_payload (
   PRIMARY KEY (instance, ref)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
--- Letters are fetched by their target, and go when its mark passes them.
+-- Messages are fetched by their target, and go when its mark passes them.
 CREATE TABLE IF NOT EXISTS heddle_outbox (
   target BIGINT NOT NULL,
   source BIGINT NOT NULL,

@@ -1,6 +1,6 @@
 -- From the newest of one status down until the page is full.
 SELECT `key`, id, workflow, version, status, generation,
-  created_at AS createdAt, ended_at AS endedAt, reason, NULL AS parked
+  created_at AS createdAt, ended_at AS endedAt, reason, NULL AS quarantined
 FROM heddle_finished FORCE INDEX (by_status)
 WHERE status = ?1
   AND (?2 IS NULL OR workflow = ?2)

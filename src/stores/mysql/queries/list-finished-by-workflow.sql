@@ -1,6 +1,6 @@
 -- As list-finished-by-status, but walks the rows of one workflow only.
 SELECT `key`, id, workflow, version, status, generation,
-  created_at AS createdAt, ended_at AS endedAt, reason, NULL AS parked
+  created_at AS createdAt, ended_at AS endedAt, reason, NULL AS quarantined
 FROM heddle_finished FORCE INDEX (by_workflow)
 WHERE status = ?1
   AND workflow = ?2

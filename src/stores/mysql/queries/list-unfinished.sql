@@ -1,5 +1,5 @@
 SELECT `key`, id, workflow, version, status, generation,
-  created_at AS createdAt, NULL AS endedAt, NULL AS reason, parked
+  created_at AS createdAt, NULL AS endedAt, NULL AS reason, quarantined
 FROM heddle_instance
 WHERE (?1 IS NULL OR status = ?1)
   AND (?2 IS NULL OR workflow = ?2)

@@ -1,5 +1,5 @@
--- Letters that were read are gone, and the target's mark tells how far they went. The outbox has its key by target; the
--- server goes from target to target, each with one look at the end of the source's letters.
+-- Messages that were read are gone, and the target's mark tells how far they went. The outbox has its key by target; the
+-- server goes from target to target, each with one look at the end of the source's messages.
 SELECT target, MAX(number) AS number
 FROM (
   SELECT target, MAX(number) AS number FROM heddle_outbox WHERE source = ?1 GROUP BY target

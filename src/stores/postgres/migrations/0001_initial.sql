@@ -35,7 +35,7 @@ CREATE TABLE instance (
   workflow text COLLATE "C" NOT NULL,
   version text COLLATE "C" NOT NULL,
   status text COLLATE "C" NOT NULL,
-  parked text COLLATE "C"
+  quarantined text COLLATE "C"
 ) WITH (
   fillfactor = 80,
   autovacuum_vacuum_scale_factor = 0.02,
@@ -96,7 +96,7 @@ CREATE TABLE payload (
   PRIMARY KEY (instance, ref)
 );
 
--- Letters are fetched by their target, and go when its mark passes them: a moment later, as a rule.
+-- Messages are fetched by their target, and go when its mark passes them: a moment later, as a rule.
 CREATE TABLE outbox (
   target bigint NOT NULL,
   source bigint NOT NULL,

@@ -1,4 +1,4 @@
--- With its letter box.
+-- With its mailbox.
 WITH gone AS (
   DELETE FROM member WHERE id = $1 AND ($2::bigint IS NULL OR beat = $2) RETURNING 1
 ), emptied AS (

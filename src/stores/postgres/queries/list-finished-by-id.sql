@@ -1,6 +1,6 @@
 -- Reads all rows of one id prefix, which are few, and sorts them.
 SELECT key, id, workflow, version, status, generation,
-  created_at AS "createdAt", ended_at AS "endedAt", reason, NULL AS parked
+  created_at AS "createdAt", ended_at AS "endedAt", reason, NULL AS quarantined
 FROM finished
 WHERE ($1::text IS NULL OR status = $1)
   AND ($2::text IS NULL OR workflow = $2)

@@ -1,7 +1,7 @@
 -- From the newest of one status down until the page is full. The walk begins at $6, which is no later than $7. Written as
 -- (created_at, key) < ($7, $8) the last condition would look better, and the walk would begin at $7 instead.
 SELECT key, id, workflow, version, status, generation,
-  created_at AS "createdAt", ended_at AS "endedAt", reason, NULL AS parked
+  created_at AS "createdAt", ended_at AS "endedAt", reason, NULL AS quarantined
 FROM finished
 WHERE status = $1
   AND ($2::text IS NULL OR workflow = $2)

@@ -1,5 +1,5 @@
 SELECT key, id, workflow, version, status, generation,
-  created_at AS "createdAt", NULL AS "endedAt", NULL AS reason, parked
+  created_at AS "createdAt", NULL AS "endedAt", NULL AS reason, quarantined
 FROM instance
 WHERE ($1::text IS NULL OR status = $1)
   AND ($2::text IS NULL OR workflow = $2)

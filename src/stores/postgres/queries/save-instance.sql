@@ -1,5 +1,5 @@
 INSERT INTO instance (key, id, workflow, version, status, generation, wake, active, waiting, created_at, updated_at,
-  parked)
+  quarantined)
 SELECT *
 FROM unnest(
   $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::boolean[],
@@ -8,4 +8,4 @@ FROM unnest(
 ON CONFLICT (key) DO UPDATE SET
   id = excluded.id, workflow = excluded.workflow, version = excluded.version, status = excluded.status,
   generation = excluded.generation, wake = excluded.wake, active = excluded.active, waiting = excluded.waiting,
-  created_at = excluded.created_at, updated_at = excluded.updated_at, parked = excluded.parked
+  created_at = excluded.created_at, updated_at = excluded.updated_at, quarantined = excluded.quarantined

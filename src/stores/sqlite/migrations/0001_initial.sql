@@ -23,7 +23,7 @@ CREATE TABLE instance (
   active INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  parked TEXT
+  quarantined TEXT
 ) STRICT;
 
 CREATE TABLE finished (

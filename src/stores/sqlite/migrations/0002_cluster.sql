@@ -46,7 +46,7 @@ CREATE TABLE setting (
 INSERT INTO setting (name, value)
 SELECT 'shard_count', max(shard) + 1 FROM shard HAVING count(*) > 0;
 
--- Letters are fetched by their target now, and go when its mark passes them. What had been read and only waited for the
+-- Messages are fetched by their target now, and go when its mark passes them. What had been read and only waited for the
 -- source to delete it is left behind.
 CREATE TABLE outbox_by_target (
   target INTEGER NOT NULL,

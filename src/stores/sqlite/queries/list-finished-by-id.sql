@@ -1,5 +1,5 @@
 -- Reads all rows of one id prefix, which are few, and sorts them.
-SELECT key, id, workflow, version, status, generation, created_at AS createdAt, ended_at AS endedAt, reason, NULL AS parked
+SELECT key, id, workflow, version, status, generation, created_at AS createdAt, ended_at AS endedAt, reason, NULL AS quarantined
 FROM finished INDEXED BY finished_by_id
 WHERE (?1 IS NULL OR status = ?1)
   AND (?2 IS NULL OR workflow = ?2)

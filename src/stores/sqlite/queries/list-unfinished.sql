@@ -1,4 +1,4 @@
-SELECT key, id, workflow, version, status, generation, created_at AS createdAt, NULL AS endedAt, NULL AS reason, parked
+SELECT key, id, workflow, version, status, generation, created_at AS createdAt, NULL AS endedAt, NULL AS reason, quarantined
 FROM instance
 WHERE (?1 IS NULL OR status = ?1)
   AND (?2 IS NULL OR workflow = ?2)

@@ -1,5 +1,5 @@
--- Letters that were read are gone, and the target's mark tells how far they went. The outbox has its key by target, so
--- it is asked target by target, each with one look at the end of the source's letters; walking it would read them all.
+-- Messages that were read are gone, and the target's mark tells how far they went. The outbox has its key by target, so
+-- it is asked target by target, each with one look at the end of the source's messages; walking it would read them all.
 WITH RECURSIVE addressed (target) AS (
   SELECT min(target) FROM outbox
   UNION ALL

@@ -1,0 +1,267 @@
+import { isDeepStrictEqual } from "node:util";
+import { Workflow } from "../authoring/workflow.ts";
+import type { Clock } from "../base/clock.ts";
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { preview } from "../base/preview.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { ListedSchedule } from "../engine/schedules.ts";
+import type { CronTiming, ScheduleSpec } from "../schedules/schedule-spec.ts";
+import { workflowOf } from "../schedules/schedule-workflow.ts";
+import type { CatalogueEntry, ScheduleFields, StoredEntry } from "./catalogue-entry.ts";
+import type { Entries } from "./entries.ts";
+import { Serial } from "./serial.ts";
+
+export type CatalogueEngine = Pick<
+  Engine,
+  "checkWorkflow" | "registerWorkflow" | "forgetWorkflow" | "findWorkflow" | "schedules"
+>;
+
+/** What the engine was last made to do, as far as the next change needs it. */
+type Followed = ScheduleFields & Pick<CatalogueEntry, "id"> & { readonly revision: number };
+
+/** Its workflow ends a turn or two after it was told to. */
+const goneWaitMs = 10;
+const goneWaitsMax = 200;
+
+/**
+ * Makes the engine of this process do as the documents say: it knows their workflows by name, and has their schedules.
+ * F1 The document is the truth, and is read anew each time: whatever a crash left undone is done by the next reader.
+ * F2 A schedule is made after its document says so, and taken away before its document stops saying so. So one that no
+ *    document asks for is somebody else's, and is left alone.
+ */
+export class Reconciler {
+  readonly #engine: CatalogueEngine;
+  readonly #entries: Entries;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #serial = new Serial();
+  readonly #followed = new Map<string, Followed>();
+  /** What was given to the engine under each name: anything else it knows is the program's own. */
+  readonly #given = new Map<string, Workflow>();
+  /** Schedules that this process has made, and has not yet seen unwanted. */
+  readonly #made = new Set<string>();
+  /** Names that are to be looked at again, and why. */
+  readonly #unsettled = new Map<string, string>();
+
+  constructor(parts: { engine: CatalogueEngine; entries: Entries; clock: Clock; logger: Logger }) {
+    this.#engine = parts.engine;
+    this.#entries = parts.entries;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+  }
+
+  /** Whether the name stands for a workflow that did not come from the catalogue. */
+  isProgramsOwn(name: string): boolean {
+    const known = this.#engine.findWorkflow(name);
+    return known !== undefined && known !== this.#given.get(name);
+  }
+
+  /** Gives back what could not be done; it is tried again later. `isOwnSave`: this process has just saved it. */
+  async follow(name: string, { isOwnSave = false } = {}): Promise<string | null> {
+    return await this.#serial.run(async () => {
+      try {
+        const problem = await this.#follow(name, isOwnSave);
+        this.#note(name, problem);
+        return problem;
+      } catch (error) {
+        this.#note(name, messageOf(error));
+        if (error instanceof EngineError) return messageOf(error);
+        throw error;
+      }
+    });
+  }
+
+  /** Why it is not in force as it was saved; null if it is. */
+  problemOf(name: string): string | null {
+    return this.#unsettled.get(name) ?? null;
+  }
+
+  /** Everything that is not as the documents say. */
+  async followAll(): Promise<void> {
+    const gone = new Set(this.#followed.keys());
+    for await (const { entry, revision } of this.#entries.all()) {
+      gone.delete(entry.name);
+      const followed = this.#followed.get(entry.name);
+      if (followed?.id !== entry.id || followed.revision !== revision) await this.follow(entry.name);
+    }
+    for (const name of gone) await this.follow(name);
+    await this.followUnsettled();
+  }
+
+  /** Jobs, domains and nested workflows may have come meanwhile. */
+  async followUnsettled(): Promise<void> {
+    for (const name of this.#unsettled.keys()) await this.follow(name);
+  }
+
+  /** The change is one after which the document asks for no schedule (F2). False if it could not be made. */
+  async removeSchedule(name: string, change: () => Promise<boolean>): Promise<boolean> {
+    return await this.#serial.run(async () => {
+      this.#followed.delete(name);
+      this.#unsettled.set(name, "its schedule is being taken away");
+      await this.#deleteSchedule(name);
+      if (!(await change())) return false;
+      // Another member may have missed the schedule before the change, and made it again.
+      await this.#deleteSchedule(name);
+      return true;
+    });
+  }
+
+  async #follow(name: string, isOwnSave: boolean): Promise<string | null> {
+    for (;;) {
+      const stored = await this.#entries.find(name);
+      const isUnwanted = (stored?.entry.cronExpr ?? null) === null;
+      if (isUnwanted && this.#made.delete(name)) await this.#deleteSchedule(name);
+      if (stored === undefined) return this.#forget(name);
+      const problem = await this.#register(stored.entry);
+      const touched = await this.#settleSchedule(stored, isOwnSave);
+      // What was done to the schedule was right only if the document has not changed meanwhile.
+      if (touched.isChanged && !(await this.#isStill(stored))) continue;
+      this.#followed.set(name, followedOf(stored));
+      return problem ?? touched.problem;
+    }
+  }
+
+  async #isStill({ entry, revision }: StoredEntry): Promise<boolean> {
+    const now = await this.#entries.find(entry.name);
+    return now?.entry.id === entry.id && now.revision === revision;
+  }
+
+  #forget(name: string): null {
+    if (!this.isProgramsOwn(name)) this.#engine.forgetWorkflow(name);
+    this.#given.delete(name);
+    this.#followed.delete(name);
+    return null;
+  }
+
+  async #register({ name, spec, version }: CatalogueEntry): Promise<string | null> {
+    if (this.isProgramsOwn(name)) return `the program has a workflow ${preview(name)} of its own, which stays in force`;
+    const isKnown = this.#given.get(name)?.version === version && !this.#unsettled.has(name);
+    if (isKnown) return null;
+    const workflow = Workflow.fromJSON(spec, { name });
+    this.#given.set(name, workflow);
+    try {
+      await this.#engine.registerWorkflow(workflow);
+      return null;
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      return `it cannot be started here as it is: ${messageOf(error)}`;
+    }
+  }
+
+  async #settleSchedule(stored: StoredEntry, isOwnSave: boolean): Promise<Touched> {
+    try {
+      return await this.#doSettleSchedule(stored, isOwnSave);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      return { isChanged: true, problem: `its schedule is not as it should be: ${messageOf(error)}` };
+    }
+  }
+
+  async #doSettleSchedule({ entry, revision }: StoredEntry, isOwnSave: boolean): Promise<Touched> {
+    const { name, cronExpr: cron, isScheduled } = entry;
+    const { schedules } = this.#engine;
+    if (cron === null) return untouched;
+    const there = await this.#findSchedule(name);
+    if (there === undefined) return isScheduled ? await this.#makeSchedule(entry, cron) : untouched;
+    if (there.spec.workflow !== name) {
+      throw new EngineError("CONFLICT", `schedule ${preview(name)} starts workflow ${preview(workflowOf(there.spec))}`);
+    }
+    // What a schedule shows of itself is a moment old, so whoever has made the last change knows better.
+    const followed = this.#followed.get(name);
+    const isNext = followed?.id === entry.id && followed.revision + 1 === revision;
+    const before = isOwnSave && isNext && !this.#unsettled.has(name) ? followed : shownBy(there);
+    const isOther = !isDeepStrictEqual(timingFields(before), timingFields(entry));
+    if (isOther) await schedules.change(name, specOf(entry, cron, there));
+    const isSwitched = before.isScheduled !== isScheduled;
+    if (isSwitched) await (isScheduled ? schedules.resume(name) : schedules.pause(name));
+    return { isChanged: isOther || isSwitched, problem: null };
+  }
+
+  async #makeSchedule(entry: CatalogueEntry, cron: string): Promise<Touched> {
+    const { name } = entry;
+    try {
+      await this.#engine.schedules.create(name, specOf(entry, cron));
+      this.#made.add(name);
+      return { isChanged: true, problem: null };
+    } catch (error) {
+      // Another member was faster.
+      if (hasCode(error, "INSTANCE_EXISTS")) return untouched;
+      throw error;
+    }
+  }
+
+  async #findSchedule(name: string): Promise<ListedSchedule | undefined> {
+    try {
+      return await this.#engine.schedules.get(name);
+    } catch (error) {
+      if (hasCode(error, "SCHEDULE_UNKNOWN")) return undefined;
+      throw error;
+    }
+  }
+
+  /** And waits until it is gone: one that is about to go would take a change, and still go. */
+  async #deleteSchedule(name: string): Promise<void> {
+    for (let waits = 0; waits < goneWaitsMax; waits++) {
+      const there = await this.#findSchedule(name);
+      if (there?.spec.workflow !== name) return;
+      try {
+        if (waits === 0) await this.#engine.schedules.delete(name);
+      } catch (error) {
+        if (!hasCode(error, "SCHEDULE_UNKNOWN")) throw error;
+        return;
+      }
+      await new Promise<void>((resolve) => this.#clock.after(goneWaitMs, resolve));
+    }
+  }
+
+  #note(name: string, problem: string | null): void {
+    if (problem === null) return void this.#unsettled.delete(name);
+    if (this.#unsettled.get(name) !== problem) {
+      this.#logger.warn({ workflow: name, problem }, "a workflow of the catalogue is not in force as it was saved");
+    }
+    this.#unsettled.set(name, problem);
+  }
+}
+
+interface Touched {
+  readonly isChanged: boolean;
+  readonly problem: string | null;
+}
+
+const untouched: Touched = { isChanged: false, problem: null };
+
+function followedOf({ entry, revision }: StoredEntry): Followed {
+  const { id, isScheduled } = entry;
+  return { id, isScheduled, revision, ...timingFields(entry) };
+}
+
+/** All but the switch. */
+function timingFields(fields: ScheduleFields): Omit<ScheduleFields, "isScheduled"> {
+  const { cronExpr, timeZone, whenBusy = null, whenMissed = null } = fields;
+  return { cronExpr, timeZone, whenBusy, whenMissed };
+}
+
+/** Undefined where it is not a cron expression that it goes by. */
+function cronOf({ spec: { every } }: ListedSchedule): CronTiming | undefined {
+  return "cron" in every ? every : undefined;
+}
+
+/** What else a schedule has been told stays. */
+function specOf(entry: CatalogueEntry, cron: string, there?: ListedSchedule): ScheduleSpec {
+  const { name, timeZone, whenBusy, whenMissed } = entry;
+  const { whenBusy: _busy, whenMissed: _missed, job: _job, params: _params, ...rest } = there?.spec ?? {};
+  return {
+    ...rest,
+    workflow: name,
+    every: { ...(there && cronOf(there)), cron, ...(timeZone !== null && { timeZone }) },
+    ...(whenBusy && { whenBusy }),
+    ...(whenMissed && { whenMissed }),
+  };
+}
+
+function shownBy(there: ListedSchedule): ScheduleFields {
+  const { cron = null, timeZone = null } = cronOf(there) ?? {};
+  const { whenBusy = null, whenMissed = null } = there.spec;
+  return { cronExpr: cron, timeZone, isScheduled: there.isEnabled, whenBusy, whenMissed };
+}

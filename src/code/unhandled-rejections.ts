@@ -1,0 +1,63 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+
+// Rejections are the process's, so this is its own too: whose code runs, and how many want to hear of it.
+const current = new AsyncLocalStorage<UnhandledRejections>();
+let listening = 0;
+let reportFatalError: ((error: unknown) => void) | undefined;
+
+/**
+ * Promises in the code of workflows that fail while nobody waits for them. Code that starts two things and awaits them one
+ * after the other may come to the second one days later, so it is no reason to end the process, which is what Node does.
+ */
+export class UnhandledRejections {
+  readonly #logger: Logger;
+  readonly #onFatalError: (error: unknown) => void;
+  /** Entered once: every call that goes in by `run` would copy all that the process keeps in such storages. */
+  readonly #surroundings = current.run(this, () => AsyncLocalStorage.snapshot());
+  #isListening = false;
+
+  /** `onFatalError` is called, in the surroundings of the code at fault, with what is about to end the process. */
+  constructor(logger: Logger, onFatalError: (error: unknown) => void) {
+    this.#logger = logger;
+    this.#onFatalError = onFatalError;
+  }
+
+  start(): void {
+    this.#isListening = true;
+    reportFatalError = this.#onFatalError;
+    if (listening++ === 0) process.on("unhandledRejection", onUnhandledRejection);
+  }
+
+  stop(): void {
+    if (!this.#isListening) return;
+    this.#isListening = false;
+    if (--listening === 0) process.off("unhandledRejection", onUnhandledRejection);
+  }
+
+  /** What is called here, and whatever follows from it, is a workflow's code. */
+  within<T>(call: () => T): T {
+    return this.#surroundings(call);
+  }
+
+  heard(reason: unknown): void {
+    this.#logger.warn(
+      { error: messageOf(reason) },
+      "a promise in the code of a workflow failed while nobody waited for it: await what is started, or gather it with ctx.all()",
+    );
+  }
+}
+
+/** Of any other code it is what it would have been without this listener. */
+function onUnhandledRejection(reason: unknown): void {
+  const owner = current.getStore();
+  if (owner !== undefined) return owner.heard(reason);
+  const isDecidedByUser = process.execArgv.some((arg) => arg.startsWith("--unhandled-rejections"));
+  if (isDecidedByUser || process.listenerCount("unhandledRejection") > 1) return;
+  // Here, because what is thrown by a listener has no surroundings any more.
+  reportFatalError?.(reason);
+  throw reason instanceof Error
+    ? reason
+    : new Error(`a promise was rejected with ${String(reason)}`, { cause: reason });
+}

@@ -1,0 +1,29 @@
+import type { Fence, ShardClaim } from "../stores/store.ts";
+import { firstKey } from "../stores/instance-key.ts";
+
+/** What the owner of a shard signs its commits with. It is good for one claim: the next owner gets another. */
+export class FencingToken {
+  readonly shard: number;
+  readonly epoch: number;
+  /** Of the last batch that landed. */
+  batch: number;
+  /** The highest instance key ever given out. */
+  lastKey: number;
+  /** Of the committer: the batch it was last seen in. */
+  lastCommit = 0;
+
+  constructor(shard: number, claim: ShardClaim) {
+    this.shard = shard;
+    this.epoch = claim.epoch;
+    this.batch = claim.batch;
+    this.lastKey = Math.max(claim.lastKey, firstKey(shard) - 1);
+  }
+
+  newKey(): number {
+    return ++this.lastKey;
+  }
+
+  fence(clean: boolean): Fence {
+    return { shard: this.shard, epoch: this.epoch, number: this.batch + 1, lastKey: this.lastKey, clean };
+  }
+}

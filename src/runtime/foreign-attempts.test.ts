@@ -1,0 +1,397 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import type { Clock } from "../base/clock.ts";
+import { EngineError } from "../base/error.ts";
+import { type Logger, silentLogger } from "../base/logger.ts";
+import { defaultTimings, ownPatience } from "../cluster/timings.ts";
+import type { Input } from "../kernel/input.ts";
+import { SeededRandom } from "../testing.ts";
+import { TestClock } from "../testing/test-clock.ts";
+import type { Call, Hint } from "./call.ts";
+import { ForeignAttempts, noOtherHosts } from "./foreign-attempts.ts";
+
+const { workerBeatMs, workerLostMs } = defaultTimings;
+const patienceMs = ownPatience * workerLostMs;
+
+/** A call that waits for the test to answer it. */
+interface Asked {
+  readonly shard: number;
+  readonly call: Call;
+  readonly timeoutMs: number;
+  readonly answer: (value?: unknown) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** As much of a dispatcher as concerns attempts that run for others. */
+class FakeDispatcher {
+  readonly running = new Set<string>();
+  readonly waiting = new Set<string>();
+  readonly aborted: string[] = [];
+  readonly disowned: string[] = [];
+
+  isInTouch(attemptId: string): boolean {
+    return this.isRunning(attemptId);
+  }
+
+  isRunning(attemptId: string): boolean {
+    return this.running.has(attemptId);
+  }
+
+  connectionOf(): undefined {
+    return undefined;
+  }
+
+  waitingFor(attemptId: string): string | undefined {
+    return this.waiting.has(attemptId) ? "a slot" : undefined;
+  }
+
+  abort(attemptIds: Iterable<string>): void {
+    for (const id of attemptIds) {
+      this.running.delete(id);
+      this.aborted.push(id);
+    }
+  }
+
+  release(attemptIds: Iterable<string>): void {
+    for (const id of attemptIds) {
+      this.running.delete(id);
+      this.disowned.push(id);
+    }
+  }
+}
+
+class Rig {
+  readonly dispatcher = new FakeDispatcher();
+  readonly asked: Asked[] = [];
+  readonly hints: { member: string; hint: Hint }[] = [];
+  readonly holdings: ForeignAttempts;
+  /** Carries calls, unless the test answers them itself. */
+  onCall: ((asked: Asked) => void) | undefined;
+
+  constructor(clock: Clock, logger: Logger = silentLogger) {
+    this.holdings = new ForeignAttempts({
+      clock,
+      logger,
+      timings: defaultTimings,
+      dispatcher: this.dispatcher,
+      member: () => "me",
+      isLiving: (member) => member === "you",
+      hasLeft: () => false,
+      hasSeen: () => true,
+      shardOf: (id) => Number(id.slice(1)),
+      call: (shard, call, { timeoutMs }) => this.#ask(shard, call, timeoutMs),
+      hint: (member, hint) => void this.hints.push({ member, hint }),
+    });
+  }
+
+  /** They run, and their shard moves. */
+  keep(shard: number, ...attemptIds: readonly string[]): void {
+    for (const id of attemptIds) this.dispatcher.running.add(id);
+    this.holdings.add(shard, attemptIds);
+  }
+
+  /** The questions since the last look: the shard and what it was asked about. */
+  questions(): string[] {
+    return this.asked.splice(0).map(({ shard, call }) => {
+      return `${shard}: ${call.type === "Renew" ? `${call.host} ${call.attemptIds.join(" ")}` : call.type}`;
+    });
+  }
+
+  #ask(shard: number, call: Call, timeoutMs: number): Promise<unknown> {
+    const { promise, resolve: answer, reject: fail } = Promise.withResolvers<unknown>();
+    const asked: Asked = { shard, call, timeoutMs, answer, fail };
+    this.asked.push(asked);
+    this.onCall?.(asked);
+    return promise;
+  }
+}
+
+describe("attempts that are held for others", () => {
+  let clock: TestClock;
+  let rig: Rig;
+
+  beforeEach(() => {
+    clock = new TestClock();
+    rig = new Rig(clock);
+    rig.holdings.start();
+  });
+
+  function last(): Asked {
+    const asked = rig.asked.at(-1);
+    assert.ok(asked);
+    return asked;
+  }
+
+  test("are told to their owners at every beat, by shard", async () => {
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), [], "of none, nothing is said");
+    rig.keep(3, "a", "b");
+    rig.keep(5, "c");
+    await clock.advance(workerBeatMs - 1);
+    assert.deepEqual(rig.questions(), []);
+    await clock.advance(1);
+    assert.deepEqual(rig.questions(), ["3: me a b", "5: me c"]);
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), ["3: me a b", "5: me c"]);
+  });
+
+  test("go on for as long as an owner vouches for them", async () => {
+    rig.keep(3, "a");
+    rig.onCall = ({ answer }) => answer([]);
+    await clock.advance(100 * workerLostMs);
+    assert.deepEqual(rig.dispatcher.aborted, []);
+  });
+
+  test("are stopped when their owner does not want them, and the others are not", async () => {
+    rig.keep(3, "a", "b", "c");
+    await clock.advance(workerBeatMs);
+    last().answer(["b", "never heard of"]);
+    await clock.settle();
+    assert.deepEqual(rig.dispatcher.aborted, ["b"]);
+    rig.questions();
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), ["3: me a c"]);
+  });
+
+  test("are disowned when nobody has vouched for them for long enough, to the moment", async () => {
+    await clock.advance(3333);
+    rig.keep(3, "a");
+    await clock.advance(patienceMs - 1);
+    assert.deepEqual(rig.dispatcher.disowned, []);
+    await clock.advance(1);
+    assert.deepEqual([rig.dispatcher.disowned, rig.dispatcher.aborted], [["a"], []]);
+    rig.questions();
+    await clock.advance(workerLostMs);
+    assert.deepEqual(rig.questions(), []);
+  });
+
+  test("count as vouched for from the moment of the question, however late its answer comes", async () => {
+    rig.keep(3, "a");
+    await clock.advance(workerBeatMs);
+    const question = last();
+    await clock.advance(workerBeatMs - 1);
+    question.answer([]);
+    await clock.advance(patienceMs - workerBeatMs);
+    assert.deepEqual(rig.dispatcher.disowned, []);
+    await clock.advance(1);
+    assert.deepEqual(rig.dispatcher.disowned, ["a"]);
+  });
+
+  test("a question that fails is no answer", async () => {
+    rig.keep(3, "a");
+    rig.onCall = ({ fail, timeoutMs }) => {
+      assert.equal(timeoutMs, workerBeatMs, "the next one says it again");
+      fail(new EngineError("CALL_UNANSWERED", "nobody is there"));
+    };
+    await clock.advance(patienceMs - 1);
+    assert.deepEqual(rig.dispatcher.disowned, []);
+    await clock.advance(1);
+    assert.deepEqual(rig.dispatcher.disowned, ["a"]);
+  });
+
+  test("that are not here any more are not said to be: their worker has taken them along", async () => {
+    rig.keep(3, "a", "b", "c");
+    rig.dispatcher.running.delete("a");
+    rig.dispatcher.running.delete("b");
+    rig.dispatcher.waiting.add("b");
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), ["3: me b c"], "one that waits again for a worker is still here");
+  });
+
+  test("are this member's own again when their shard comes back", async () => {
+    rig.keep(3, "a");
+    await clock.advance(workerBeatMs);
+    rig.holdings.reclaim("a");
+    last().answer(["a"]);
+    await clock.advance(workerLostMs);
+    assert.deepEqual(rig.dispatcher.aborted, [], "the last owner's word is nothing any more");
+    rig.holdings.drop(["a"]);
+    assert.deepEqual(rig.dispatcher.aborted, [], "nor is a hint that comes late");
+  });
+
+  test("are nothing to a member that is gone", async () => {
+    rig.keep(3, "a");
+    await clock.advance(workerBeatMs);
+    const question = last();
+    rig.holdings.clear();
+    rig.keep(4, "a");
+    question.answer(["a"]);
+    await clock.settle();
+    assert.deepEqual(rig.dispatcher.aborted, [], "the answer was to the member it was before");
+    rig.questions();
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), ["4: me a"]);
+  });
+
+  test("nothing is asked and nothing is stopped after the end", async () => {
+    rig.keep(3, "a");
+    await clock.advance(workerBeatMs);
+    rig.questions();
+    rig.holdings.stop();
+    assert.equal(clock.timerCount, 0);
+    await clock.advance(workerLostMs);
+    assert.deepEqual([rig.questions(), rig.dispatcher.aborted], [[], []]);
+  });
+
+  test("are stopped by whoever holds them: this member, or another by a hint", () => {
+    rig.keep(3, "a", "b");
+    rig.holdings.abort("me", ["a"]);
+    rig.holdings.abort("you", ["c", "d"]);
+    assert.deepEqual(rig.dispatcher.aborted, ["a"]);
+    assert.deepEqual(rig.hints, [{ member: "you", hint: { type: "AbortAttempts", attemptIds: ["c", "d"] } }]);
+  });
+});
+
+describe("the end of an attempt that was held for another", () => {
+  const input: Input = {
+    type: "AttemptEnded",
+    task: 0,
+    attempt: 1,
+    generation: 1,
+    outcome: { kind: "success", output: "1" },
+  };
+  const run = { attemptId: "a", instanceId: "i3" };
+  let clock: TestClock;
+  let rig: Rig;
+  let warnings: string[];
+  let heard: number;
+
+  beforeEach(() => {
+    clock = new TestClock();
+    warnings = [];
+    heard = 0;
+    rig = new Rig(clock, { ...silentLogger, warn: (_, message) => void warnings.push(message) });
+    rig.holdings.start();
+    rig.keep(3, "a");
+  });
+
+  function report(): Asked {
+    rig.dispatcher.running.delete("a");
+    rig.holdings.report(run, input, () => void heard++);
+    const asked = rig.asked.at(-1);
+    assert.ok(asked);
+    return asked;
+  }
+
+  test("is reported to its instance's shard, for as long as it takes", async () => {
+    const { shard, call, timeoutMs, answer } = report();
+    assert.deepEqual([shard, timeoutMs], [3, Infinity]);
+    assert.deepEqual(call, { type: "Report", host: "me", attemptId: "a", id: "i3", input });
+    assert.deepEqual([rig.holdings.isReporting("a"), heard], [true, 0]);
+    await clock.advance(workerBeatMs);
+    assert.equal(heard, 0);
+    answer();
+    await clock.settle();
+    assert.deepEqual([rig.holdings.isReporting("a"), heard], [false, 1]);
+  });
+
+  test("until it is heard, its owner hears that it is held here, so that nobody runs it again", async () => {
+    const { answer } = report();
+    rig.questions();
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), ["3: me a"]);
+    answer();
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), []);
+  });
+
+  test("is done with when its instance is not there any more", async () => {
+    report().fail(new EngineError("INSTANCE_UNKNOWN", "no such instance"));
+    await clock.settle();
+    assert.deepEqual([rig.holdings.isReporting("a"), heard, warnings.length], [false, 1, 0]);
+  });
+
+  test("is said again to an owner that cannot tell yet whether it wants it, as long as this member lives", async () => {
+    report().fail(new EngineError("CALL_UNANSWERED", "who is that"));
+    await clock.settle();
+    assert.deepEqual([rig.holdings.isReporting("a"), heard], [true, 0]);
+    await clock.advance(defaultTimings.beatMs);
+    assert.equal(rig.asked.length, 2);
+    rig.asked[1]?.fail(new EngineError("STORE_UNAVAILABLE", "away"));
+    await clock.settle();
+    rig.holdings.clear();
+    await clock.advance(workerLostMs);
+    assert.deepEqual([rig.asked.length, heard], [2, 0]);
+  });
+
+  test("is not reported if only its worker is lost here: another member may have that by now", () => {
+    const lost: Input = { ...input, outcome: { kind: "lost" } };
+    rig.holdings.report(run, { ...lost, worker: "me/gpu" }, () => void heard++);
+    assert.deepEqual([rig.asked.length, heard], [0, 0]);
+    rig.holdings.report(run, { ...lost, worker: "me" }, () => void heard++);
+    assert.equal(rig.asked.length, 1, "what this member ran itself is lost for certain");
+  });
+
+  test("that nobody could be told of is not done with when this member stops", async () => {
+    const { fail } = report();
+    rig.holdings.stop();
+    fail(new EngineError("ENGINE_STATE", "the engine was stopped"));
+    await clock.settle();
+    assert.deepEqual([heard, clock.timerCount], [0, 0]);
+  });
+
+  test("that its owner refuses is done with too, and is in the log", async () => {
+    report().fail(new EngineError("INSTANCE_QUARANTINED", "out of service"));
+    await clock.settle();
+    assert.deepEqual([rig.holdings.isReporting("a"), heard, warnings.length], [false, 1, 1]);
+  });
+
+  test("of a member that is gone by the time of the answer changes nothing for the one it is now", async () => {
+    const { answer } = report();
+    rig.holdings.clear();
+    rig.keep(4, "a");
+    rig.questions();
+    answer();
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), ["4: me a"]);
+  });
+});
+
+test("where there is one member alone, nobody else holds anything", () => {
+  assert.deepEqual(
+    [noOtherHosts.isLiving("x"), noOtherHosts.hasLeft("x"), noOtherHosts.isReporting("a"), noOtherHosts.hasSeen(0)],
+    [false, false, false, true],
+  );
+  noOtherHosts.add(1, ["a"]);
+  noOtherHosts.reclaim("a");
+  noOtherHosts.abort("x", ["a"]);
+});
+
+/** The same moments as another clock's, by a clock that runs too fast or too slow. */
+function drifting(clock: Clock, rate: number): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() * rate,
+    after: (delayMs, callback) => clock.after(delayMs / rate, callback),
+    soon: (callback) => clock.soon(callback),
+  };
+}
+
+describe("a host and an owner who do not hear each other", () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    test(`the host gives up before the owner does, by clocks that are five percent apart: chance ${seed}`, async () => {
+      const random = new SeededRandom(seed);
+      const clock = new TestClock();
+      const [slow, fast] = [drifting(clock, 0.95), drifting(clock, 1.05)];
+      const rig = new Rig(slow);
+      let heardAt = fast.monotonic();
+      /** Answers after a while, and has heard somewhat before. Most questions are lost. */
+      rig.onCall = ({ answer, fail, timeoutMs }) => {
+        const wayMs = random.next() * timeoutMs;
+        if (random.next() < 0.8) slow.after(timeoutMs, () => fail(new Error("unanswered")));
+        else {
+          clock.after(wayMs / 2, () => (heardAt = fast.monotonic()));
+          clock.after(wayMs, () => answer([]));
+        }
+      };
+      await clock.advance(Math.floor(random.next() * workerBeatMs));
+      rig.holdings.start();
+      await clock.advance(Math.floor(random.next() * workerBeatMs));
+      rig.keep(3, "a");
+      heardAt = fast.monotonic();
+      while (fast.monotonic() - heardAt < workerLostMs) await clock.advance(100);
+      assert.deepEqual(rig.dispatcher.disowned, ["a"], "an attempt that is taken for lost runs nowhere");
+      rig.holdings.stop();
+    });
+  }
+});

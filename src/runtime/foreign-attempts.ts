@@ -1,0 +1,252 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { type ClusterTimings, ownPatience } from "../cluster/timings.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { WorkerConnection } from "../dispatch/worker.ts";
+import type { Input } from "../kernel/input.ts";
+import { type HostedRun, type AttemptHosts, isRemote } from "./remote-attempts.ts";
+import type { Call, Hint, RenewCall, ReportCall } from "./call.ts";
+
+export interface ForeignAttemptsParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly timings: ClusterTimings;
+  readonly dispatcher: Pick<
+    Dispatcher,
+    "abort" | "connectionOf" | "release" | "isInTouch" | "isRunning" | "waitingFor"
+  >;
+  readonly member: () => string;
+  readonly isLiving: (member: string) => boolean;
+  readonly hasLeft: (member: string) => boolean;
+  readonly hasSeen: (moment: number) => boolean;
+  readonly shardOf: (instanceId: string) => number;
+  readonly call: (shard: number, call: Call, options: { timeoutMs: number }) => Promise<unknown>;
+  readonly hint: (member: string, hint: Hint) => void;
+}
+
+/**
+ * Attempts that this member runs for shards that others own: they were granted here before their shard moved, or a
+ * worker brought them along. Their owners hear of them regularly, and of their ends until somebody has written them down.
+ *
+ * - O1 An attempt is let go when no owner has vouched for it for a while, a little before an owner that hears nothing of
+ *   it takes it for lost; what runs in this process stops. The while counts from before the question was sent.
+ */
+export class ForeignAttempts implements AttemptHosts {
+  readonly lostMs: number;
+  readonly #parts: ForeignAttemptsParts;
+  readonly #attempts = new Map<string, ForeignAttempt>();
+  #timer: Timer | undefined;
+  #expiryTimer: Timer | undefined;
+  #life = 0;
+
+  constructor(parts: ForeignAttemptsParts) {
+    this.#parts = parts;
+    this.lostMs = parts.timings.workerLostMs;
+  }
+
+  readonly isLiving = (member: string): boolean => this.#parts.isLiving(member);
+
+  readonly hasLeft = (member: string): boolean => this.#parts.hasLeft(member);
+
+  readonly hasSeen = (moment: number): boolean => this.#parts.hasSeen(moment);
+
+  readonly abort = (host: string, attemptIds: readonly string[]): void => {
+    if (host === this.#parts.member()) this.drop(attemptIds);
+    else this.#parts.hint(host, { type: "AbortAttempts", attemptIds });
+  };
+
+  start(): void {
+    const { clock, timings } = this.#parts;
+    this.#timer = clock.after(timings.workerBeatMs, () => {
+      this.beat();
+      this.start();
+    });
+  }
+
+  /** The member is gone: nobody expects anything of it. */
+  clear(): void {
+    this.#life++;
+    this.#attempts.clear();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#expiryTimer?.cancel();
+    this.clear();
+  }
+
+  add(shard: number, attemptIds: readonly string[], renewedAt = this.#parts.clock.monotonic()): void {
+    for (const id of attemptIds) this.#attempts.set(id, { shard, renewedAt, isReporting: false });
+  }
+
+  /** How long ago its owner vouched for an attempt that is held for another member; 0 for this member's own. */
+  renewalAgeMs(attemptId: string): number {
+    const held = this.#attempts.get(attemptId);
+    return held === undefined ? 0 : this.#parts.clock.monotonic() - held.renewedAt;
+  }
+
+  /**
+   * Since when the owner wants an attempt that a worker has brought; undefined if it does not. Throws what the call throws.
+   */
+  async ask(shard: number, attemptId: string, connection: WorkerConnection): Promise<number | undefined> {
+    const askedAt = this.#parts.clock.monotonic();
+    const unwanted = await this.#renew(shard, [attemptId], { [attemptId]: connection });
+    return unwanted.includes(attemptId) ? undefined : askedAt;
+  }
+
+  /** Gives back which of them are not wanted. */
+  async #renew(
+    shard: number,
+    attemptIds: readonly string[],
+    connections: RenewCall["connections"],
+  ): Promise<readonly string[]> {
+    const { timings, member, call } = this.#parts;
+    const hold: RenewCall = { type: "Renew", host: member(), attemptIds, connections };
+    return (await call(shard, hold, { timeoutMs: timings.workerBeatMs })) as readonly string[];
+  }
+
+  /** The shard is here again, and with it the attempt. */
+  reclaim(attemptId: string): void {
+    this.#attempts.delete(attemptId);
+  }
+
+  readonly isReporting = (attemptId: string): boolean => this.#attempts.get(attemptId)?.isReporting === true;
+
+  report(run: HostedRun, input: Input, onHeard: () => void): void {
+    // A worker that is lost here may be with another member, which has it. If it is not, the owner will miss it.
+    if (isLostWorker(input)) return;
+    const shard = this.#parts.shardOf(run.instanceId);
+    this.#attempts.set(run.attemptId, { shard, renewedAt: this.#parts.clock.monotonic(), isReporting: true });
+    const host = this.#parts.member();
+    const call = { type: "Report", host, attemptId: run.attemptId, id: run.instanceId, input } as const;
+    void this.#reportUntilHeard(shard, call, onHeard);
+  }
+
+  async #reportUntilHeard(shard: number, call: ReportCall, onHeard: () => void): Promise<void> {
+    const life = this.#life;
+    while (!(await this.#isHeard(shard, call))) {
+      if (life === this.#life) await this.#pause();
+      if (life !== this.#life) return;
+    }
+    onHeard();
+    if (life === this.#life) this.#attempts.delete(call.attemptId);
+  }
+
+  /** False if it is to be said again: whoever owns the shard has not heard it, or does not know this member yet. */
+  async #isHeard(shard: number, call: ReportCall): Promise<boolean> {
+    try {
+      await this.#parts.call(shard, call, { timeoutMs: Infinity });
+      return true;
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN")) return true;
+      const { attemptId } = call;
+      this.#parts.logger.warn({ attemptId, error: messageOf(error) }, "the end of an attempt found no owner");
+      return !(error instanceof EngineError && (error.retryable || error.code === "ENGINE_STATE"));
+    }
+  }
+
+  async #pause(): Promise<void> {
+    const { clock, timings } = this.#parts;
+    await new Promise<void>((resolve) => void clock.after(timings.beatMs, resolve));
+  }
+
+  /** Nobody wants these. An attempt that is this member's own again is not among them, however late the word comes. */
+  drop(attemptIds: readonly string[]): void {
+    const held = attemptIds.filter((id) => this.#attempts.delete(id));
+    this.#parts.dispatcher.abort(held);
+  }
+
+  /** Tells each owner what is held here, and stops what nobody vouches for. */
+  beat(): void {
+    this.#forgetVanished();
+    this.#stopExpired();
+    const { dispatcher } = this.#parts;
+    // A worker that is not heard of may be with another member by now, which then speaks for what it runs.
+    const known = [...this.#attempts].filter(([id, { isReporting }]) => isReporting || isRenewedHere(dispatcher, id));
+    for (const [shard, held] of Map.groupBy(known, ([, { shard }]) => shard)) {
+      void this.#askOwner(
+        shard,
+        held.map(([id]) => id),
+      );
+    }
+  }
+
+  /** A remote worker may have taken it along to another member: whoever is asked about it must not hear that it is here. */
+  #forgetVanished(): void {
+    const { dispatcher } = this.#parts;
+    for (const [id, { isReporting }] of this.#attempts) {
+      const isHere = isReporting || dispatcher.isRunning(id) || dispatcher.waitingFor(id) !== undefined;
+      if (!isHere) this.#attempts.delete(id);
+    }
+  }
+
+  /** To the moment: an owner may lose its patience between two beats. */
+  #stopExpired(): void {
+    const { clock, timings } = this.#parts;
+    const patienceMs = ownPatience * timings.workerLostMs;
+    const now = clock.monotonic();
+    const unvouched: string[] = [];
+    let oldest = Infinity;
+    for (const [id, { renewedAt }] of this.#attempts) {
+      if (now - renewedAt >= patienceMs) unvouched.push(id);
+      else oldest = Math.min(oldest, renewedAt);
+    }
+    // Whether somebody wants these is not known: a remote worker goes on asking, even if it has a result by now.
+    for (const id of unvouched) this.#attempts.delete(id);
+    this.#parts.dispatcher.release(unvouched);
+    this.#expiryTimer?.cancel();
+    if (oldest === Infinity) return;
+    this.#expiryTimer = clock.after(Math.ceil(oldest + patienceMs - now), () => this.#stopExpired());
+  }
+
+  async #askOwner(shard: number, attemptIds: readonly string[]): Promise<void> {
+    const { clock, dispatcher, logger } = this.#parts;
+    const askedAt = clock.monotonic();
+    const life = this.#life;
+    const connections = attemptIds.flatMap((id) => {
+      const connection = dispatcher.connectionOf(id);
+      return connection === undefined ? [] : [[id, connection] as const];
+    });
+    try {
+      const unwanted = await this.#renew(shard, attemptIds, Object.fromEntries(connections));
+      if (life !== this.#life) return;
+      for (const id of attemptIds) {
+        const held = this.#attempts.get(id);
+        if (held !== undefined && !unwanted.includes(id)) held.renewedAt = askedAt;
+      }
+      this.drop(unwanted);
+    } catch (error) {
+      logger.debug({ shard, error: messageOf(error) }, "an owner could not be asked about its attempts");
+    }
+  }
+}
+
+interface ForeignAttempt {
+  readonly shard: number;
+  /** When the last question was asked that an owner answered with yes. */
+  renewedAt: number;
+  /** It has ended here, and its owner has yet to know. */
+  readonly isReporting: boolean;
+}
+
+function isLostWorker(input: Input): boolean {
+  return input.type === "AttemptEnded" && input.outcome.kind === "lost" && isRemote(input.worker ?? "");
+}
+
+function isRenewedHere(dispatcher: ForeignAttemptsParts["dispatcher"], attemptId: string): boolean {
+  return dispatcher.isInTouch(attemptId) || dispatcher.waitingFor(attemptId) !== undefined;
+}
+
+/** One member alone: whatever is not here runs nowhere. */
+export const noOtherHosts: AttemptHosts = {
+  lostMs: Infinity,
+  isLiving: () => false,
+  hasSeen: () => true,
+  hasLeft: () => false,
+  isReporting: () => false,
+  abort: () => undefined,
+  report: () => undefined,
+  add: () => undefined,
+  reclaim: () => undefined,
+};

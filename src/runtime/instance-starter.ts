@@ -1,0 +1,156 @@
+import { EngineError } from "../base/error.ts";
+import { isJobWorkflowName } from "../kernel/event.ts";
+import type { StartInstance } from "../kernel/input.ts";
+import type { Store } from "../stores/store.ts";
+import type { Definition } from "./definitions.ts";
+import type { ActorHost } from "./instance-actor.ts";
+import { InstanceEntry } from "./instance-entry.ts";
+import type { GivenToChild } from "./inbound-messages.ts";
+import type { Origin } from "./message.ts";
+import { newActor } from "./new-actor.ts";
+import type { StartChild } from "./outbox.ts";
+import type { InstanceTable } from "./instance-table.ts";
+import { contextOfInput, objectText } from "./task-inputs.ts";
+
+export type Reuse = boolean | "unless-succeeded";
+
+export interface StartRequest {
+  readonly id: string;
+  /** Chosen by the caller: it may exist already. */
+  readonly isGivenId: boolean;
+  /** A finished instance of that id may be followed by a new one; or only one that did not succeed. */
+  readonly reuse: Reuse;
+  readonly definition: Definition;
+  /** With the definitions of nested workflows. */
+  readonly definitions: readonly Definition[];
+  readonly input: Omit<StartInstance, "type" | "workflow" | "version" | "generation" | "admission">;
+  readonly origin?: Origin;
+  /** Raised with its start: a code workflow has it from its beginning. */
+  readonly event?: { readonly name: string; readonly data?: string } | undefined;
+  /** The same request may come again. */
+  readonly requestKey?: string;
+}
+
+export interface InstanceStarterParts {
+  readonly host: ActorHost;
+  readonly instances: InstanceTable;
+  readonly store: Pick<Store, "findFinished">;
+  readonly admit: (definition: Definition, id: string) => StartInstance["admission"];
+  readonly refuseIfClosed: () => void;
+  /** Durably there, whatever its state. */
+  readonly hasInstance: (id: string) => Promise<boolean>;
+}
+
+/** Where new instances of a shard come in. */
+export class InstanceStarter {
+  readonly #parts: InstanceStarterParts;
+
+  constructor(parts: InstanceStarterParts) {
+    this.#parts = parts;
+  }
+
+  /** Durable when it resolves. `INSTANCE_EXISTS`. */
+  start(request: StartRequest): Promise<void> {
+    return request.isGivenId ? this.#startAs(request) : this.#create(request, 1);
+  }
+
+  async #startAs(request: StartRequest): Promise<void> {
+    const { committed } = await this.startWithGivenId(request);
+    await committed;
+  }
+
+  /** Of an id that somebody chose: it may be taken. */
+  async startWithGivenId(request: StartRequest): Promise<{ committed: Promise<void> }> {
+    for (;;) {
+      const generation = await this.#nextGeneration(request);
+      // Looked at again right here: another start of the same id may have come in while this one waited.
+      if (this.#parts.instances.get(request.id) === undefined) return { committed: this.#create(request, generation) };
+    }
+  }
+
+  #create(request: StartRequest, generation: number): Promise<void> {
+    const { host, instances, admit, refuseIfClosed } = this.#parts;
+    refuseIfClosed();
+    const { id, definition, input, origin, requestKey } = request;
+    const { name: workflow, version } = definition;
+    const key = host.token.newKey();
+    const admission = admit(definition, id);
+    const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: host.clock.now() });
+    const actor = newActor(host, definition, id, key);
+    actor.starting = request.definitions;
+    entry.actor = actor;
+    instances.add(entry);
+    const reply = Promise.withResolvers<void>();
+    const start: StartInstance = { type: "StartInstance", workflow, version, generation, admission, ...input };
+    if (origin !== undefined) actor.tell({ input: start, reply, origin });
+    else actor.tell(requestKey === undefined ? { input: start, reply } : { input: start, reply, key: requestKey });
+    if (request.event !== undefined) actor.tell({ input: { type: "RaiseEvent", ...request.event } });
+    return reply.promise;
+  }
+
+  async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
+    for (;;) {
+      await this.#refuseActive(id);
+      const search = await this.#parts.instances.searchFor(id, () => this.#parts.store.findFinished(id));
+      if (search === "outdated") continue;
+      const { found } = search;
+      const mayFollow = reuse === "unless-succeeded" ? found?.status !== "Success" : reuse;
+      if (found !== undefined && !mayFollow) {
+        throw new EngineError(
+          "INSTANCE_EXISTS",
+          `an instance with id "${id}" exists and is ${found.status}; pass "reuse: true" to start a new one under the same id`,
+        );
+      }
+      return (found?.generation ?? 0) + 1;
+    }
+  }
+
+  /**
+   * Only what is durable is a reason to refuse: a start that is being written may yet come to nothing, and an instance
+   * that has ended may still be on its way out of memory.
+   */
+  async #refuseActive(id: string): Promise<void> {
+    for (let entry = this.#parts.instances.get(id); entry !== undefined; entry = this.#parts.instances.get(id)) {
+      const { actor, status } = entry;
+      const isDurable = actor === undefined || !actor.isAheadOfStore;
+      if (isDurable && !actor?.hasEnded) {
+        throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${status}`);
+      }
+      await this.#parts.hasInstance(id);
+    }
+  }
+}
+
+/** What a parent's message asks for. */
+export function requestOfChild(
+  { to: id, parent, trigger, traceparent }: StartChild,
+  definition: Definition,
+  given: GivenToChild & { readonly origin: Origin; readonly reuse: boolean },
+): StartRequest {
+  const { origin, reuse } = given;
+  return {
+    id,
+    isGivenId: true,
+    definition,
+    definitions: [definition],
+    input: {
+      ...givenToStart(definition, given),
+      ...(parent !== undefined && { parent }),
+      trigger: trigger ?? "nested",
+      traceparent,
+    },
+    origin,
+    reuse,
+  };
+}
+
+/** Code has an input, a job's workflow parameters for its only task, and any other DAG a context. */
+function givenToStart(
+  definition: Definition,
+  { context, input }: GivenToChild,
+): Pick<StartInstance, "context" | "input" | "taskParams"> {
+  if (definition.kind === "code") return { context: {}, input: input ?? (context && objectText(context)) };
+  if (input === undefined) return { context: { ...context } };
+  if (isJobWorkflowName(definition.name)) return { context: { ...context }, taskParams: input };
+  return { context: { ...context, ...contextOfInput(input) } };
+}

@@ -1,0 +1,62 @@
+import { assert } from "../base/assert.ts";
+import type { Command, StartChild } from "../kernel/command.ts";
+import { scheduleWorkflowName } from "../kernel/event.ts";
+import { childWorkflow } from "../kernel/task-definition.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import type { OutboxMessage } from "./outbox.ts";
+
+/** The message that a command amounts to, if it concerns another instance. */
+export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxMessage | undefined {
+  const { key: from } = actor;
+  switch (command.type) {
+    case "StartChild":
+      return startMessage(actor, command);
+    case "TellChild":
+      return { kind: "tell-child", from, to: command.childId, order: command.tell };
+    case "SendEvent": {
+      const { to, name, data } = command;
+      return { kind: "raise-event", from, to, name, ...(data !== undefined && { data }) };
+    }
+    case "TellParent": {
+      const { parent, status, reason, patch, output } = command;
+      const { id: to, task, attempt, generation } = parent;
+      const outputs = status === "Success" ? actor.outputs() : undefined;
+      return {
+        kind: "tell-parent",
+        from,
+        to,
+        task,
+        attempt,
+        generation,
+        status,
+        ...(outputs !== undefined && { outputs }),
+        ...(output !== undefined && { output }),
+        ...(reason !== undefined && { reason }),
+        ...(patch !== undefined && { patch }),
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function startMessage(
+  { key: from, machine: { kind, state } }: InstanceActor,
+  { task, childId: to, of = childWorkflow(state.definition(task)), parent, input, isGivenId }: StartChild,
+): OutboxMessage {
+  const { workflow, version } = of;
+  assert(workflow !== undefined && version !== undefined, "a child's version is fixed before it is asked for");
+  return {
+    kind: "start-child",
+    from,
+    to,
+    workflow,
+    version,
+    ...(kind === "dag" && { context: Object.fromEntries(state.context.entries) }),
+    ...(input !== undefined && { input }),
+    ...(parent !== undefined && { parent }),
+    ...(isGivenId && { isGivenId }),
+    ...(state.workflow === scheduleWorkflowName && { trigger: "schedule" as const }),
+    ...(state.traceparent !== undefined && { traceparent: state.traceparent }),
+  };
+}

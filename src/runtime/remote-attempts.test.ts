@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { silentLogger } from "../base/logger.ts";
+import type { Event } from "../kernel/event.ts";
+import type { ShardClaim } from "../stores/store.ts";
+import { TestClock } from "../testing/test-clock.ts";
+import { RemoteAttempts, hostOf, type AttemptHosts, workerOf } from "./remote-attempts.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import type { InstanceTaskRun } from "./instance-task-run.ts";
+import { Lane } from "./lane.ts";
+import { RigShard, RigStore } from "./shard-rig.test.ts";
+
+const lostMs = 60_000;
+
+/** The other members, as the test says they are. */
+class FakeHolders implements AttemptHosts {
+  readonly lostMs = lostMs;
+  readonly living = new Set<string>();
+  readonly left = new Set<string>();
+  readonly reporting = new Set<string>();
+  /** When the newest view was asked for. */
+  viewAskedAt = Infinity;
+  readonly aborted: string[] = [];
+
+  readonly isLiving = (member: string): boolean => this.living.has(member);
+  readonly hasSeen = (moment: number): boolean => this.viewAskedAt >= moment;
+  readonly hasLeft = (member: string): boolean => this.left.has(member);
+  readonly isReporting = (attemptId: string): boolean => this.reporting.has(attemptId);
+  readonly abort = (holder: string, attemptIds: readonly string[]): void => {
+    this.aborted.push(`${holder}: ${attemptIds.join(" ")}`);
+  };
+  readonly report = (): void => assert.fail("nothing is reported by whoever owns the shard");
+  readonly add = (): void => assert.fail("nothing is kept by whoever owns the shard");
+  readonly reclaim = (): void => undefined;
+}
+
+describe("a worker's address", () => {
+  test("begins with the member that granted the attempt", () => {
+    assert.equal(hostOf("host:12:ab"), "host:12:ab");
+    assert.equal(hostOf("host:12:ab/gpu-7"), "host:12:ab");
+    assert.equal(hostOf("host:12:ab/gpu/7"), "host:12:ab");
+    assert.equal(hostOf(""), "");
+    assert.deepEqual(["host:12:ab", "host:12:ab/gpu-7"].map(workerOf), ["", "gpu-7"]);
+  });
+});
+
+describe("an attempt that another member holds", () => {
+  let clock: TestClock;
+  let store: RigStore;
+  let lane: Lane;
+  let shard: RigShard;
+  let holders: FakeHolders;
+  let attached: RemoteAttempts;
+
+  beforeEach(async () => {
+    clock = new TestClock();
+    store = new RigStore();
+    await store.open();
+    lane = new Lane({ store, clock, logger: silentLogger, onHealth: () => undefined });
+    shard = new RigShard(0, await store.claim(0), lane);
+    holders = new FakeHolders();
+    attached = attachedOf({ clean: false, previousOwner: "before" });
+  });
+
+  function attachedOf(claim: Pick<ShardClaim, "clean" | "previousOwner">): RemoteAttempts {
+    return new RemoteAttempts(clock, holders, { epoch: 2, batch: 1, lastKey: 0, ...claim });
+  }
+
+  /** An attempt whose start, on that worker, is on record. */
+  async function running(id: string, worker: string): Promise<InstanceTaskRun> {
+    const actor = await shard.startNew(id);
+    const run = shard.run(actor);
+    actor.started(run, { worker, startedAt: clock.now() });
+    await lane.flush(shard);
+    attached.add(run, worker);
+    return run;
+  }
+
+  async function events({ key }: InstanceActor): Promise<Event["type"][]> {
+    await lane.flush(shard);
+    const turns = await store.loadHistory([key]);
+    return turns.flatMap(({ events: text }) => JSON.parse(text) as Event[]).map(({ type }) => type);
+  }
+
+  async function lastEvent(run: InstanceTaskRun): Promise<string> {
+    const types = await events(run.actor);
+    const since = types.slice(types.lastIndexOf("TaskStarted") + 1);
+    return since[0] ?? "";
+  }
+
+  test("stays where it is while its holder lives and is heard", async () => {
+    holders.living.add("m");
+    const run = await running("i", "m");
+    for (let beats = 0; beats < 20; beats++) {
+      assert.equal(attached.classify(run.attemptId), "elsewhere");
+      await clock.advance(lostMs - 1);
+      assert.equal(attached.renew(run.attemptId, "m"), true);
+      attached.sweep();
+    }
+    assert.equal(await lastEvent(run), "");
+  });
+
+  /** As often as a member does: one that stood still would hold nothing against others. */
+  async function sweepFor(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += lostMs / 8) {
+      await clock.advance(Math.min(lostMs / 8, ms - passed));
+      attached.sweep();
+    }
+  }
+
+  test("is lost when nothing was heard of it for too long, although its holder lives", async () => {
+    holders.living.add("m");
+    const run = await running("i", "m");
+    await sweepFor(lostMs - 1);
+    attached.sweep();
+    assert.equal(await lastEvent(run), "");
+    await clock.advance(1);
+    attached.sweep();
+    assert.equal(await lastEvent(run), "TaskInterrupted");
+    assert.equal(attached.renew(run.attemptId, "m"), false, "a lost one is not wanted any more");
+  });
+
+  test("is lost as soon as its holder is no longer a member", async () => {
+    holders.living.add("m");
+    const run = await running("i", "m");
+    holders.living.delete("m");
+    attached.sweep();
+    assert.equal(await lastEvent(run), "TaskInterrupted");
+    attached.sweep();
+    const interruptions = (await events(run.actor)).filter((type) => type === "TaskInterrupted");
+    assert.equal(interruptions.length, 1, "and once only");
+  });
+
+  test("is taken back free of charge when its holder took its leave", async () => {
+    holders.living.add("m");
+    const run = await running("i", "m");
+    holders.living.delete("m");
+    holders.left.add("m");
+    attached.sweep();
+    assert.equal(await lastEvent(run), "TasksWithdrawn");
+  });
+
+  test("was stopped, if it was the last owner's own and that one left the shard in good order", async () => {
+    attached = attachedOf({ clean: true, previousOwner: "before" });
+    const own = await running("i", "before");
+    const other = await running("j", "somebody");
+    assert.equal(attached.classify(own.attemptId), "stopped");
+    assert.equal(attached.classify(other.attemptId), "lost");
+  });
+
+  test("that the last owner took along is lost with it, however well it left the shard", async () => {
+    attached = attachedOf({ clean: true, previousOwner: "before" });
+    holders.living.add("before");
+    const runs = [await running("i", "before"), await running("j", "before")];
+    attached.sweep();
+    await clock.advance(lostMs - 1);
+    attached.renew(runs[1]?.attemptId ?? "", "before");
+    await clock.advance(1);
+    attached.sweep();
+    holders.living.delete("before");
+    attached.sweep();
+    for (const run of runs) assert.equal(await lastEvent(run), "TaskInterrupted");
+  });
+
+  test("is not judged by a view from before the shard was claimed: its holder may have joined since", async () => {
+    holders.viewAskedAt = clock.monotonic() - 1;
+    const run = await running("i", "m");
+    assert.equal(attached.classify(run.attemptId), "elsewhere");
+    attached.sweep();
+    holders.viewAskedAt = clock.monotonic();
+    holders.living.add("m");
+    assert.equal(attached.classify(run.attemptId), "elsewhere");
+    holders.living.delete("m");
+    assert.equal(attached.classify(run.attemptId), "lost");
+  });
+
+  test("that ended here while the shard was away is waited for until its report comes", async () => {
+    const run = await running("i", "m");
+    holders.reporting.add(run.attemptId);
+    assert.equal(attached.classify(run.attemptId), "elsewhere");
+  });
+
+  test("on a remote worker outlives the worker's member, which may turn up at another", async () => {
+    const run = await running("i", "m/gpu");
+    attached.sweep();
+    await sweepFor(lostMs - 1);
+    attached.sweep();
+    assert.equal(await lastEvent(run), "");
+    assert.throws(() => attached.renew(run.attemptId, "n"), { code: "CALL_UNANSWERED" });
+    holders.living.add("n");
+    assert.equal(attached.renew(run.attemptId, "n"), true);
+    await sweepFor(lostMs - 1);
+    attached.sweep();
+    assert.equal(await lastEvent(run), "");
+    await clock.advance(1);
+    attached.sweep();
+    assert.equal(await lastEvent(run), "TaskInterrupted");
+  });
+
+  test("is not lost because this member stood still, and has half the time to be heard of after that", async () => {
+    holders.living.add("m");
+    const run = await running("i", "m");
+    await clock.advance(3 * lostMs);
+    attached.sweep();
+    await sweepFor(lostMs / 2 - 1);
+    assert.equal(await lastEvent(run), "");
+    await sweepFor(1);
+    assert.equal(await lastEvent(run), "TaskInterrupted");
+  });
+
+  test("is not lost while this member does not reach the store, and has half the time to be heard of after that", async () => {
+    holders.living.add("m");
+    const runs = [await running("i", "m"), await running("j", "m/gpu")];
+    holders.viewAskedAt = clock.monotonic();
+    await sweepFor(3 * lostMs);
+    holders.viewAskedAt = Infinity;
+    await sweepFor(lostMs / 2 - 1);
+    for (const run of runs) assert.equal(await lastEvent(run), "");
+    assert.equal(attached.delete(runs[0]?.attemptId ?? "", "m"), true, "the result that waited for the store counts");
+    await sweepFor(1);
+    assert.equal(await lastEvent(runs[1] as InstanceTaskRun), "TaskInterrupted");
+  });
+
+  test("whose end is known is attached no longer", async () => {
+    holders.living.add("m");
+    const run = await running("i", "m");
+    assert.equal(attached.delete(run.attemptId, "another"), false, "only its holder speaks for it");
+    assert.equal(attached.delete(run.attemptId, "m"), true);
+    assert.equal(attached.delete(run.attemptId, "m"), false, "the report of its end counts once");
+    assert.equal(attached.renew(run.attemptId, "m"), false);
+    holders.living.delete("m");
+    attached.sweep();
+    assert.equal(await lastEvent(run), "");
+  });
+
+  test("that a worker took from one member to the next may be spoken for by each, in whatever order", async () => {
+    for (const member of ["n", "o"]) holders.living.add(member);
+    const run = await running("i", "m/gpu");
+    assert.equal(attached.renew(run.attemptId, "o"), true);
+    assert.equal(attached.renew(run.attemptId, "n"), true, "it came here before, and its word after");
+    assert.equal(attached.delete(run.attemptId, "o"), true);
+  });
+
+  test("that a worker took to a member that is not known yet is neither wanted nor unwanted", async () => {
+    const run = await running("i", "m/gpu");
+    const unknown = { code: "CALL_UNANSWERED" };
+    assert.throws(() => attached.renew(run.attemptId, "n"), unknown);
+    assert.throws(() => attached.delete(run.attemptId, "n"), unknown);
+    holders.living.add("n");
+    assert.equal(attached.delete(run.attemptId, "n"), true, "its end may be the first that is heard of it");
+  });
+
+  test("on a remote worker is lost with that, however well its member left", async () => {
+    attached = attachedOf({ clean: true, previousOwner: "before" });
+    const run = await running("i", "before/gpu");
+    holders.left.add("before");
+    await sweepFor(lostMs);
+    attached.sweep();
+    assert.equal(await lastEvent(run), "TaskInterrupted");
+  });
+
+  test("that nobody wants is stopped where it is, each holder being told once", async () => {
+    for (const member of ["m", "n"]) holders.living.add(member);
+    const runs = [
+      await running("i", "m"),
+      await running("j", "n"),
+      await running("k", "m/gpu"),
+      await running("l", "m"),
+    ];
+    const [i, j, k, l] = runs.map(({ attemptId }) => attemptId) as [string, string, string, string];
+    attached.renew(k, "n");
+    attached.abort([i, j, k, "never heard of"]);
+    assert.deepEqual(holders.aborted, [`m: ${i} ${k}`, `n: ${j} ${k}`], "whoever has said that it has it");
+    assert.deepEqual(
+      [i, j, k, l].map((id) => attached.renew(id, "m")),
+      [false, false, false, true],
+    );
+    attached.abort([i, j, k]);
+    assert.equal(holders.aborted.length, 2);
+  });
+
+  test("is stopped when its instance is taken out of service", async () => {
+    holders.living.add("m");
+    const quarantined = await running("i", "m");
+    const other = await running("j", "m");
+    attached.forget(quarantined.actor);
+    assert.deepEqual(holders.aborted, [`m: ${quarantined.attemptId}`]);
+    assert.equal(attached.renew(other.attemptId, "m"), true);
+    assert.equal(await lastEvent(quarantined), "", "nothing is said to the instance");
+  });
+});

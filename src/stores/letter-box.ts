@@ -1,4 +1,0 @@
-/** The box of the mail for one member. It goes with the member: every store knows it by this name. */
-export function letterBoxOf(member: string): string {
-  return `member:${member}`;
-}
