@@ -11,7 +11,7 @@
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import type { ServerKind } from "../tests/servers/databases.ts";
+import type { ServerKind } from "../tests/databases/databases.ts";
 import { soak } from "../tests/soak/soak.ts";
 
 const { values } = parseArgs({

@@ -7,8 +7,8 @@ export {
   listRoots,
   resetRetryableNode,
   valid,
-} from "./kernel/dag/powerjob.ts";
-export type { DagModel, DagNode } from "./kernel/dag/powerjob.ts";
+} from "./powerjob/powerjob.ts";
+export type { DagModel, DagNode } from "./powerjob/powerjob.ts";
 export type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances, OverflowPolicy } from "./kernel/dag/dag-spec.ts";
 export type { NodeId, NodeSpec, NodeType } from "./kernel/node-spec.ts";
 export type { RetryPolicy } from "./kernel/retry.ts";

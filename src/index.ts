@@ -83,8 +83,8 @@ export type { ScheduleView } from "./schedules/schedule-workflow.ts";
 
 // Engine
 export type { Breakpoint } from "./engine/breakpoint.ts";
-export type { MemberView } from "./engine/cluster-member.ts";
-export type { ClusterOptions } from "./engine/cluster-options.ts";
+export type { MemberView } from "./cluster/member-view.ts";
+export type { ClusterOptions } from "./member/cluster-options.ts";
 export { Engine } from "./engine/engine.ts";
 export type { Health, HistoryEntry, RunJobOptions, StartOptions, SubmitOptions } from "./engine/engine.ts";
 export { Executor } from "./engine/executor.ts";

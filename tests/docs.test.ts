@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
-import { newDatabase } from "./servers/databases.ts";
+import { newDatabase } from "./databases/databases.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");

@@ -19,7 +19,7 @@ import type { DagSpec } from "../src/kernel/dag/dag-spec.ts";
 import type { NodeSpec } from "../src/kernel/node-spec.ts";
 import { isInFlight, statusOf } from "../src/kernel/task-state.ts";
 import type { Input } from "../src/kernel/input.ts";
-import { instanceCode, nodeCode } from "../src/kernel/powerjob-codes.ts";
+import { instanceCode, nodeCode } from "../src/powerjob/codes.ts";
 import type { EndStatus } from "../src/kernel/status.ts";
 import { WorkflowGates } from "../src/runtime/workflow-gate.ts";
 

@@ -3,7 +3,7 @@ import { preview } from "../base/preview.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
-import { copyAsJson } from "./json-text.ts";
+import { copyAsJson } from "../base/json-text.ts";
 import { Workflow } from "./workflow.ts";
 
 /**

@@ -4,7 +4,7 @@ import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec, NodeType } from "../kernel/node-spec.ts";
 import { taskNames } from "../kernel/dag/task-names.ts";
-import { copyAsJson } from "./json-text.ts";
+import { copyAsJson } from "../base/json-text.ts";
 import { preview } from "../base/preview.ts";
 import { type Dependency, Task } from "./task.ts";
 import type { NumberedTask, Workflow, WorkflowParts } from "./workflow.ts";

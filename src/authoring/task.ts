@@ -5,7 +5,7 @@ import type { RetryPolicy } from "../kernel/retry.ts";
 import type { TaskStatus } from "../kernel/status.ts";
 import type { Job } from "./job.ts";
 import { paramsFromText, validateParamsNow } from "./job-params.ts";
-import { toJsonText } from "./json-text.ts";
+import { toJsonText } from "../base/json-text.ts";
 import { preview } from "../base/preview.ts";
 import type { Workflow } from "./workflow.ts";
 

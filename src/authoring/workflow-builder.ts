@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { EngineError, type ErrorCode } from "../base/error.ts";
 import type { EdgeSpec, FailurePolicy, MaxInstances, OverflowPolicy } from "../kernel/dag/dag-spec.ts";
 import { didYouMean } from "../base/closest-name.ts";
-import { copyAsJson } from "./json-text.ts";
+import { copyAsJson } from "../base/json-text.ts";
 import { SettingCheck } from "./setting-check.ts";
 import { preview } from "../base/preview.ts";
 import { Task } from "./task.ts";

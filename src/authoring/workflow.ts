@@ -4,7 +4,7 @@ import type { DagSpec, EdgeSpec, FailurePolicy, MaxInstances } from "../kernel/d
 import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
 import { didYouMean } from "../base/closest-name.ts";
 import { DagEdges } from "./dag-edges.ts";
-import { copyAsJson } from "./json-text.ts";
+import { copyAsJson } from "../base/json-text.ts";
 import { loadWorkflow } from "./load-workflow.ts";
 import { preview } from "../base/preview.ts";
 import type { Task } from "./task.ts";

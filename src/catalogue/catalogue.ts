@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { copyAsJson } from "../authoring/json-text.ts";
+import { copyAsJson } from "../base/json-text.ts";
 import { canonicalJson } from "../authoring/content-hash.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import type { Clock, Timer } from "../base/clock.ts";

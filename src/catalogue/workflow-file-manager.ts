@@ -1,4 +1,4 @@
-import { copyAsJson } from "../authoring/json-text.ts";
+import { copyAsJson } from "../base/json-text.ts";
 import { SettingCheck } from "../authoring/setting-check.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { EngineError, messageOf } from "../base/error.ts";

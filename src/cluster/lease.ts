@@ -1,18 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-
-/** One moment on both of a machine's clocks. */
-export interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-/**
- * Of the two clocks the one that went further counts. The monotonic one may stand still while the machine is suspended,
- * the wall clock does not; and where the wall clock was set back, the monotonic one knows better.
- */
-export function passedMs(from: Moment, to: Moment): number {
-  return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
-}
+import { elapsedMs, type Moment, momentOf } from "../base/moment.ts";
 
 /**
  * How long a member may trust that nobody has taken over what it owns. It is counted on the member's own clocks, from
@@ -31,7 +18,7 @@ export class Lease {
 
   /** To be taken before a renewal is sent. */
   moment(): Moment {
-    return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+    return momentOf(this.#clock);
   }
 
   /** A renewal that was sent at that moment has succeeded, however long its answer took. */
@@ -51,6 +38,6 @@ export class Lease {
   /** 0 if it is not valid. */
   get remainingMs(): number {
     if (this.#sent === undefined || this.#hasEnded) return 0;
-    return Math.max(0, this.#leaseMs - passedMs(this.#sent, this.moment()));
+    return Math.max(0, this.#leaseMs - elapsedMs(this.#clock, this.#sent));
   }
 }

@@ -3,7 +3,8 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ClusterView, MemberRow, Store } from "../stores/store.ts";
-import { Lease, type Moment, passedMs } from "./lease.ts";
+import { elapsedMsBetween, type Moment } from "../base/moment.ts";
+import { Lease } from "./lease.ts";
 import type { MemberEvent } from "./member-event.ts";
 import { stampOf, withoutStamp, withStamp } from "./stamped-address.ts";
 import { type ClusterTimings, ownPatience } from "./timings.ts";
@@ -506,7 +507,7 @@ class FailureDetector {
   /** Another member may have watched it for longer than this one, and have found it silent for too long. */
   #mayBeLost({ isSuspected, hasDied, livedAt }: WatchedMember, arrived: Moment): boolean {
     if (isSuspected || hasDied || livedAt === undefined) return true;
-    return passedMs(livedAt, arrived) >= leaseMsOf(this.#timings);
+    return elapsedMsBetween(livedAt, arrived) >= leaseMsOf(this.#timings);
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import { validateNow } from "../authoring/job-params.ts";
-import { toJsonText } from "../authoring/json-text.ts";
+import { toJsonText } from "../base/json-text.ts";
 import type { StandardSchema } from "../authoring/standard-schema.ts";
 import type { UpdateHandler, UpdateOptions } from "../authoring/workflow-context.ts";
 import { EngineError } from "../base/error.ts";

@@ -1,6 +1,6 @@
 import { type ParamsVerdict, validate } from "../authoring/job-params.ts";
 import type { StandardSchema } from "../authoring/standard-schema.ts";
-import { toJsonText } from "../authoring/json-text.ts";
+import { toJsonText } from "../base/json-text.ts";
 import { EngineError } from "../base/error.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";

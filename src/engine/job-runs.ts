@@ -1,7 +1,7 @@
 import type { Job } from "../authoring/job.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import { paramsText } from "../authoring/task.ts";
-import { toJsonText } from "../authoring/json-text.ts";
+import { toJsonText } from "../base/json-text.ts";
 import type { Workflow } from "../authoring/workflow.ts";
 import { preview } from "../base/preview.ts";
 import type { Definition } from "../runtime/definitions.ts";

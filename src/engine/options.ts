@@ -16,7 +16,7 @@ import { defaultLimits, subTasksCeiling } from "../kernel/machine.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import type { Store } from "../stores/store.ts";
 import type { AroundJob } from "../worker/embedded-worker.ts";
-import { type ClusterOptions, type ResolvedClusterOptions, resolveClusterOptions } from "./cluster-options.ts";
+import { type ClusterOptions, type ResolvedClusterOptions, resolveClusterOptions } from "../member/cluster-options.ts";
 import { stderrLogger } from "./stderr-logger.ts";
 import { systemClock } from "./system-clock.ts";
 import { SystemRandom } from "./system-random.ts";

@@ -1,4 +1,4 @@
-import { toJsonText } from "../authoring/json-text.ts";
+import { toJsonText } from "../base/json-text.ts";
 import type { CodeRegistry } from "../authoring/code-registry.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
@@ -14,7 +14,7 @@ import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPre
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import { defineTask, type TaskDefinition } from "../kernel/task-definition.ts";
 import type { DagDefinition, Definition, Definitions } from "../runtime/definitions.ts";
-import type { Expressions } from "../runtime/expression.ts";
+import type { Expressions } from "../expressions/expression.ts";
 import { asContext } from "../runtime/task-inputs.ts";
 
 /** A definition with those of the workflows nested in it, all checked against this engine's jobs and domains. */

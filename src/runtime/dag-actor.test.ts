@@ -6,8 +6,8 @@ import { Graph } from "../kernel/dag/graph.ts";
 import { noCode } from "../../tests/runtime/no-code.ts";
 import { DagActor } from "./dag-actor.ts";
 import type { DagDefinition } from "./definitions.ts";
-import { Expressions, type ExpressionScope } from "./expression.ts";
-import type { TimeBudget } from "./expression-cost.ts";
+import { Expressions, type ExpressionScope } from "../expressions/expression.ts";
+import type { TimeBudget } from "../expressions/expression-cost.ts";
 import { RigShard, RigStore } from "./shard-rig.test.ts";
 
 const table = new LoopWorkTable(new SharedArrayBuffer(loopWorkBytes));

@@ -5,7 +5,7 @@ import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { DecisionEvaluated } from "../kernel/input.ts";
 import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { DagDefinition } from "./definitions.ts";
-import { TimeBudget } from "./expression-cost.ts";
+import { TimeBudget } from "../expressions/expression-cost.ts";
 import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
 import type { Told } from "./message.ts";

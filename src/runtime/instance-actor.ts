@@ -15,7 +15,7 @@ import { Turn } from "../kernel/turn.ts";
 import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { CodeHost } from "./code-host.ts";
 import type { Definition } from "./definitions.ts";
-import type { Expressions } from "./expression.ts";
+import type { Expressions } from "../expressions/expression.ts";
 import { InstanceTaskRun } from "./instance-task-run.ts";
 import { InstanceTurn } from "./instance-turn.ts";
 import type { LaneShard } from "./lane.ts";

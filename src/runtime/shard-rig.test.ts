@@ -13,7 +13,7 @@ import { SeededRandom } from "../testing/seeded-random.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import { DagActor } from "./dag-actor.ts";
 import type { DagDefinition } from "./definitions.ts";
-import { Expressions } from "./expression.ts";
+import { Expressions } from "../expressions/expression.ts";
 import type { ActorHost, InstanceActor } from "./instance-actor.ts";
 import { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceTurn } from "./instance-turn.ts";

@@ -22,7 +22,7 @@ import type { CodeHost } from "./code-host.ts";
 import { DagActor } from "./dag-actor.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import { InstanceStarter, requestOfChild, type StartRequest } from "./instance-starter.ts";
-import type { Expressions } from "./expression.ts";
+import type { Expressions } from "../expressions/expression.ts";
 import { type ActorHost, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import type { IdleActors } from "./idle-actors.ts";

@@ -1,7 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
 import type { Logger } from "../base/logger.ts";
-import { toJsonText } from "../authoring/json-text.ts";
+import { toJsonText } from "../base/json-text.ts";
 import type { JobContext, ProgressReport } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";

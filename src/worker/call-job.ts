@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { utf8Length } from "../base/utf8.ts";
-import { toJsonText } from "../authoring/json-text.ts";
+import { toJsonText } from "../base/json-text.ts";
 import type { Job } from "../authoring/job.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Outcome } from "../kernel/input.ts";

@@ -16,7 +16,7 @@ import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
 import type { EmbeddedWorker } from "./embedded-worker.ts";
 import { GrantWindow } from "./grant-window.ts";
-import { earlier, elapsedMs, type Moment } from "./moment.ts";
+import { earlier, elapsedMs, type Moment } from "../base/moment.ts";
 
 export interface GrantedRunsParts {
   readonly clock: Clock;

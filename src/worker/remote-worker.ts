@@ -10,7 +10,7 @@ import { Backoff } from "./backoff.ts";
 import { type AroundJob, EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
 import { GrantedRuns } from "./granted-runs.ts";
 import { loggedLine } from "./logged-line.ts";
-import { type Moment, momentOf } from "./moment.ts";
+import { type Moment, momentOf } from "../base/moment.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 
 /** Jobs by their ids, all of which are announced. A `Map` fits as it is. */

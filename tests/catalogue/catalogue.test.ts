@@ -6,7 +6,7 @@ import { z } from "zod";
 import { type DagSpec, defineJob, defineWorkflow, EngineError, type Store, Workflow } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { memoryStore } from "../../src/testing.ts";
-import { says } from "../api/rig.ts";
+import { says } from "../engine/rig.ts";
 import { dag, eventually, House, type HouseOptions, standIn, temporaryFolder } from "./rig.ts";
 
 const stores: Readonly<Record<string, (t: TestContext) => Store>> = {

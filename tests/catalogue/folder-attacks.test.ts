@@ -18,7 +18,7 @@ import { FolderFiles } from "../../src/catalogue/folder-files.ts";
 import { FileAccess } from "../../src/catalogue/file-access.ts";
 import { Git } from "../../src/catalogue/git.ts";
 import { memoryStore } from "../../src/testing.ts";
-import { says } from "../api/rig.ts";
+import { says } from "../engine/rig.ts";
 import { dag, eventually, House, temporaryFolder } from "./rig.ts";
 
 const isRoot = process.getuid?.() === 0;

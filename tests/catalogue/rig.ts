@@ -11,7 +11,7 @@ import type { CatalogueEngine } from "../../src/catalogue/reconciler.ts";
 import type { Git } from "../../src/catalogue/git.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import { type Clock, defineJob, type DagSpec, Engine, type EngineOptions, type Store } from "../../src/index.ts";
-import { Lines } from "../api/rig.ts";
+import { Lines } from "../engine/rig.ts";
 
 const patienceMs = 20_000;
 

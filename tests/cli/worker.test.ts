@@ -13,7 +13,7 @@ import { takeJsonOnly } from "../../src/server/http/json-body.ts";
 import { knowCallers } from "../../src/server/security/caller.ts";
 import { workerRoutes, type WorkerRouteParts } from "../../src/server/worker-link.ts";
 import { memoryStore } from "../../src/testing.ts";
-import { newDatabase } from "../servers/databases.ts";
+import { newDatabase } from "../databases/databases.ts";
 import { begin, heddle, newFolder, root } from "./program.ts";
 
 const workflow = new WorkflowBuilder()

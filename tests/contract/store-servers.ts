@@ -1,6 +1,6 @@
 import { after, before } from "node:test";
 import type { Store } from "../../src/stores/store.ts";
-import { execute, newDatabase, type ServerKind } from "../servers/databases.ts";
+import { execute, newDatabase, type ServerKind } from "../databases/databases.ts";
 import type { MakeStore } from "./store/subject.ts";
 
 /** Every table of Heddle's in the database but the one that says which version they are. */

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode } from "../../src/base/error.ts";
 import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
-import { Lines } from "../api/rig.ts";
+import { Lines } from "../engine/rig.ts";
 
 const noop = defineJob("noop", async () => 1);
 const one = new WorkflowBuilder().withName("one").withTask(new TaskBuilder("t").withJobFunction(noop, {})).build();

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { thisMachine } from "../../src/engine/process-stamp.ts";
+import { thisMachine } from "../../src/cluster/process-stamp.ts";
 
-/** Run by src/engine/process-stamp.test.ts under a low limit of file descriptors: uses up all of them, then judges two processes. */
+/** Run by src/cluster/process-stamp.test.ts under a low limit of file descriptors: uses up all of them, then judges two processes. */
 const [, , living = ""] = process.argv;
 const { hasDied } = thisMachine();
 const [boot, space] = living.split("/");

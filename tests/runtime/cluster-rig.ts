@@ -12,7 +12,7 @@ import type { Input } from "../../src/kernel/input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import type { Call, Hint } from "../../src/runtime/call.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
-import { Expressions } from "../../src/runtime/expression.ts";
+import { Expressions } from "../../src/expressions/expression.ts";
 import { ForeignAttempts } from "../../src/runtime/foreign-attempts.ts";
 import { Region, type RegionCluster } from "../../src/runtime/region.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";

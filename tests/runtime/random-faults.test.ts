@@ -260,10 +260,7 @@ async function playSeed(t: TestContext, seed: number, withCrashes: boolean): Pro
     );
   for (const id of run.accepted.keys()) await checkRecord(world, run, id);
   const { quarantinedInstances, unfinishedInstances } = world.engine.health;
-  assert.deepEqual(
-    { quarantinedInstances, unfinishedInstances },
-    { quarantinedInstances: 0, unfinishedInstances: 0 },
-  );
+  assert.deepEqual({ quarantinedInstances, unfinishedInstances }, { quarantinedInstances: 0, unfinishedInstances: 0 });
 }
 
 /** History is whole and tells of each success once, and every success was really run. */

@@ -9,7 +9,7 @@ import type { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
 import type { Input } from "../../src/kernel/input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
-import { Expressions } from "../../src/runtime/expression.ts";
+import { Expressions } from "../../src/expressions/expression.ts";
 import { Region } from "../../src/runtime/region.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";

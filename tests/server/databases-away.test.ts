@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { storage } from "../../src/storage.ts";
-import { newDatabase } from "../servers/databases.ts";
-import { Proxy } from "../servers/proxy.ts";
+import { newDatabase } from "../databases/databases.ts";
+import { Proxy } from "../databases/proxy.ts";
 import { type Answered, ServerRig } from "./rig.ts";
 import { twoNodes } from "./sample-app.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { storage } from "../../src/storage.ts";
-import { newDatabase } from "../servers/databases.ts";
+import { newDatabase } from "../databases/databases.ts";
 import { ServerRig } from "./rig.ts";
 import { twoNodes } from "./sample-app.ts";
 

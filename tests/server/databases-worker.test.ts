@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { storage } from "../../src/storage.ts";
 import { begin, newFolder, root, type Running } from "../cli/program.ts";
-import { newDatabase } from "../servers/databases.ts";
+import { newDatabase } from "../databases/databases.ts";
 import { ServerRig } from "./rig.ts";
 
 /** What the workers' processes have of the sample application: a job on the event loop of one, and in a thread of the other. */

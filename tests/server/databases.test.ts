@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storage } from "../../src/storage.ts";
-import { newDatabase } from "../servers/databases.ts";
+import { newDatabase } from "../databases/databases.ts";
 import { ServerRig } from "./rig.ts";
 import { twoNodes } from "./sample-app.ts";
 

@@ -4,7 +4,7 @@ import { defineJob } from "../../src/index.ts";
 import { ChangeFeed } from "../../src/server/push/change-feed.ts";
 import type { Cursor } from "../../src/server/push/cursor.ts";
 import type { Outlet } from "../../src/server/push/outlet.ts";
-import { ClusterRig } from "../api/cluster-rig.ts";
+import { ClusterRig } from "../engine/cluster-rig.ts";
 import { HandJob } from "../runtime/hand-job.ts";
 import { chainOf, type PushedChange } from "./push-rig.ts";
 

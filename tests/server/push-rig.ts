@@ -20,7 +20,7 @@ import { knowCallers } from "../../src/server/security/caller.ts";
 import { Guard } from "../../src/server/security/guard.ts";
 import type { Tokens } from "../../src/server/security/tokens.ts";
 import { silentLogger } from "../../src/base/logger.ts";
-import { newEngine, stopEngine } from "../api/rig.ts";
+import { newEngine, stopEngine } from "../engine/rig.ts";
 
 const patienceMs = 20_000;
 

@@ -8,7 +8,8 @@ import { RunContext } from "../../src/code/run-context.ts";
 import { DeterministicRandom } from "../../src/code/deterministic-random.ts";
 import { UndoScope } from "../../src/code/undo-scope.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
-import { Lease, type Moment } from "../../src/cluster/lease.ts";
+import type { Moment } from "../../src/base/moment.ts";
+import { Lease } from "../../src/cluster/lease.ts";
 import type { StartCare } from "../../src/dispatch/attempt.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DomainPool } from "../../src/dispatch/domain-pool.ts";
@@ -130,7 +131,7 @@ const classMutations: readonly Mutation[] = [
     name: "double-dispatch",
     about: "A shard's new owner runs again what is still running elsewhere.",
     needsCluster: true,
-    install: () => redefined(RemoteAttempts.prototype, "judge", { value: () => "lost" }),
+    install: () => redefined(RemoteAttempts.prototype, "classify", { value: () => "lost" }),
   },
   {
     name: "silent-holder",
@@ -367,13 +368,13 @@ function withoutResults(): () => void {
 }
 
 function countLeaseLate(): () => void {
-  const renew = Object.getOwnPropertyDescriptor(Lease.prototype, "renewed")?.value as (sent: Moment) => void;
+  const renew = Object.getOwnPropertyDescriptor(Lease.prototype, "renew")?.value as (sent: Moment) => void;
   const value = function (this: Lease): void {
     const { monotonic, wall } = this.moment();
     // A tenth of the others' patience is what the member keeps back: 0.8 s of 8.
     renew.call(this, { monotonic: monotonic + 800, wall: wall + 800 });
   };
-  return redefined(Lease.prototype, "renewed", { value });
+  return redefined(Lease.prototype, "renew", { value });
 }
 
 function withoutSteadiness(): () => void {

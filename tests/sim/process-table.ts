@@ -1,4 +1,4 @@
-import type { ProcessTable } from "../../src/engine/process-table.ts";
+import type { ProcessTable } from "../../src/cluster/process-table.ts";
 import type { SimRandom } from "./sim-random.ts";
 import type { LifeRecord } from "./evidence.ts";
 

@@ -1,4 +1,4 @@
-import { execute, type ServerKind } from "../servers/databases.ts";
+import { execute, type ServerKind } from "../databases/databases.ts";
 
 /** What the database itself has seen, in its own order: each stands here exactly if its transaction was committed. */
 export type Audited = { readonly id: number } & (

@@ -1,7 +1,7 @@
 import { unreachable } from "../../src/base/assert.ts";
 import type { DatabaseServer } from "../../scripts/servers/postgres-server.ts";
 import { messageOf } from "../../src/base/error.ts";
-import { crash, endSessions, freeze } from "../servers/server-faults.ts";
+import { crash, endSessions, freeze } from "../databases/server-faults.ts";
 import type { SimRandom } from "../sim/sim-random.ts";
 import type { Operator } from "../sim/operator.ts";
 import type { Scheduler } from "../sim/scheduler.ts";

@@ -1,5 +1,5 @@
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
-import type { ServerKind } from "../servers/databases.ts";
+import type { ServerKind } from "../databases/databases.ts";
 import type { WorkloadOptions } from "./workload.ts";
 
 /** What a member's process is told when it begins. */

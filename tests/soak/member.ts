@@ -12,7 +12,7 @@ import { journaled } from "./journal-store.ts";
 import { RealTime } from "./machine-time.ts";
 import type { MemberOptions } from "./member-options.ts";
 import { MemberWitness } from "./member-witness.ts";
-import { storeAt } from "../servers/database-stores.ts";
+import { storeAt } from "../databases/database-stores.ts";
 import { type PackedTask, problemOf, type Reply, type Request, unpackTask } from "./wire-format.ts";
 import { drawWaves } from "./workload.ts";
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../src/engine/engine.ts";
-import type { Proxy } from "../servers/proxy.ts";
+import type { Proxy } from "../databases/proxy.ts";
 import { Life, type LifeParts, Machine } from "../sim/machine.ts";
 import type { MemberOptions } from "./member-options.ts";
 import { type NumberOf, remoteEngine } from "./remote-engine.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { test } from "node:test";
-import type { ServerKind } from "../servers/databases.ts";
+import type { ServerKind } from "../databases/databases.ts";
 import { soak } from "./soak.ts";
 
 /** On each kind of server; `npm run soak` goes on for longer. */

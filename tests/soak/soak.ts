@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startMariadb } from "../../scripts/servers/mariadb-server.ts";
 import { type DatabaseServer, startPostgres } from "../../scripts/servers/postgres-server.ts";
-import type { ServerKind } from "../servers/databases.ts";
+import type { ServerKind } from "../databases/databases.ts";
 import { judge } from "./checkers.ts";
 import { measureShift } from "./machine-time.ts";
 import { SoakWorld } from "./soak-world.ts";

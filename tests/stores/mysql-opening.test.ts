@@ -8,9 +8,9 @@ import { mysql } from "../../src/mysql.ts";
 import { MysqlStore } from "../../src/stores/mysql/mysql-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { definitionRow } from "../contract/store/rows.ts";
-import { execute, newDatabase, serverUrl, urlOf } from "../servers/databases.ts";
-import { Proxy } from "../servers/proxy.ts";
-import { newSession } from "../servers/session.ts";
+import { execute, newDatabase, serverUrl, urlOf } from "../databases/databases.ts";
+import { Proxy } from "../databases/proxy.ts";
+import { newSession } from "../databases/session.ts";
 import { newMysqlUser } from "./mysql-user.ts";
 
 const password = "pa55-w0rd";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { TestContext } from "node:test";
-import { execute, serverUrl } from "../servers/databases.ts";
+import { execute, serverUrl } from "../databases/databases.ts";
 
 export interface MysqlUser {
   readonly name: string;

@@ -27,9 +27,9 @@ import {
   taskRow,
 } from "../contract/store/rows.ts";
 import { batchOf, Owner } from "../contract/store/subject.ts";
-import { execute, newDatabase } from "../servers/databases.ts";
-import { Proxy } from "../servers/proxy.ts";
-import { newSession } from "../servers/session.ts";
+import { execute, newDatabase } from "../databases/databases.ts";
+import { Proxy } from "../databases/proxy.ts";
+import { newSession } from "../databases/session.ts";
 
 const isUnavailable = (error: unknown): boolean => hasCode(error, "STORE_UNAVAILABLE");
 

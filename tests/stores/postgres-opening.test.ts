@@ -11,8 +11,8 @@ import { checkFacts } from "../../src/stores/postgres/database.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { definitionRow } from "../contract/store/rows.ts";
-import { execute, newDatabase, serverUrl, urlOf } from "../servers/databases.ts";
-import { Proxy } from "../servers/proxy.ts";
+import { execute, newDatabase, serverUrl, urlOf } from "../databases/databases.ts";
+import { Proxy } from "../databases/proxy.ts";
 import { newPostgresUser } from "./postgres-user.ts";
 
 const password = "pa55-w0rd";

@@ -14,9 +14,9 @@ import { loadStatements } from "../../src/stores/postgres/statements.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { definitionRow, documentRow, historyRow, instanceRow, jobRow } from "../contract/store/rows.ts";
 import { batchOf, Owner } from "../contract/store/subject.ts";
-import { execute, newDatabase } from "../servers/databases.ts";
-import { Proxy } from "../servers/proxy.ts";
-import { newSession } from "../servers/session.ts";
+import { execute, newDatabase } from "../databases/databases.ts";
+import { Proxy } from "../databases/proxy.ts";
+import { newSession } from "../databases/session.ts";
 import { newPostgresUser } from "./postgres-user.ts";
 
 const isUnavailable = (error: unknown): boolean => hasCode(error, "STORE_UNAVAILABLE");

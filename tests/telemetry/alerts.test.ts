@@ -8,7 +8,7 @@ import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import type { AlertRule } from "../../src/telemetry/alert-rule.ts";
 import { Alerts, type AlertsParts } from "../../src/telemetry/alerts.ts";
 import { TestClock } from "../../src/testing.ts";
-import { Lines } from "../api/rig.ts";
+import { Lines } from "../engine/rig.ts";
 import { type Collector, startCollector } from "./collector.ts";
 import { change, ended, noon, taskView } from "./rig.ts";
 

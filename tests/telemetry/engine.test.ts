@@ -18,7 +18,16 @@ import { observedStore } from "../../src/telemetry/observed-store.ts";
 import { TaskLogs } from "../../src/telemetry/task-logs.ts";
 import { TraceIds } from "../../src/telemetry/trace-ids.ts";
 import { Tracing } from "../../src/telemetry/tracing.ts";
-import { Lines, newEngine, startEngine, stopEngine, task, temporaryFile, untilStatus, workflow } from "../api/rig.ts";
+import {
+  Lines,
+  newEngine,
+  startEngine,
+  stopEngine,
+  task,
+  temporaryFile,
+  untilStatus,
+  workflow,
+} from "../engine/rig.ts";
 
 const exporter = new InMemorySpanExporter();
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { InstanceLog } from "../../src/telemetry/instance-log.ts";
 import { TraceIds } from "../../src/telemetry/trace-ids.ts";
-import { Lines } from "../api/rig.ts";
+import { Lines } from "../engine/rig.ts";
 import { change, created, ended, failed, noon, started, succeeded, taskView } from "./rig.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";

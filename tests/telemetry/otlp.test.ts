@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { context, trace } from "@opentelemetry/api";
 import { exportTraces } from "../../src/telemetry/otlp.ts";
 import { Tracing } from "../../src/telemetry/tracing.ts";
-import { Lines } from "../api/rig.ts";
+import { Lines } from "../engine/rig.ts";
 import { startCollector } from "./collector.ts";
 import { change, created, ended, started } from "./rig.ts";
 

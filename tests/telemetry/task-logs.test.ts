@@ -8,7 +8,7 @@ import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import type { KeptLogLine, TaskLogLine } from "../../src/telemetry/task-log-line.ts";
 import { TaskLogs, type TaskLogsParts } from "../../src/telemetry/task-logs.ts";
 import { TestClock } from "../../src/testing.ts";
-import { Lines } from "../api/rig.ts";
+import { Lines } from "../engine/rig.ts";
 import { noon } from "./rig.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;

@@ -13,7 +13,7 @@ import {
   type WorkflowContext,
 } from "../../src/index.ts";
 import { memoryStore, mockJob, testEngine } from "../../src/testing.ts";
-import { Lines } from "../api/rig.ts";
+import { Lines } from "../engine/rig.ts";
 
 const dayMs = 24 * 3_600_000;
 const yearMs = 365 * dayMs;

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { type CodeWorkflow, defineJob, defineWorkflow, Engine, type Job } from "../../src/index.ts";
 import { memoryStore, testEngine } from "../../src/testing.ts";
-import { Lines } from "../api/rig.ts";
+import { Lines } from "../engine/rig.ts";
 
 /** Looks at the clock for each line, as loggers do. */
 class StampedLines extends Lines {

@@ -1,6 +1,6 @@
 import type { DataOf } from "../../api/routes.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { MemberView } from "../../engine/cluster-member.ts";
+import type { MemberView } from "../../cluster/member-view.ts";
 import type { WorkerView } from "../../engine/overview.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Handlers } from "../http/handler.ts";

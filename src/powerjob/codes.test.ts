@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { instanceCode, instanceStatus, nodeCode, taskStatus } from "./powerjob-codes.ts";
-import type { InstanceStatus, TaskStatus } from "./status.ts";
+import { instanceCode, instanceStatus, nodeCode, taskStatus } from "./codes.ts";
+import type { InstanceStatus, TaskStatus } from "../kernel/status.ts";
 
 test("a task's status as PowerJob's code of a node", () => {
   const codes: Record<TaskStatus, number> = {

@@ -10,7 +10,7 @@ import { storage, type StorageConfig } from "../../src/storage.ts";
 import { MysqlStore } from "../../src/stores/mysql/mysql-store.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import { newDatabase } from "../servers/databases.ts";
+import { newDatabase } from "../databases/databases.ts";
 
 const double = defineJob("double", async ({ n }: { n: number }) => n * 2);
 const workflow = new WorkflowBuilder()

@@ -8,7 +8,7 @@ import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { DocumentRow, ShardRow, Store } from "../../src/stores/store.ts";
 import { isHalfImported } from "../../src/stores/transfer-mark.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
-import { Connection } from "../api/cluster-connection.ts";
+import { Connection } from "../engine/cluster-connection.ts";
 import { documentRow, instanceRow } from "../contract/store/rows.ts";
 import { Owner } from "../contract/store/subject.ts";
 import { Disk, FaultyStore } from "../runtime/faulty-store.ts";

@@ -1,9 +1,9 @@
-import { EngineError } from "../../base/error.ts";
-import { nodeCodes } from "../powerjob-codes.ts";
-import { preview } from "../../base/preview.ts";
-import { neverFree } from "./check.ts";
-import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
-import type { NodeId, NodeSpec } from "../node-spec.ts";
+import { EngineError } from "../base/error.ts";
+import { nodeCodes } from "./codes.ts";
+import { preview } from "../base/preview.ts";
+import { neverFree } from "../kernel/dag/check.ts";
+import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
+import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
 
 /**
  * PowerJob's algorithms over the point-and-line model, for those who run graphs of their own; the engine has its own

@@ -3,7 +3,7 @@ import { deepEqual, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../src/stores/store.ts";
 import { memoryStore } from "../../src/testing.ts";
-import { crashes, livedElsewhere } from "./crashes.ts";
+import { crashes, livedElsewhere } from "../stores/crashes.ts";
 
 const commitsApart = 9;
 const lanes = 8;

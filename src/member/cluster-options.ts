@@ -4,7 +4,7 @@ import type { Bus } from "../cluster/bus.ts";
 import { type ClusterTimings, defaultTimings } from "../cluster/timings.ts";
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
-import type { ProcessTable } from "./process-table.ts";
+import type { ProcessTable } from "../cluster/process-table.ts";
 
 /** What makes an engine one of several on the same store. */
 export interface ClusterOptions {

@@ -8,8 +8,8 @@ import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { importInstances } from "../../src/transfer.ts";
-import { newDatabase } from "../servers/databases.ts";
-import { crashes, livedElsewhere } from "./crashes.ts";
+import { newDatabase } from "../databases/databases.ts";
+import { crashes, livedElsewhere } from "../stores/crashes.ts";
 import { contents, fill } from "./random-contents.ts";
 import { linesOf, told } from "./transfer-rig.ts";
 

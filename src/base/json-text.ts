@@ -1,5 +1,5 @@
-import { EngineError } from "../base/error.ts";
-import { depthMax } from "../base/json-depth.ts";
+import { EngineError } from "./error.ts";
+import { depthMax } from "./json-depth.ts";
 
 /** Nested more deeply, a value is looked at more closely: it may hold itself. */
 const plainDepthMax = 100;

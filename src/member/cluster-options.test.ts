@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Bus } from "../cluster/bus.ts";
 import { defaultTimings } from "../cluster/timings.ts";
-import { systemProcessTable } from "./process-table.ts";
+import { systemProcessTable } from "../cluster/process-table.ts";
 import { type ClusterOptions, resolveClusterOptions } from "./cluster-options.ts";
 
 const bus: Bus = { connect: () => ({ send: () => undefined, close: () => undefined }) };

@@ -1,4 +1,4 @@
-import type { InstanceStatus, TaskStatus } from "./status.ts";
+import type { InstanceStatus, TaskStatus } from "../kernel/status.ts";
 
 /** PowerJob's codes of a node. */
 export const nodeCodes = {

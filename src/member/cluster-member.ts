@@ -4,8 +4,9 @@ import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import { CallRouter } from "../cluster/call-router.ts";
 import { DomainQuotas } from "../cluster/domain-quotas.ts";
-import { formatAbout, type MemberAbout, type MemberRole, parseAbout } from "../cluster/member-about.ts";
+import { formatAbout, type MemberAbout, parseAbout } from "../cluster/member-about.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
+import type { MemberView } from "../cluster/member-view.ts";
 import { Membership } from "../cluster/membership.ts";
 import { ShardKeeper } from "../cluster/shard-keeper.ts";
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
@@ -23,9 +24,9 @@ import type { Shard } from "../runtime/shard.ts";
 import type { ClusterView, DomainRow, MemberRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/transfer-mark.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
-import { OwnerTable } from "./owner-table.ts";
-import { type ThisMachine, thisMachine } from "./process-stamp.ts";
-import { systemProcessTable } from "./process-table.ts";
+import { OwnerTable } from "../cluster/owner-table.ts";
+import { type ThisMachine, thisMachine } from "../cluster/process-stamp.ts";
+import { systemProcessTable } from "../cluster/process-table.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
 
 export interface ClusterMemberParts {
@@ -38,23 +39,6 @@ export interface ClusterMemberParts {
   readonly domains: Readonly<Record<string, DomainOptions>>;
   readonly runsJobs: boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
-}
-
-/** A member of the cluster, as people see it. */
-export interface MemberView {
-  readonly id: string;
-  readonly address: string;
-  readonly isSuspected: boolean;
-  /** Empty until it has said so. */
-  readonly roles: readonly MemberRole[];
-  /** It takes no new tasks. */
-  readonly isDraining: boolean;
-  /** How many shards it owns, as far as this member knows. */
-  readonly shards: number;
-  /** The one that was asked. */
-  readonly isSelf: boolean;
-  /** It has been there longest. It has no special duties. */
-  readonly isOldest: boolean;
 }
 
 /** An engine among others on one store: joins the parts that make it one of them. */
