@@ -22,6 +22,7 @@ const passed = await withTestServers(() =>
     "--experimental-test-coverage",
     "--test-coverage-include=src/**/*.ts",
     "--test-coverage-exclude=src/**/*.test.ts",
+    "--test-coverage-exclude=src/**/*.rig.ts",
     "--test-reporter=dot",
     "--test-reporter-destination=stdout",
     "--test-reporter=lcov",
@@ -47,7 +48,7 @@ for (const gate of gates) {
 function sources(): string[] {
   return globSync("src/**/*.ts", { cwd: root })
     .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => !file.endsWith(".test.ts") && hasCode(readFileSync(join(root, file), "utf8")));
+    .filter((file) => !/\.(?:test|rig)\.ts$/.test(file) && hasCode(readFileSync(join(root, file), "utf8")));
 }
 
 function hasCode(source: string): boolean {

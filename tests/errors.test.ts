@@ -20,7 +20,7 @@ const sections = new Map(
 
 /** Program text: no tests, and not the table itself. */
 const sources = globSync("src/**/*.ts", { cwd: root })
-  .filter((path) => !path.endsWith(".test.ts") && path !== join("src", "base", "error.ts"))
+  .filter((path) => !/\.(?:test|rig)\.ts$/.test(path) && path !== join("src", "base", "error.ts"))
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 describe("docs/errors.md", () => {

@@ -30,7 +30,7 @@ interface Found {
 }
 
 const found: readonly Found[] = globSync("src/**/*.ts", { cwd: root })
-  .filter((path) => !path.endsWith(".test.ts"))
+  .filter((path) => !/\.(?:test|rig)\.ts$/.test(path))
   .sort()
   .flatMap((path) => expressionsIn(path, readFileSync(join(root, path), "utf8")));
 

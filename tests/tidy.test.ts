@@ -112,7 +112,10 @@ describe("a planted violation is caught:", () => {
       what: /not among the dependencies/,
     },
     { check: direction, path: "src/engine/a.ts", text: `import "../base/clock.test.ts";`, what: /a test/ },
+    { check: direction, path: "src/engine/a.ts", text: `import "../base/clock.rig.ts";`, what: /a test/ },
     { check: direction, path: "src/engine/a.ts", text: `import "../../tests/tidy/source.ts";`, what: /outside src/ },
+    { check: direction, path: "src/engine/a.rig.ts", text: `import "../../tests/a.ts";`, what: /outside src/ },
+    { check: direction, path: "src/engine/a.test.ts", text: `import "./b.test.ts";`, what: /share is in a \*\.rig/ },
     { check: direction, path: "src/novelty/a.ts", text: `import "../base/clock.ts";`, what: /no line in the table/ },
     { check: kernelPurity, path: "src/kernel/a.ts", text: `export const now = () => Date.now();`, what: /^Date/ },
     { check: kernelPurity, path: "src/kernel/a.ts", text: `export const now = new Date();`, what: /^Date/ },
@@ -227,7 +230,7 @@ describe("what is allowed is left alone:", () => {
     {
       check: direction,
       path: "src/kernel/a.test.ts",
-      text: `import test from "node:test"; import "../stores/memory/a.ts";`,
+      text: `import test from "node:test"; import "../stores/memory/a.ts"; import "./a.rig.ts";`,
     },
     {
       check: direction,
@@ -271,6 +274,7 @@ describe("what is allowed is left alone:", () => {
     none(
       [
         "src/shard-lease.test.ts",
+        "src/shard-lease.rig.ts",
         "src/a/0001_first-tables.sql",
         "tests/histories/0.1.0-chain.json",
         "examples/README.md",

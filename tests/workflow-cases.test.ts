@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { unreachable } from "../src/base/assert.ts";
 import { EngineError, type ErrorCode } from "../src/base/error.ts";
-import { DagRig, decision, failureOf, nested, specOf } from "../src/kernel/dag/dag-rig.test.ts";
+import { DagRig, decision, failureOf, nested, specOf } from "../src/kernel/dag/dag.rig.ts";
 import type { DagSpec } from "../src/kernel/dag/dag-spec.ts";
 import type { NodeSpec } from "../src/kernel/node-spec.ts";
 import { isInFlight, statusOf } from "../src/kernel/task-state.ts";

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { EngineError, hasCode } from "../base/error.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
-import { type SeenCall, TestCluster, type TestMember, watch } from "./call-router-rig.test.ts";
+import { type SeenCall, TestCluster, type TestMember, watch } from "./call-router.rig.ts";
 
 const shards = [0, 1, 2];
 

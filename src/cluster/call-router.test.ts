@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { EngineError, hasCode } from "../base/error.ts";
 import { busTextLengthMax } from "./bus.ts";
-import { TestCluster, type TestMember, watch } from "./call-router-rig.test.ts";
+import { TestCluster, type TestMember, watch } from "./call-router.rig.ts";
 import { formatEnvelope } from "./envelope.ts";
 
 type ClusterOptions = ConstructorParameters<typeof TestCluster>[0];

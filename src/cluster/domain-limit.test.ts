@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { beatMs, lostMs, rebalanceMs, type Weather, workerLostMs, World } from "./domain-world.test.ts";
+import { beatMs, lostMs, rebalanceMs, type Weather, workerLostMs, World } from "./domain-world.rig.ts";
 
 const membersMax = 6;
 /** After this long in fair weather nothing is left of what was before. */

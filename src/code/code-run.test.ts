@@ -6,7 +6,7 @@ import { defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { hasCode } from "../base/error.ts";
 import { StepFailed, WorkflowCanceled } from "./step-failed.ts";
-import { drained, inWords, RunRig, whenDrained } from "./run-rig.test.ts";
+import { drained, inWords, RunRig, whenDrained } from "./code-run.rig.ts";
 import { deliverAndWait } from "./deliver-and-wait.ts";
 
 const notDurable = (error: unknown): boolean => hasCode(error, "WORKFLOW_NOT_DURABLE");

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { MessageChannel } from "node:worker_threads";
 import { hasCode } from "../base/error.ts";
 import type { Step } from "../kernel/code/step.ts";
-import { drained, inWords, RunRig } from "./run-rig.test.ts";
+import { drained, inWords, RunRig } from "./code-run.rig.ts";
 
 const notDurable = (error: unknown): boolean => hasCode(error, "WORKFLOW_NOT_DURABLE");
 

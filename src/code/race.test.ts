@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
-import { inWords, RunRig } from "./run-rig.test.ts";
+import { inWords, RunRig } from "./code-run.rig.ts";
 
 type Ctx = WorkflowContext;
 

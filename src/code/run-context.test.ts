@@ -6,7 +6,7 @@ import { defineJob } from "../authoring/job.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { hasCode } from "../base/error.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
-import { type Body, drained, inWords, RunRig } from "./run-rig.test.ts";
+import { type Body, drained, inWords, RunRig } from "./code-run.rig.ts";
 import { StepFailed } from "./step-failed.ts";
 
 /** What the code gives back that does this with its context, and nothing else. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drained } from "./run-rig.test.ts";
+import { drained } from "./code-run.rig.ts";
 import { WorkflowCanceled } from "./step-failed.ts";
 import { notDurable, Waiting } from "./waiting.ts";
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { Answer } from "./worker.ts";
-import { HandSession, makeRun, Owner, Rig, settle, success } from "./dispatch-rig.test.ts";
+import { HandSession, makeRun, Owner, Rig, settle, success } from "./dispatcher.rig.ts";
 
 describe("the lease", () => {
   test("is asked before every start; nothing starts while it says no", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Outcome } from "../kernel/input.ts";
-import { Rig, settle, success } from "./dispatch-rig.test.ts";
+import { Rig, settle, success } from "./dispatcher.rig.ts";
 
 const failure: Outcome = { kind: "failure", failure: { type: "Error", message: "no", retryable: true } };
 const timeoutsMs = [500, 2000, 60_000];

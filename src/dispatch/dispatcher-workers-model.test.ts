@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { HandSession, Rig, settle, success } from "./dispatch-rig.test.ts";
+import { HandSession, Rig, settle, success } from "./dispatcher.rig.ts";
 import type { Answer } from "./worker.ts";
 
 const jobs = ["everywhere", "embedded", "remote", "second"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
-import { HandSession, Rig, settle, success } from "./dispatch-rig.test.ts";
+import { HandSession, Rig, settle, success } from "./dispatcher.rig.ts";
 import { Dispatcher } from "./dispatcher.ts";
 
 /** A dispatcher with an embedded worker of that size, and workers from outside. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
 import type { Outcome } from "../kernel/input.ts";
-import { Rig, settle, success } from "./dispatch-rig.test.ts";
+import { Rig, settle, success } from "./dispatcher.rig.ts";
 import { defaultPoolSizeMax } from "./dispatcher.ts";
 
 describe("a run", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { HandSession, Rig, settle } from "./dispatch-rig.test.ts";
+import { HandSession, Rig, settle } from "./dispatcher.rig.ts";
 import type { ReactionSlot } from "./reaction-slots.ts";
 
 const suspect = { interruptions: 2, isCautious: true, timeoutMs: Infinity };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { Attempt } from "./attempt.ts";
-import { makeRun, Owner } from "./dispatch-rig.test.ts";
+import { makeRun, Owner } from "./dispatcher.rig.ts";
 import { TaskQueue } from "./task-queue.ts";
 
 let arrivals = 0;

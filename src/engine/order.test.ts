@@ -4,7 +4,7 @@ import { z } from "zod";
 import { defineJob } from "../authoring/job.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
-import { DagRig, decision } from "../kernel/dag/dag-rig.test.ts";
+import { DagRig, decision } from "../kernel/dag/dag.rig.ts";
 import type { Input } from "../kernel/input.ts";
 import { inputOf, type Order, type OrderParts } from "./order.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Input } from "../kernel/input.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
-import { RigShard, RigStore } from "../runtime/shard-rig.test.ts";
+import { RigShard, RigStore } from "../runtime/shard.rig.ts";
 import { type Answers, answerOf, type Question } from "./question.ts";
 
 /** One instance with one task, `a`, and a context. */

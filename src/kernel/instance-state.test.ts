@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { activity, CodeRig } from "./code/code-rig.test.ts";
-import { DagRig } from "./dag/dag-rig.test.ts";
+import { activity, CodeRig } from "./code/code.rig.ts";
+import { DagRig } from "./dag/dag.rig.ts";
 import type { Input } from "./input.ts";
 import type { InstanceState } from "./instance-state.ts";
 import type { Machine } from "./machine.ts";

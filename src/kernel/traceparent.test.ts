@@ -1,8 +1,8 @@
 /** The trace that an instance belongs to is written down with it, and goes on with what follows from it. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { activity, CodeRig } from "./code/code-rig.test.ts";
-import { DagRig, specOf } from "./dag/dag-rig.test.ts";
+import { activity, CodeRig } from "./code/code.rig.ts";
+import { DagRig, specOf } from "./dag/dag.rig.ts";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 

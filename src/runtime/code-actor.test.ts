@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { type CodeWorkflow, defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { hasCode } from "../base/error.ts";
-import { whenDrained } from "../code/run-rig.test.ts";
+import { whenDrained } from "../code/code-run.rig.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Input } from "../kernel/input.ts";
 import type { Machine } from "../kernel/machine.ts";
@@ -12,7 +12,7 @@ import { failureFrom } from "../worker/failure-from.ts";
 import { CodeActor } from "./code-actor.ts";
 import type { CodeHost } from "./code-host.ts";
 import type { InstanceTurn } from "./instance-turn.ts";
-import { outcomeOf, RigShard, RigStore } from "./shard-rig.test.ts";
+import { outcomeOf, RigShard, RigStore } from "./shard.rig.ts";
 
 const startInput: Input = {
   type: "StartInstance",

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { type LoopWorkEntry, LoopWorkTable, loopWorkBytes } from "../engine/loop-work-table.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
-import { noCode } from "../../tests/runtime/no-code.ts";
+import { noCode } from "./no-code.rig.ts";
 import { DagActor } from "./dag-actor.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { Expressions, type ExpressionScope } from "../expressions/expression.ts";
 import type { TimeBudget } from "../expressions/expression-cost.ts";
-import { RigShard, RigStore } from "./shard-rig.test.ts";
+import { RigShard, RigStore } from "./shard.rig.ts";
 
 const table = new LoopWorkTable(new SharedArrayBuffer(loopWorkBytes));
 

@@ -8,7 +8,7 @@ import { SeededRandom } from "../testing.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import { Lane } from "./lane.ts";
-import { ask, outcomeOf, outcomes, RigShard, RigStore, tell } from "./shard-rig.test.ts";
+import { ask, outcomeOf, outcomes, RigShard, RigStore, tell } from "./shard.rig.ts";
 
 const note: Input = { type: "UpdateContext", patch: { noted: "1" } };
 

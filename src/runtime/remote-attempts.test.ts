@@ -8,7 +8,7 @@ import { RemoteAttempts, hostOf, type AttemptHosts, workerOf } from "./remote-at
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import { Lane } from "./lane.ts";
-import { RigShard, RigStore } from "./shard-rig.test.ts";
+import { RigShard, RigStore } from "./shard.rig.ts";
 
 const lostMs = 60_000;
 

@@ -6,7 +6,7 @@ import type { Job, JobContext } from "../authoring/job.ts";
 import { TaskBuilder } from "../authoring/task-builder.ts";
 import type { Task } from "../authoring/task.ts";
 import { Abort } from "../dispatch/abort.ts";
-import { LogBook, makeRun, Owner } from "../dispatch/dispatch-rig.test.ts";
+import { LogBook, makeRun, Owner } from "../dispatch/dispatcher.rig.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";

@@ -4,7 +4,7 @@ import { defineJob, type Job, type JobContext } from "../authoring/job.ts";
 import { TaskBuilder } from "../authoring/task-builder.ts";
 import { defaultTimings, ownPatience } from "../cluster/timings.ts";
 import { describeAttempt } from "../dispatch/attempt-descriptor.ts";
-import { HandClock, LogBook, makeRun, Owner, settle } from "../dispatch/dispatch-rig.test.ts";
+import { HandClock, LogBook, makeRun, Owner, settle } from "../dispatch/dispatcher.rig.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import {
   formatMessage,

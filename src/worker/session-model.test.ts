@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import { type Process, World, workerLostMs } from "./session-world.test.ts";
+import { type Process, World, workerLostMs } from "./session-world.rig.ts";
 
 /** The same seed gives the same run: `SESSION_SEED=71 SESSION_SEEDS=1` shows one again. */
 const firstSeed = Number(process.env["SESSION_SEED"] ?? 1);

@@ -6,7 +6,7 @@ import type { Clock } from "../base/clock.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import { silentLogger } from "../base/logger.ts";
 import { Abort } from "../dispatch/abort.ts";
-import { makeRun, Owner } from "../dispatch/dispatch-rig.test.ts";
+import { makeRun, Owner } from "../dispatch/dispatcher.rig.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
@@ -14,7 +14,7 @@ import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { EmbeddedWorker } from "./embedded-worker.ts";
-import * as jobs from "./thread-jobs.test.ts";
+import * as jobs from "./thread-jobs.rig.ts";
 import type { ThreadOrder } from "./thread-message.ts";
 import { ThreadWorker } from "./thread-worker.ts";
 import type { ThreadWorkerOptions } from "./thread-worker.ts";
@@ -30,7 +30,7 @@ const clock: Clock = {
   soon: (callback) => void setImmediate(callback),
 };
 
-const module = import.meta.resolve("./thread-jobs.test.ts");
+const module = import.meta.resolve("./thread-jobs.rig.ts");
 const workers: ThreadWorker[] = [];
 
 afterEach(async () => {
@@ -102,7 +102,7 @@ describe("a job in a thread", () => {
   test("must be there to be imported", async () => {
     const threads = makeThreads();
     for (const [source, what] of [
-      [{ module: `${module}.missing`, export: "double" }, /thread-jobs\.test\.ts\.missing cannot be loaded: /],
+      [{ module: `${module}.missing`, export: "double" }, /thread-jobs\.rig\.ts\.missing cannot be loaded: /],
       [{ module, export: "nothing" }, /no job and no function .* called "nothing"/],
       [{ module, export: "notAJob" }, /no job and no function .* called "notAJob"/],
     ] as const) {

@@ -19,7 +19,7 @@ import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
 import type { RigQuestion } from "./region-rig.ts";
-import { noCode } from "./no-code.ts";
+import { noCode } from "../../src/runtime/no-code.rig.ts";
 import { LogBook } from "./world.ts";
 
 export const shardCount = 4;

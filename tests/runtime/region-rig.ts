@@ -14,7 +14,7 @@ import { Region } from "../../src/runtime/region.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
-import { noCode } from "./no-code.ts";
+import { noCode } from "../../src/runtime/no-code.rig.ts";
 import { LogBook, MortalClock } from "./world.ts";
 
 export interface RigOptions {

@@ -104,7 +104,7 @@ export interface PackageNames {
 }
 
 export function importDirection(source: Source, packages: PackageNames): Finding[] {
-  if (!source.path.startsWith("src/") || isTest(source.path)) return [];
+  if (!source.path.startsWith("src/")) return [];
   const findings: Finding[] = [];
   for (const { specifier, offset } of importsOf(source)) {
     const wrong = specifier.startsWith(".")
@@ -117,6 +117,8 @@ export function importDirection(source: Source, packages: PackageNames): Finding
 
 function wrongFile(from: string, to: string): string | undefined {
   if (!to.startsWith("src/")) return "it is outside src";
+  // A test may see any part, but the tests beside the sources need nothing of tests/.
+  if (isTest(from)) return to.endsWith(".test.ts") ? "it is a test: what tests share is in a *.rig.ts" : undefined;
   if (isTest(to)) return "it is a test";
   const above = folderOf(from);
   const below = folderOf(to);
@@ -139,6 +141,7 @@ function wrongSibling(folder: string, from: string, to: string): string | undefi
 }
 
 function wrongPackage(from: string, specifier: string, packages: PackageNames): string | undefined {
+  if (isTest(from)) return undefined;
   const folder = folderOf(from);
   if (folder !== undefined && bare.includes(folder)) return `${folder}/ sees no package and nothing of Node's`;
   if (specifier.startsWith("node:")) return undefined;

@@ -52,7 +52,7 @@ export function finding(source: Source, offset: number, what: string): Finding {
   return { path: source.path, line: lineOf(source, offset), what };
 }
 
-/** Tests run on Node, name any part and may be as long as what they tell. */
+/** Tests, and the rigs that they share, run on Node, name any part and may be as long as what they tell. */
 export function isTest(path: string): boolean {
-  return path.endsWith(".test.ts") || path.startsWith("tests/");
+  return /\.(?:test|rig)\.ts$/.test(path) || path.startsWith("tests/");
 }

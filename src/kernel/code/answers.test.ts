@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CodeRig } from "./code-rig.test.ts";
+import { CodeRig } from "./code.rig.ts";
 
 describe("an answer to an update", () => {
   const asked = (update: string) => ({ type: "RequestUpdate", update, name: "set" }) as const;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { activity, child, CodeRig } from "./code-rig.test.ts";
+import { activity, child, CodeRig } from "./code.rig.ts";
 
 const atMost = (concurrentActivities: number) => ({ limits: { concurrentActivities } });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Event } from "../event.ts";
 import type { Input } from "../input.ts";
-import { activity, child, CodeRig, failureOf, timer } from "./code-rig.test.ts";
+import { activity, child, CodeRig, failureOf, timer } from "./code.rig.ts";
 import type { LastStep } from "./step.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };

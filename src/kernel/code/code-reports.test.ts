@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Input } from "../input.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { activity, child, CodeRig, failureOf, timer } from "./code-rig.test.ts";
+import { activity, child, CodeRig, failureOf, timer } from "./code.rig.ts";
 
 const large = { ref: 1, bytes: payloadBytesMax + 1 };
 

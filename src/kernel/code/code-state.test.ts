@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { activity, child, CodeRig, timer } from "./code-rig.test.ts";
+import { activity, child, CodeRig, timer } from "./code.rig.ts";
 
 test("what a DAG has and code has not", () => {
   const { state } = CodeRig.started([activity("a")]).machine;

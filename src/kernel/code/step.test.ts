@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event } from "../event.ts";
-import { activity, child, failureOf } from "./code-rig.test.ts";
+import { activity, child, failureOf } from "./code.rig.ts";
 import { describeStep, identityOf, isLast, recordedIdentity, type Step } from "./step.ts";
 
 /** Each step, what tells it from others, and the event that it leaves. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { activity, child, CodeRig, failureOf, timer } from "./code-rig.test.ts";
+import { activity, child, CodeRig, failureOf, timer } from "./code.rig.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };
 

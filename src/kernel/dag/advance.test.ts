@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { DagRig, decision, nested } from "./dag-rig.test.ts";
+import { DagRig, decision, nested } from "./dag.rig.ts";
 
 describe("what is handed out", () => {
   test("never exceeds the number of places; decisions need none, nested workflows do", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Bug } from "../../base/assert.ts";
 import type { Outcome } from "../input.ts";
-import { DagRig, decision, failed, nested } from "./dag-rig.test.ts";
+import { DagRig, decision, failed, nested } from "./dag.rig.ts";
 import { Graph } from "./graph.ts";
 
 test("an instance knows its address and status", () => {

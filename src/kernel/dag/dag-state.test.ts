@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Bug } from "../../base/assert.ts";
 import type { Event } from "../event.ts";
-import { DagRig, specOf } from "./dag-rig.test.ts";
+import { DagRig, specOf } from "./dag.rig.ts";
 
 describe("the state", () => {
   test("follows events and refuses those it does not know", () => {

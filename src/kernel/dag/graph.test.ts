@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultRetryPolicy } from "../retry.ts";
-import { specOf } from "./dag-rig.test.ts";
+import { specOf } from "./dag.rig.ts";
 import { defineTask } from "../task-definition.ts";
 import { Graph } from "./graph.ts";
 

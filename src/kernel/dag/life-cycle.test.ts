@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Payload } from "../payload.ts";
 import type { ParentAddress } from "../address.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, decision, failed, nested, specOf } from "./dag-rig.test.ts";
+import { DagRig, decision, failed, nested, specOf } from "./dag.rig.ts";
 
 const parent: ParentAddress = { id: "p", key: 1, generation: 1, task: 4, attempt: 1, depth: 1 };
 

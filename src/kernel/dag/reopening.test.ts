@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, decision, nested } from "./dag-rig.test.ts";
+import { DagRig, decision, nested } from "./dag.rig.ts";
 
 function subTasks(...names: readonly string[]): { subTasks: { nodeId: number; nodeName: string }[] } {
   return { subTasks: names.map((nodeName) => ({ nodeId: 0, nodeName })) };

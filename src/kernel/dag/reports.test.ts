@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Input } from "../input.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, decision, failureOf, nested } from "./dag-rig.test.ts";
+import { DagRig, decision, failureOf, nested } from "./dag.rig.ts";
 
 const large = { ref: 1, bytes: payloadBytesMax + 1 };
 

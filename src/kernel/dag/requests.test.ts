@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Input } from "../input.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, decision, failureOf, nested, specOf } from "./dag-rig.test.ts";
+import { DagRig, decision, failureOf, nested, specOf } from "./dag.rig.ts";
 import type { NodeSpec } from "../node-spec.ts";
 
 function addTo(rig: DagRig, parent: string, node: Partial<NodeSpec> & { nodeName: string }): Input {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DagRig } from "./dag-rig.test.ts";
+import { DagRig } from "./dag.rig.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
 

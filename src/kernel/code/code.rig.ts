@@ -1,4 +1,4 @@
-/** What the tests of the code machine share; it tests nothing itself, and has its name so that builds leave it out. */
+/** Steps, messages and a machine, for the tests of the code machine. */
 import { EngineError, type ErrorCode } from "../../base/error.ts";
 import type { Command } from "../command.ts";
 import type { Event } from "../event.ts";

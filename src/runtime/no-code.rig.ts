@@ -1,5 +1,5 @@
-import type { CodeHost } from "../../src/runtime/code-host.ts";
-import { failureFrom } from "../../src/worker/failure-from.ts";
+import type { CodeHost } from "./code-host.ts";
+import { failureFrom } from "../worker/failure-from.ts";
 
 /** A process that has no code workflows. */
 export const noCode: CodeHost = {

@@ -1,4 +1,4 @@
-/** What the tests of the runtime share; it tests nothing itself, and has its name so that builds leave it out. */
+/** A shard, a store and actors, for the tests of the runtime. */
 import assert from "node:assert/strict";
 import { EngineError, hasCode } from "../base/error.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
@@ -7,7 +7,7 @@ import type { Input } from "../kernel/input.ts";
 import { defaultLimits } from "../kernel/machine.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Batch, OffsetRow, ShardClaim } from "../stores/store.ts";
-import { noCode } from "../../tests/runtime/no-code.ts";
+import { noCode } from "./no-code.rig.ts";
 import { silentLogger } from "../base/logger.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
 import { TestClock } from "../testing/test-clock.ts";

@@ -1,4 +1,4 @@
-/** What the tests of running code share; it tests nothing itself, and has its name so that builds leave it out. */
+/** The running code of one instance, for the tests of code/. */
 import { type CodeWorkflow, defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { type EngineError, messageOf } from "../base/error.ts";

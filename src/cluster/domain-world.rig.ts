@@ -1,7 +1,6 @@
 /**
  * A cluster as far as the slots of one domain are concerned, in virtual time: members with clocks of their own, a store
- * that knows who lives, a network that does everything to messages, allocators that move and linger, attempts. It tests
- * nothing itself, and has its name so that builds leave it out.
+ * that knows who lives, a network that does everything to messages, allocators that move and linger, attempts.
  */
 import assert from "node:assert/strict";
 import type { Clock, Timer } from "../base/clock.ts";

@@ -1,9 +1,9 @@
-/** What the tests of sessions share: members, workers and the links between them. It tests nothing itself. */
+/** Members, workers and the links between them, for the tests of worker sessions. */
 import assert from "node:assert/strict";
 import type { Clock, Timer } from "../base/clock.ts";
 import { defineJob, type Job, type JobContext } from "../authoring/job.ts";
 import { defaultTimings, ownPatience } from "../cluster/timings.ts";
-import { HandClock, LogBook, makeRun } from "../dispatch/dispatch-rig.test.ts";
+import { HandClock, LogBook, makeRun } from "../dispatch/dispatcher.rig.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";

@@ -1,4 +1,4 @@
-/** What the tests of dispatch and worker share; it tests nothing itself, and has its name so that builds leave it out. */
+/** A clock, workers, sessions and owners of attempts, for the tests of dispatch and worker. */
 import type { Clock, Timer } from "../base/clock.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import type { Execution } from "../kernel/event.ts";

@@ -1,4 +1,4 @@
-/** Jobs for the tests of threads, which import them from here; it tests nothing itself, and builds leave it out. */
+/** Jobs for the tests of threads, which load them from this file. */
 import { parentPort, threadId, workerData } from "node:worker_threads";
 import { defineJob } from "../authoring/job.ts";
 import type { Job, JobFunction } from "../authoring/job.ts";
