@@ -39,7 +39,7 @@ test("time is when what the code reacts to came in", async () => {
 test("chance is the same for the same instance, and another for another", async () => {
   const draw = (ctx: WorkflowContext): unknown => [ctx.random(), ctx.uuid(), ctx.random()];
   assert.deepEqual(await given(draw), await given(draw));
-  assert.notDeepEqual(await given(draw), await given(draw, { chanceOf: { id: "i", generation: 2 } }));
+  assert.notDeepEqual(await given(draw), await given(draw, { randomOf: { id: "i", generation: 2 } }));
   assert.deepEqual(await given(draw), await given(draw, { instanceId: "fork" }), "a fork has that of its source");
 });
 

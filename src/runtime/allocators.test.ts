@@ -9,7 +9,7 @@ import type { Shard } from "./shard.ts";
 
 /** As much of a shard as an allocator looks at: who owns it, and since when. */
 function shardOf(epoch: number, claimedAt: number): Shard {
-  return { pen: { epoch }, claimedAt } as unknown as Shard;
+  return { token: { epoch }, claimedAt } as unknown as Shard;
 }
 
 describe("the allocators on a member's shards", () => {

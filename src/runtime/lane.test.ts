@@ -213,7 +213,7 @@ describe("a lane", () => {
 
     test("waits for turns that are being prepared, until their shard is gone", async () => {
       const [a] = await oneInEach();
-      Object.defineProperty(a, "isPrepared", { value: true });
+      Object.defineProperty(a, "needsPreparation", { value: true });
       let onPrepared: (() => void) | undefined;
       a.prepare = (whenPrepared) => (onPrepared = () => whenPrepared(a));
       const told = tell(a, note);

@@ -13,7 +13,7 @@ describe("a child that has not ended when its parent does", () => {
     ]);
   const told = ({ commands }: CodeRig): string[] =>
     commands.flatMap((command) => (command.type === "TellChild" ? `${command.childId} ${command.tell.type}` : []));
-  const asSaid = ["a CancelWorkflow", "b CancelWorkflow", "c RequestCancel"];
+  const asSaid = ["a TerminateInstance", "b TerminateInstance", "c CancelInstance"];
 
   test("is terminated, asked to end or left alone, as was said; in a new beginning too", () => {
     assert.deepEqual(told(family().take({ type: "complete" })), asSaid);
