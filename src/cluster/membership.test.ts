@@ -182,10 +182,10 @@ describe("membership", () => {
       await clock.advance(1000);
       const times = timesOf("beat");
       store.answer = (call) => (call === "beat" ? after(100) : Promise.resolve());
-      membership.lookAgain();
+      membership.refreshView();
       await clock.advance(50);
-      membership.lookAgain();
-      membership.lookAgain();
+      membership.refreshView();
+      membership.refreshView();
       await clock.advance(5000);
       assert.deepEqual(times, [0, 100, 2600]);
     });
@@ -194,7 +194,7 @@ describe("membership", () => {
       const { membership } = await begin("a");
       await membership.stop();
       const times = timesOf("beat");
-      membership.lookAgain();
+      membership.refreshView();
       await clock.advance(5000);
       assert.deepEqual(times, []);
     });

@@ -36,3 +36,8 @@ export const defaultTimings: ClusterTimings = {
  * clock. Clocks may run up to five percent too fast or too slow.
  */
 export const ownPatience = 0.9;
+
+/** Length of a member's lease: shorter than the time after which the others remove it, by more than clocks may differ. */
+export function memberLeaseMs({ suspectMs, lostMs }: Pick<ClusterTimings, "suspectMs" | "lostMs">): number {
+  return ownPatience * (suspectMs + lostMs);
+}

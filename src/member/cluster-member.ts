@@ -232,7 +232,7 @@ export class ClusterMember implements RegionCluster {
   /** One that was asked for after this moment. */
   async #newView(): Promise<void> {
     const now = this.#parts.clock.monotonic();
-    this.#membership.lookAgain();
+    this.#membership.refreshView();
     while (this.#membership.viewAskedAt < now) await new Promise<void>((resolve) => this.#viewWaiters.push(resolve));
   }
 
@@ -304,7 +304,7 @@ export class ClusterMember implements RegionCluster {
 
   /** Sends a heartbeat now: what this member says about itself has changed. */
   announceChange(): void {
-    this.#membership.lookAgain();
+    this.#membership.refreshView();
   }
 
   #about(): MemberAbout {
@@ -425,7 +425,7 @@ export class ClusterMember implements RegionCluster {
     if (event.type === "shard-opened") {
       this.#announce(event.shard);
       // Whether those who held attempts of these shards are gone is told by a view from after they were claimed.
-      if (this.#keeper.isSettled) this.#membership.lookAgain();
+      if (this.#keeper.isSettled) this.#membership.refreshView();
     }
     for (const listener of this.#listeners) {
       try {

@@ -109,7 +109,7 @@ export const sourceMutations: readonly Mutation[] = [
     needsCluster: true,
     climate: "store",
     source: {
-      file: "src/cluster/membership.ts",
+      file: "src/cluster/failure-detector.ts",
       find: "    this.#forgive({ asked, arrived });\n",
       replace: "    this.#asked = asked;\n",
     },
