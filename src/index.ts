@@ -82,14 +82,14 @@ export type { BackfillRange } from "./schedules/schedule-check.ts";
 export type { ScheduleView } from "./schedules/schedule-workflow.ts";
 
 // Engine
-export type { Breakpoint } from "./engine/breakpoint.ts";
+export type { Breakpoint } from "./views/breakpoint.ts";
 export type { MemberView } from "./cluster/member-view.ts";
 export type { ClusterOptions } from "./member/cluster-options.ts";
 export { Engine } from "./engine/engine.ts";
 export type { Health, HistoryEntry, RunJobOptions, StartOptions, SubmitOptions } from "./engine/engine.ts";
 export { Executor } from "./engine/executor.ts";
 export type { InstanceChange } from "./engine/instance-change.ts";
-export type { FailedTask, InstanceView, TaskDetails, TaskView } from "./engine/instance-view.ts";
+export type { FailedTask, InstanceView, TaskDetails, TaskView } from "./views/instance-view.ts";
 export { inProcessBus } from "./engine/in-process-bus.ts";
 export type { JobTaskOptions } from "./engine/job-workflow.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";

@@ -69,7 +69,7 @@ import {
   checkUpdateId,
   checkUpdateOptions,
 } from "./argument-check.ts";
-import type { Breakpoint } from "./breakpoint.ts";
+import type { Breakpoint } from "../views/breakpoint.ts";
 import { Admission } from "./admission.ts";
 import { Maintenance } from "./maintenance.ts";
 import { OutageDeadline } from "./outage-deadline.ts";
@@ -80,7 +80,7 @@ import { Executor } from "./executor.ts";
 import { forkPoint } from "./forked-events.ts";
 import { changeOf, type InstanceChange } from "./instance-change.ts";
 import { JobRuns } from "./job-runs.ts";
-import type { InstanceView, TaskDetails } from "./instance-view.ts";
+import type { InstanceView, TaskDetails } from "../views/instance-view.ts";
 import { syncJobs } from "./job-sync.ts";
 import type { JobTaskOptions } from "./job-workflow.ts";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.ts";

@@ -2,7 +2,7 @@ import type { Machine } from "../kernel/machine.ts";
 import type { Event, Trigger } from "../kernel/event.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
-import { type TaskView, taskNumbers, viewTask } from "./instance-view.ts";
+import { type TaskView, taskNumbers, viewTask } from "../views/instance-view.ts";
 
 /** What subscribers hear, after it is durable: one instance's turn. */
 export interface InstanceChange {

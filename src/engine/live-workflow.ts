@@ -4,7 +4,7 @@ import type { Workflow } from "../authoring/workflow.ts";
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
 import { statusOf } from "../kernel/task-state.ts";
 import type { TaskStatus } from "../kernel/status.ts";
-import { taskNumbers } from "./instance-view.ts";
+import { taskNumbers } from "../views/instance-view.ts";
 
 /** What a live workflow asks of its engine. */
 export interface LiveSource {

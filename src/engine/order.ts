@@ -9,7 +9,7 @@ import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Input } from "../kernel/input.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { isFinished } from "../kernel/task-state.ts";
-import { taskNumbers } from "./instance-view.ts";
+import { taskNumbers } from "../views/instance-view.ts";
 
 /**
  * What a user wants of an instance, in words that can travel: tasks by name, values as JSON text. The owner of the

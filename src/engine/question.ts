@@ -5,7 +5,7 @@ import type { InstanceStatus } from "../kernel/status.ts";
 import { parsed } from "../code/values.ts";
 import { CodeActor } from "../runtime/code-actor.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
-import { type Breakpoint, viewBreakpoint } from "./breakpoint.ts";
+import { type Breakpoint, viewBreakpoint } from "../views/breakpoint.ts";
 import {
   countSubTasks,
   type FailedTask,
@@ -14,7 +14,7 @@ import {
   type TaskDetails,
   viewInstance,
   viewTask,
-} from "./instance-view.ts";
+} from "../views/instance-view.ts";
 import { taskOf } from "./order.ts";
 
 /** What can be asked about an instance; the answers are plain data, so they can travel. */

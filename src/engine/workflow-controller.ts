@@ -2,7 +2,7 @@ import type { Workflow } from "../authoring/workflow.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Region } from "../runtime/region.ts";
 import type { Engine } from "./engine.ts";
-import type { InstanceView } from "./instance-view.ts";
+import type { InstanceView } from "../views/instance-view.ts";
 import { LiveWorkflow } from "./live-workflow.ts";
 
 /** One started instance, in the hands of whoever started it. */

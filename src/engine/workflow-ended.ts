@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import type { FailedTask } from "./instance-view.ts";
+import type { FailedTask } from "../views/instance-view.ts";
 
 /** What `result()` throws when the instance ended in Failed. */
 export class WorkflowFailed extends EngineError {

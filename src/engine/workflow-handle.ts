@@ -1,5 +1,5 @@
 import type { Engine } from "./engine.ts";
-import type { InstanceView } from "./instance-view.ts";
+import type { InstanceView } from "../views/instance-view.ts";
 
 /** One instance of a code workflow, in the hands of whoever started it. */
 export class WorkflowHandle<Output = unknown> {

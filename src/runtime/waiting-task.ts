@@ -1,8 +1,7 @@
-import { isoText } from "../base/time-limits.ts";
 import type { Wait } from "../dispatch/wait-reason.ts";
 import type { InstanceState } from "../kernel/instance-state.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
-import { Phase } from "../kernel/task-state.ts";
+import { waitInside } from "../views/wait-inside.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 
 /** Which attempt of which task runs or waits. */
@@ -51,23 +50,6 @@ export function waitingTasksOf({ id, machine: { state }, host, definition: { spe
       wait: waitInside(state, task) as Wait,
     };
   });
-}
-
-/** Why a task has not been handed to the dispatcher, where that is not plain from its predecessors. */
-export function waitInside(state: InstanceState, task: number): Wait | undefined {
-  if (state.failing) return undefined;
-  const phase = state.phase(task);
-  const isPaused = state.status === "Paused" || state.pausing;
-  if (phase === Phase.retryWait) {
-    const dueAt = isoText(state.record(task)?.retryAt ?? 0);
-    return { reason: isPaused ? "paused" : "retry", text: `its next attempt at ${dueAt}` };
-  }
-  if (phase !== Phase.ready) return undefined;
-  if (isPaused) return { reason: "paused", text: "the instance to be resumed" };
-  return {
-    reason: "instance-limit",
-    text: `a place among the instance's ${state.maxConcurrentTasks} concurrent tasks`,
-  };
 }
 
 function domainOf({ domain = "default" }: InstanceState): string {

@@ -3,7 +3,7 @@ import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { InstanceChange } from "../engine/instance-change.ts";
-import type { TaskView } from "../engine/instance-view.ts";
+import type { TaskView } from "../views/instance-view.ts";
 import type { Alert } from "./alert.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { AlertMarks, type MarkStore } from "./alert-marks.ts";

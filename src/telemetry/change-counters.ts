@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { InstanceChange } from "../engine/instance-change.ts";
-import type { TaskView } from "../engine/instance-view.ts";
+import type { TaskView } from "../views/instance-view.ts";
 import type { Event, TaskFailed, TaskSucceeded } from "../kernel/event.ts";
 import { LabelValues, otherValue } from "./label-values.ts";
 import { type MetricFamilies, metricFamilies } from "./metric-families.ts";

@@ -1,6 +1,6 @@
 import type { LogFields, Logger } from "../base/logger.ts";
 import type { InstanceChange } from "../engine/instance-change.ts";
-import type { TaskView } from "../engine/instance-view.ts";
+import type { TaskView } from "../views/instance-view.ts";
 import type { Event, Execution } from "../kernel/event.ts";
 import { type TaskByNumber, tasksByNumber } from "./tasks-by-number.ts";
 

@@ -1,5 +1,5 @@
 import type { InstanceChange } from "../engine/instance-change.ts";
-import type { TaskView } from "../engine/instance-view.ts";
+import type { TaskView } from "../views/instance-view.ts";
 
 /** Events name tasks by their numbers, people by their names: finds the one by the other. */
 export type TaskByNumber = (task: number) => TaskView | undefined;

@@ -1,7 +1,7 @@
 import { isCodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import { StepFailed } from "../../src/code/step-failed.ts";
-import type { InstanceView } from "../../src/engine/instance-view.ts";
+import type { InstanceView } from "../../src/views/instance-view.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
 import type { SimRandom } from "./sim-random.ts";

@@ -1,4 +1,4 @@
-import type { InstanceView } from "../../src/engine/instance-view.ts";
+import type { InstanceView } from "../../src/views/instance-view.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
 import { lastNote, type Note } from "./code-workflows.ts";
 import type { Driver } from "./drivers.ts";

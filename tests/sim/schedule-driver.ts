@@ -1,5 +1,5 @@
 import type { Engine } from "../../src/engine/engine.ts";
-import type { InstanceView } from "../../src/engine/instance-view.ts";
+import type { InstanceView } from "../../src/views/instance-view.ts";
 import type { ListedSchedule } from "../../src/engine/schedules.ts";
 import type { ScheduleSpec } from "../../src/schedules/schedule-spec.ts";
 import type { SimRandom } from "./sim-random.ts";

@@ -1,5 +1,5 @@
 import type { InstanceChange } from "../../src/engine/instance-change.ts";
-import type { TaskView } from "../../src/engine/instance-view.ts";
+import type { TaskView } from "../../src/views/instance-view.ts";
 import type { Event } from "../../src/kernel/event.ts";
 
 /** Noon of an ordinary day. */

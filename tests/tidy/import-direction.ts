@@ -17,8 +17,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   dispatch: ["base", "kernel", "cluster", "authoring"],
   worker: ["base", "kernel", "cluster", "authoring", "dispatch"],
   code: ["base", "kernel", "authoring"],
+  views: ["base", "kernel", "dispatch"],
   schedules: ["base", "kernel", "authoring"],
-  runtime: ["base", "kernel", "expressions", "stores", "cluster", "authoring", "dispatch", "code"],
+  runtime: ["base", "kernel", "expressions", "stores", "cluster", "authoring", "dispatch", "code", "views"],
   member: ["base", "kernel", "stores", "cluster", "dispatch", "runtime"],
   engine: [
     "base",
@@ -33,12 +34,13 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "runtime",
     "member",
     "schedules",
+    "views",
   ],
   transfer: ["base", "kernel", "stores", "runtime"],
   testing: ["base", "authoring"],
   api: ["base"],
   catalogue: ["base", "kernel", "stores", "authoring", "engine", "schedules"],
-  telemetry: ["base", "kernel", "stores", "cluster", "engine"],
+  telemetry: ["base", "kernel", "stores", "cluster", "engine", "views"],
   server: [
     "api",
     "base",
@@ -51,6 +53,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "schedules",
     "catalogue",
     "telemetry",
+    "views",
   ],
   client: ["api", "base"],
   cli: [

@@ -1,6 +1,6 @@
 import type { HistoryEntry } from "../../engine/engine.ts";
 import type { InstanceChange } from "../../engine/instance-change.ts";
-import type { InstanceView, TaskView } from "../../engine/instance-view.ts";
+import type { InstanceView, TaskView } from "../../views/instance-view.ts";
 import type { Cursor } from "./cursor.ts";
 
 /** A change as it goes out. */

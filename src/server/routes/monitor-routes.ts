@@ -1,6 +1,6 @@
 import type { DataOf } from "../../api/routes.ts";
 import type { QueuedTask } from "../../engine/overview.ts";
-import type { InstanceView } from "../../engine/instance-view.ts";
+import type { InstanceView } from "../../views/instance-view.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
 import type { TaskStatus } from "../../kernel/status.ts";

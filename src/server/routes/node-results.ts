@@ -1,4 +1,4 @@
-import type { InstanceView } from "../../engine/instance-view.ts";
+import type { InstanceView } from "../../views/instance-view.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import type { Event } from "../../kernel/event.ts";
 import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";

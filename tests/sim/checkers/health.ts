@@ -1,4 +1,4 @@
-import type { InstanceView } from "../../../src/engine/instance-view.ts";
+import type { InstanceView } from "../../../src/views/instance-view.ts";
 import type { Evidence } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 

@@ -1,7 +1,7 @@
 import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
 import type { Machine } from "../../../src/kernel/machine.ts";
-import type { InstanceView } from "../../../src/engine/instance-view.ts";
-import { viewInstance } from "../../../src/engine/instance-view.ts";
+import type { InstanceView } from "../../../src/views/instance-view.ts";
+import { viewInstance } from "../../../src/views/instance-view.ts";
 import { type ClientCall, type Evidence, isBefore, type Moment } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 import { chronicleOf, type DurableEvent, eventsOf } from "./chronicle.ts";

@@ -4,7 +4,7 @@ import type { Workflow } from "../../../src/authoring/workflow.ts";
 import { WorkflowBuilder } from "../../../src/authoring/workflow-builder.ts";
 import { defaultTimings } from "../../../src/cluster/timings.ts";
 import type { DagSpec } from "../../../src/kernel/dag/dag-spec.ts";
-import { viewInstance } from "../../../src/engine/instance-view.ts";
+import { viewInstance } from "../../../src/views/instance-view.ts";
 import type { Event, InstanceCreated } from "../../../src/kernel/event.ts";
 import type { Machine } from "../../../src/kernel/machine.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";

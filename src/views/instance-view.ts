@@ -6,7 +6,7 @@ import type { TaskKind } from "../kernel/task-definition.ts";
 import { causeOf, isFailed, isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CancelCause, InstanceStatus, TaskStatus } from "../kernel/status.ts";
-import { waitInside } from "../runtime/waiting-task.ts";
+import { waitInside } from "./wait-inside.ts";
 
 /** How an instance stands. Times are epoch milliseconds. */
 export interface InstanceView {
