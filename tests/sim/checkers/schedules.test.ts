@@ -113,6 +113,29 @@ test("a delay that does not count from the end", () => {
   );
 });
 
+test("a delay whose run is started late because the code is held up", () => {
+  const schedule = new Planted({ every: { delayMs: 1000 } }, { lacksCode: true });
+  schedule.turn(1000);
+  schedule.turn(1100, update("pause"));
+  schedule.record(1200, started(0, 1000));
+  caught(checkSchedules, schedule.scene);
+});
+
+test("a delay that is paused before its run is due, and starts the run after all", () => {
+  const schedule = new Planted({ every: { delayMs: 1000 } }, { lacksCode: true });
+  schedule.turn(500, update("pause"));
+  schedule.turn(1000, started(0, 1000));
+  caught(checkSchedules, schedule.scene, /:41.000Z was started, and nothing was due/);
+});
+
+test("a delay that counts from startAt, so that the same time is due before and after a pause", () => {
+  const schedule = new Planted({ every: { delayMs: 1000 }, startAt: epochMs + 5001 }, { lacksCode: true });
+  schedule.turn(500, update("pause"));
+  schedule.turn(700, update("resume"));
+  schedule.turn(6000, started(0, 6000));
+  caught(checkSchedules, schedule.scene);
+});
+
 test("times around a change of the clocks", () => {
   const every = { cron: "0 30 0 * * ?", timeZone: "America/Campo_Grande" } as const;
   const schedule = new Planted({ every });

@@ -178,8 +178,10 @@ class ScheduleCheck {
       // The clock of whoever made the schedule may have been ahead of the one that tells of an end.
       const since = ends.length === 0 ? window.from : (times[Math.max(...ends)] ?? 0);
       const due = Math.max(since, startAt - 1) + delayMs;
+      const isReached = due <= (times[turn] ?? 0);
+      // Code that is held up starts a run later than it decided, but decides no earlier than the run is due.
       const isStarted = ({ started }: ScheduledRun): boolean =>
-        started === turn || (this.#mayBeHeldUp && started > turn);
+        started === turn || (this.#mayBeHeldUp && isReached && started > turn);
       const isSuch = (each: ScheduledRun): boolean => each.kind === "due" && each.nominal === due && isStarted(each);
       const run = counted.find((each) => isSuch(each) && !isAnothers.has(each));
       const begun = run?.started ?? turn;
@@ -187,7 +189,7 @@ class ScheduleCheck {
       if (run !== undefined) this.#explained.add(run);
       if (run !== undefined && isBusy) this.#say(`${run.id} was started beside another run`);
       const isByHand = counted.some(({ kind, started }) => kind === "by-hand" && started === turn);
-      const isDue = looks[turn] === true && due <= (times[turn] ?? 0) && due <= endAt;
+      const isDue = looks[turn] === true && isReached && due <= endAt;
       if (run === undefined && isDue && !isBusy && !isByHand && turn < window.closed)
         this.#say(`what was due at ${new Date(due).toISOString()} was not run`);
     }
