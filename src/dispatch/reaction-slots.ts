@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
+import { Fifo } from "../base/fifo.ts";
 
-/** A slot is held for this long at most, whatever happens to its holder. */
+/** A slot is freed after this long at the latest, even if the reaction has not left it. */
 const slotMs = 2000;
 
 /** Reactions that wait for attempts to end or to grow older check again after this long. */
@@ -27,9 +28,14 @@ export class ReactionSlots {
   readonly #clock: Clock;
   readonly #isBlocked: (losses: number) => boolean;
   readonly #onFreed: () => void;
-  readonly #waiting: Waiting[] = [];
+  /** By number of losses; all suspects share the last queue. */
+  readonly #queues = Array.from({ length: suspectLosses + 1 }, () => new Fifo<Waiting>());
+  #waitingCount = 0;
   #running = 0;
   #isSuspectRunning = false;
+  /** A started reaction may leave at once, and so ask for the next recheck inside this one. */
+  #isRechecking = false;
+  #needsRecheck = false;
   #timer: Timer | undefined;
 
   constructor(parts: {
@@ -46,7 +52,7 @@ export class ReactionSlots {
 
   /** None is running, and none is waiting. */
   get isEmpty(): boolean {
-    return this.#running === 0 && this.#waiting.length === 0;
+    return this.#running === 0 && this.#waitingCount === 0;
   }
 
   get isSuspectRunning(): boolean {
@@ -57,23 +63,35 @@ export class ReactionSlots {
   enter(losses: number, start: (slot: ReactionSlot) => void): void {
     if (this.#mayStart(losses)) this.#start({ losses, start });
     else {
-      this.#waiting.push({ losses, start });
+      this.#queues[Math.min(losses, suspectLosses)]?.push({ losses, start });
+      this.#waitingCount++;
       this.#armRecheck();
     }
   }
 
-  /** Starts what may start by now. Those with fewer losses go first: a suspect waits until none of them runs. */
+  /** Starts waiting reactions that may start now. Those with fewer losses go first: a suspect waits until none of them runs. */
   recheck(): void {
-    if (this.#waiting.length === 0) return;
-    for (let losses = 0; losses <= suspectLosses; losses++) {
-      for (;;) {
-        const next = this.#waiting.findIndex((waiting) => Math.min(waiting.losses, suspectLosses) === losses);
-        if (next === -1 || !this.#mayStart(losses)) break;
-        const [waiting] = this.#waiting.splice(next, 1);
-        if (waiting !== undefined) this.#start(waiting);
+    if (this.#waitingCount === 0) return;
+    this.#needsRecheck = true;
+    if (this.#isRechecking) return;
+    this.#isRechecking = true;
+    try {
+      while (this.#needsRecheck) {
+        this.#needsRecheck = false;
+        for (const [losses, queue] of this.#queues.entries()) this.#startFrom(queue, losses);
       }
+    } finally {
+      this.#isRechecking = false;
     }
     this.#armRecheck();
+  }
+
+  #startFrom(queue: Fifo<Waiting>, losses: number): void {
+    while (queue.length > 0 && this.#mayStart(losses)) {
+      const waiting = queue.take() as Waiting;
+      this.#waitingCount--;
+      this.#start(waiting);
+    }
   }
 
   #mayStart(losses: number): boolean {
@@ -100,7 +118,7 @@ export class ReactionSlots {
   }
 
   #armRecheck(): void {
-    if (this.#timer !== undefined || this.#waiting.length === 0) return;
+    if (this.#timer !== undefined || this.#waitingCount === 0) return;
     this.#timer = this.#clock.after(recheckMs, () => {
       this.#timer = undefined;
       this.recheck();
