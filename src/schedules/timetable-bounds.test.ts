@@ -80,7 +80,8 @@ test("each due time is a whole number of ms after the one before, and a valid da
     }),
     { numRuns: 1000 },
   );
-  assert.ok(accepted > 100, `${accepted} timings`);
+  // About 120 are accepted on average: a bound that is close to it fails at random.
+  assert.ok(accepted > 50, `${accepted} timings`);
 });
 
 test("an interval that is no whole number of ms, or longer than a century, is refused", () => {
