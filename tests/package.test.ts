@@ -70,7 +70,7 @@ describe("the packed package", () => {
     const { lines, answer } = await tryProgram(project);
     assert.match(lines[0] ?? "", /^Heddle is at +http:/, lines.join("\n"));
     assert.equal((answer as { status: string }).status, "UP");
-    assert.match(lines.at(-1) ?? "", /Everything is kept/, lines.join("\n"));
+    assert.match(lines.at(-1) ?? "", /All data are kept/, lines.join("\n"));
   });
 });
 

@@ -4,10 +4,10 @@ import { hasUnprintable, unprintableMessage } from "../base/unprintable.ts";
 
 export const nothing = z.object({});
 
-/** The names of things: never a way out of a folder, and never too long for an index. */
+/** A name in a path or filter, short enough for a database index. */
 export const name = z.string().min(1).max(200);
 
-/** Of something that is made. */
+/** The name of something to be created. */
 export const newName = name.refine((text) => !hasUnprintable(text), { message: unprintableMessage });
 
 /** Ids of instances may be longer than names. */
@@ -17,14 +17,14 @@ export const newId = anyId.refine((text) => !hasUnprintable(text), { message: un
 
 export const epochMs = z.number().int().min(0).max(momentMax).meta({ description: "Epoch milliseconds." });
 
-/** Query parameters come as text. */
+/** The page size; a query parameter arrives as text and is coerced. */
 export const limit = z.coerce.number().int().min(1).max(1000).default(50);
 
 export const cursor = z.string().max(500).optional().meta({ description: "`next` of the page before." });
 
 export const ofId = z.object({ id: anyId });
 
-/** One page, and how to ask for the next; null on the last. */
+/** One page of a list. `next` is the cursor of the next page, null on the last. */
 export function page<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next: z.string().nullable() });
 }

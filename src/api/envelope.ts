@@ -1,14 +1,14 @@
-/** Every answer under /api is one of these two. */
+/** The response body of every operation under /api. */
 export type Envelope<Data> = { readonly code: 0; readonly data: Data } | Refusal;
 
 export interface Refusal {
   readonly code: string;
   readonly message: string;
-  /** Of a request that does not fit: where, and why. */
+  /** The problems of an invalid request, with their places. */
   readonly details?: readonly { readonly path: string; readonly problem: string }[];
 }
 
-/** Errors of the interface itself; all others are the engine's own (docs/errors.md). With their HTTP status. */
+/** HTTP status of the error codes of the HTTP interface itself; all other codes are the engine's (docs/errors.md). */
 export const interfaceErrors = {
   REQUEST_INVALID: 400,
   UNAUTHORIZED: 401,

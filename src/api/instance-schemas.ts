@@ -4,7 +4,7 @@ import { anyId, cursor, epochMs, failure, json, limit, name, newId } from "./com
 
 export const instanceStatus = z.enum(["Ready", "Running", "Paused", "Success", "Failed", "Terminated"]);
 
-/** One or several, with commas between. */
+/** One status, or several separated by commas. */
 const statuses = z
   .string()
   .transform((text) => text.split(","))

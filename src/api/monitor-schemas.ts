@@ -40,7 +40,7 @@ export const topology = z.object({
   edges: z.array(z.object({ from: nodeId, to: nodeId, property: z.string().nullable(), enable: z.boolean() })),
 });
 
-/** Of an instance that waits as a whole the node's own fields are null. */
+/** A waiting or running node. The node's own fields are null if the whole instance waits. */
 const queuedNode = z.object({
   instanceId: z.string(),
   workflowName: z.string(),
@@ -60,7 +60,7 @@ const queuedNode = z.object({
 
 export const queueQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(1000) });
 
-/** `total` counts those above the limit, too. */
+/** `total` includes the nodes beyond the limit. */
 export const queue = z.object({ items: z.array(queuedNode), total: z.number().int() });
 
 export const stuckQuery = z.object({

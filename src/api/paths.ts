@@ -1,4 +1,4 @@
-/** Every operation of the HTTP interface: its name, and where it is. `routes.ts` says what goes in and comes out. */
+/** Method and path of every operation of the HTTP interface. `routes.ts` has their requests and responses. */
 export const paths = {
   listWorkflows: "GET /api/workflow",
   createWorkflow: "POST /api/workflow/create",

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 
 /**
- * Who may: viewers look, operators run things, admins change who may and end the server; each may do what those before it
- * may. Workers run tasks and may do nothing else; so may admins.
+ * The role of an API token. Viewers read, operators also run and change things, admins also manage tokens and stop the server.
+ * Workers may connect as remote workers and nothing else; admins may connect too.
  */
 export type Role = "viewer" | "operator" | "worker" | "admin";
 
@@ -14,14 +14,14 @@ export interface Route<
 > {
   readonly summary: string;
   readonly role: Role;
-  /** Of the path. */
+  /** Parameters of the path. */
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** What the envelope holds. */
+  /** The `data` of the response envelope. */
   readonly data: Data;
-  /** 201 where something is made; default 200. */
+  /** 201 for operations that create something; default 200. */
   readonly status?: 200 | 201;
-  /** It makes something: the same Idempotency-Key again makes nothing new. */
+  /** The operation creates something; repeating it with the same Idempotency-Key creates nothing new. */
   readonly isCreate?: boolean;
 }

@@ -27,7 +27,7 @@ export const auditLine = z.object({
   count: z.number().int().optional().meta({ description: "Refusals that this line stands for." }),
 });
 
-/** How the audit log calls callers that have no token of their own. */
+/** The audit log's name for callers without a token. */
 const reservedNames = ["local", "environment", "anonymous", "many"];
 
 export const newToken = z.object({

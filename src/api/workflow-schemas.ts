@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { epochMs, json, name, newId } from "./common-schemas.ts";
 
-/** PowerJob's field names; fields that are not known are kept. */
+/** A definition with PowerJob's field names; unknown fields are kept. */
 export const dagSpec = z
   .looseObject({
     nodes: z.array(z.looseObject({ nodeId: z.union([z.number(), z.string()]) })),

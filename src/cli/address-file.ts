@@ -3,14 +3,14 @@ import { join } from "node:path";
 
 const fileName = "address";
 
-/** `heddle dev` leaves its address in its data folder, so that commands typed in a project reach the server of that project. */
+/** Writes the URL of `heddle dev` to its data folder, so that commands typed in a project reach the server of that project. */
 export function writeAddress(dataFolder: string, url: string): { remove(): void } {
   const file = join(dataFolder, fileName);
   writeFileSync(file, `${url}\n`, { mode: 0o600 });
   return { remove: () => rmSync(file, { force: true }) };
 }
 
-/** The address that was left in this folder's `.heddle`, if there is one. */
+/** Reads the server URL from `.heddle` in the working folder, if a server wrote one. */
 export function addressHere(): string | undefined {
   try {
     const url = readFileSync(join(".heddle", fileName), "utf8").trim();

@@ -4,7 +4,7 @@ import { readGiven } from "./given-value.ts";
 import { Output } from "./output.ts";
 import { defaultUrl } from "./program-name.ts";
 
-/** What every command has that talks to a server. */
+/** Options of every command that talks to a server. */
 export interface ClientOptions {
   readonly url: string;
   readonly token?: string;
@@ -14,12 +14,12 @@ export interface ClientOptions {
 
 export interface Session {
   readonly client: HeddleClient;
-  /** What the client sends, for a command that also connects another way. */
+  /** The API token of the client, for commands that also open a connection of their own. */
   readonly token: string | undefined;
   readonly output: Output;
 }
 
-/** Takes it out of the environment, where every job could read it. A variable that is set to nothing is not set. */
+/** Removes the API token from the environment, where every job could read it. An empty variable counts as not set. */
 export function takeTokenOfEnvironment(): string | undefined {
   const token = process.env["HEDDLE_TOKEN"];
   delete process.env["HEDDLE_TOKEN"];
@@ -29,25 +29,25 @@ export function takeTokenOfEnvironment(): string | undefined {
 export function clientCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .addOption(new Option("--url <url>", "the server's address (HEDDLE_URL)").default(defaultUrl()))
+    .addOption(new Option("--url <url>", "server URL (HEDDLE_URL)").default(defaultUrl()))
     .addOption(new Option("--token <token>", "API token").env("HEDDLE_TOKEN"))
-    .option("--token-file <file>", "a file that holds the API token: flags can be seen by other users of the machine")
-    .option("--json", "one JSON document instead of words");
+    .option("--token-file <file>", "file with the API token; other users of the machine can see flags")
+    .option("--json", "print one JSON document");
 }
 
-/** What the file holds goes first. Only `sessionOf` asks, so that no command can forget the file. */
+/** Reads the API token; the file takes precedence. Only `sessionOf` calls this, so that no command can forget the file. */
 function tokenOf({ token, tokenFile }: ClientOptions): string | undefined {
   const given = tokenFile === undefined ? token : readGiven("--token-file", tokenFile).trim();
   return given === "" ? undefined : given;
 }
 
-/** A command that waits through restarts of the server is more patient than one that asks once. */
-export function sessionOf(options: ClientOptions, patience: { retriesMax?: number } = {}): Session {
+/** Opens a session. Commands that wait through restarts of the server pass a larger `retriesMax`. */
+export function sessionOf(options: ClientOptions, { retriesMax = 2 }: { retriesMax?: number } = {}): Session {
   const { url, json } = options;
   const token = tokenOf(options);
   const client = new HeddleClient({
     url: url === "" ? defaultUrl() : url,
-    retriesMax: patience.retriesMax ?? 2,
+    retriesMax,
     ...(token !== undefined && { token }),
   });
   return { client, token, output: new Output({ json: json === true }) };

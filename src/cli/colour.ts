@@ -1,25 +1,12 @@
-/** Only for eyes: on a terminal, and unless NO_COLOR asks for none. */
-export interface Colours {
-  (colour: Colour, text: string): string;
-}
+import { styleText } from "node:util";
 
 export type Colour = "red" | "green" | "yellow" | "blue" | "grey" | "bold";
 
-const codes: Readonly<Record<Colour, readonly [on: number, off: number]>> = {
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  blue: [34, 39],
-  grey: [90, 39],
-  bold: [1, 22],
-};
+/** Colours a text, if the stream is a terminal and the environment (NO_COLOR) does not forbid it. */
+export type Colours = (colour: Colour, text: string) => string;
 
-export function coloursFor(stream: { isTTY?: boolean }, environment: NodeJS.ProcessEnv): Colours {
-  if (stream.isTTY !== true || (environment["NO_COLOR"] ?? "") !== "") return (_colour, text) => text;
-  return (colour, text) => {
-    const [on, off] = codes[colour];
-    return `\u001B[${on}m${text}\u001B[${off}m`;
-  };
+export function coloursFor(stream: NodeJS.WriteStream): Colours {
+  return (colour, text) => styleText(colour, text, { stream });
 }
 
 const ofStatus: Readonly<Record<string, Colour>> = {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** What can follow a row of command words. */
+/** The completions that can follow a sequence of command words. */
 interface Place {
   /** `schedule create`; empty at the beginning. */
   readonly path: string;
@@ -32,7 +32,7 @@ function wordsOf({ commands, options }: Place): string {
   return [...commands.map(({ name }) => name), ...options.map(({ flag }) => flag)].join(" ");
 }
 
-/** Both shells find the place by walking over the words that are commands. */
+/** The `case` branches of bash and zsh, which find the place by walking over the command words. */
 function cases(places: readonly Place[]): string {
   return places.map((place) => `    "${place.path}") words="${wordsOf(place)}" ;;`).join("\n");
 }

@@ -13,7 +13,7 @@ export interface DefinitionFile {
   readonly dagSpec: DagSpec;
 }
 
-/** A definition in the dag-spec format. `<workflow>/dag-spec.json` is called after its folder, others after the file. */
+/** Reads a definition in the dag-spec format. `<workflow>/dag-spec.json` is named after its folder, other files after themselves. */
 export function readDefinition(file: string, name?: string): DefinitionFile {
   let content: unknown;
   try {
@@ -32,7 +32,7 @@ function nameOf(file: string): string {
   return base === "dag-spec.json" ? basename(dirname(resolve(file))) : base.replace(/\.json$/, "");
 }
 
-/** Under a new name, or as a new version of what is there. */
+/** Saves the definition as a new version, or as a new workflow if the name is unknown. */
 export async function saveDefinition(
   client: HeddleClient,
   { name, dagSpec }: DefinitionFile,

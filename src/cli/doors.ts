@@ -4,7 +4,7 @@ import type { importInstances } from "../transfer/import-instances.ts";
 
 export type Store = EngineOptions["storage"];
 
-/** What only a door of the package may name: the stores, each with its driver. Loaded when a command needs it. */
+/** Loaders for the modules that only an entry point of the package may import: stores, with their drivers, and transfer. */
 export interface Doors {
   readonly storage: (address: string) => Promise<Store>;
   readonly transfer: () => Promise<{

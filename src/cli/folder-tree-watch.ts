@@ -1,19 +1,19 @@
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { join } from "node:path";
 
-/** More folders than these are hardly one project's sources. */
+/** Limit of watched folders: the sources of one project hardly have more. */
 const foldersMax = 2000;
 
 interface TreeParts {
   readonly folder: string;
   readonly isIgnored: (folderName: string) => boolean;
-  /** With the path from the folder. */
+  /** Called with the path of the change, relative to `folder`. */
   readonly onChange: (path: string) => void;
 }
 
 /**
- * Watches every folder of a tree, each by itself. Node's own recursive watch of Linux watches files: after a save that renames a new file
- * over the old one it sees that file no more.
+ * Watches a folder tree with one watcher per folder. Node's recursive watch on Linux watches files: after an atomic save, which
+ * renames a new file over the old one, it no longer sees that file.
  */
 export class FolderTreeWatch {
   readonly #parts: TreeParts;
@@ -33,7 +33,7 @@ export class FolderTreeWatch {
     if (this.#watchers.has(path) || this.#watchers.size >= foldersMax) return;
     const full = join(this.#parts.folder, path);
     const watcher = watch(full, (_event, name) => name !== null && this.#onEvent(join(path, name)));
-    // A folder that is deleted takes its watcher along.
+    // The watcher of a deleted folder fails.
     watcher.on("error", () => this.#remove(path));
     this.#watchers.set(path, watcher);
     for (const child of this.#foldersIn(full)) this.#add(join(path, child));
@@ -56,7 +56,7 @@ export class FolderTreeWatch {
         .filter((entry) => entry.isDirectory() && !this.#parts.isIgnored(entry.name))
         .map(({ name }) => name);
     } catch {
-      // It was deleted in the meantime.
+      // The folder was deleted meanwhile.
       return [];
     }
   }

@@ -2,9 +2,9 @@ import { fileURLToPath } from "node:url";
 
 const ownFolder = fileURLToPath(new URL("..", import.meta.url));
 
-/** Where a module of the user's is wrong, out of what Node says of it, with its line. */
+/** Finds the file and line in the user's module that made it fail to load, from the error's stack. */
 export function loadPlace({ stack = "" }: Error): string | undefined {
-  // Node's own modules are `node:internal/…`, so a path begins a word. The place of a syntax error stands before it; of what was thrown, the innermost call in the user's own code.
+  // Node's own modules are `node:internal/…`, so only paths at the beginning of a word count. A syntax error has its place before the message; for a thrown error it is the innermost frame in the user's own code.
   for (const [, place = "", line = ""] of stack.matchAll(
     /(?<=^|[\s(])((?:file:\/\/)?\/[^\s():]+):(\d+)(?::\d+)?\)?$/gm,
   )) {

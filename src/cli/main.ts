@@ -7,9 +7,9 @@ import { loadPlace } from "./load-place.ts";
 import { programName } from "./program-name.ts";
 import { makeProgram } from "./program.ts";
 
-/** The program `heddle`. Says in words what went wrong, and in its exit code what kind of thing that was. */
+/** Runs the program `heddle`. Prints errors to standard error and sets the exit code by their kind. */
 export async function main(argv: readonly string[], doors: Doors): Promise<void> {
-  // Whoever reads the output may have seen enough, as `head` does.
+  // The reader of a pipe may close it early, as `head` does.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     process.exit(error.code === "EPIPE" ? exitCodes.done : exitCodes.failed);
   });
@@ -18,7 +18,7 @@ export async function main(argv: readonly string[], doors: Doors): Promise<void>
     await program.parseAsync([...argv]);
   } catch (error) {
     process.exitCode = exitCodeOf(error);
-    // The parser has said its own already.
+    // The parser has printed its own errors already.
     if (error instanceof CommanderError) return;
     process.stderr.write(
       `${textOf(error, { isVerbose: argv.includes("--verbose"), isJson: argv.includes("--json") })}\n`,
@@ -43,7 +43,7 @@ function documentOf(error: unknown): object {
 function wordsOf(error: unknown): string {
   const lines = [`heddle: ${messageOf(error)}`];
   if (error instanceof HeddleClientError) {
-    // One alone stands in the sentence already.
+    // A single detail is part of the message already.
     if (error.details.length > 1) for (const { path, problem } of error.details) lines.push(`  ${path}: ${problem}`);
   }
   const advice = error instanceof HeddleClientError ? adviceFor(error) : adviceAbout(error);
@@ -52,15 +52,15 @@ function wordsOf(error: unknown): string {
 
 function adviceFor({ status, code }: HeddleClientError): string[] {
   if (code === "UNREACHABLE")
-    return [`Start one with: ${programName()} dev. Or name another with --url or HEDDLE_URL.`];
+    return [`Start one with: ${programName()} dev. Or set the server URL with --url or HEDDLE_URL.`];
   if (status === 401) {
     return [
-      `Say who you are with --token-file, --token or HEDDLE_TOKEN; an admin makes one with: ${programName()} token create.`,
+      `Set the API token with --token-file, --token or HEDDLE_TOKEN. An admin creates one with: ${programName()} token create.`,
     ];
   }
-  if (status === 403) return ["This token's role does not allow it: ask an admin for another."];
+  if (status === 403) return ["The role of this token does not allow it: ask an admin for another token."];
   const list = listsOf[code];
-  return list === undefined ? [] : [`To see what there is: ${programName()} ${list}`];
+  return list === undefined ? [] : [`List them with: ${programName()} ${list}`];
 }
 
 const listsOf: Readonly<Record<string, string>> = {
@@ -69,13 +69,14 @@ const listsOf: Readonly<Record<string, string>> = {
   SCHEDULE_UNKNOWN: "schedule list",
 };
 
-/** What is wrong on this machine. */
+/** Advice about an error of this machine: a port, or a module that does not load. */
 function adviceAbout(error: unknown): string[] {
   if (!(error instanceof EngineError) || error.code !== "OPTION_INVALID" || !(error.cause instanceof Error)) return [];
   const { cause } = error;
   const code = "code" in cause ? cause.code : undefined;
-  if (code === "EADDRINUSE") return ["Another program listens there: stop it, or take another port with --port."];
-  if (code === "EACCES" && "port" in cause) return ["Take a port from 1024 on, with --port, or ask for the right to."];
+  if (code === "EADDRINUSE") return ["Another program listens there: stop it, or choose another port with --port."];
+  if (code === "EACCES" && "port" in cause)
+    return ["Choose a port from 1024 on with --port, or run with the privilege to bind low ports."];
   const place = loadPlace(cause);
   return place === undefined ? [] : [`See ${place}`];
 }

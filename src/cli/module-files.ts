@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { UsageError } from "./exit-code.ts";
 
-/** The modules that were named, as they lie on the disk. */
+/** Resolves the module paths and checks that the files exist. */
 export function moduleFiles(named: readonly string[]): string[] {
   const files = named.map((file) => resolve(file));
   const missing = files.filter((file) => !existsSync(file));

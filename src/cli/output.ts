@@ -1,7 +1,7 @@
 import { type Colours, coloursFor } from "./colour.ts";
 import { type Column, tableText } from "./table.ts";
 
-/** Where the program speaks: for people in words and tables, or for programs as one JSON document. */
+/** Output of a command: text and tables, or one JSON document with `--json`. */
 export class Output {
   readonly isJson: boolean;
   readonly colour: Colours;
@@ -9,32 +9,32 @@ export class Output {
 
   constructor(options: { json?: boolean }) {
     this.isJson = options.json === true;
-    this.colour = coloursFor(process.stdout, process.env);
+    this.colour = coloursFor(process.stdout);
     this.isTerminal = process.stdout.isTTY && !this.isJson;
   }
 
-  /** The answer: all of it for programs, or what `words` makes of it. */
+  /** Prints the result: `data` as JSON, or the text of `words`. */
   give(data: unknown, words: () => string): void {
     const text = this.isJson ? JSON.stringify(data, null, 2) : words();
     if (text !== "") process.stdout.write(`${text}\n`);
   }
 
-  /** A list, as a table; or what to do about it where it is empty. */
+  /** Prints a list as a table, or `whenEmpty`. */
   list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], whenEmpty: string): void {
     this.give(rows, () => (rows.length === 0 ? whenEmpty : tableText(columns, rows)));
   }
 
-  /** One of several answers, each on a line of its own: what is followed has no end. */
+  /** Prints one item of a stream, as one line. */
   line(data: unknown, words: () => string): void {
     process.stdout.write(`${this.isJson ? JSON.stringify(data) : words()}\n`);
   }
 
-  /** Beside the answer, for people alone. */
+  /** Prints a remark for people; nothing with `--json`. */
   say(text: string): void {
     if (!this.isJson) process.stdout.write(`${text}\n`);
   }
 
-  /** Never among what is read by programs. */
+  /** Prints to standard error, which programs that parse the output do not read. */
   warn(text: string): void {
     process.stderr.write(`${text}\n`);
   }

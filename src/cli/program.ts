@@ -21,7 +21,7 @@ import type { Doors } from "./doors.ts";
 
 export function makeProgram(doors: Doors): Command {
   const program = new Command("heddle")
-    .description("Runs workflows that survive crashes.")
+    .description("Run durable workflows: DAGs and code that survive crashes.")
     .version(versionOfPackage())
     .option("--verbose", "print the stack trace of an error")
     .addHelpText(
@@ -52,8 +52,8 @@ export function makeProgram(doors: Doors): Command {
   ];
   for (const command of commands) program.addCommand(command);
   for (const command of withChildren(program)) {
-    command.exitOverride().showHelpAfterError("(--help shows what there is)").showSuggestionAfterError();
-    // Also after the command, where people write it.
+    command.exitOverride().showHelpAfterError("(use --help for usage)").showSuggestionAfterError();
+    // Accepted after the command too, where people write it.
     if (command !== program) command.option("--verbose", "print the stack trace of an error");
   }
   return program;

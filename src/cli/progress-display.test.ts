@@ -62,9 +62,9 @@ describe("the display of a run", () => {
 
   test("is silent for programs, and a line for each change elsewhere", (t) => {
     const { written, output: plain } = terminal(t, { isTTY: false });
-    displayFor(new Output({ json: true })).changed(row("a", "Running"));
-    displayFor(plain).changed(row("a", "Pending"));
-    displayFor(plain).changed(row("b", "Pending", { retryAt: 1, error: "no luck" }));
+    displayFor(new Output({ json: true })).onChange(row("a", "Running"));
+    displayFor(plain).onChange(row("a", "Pending"));
+    displayFor(plain).onChange(row("b", "Pending", { retryAt: 1, error: "no luck" }));
     t.mock.restoreAll();
     assert.equal(written.length, 1);
     assert.match(written[0] ?? "", / b Pending, waits for its next attempt, after: no luck\n$/);

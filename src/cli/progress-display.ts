@@ -6,10 +6,10 @@ import { durationText, timeText } from "./time-text.ts";
 
 /** Shows the progress of an instance. */
 export interface ProgressDisplay {
-  changed(row: NodeRow): void;
-  /** Called whenever the list of notices has changed; a notice says why nothing happens. */
+  onChange(row: NodeRow): void;
+  /** Called whenever the list of notices has changed; a notice says why the instance makes no progress. */
   notice(notices: readonly string[]): void;
-  /** Called again and again, because durations grow. */
+  /** Called on every redraw, because durations grow. */
   show(rows: readonly NodeRow[]): void;
   close(rows: readonly NodeRow[]): void;
 }
@@ -20,11 +20,11 @@ export function displayFor(output: Output): ProgressDisplay {
 }
 
 const ignore = (): void => undefined;
-const silent: ProgressDisplay = { changed: ignore, notice: ignore, show: ignore, close: ignore };
+const silent: ProgressDisplay = { onChange: ignore, notice: ignore, show: ignore, close: ignore };
 
-/** One line for each change: for files, and for programs that keep what they read. */
+/** Prints one line per change, for output that is not a terminal. */
 class LineDisplay implements ProgressDisplay {
-  changed(row: NodeRow): void {
+  onChange(row: NodeRow): void {
     if (row.status === "Pending" && row.retryAt === undefined) return;
     process.stdout.write(`${timeText(Date.now())} ${oneLine(row.label)} ${statusText(row)}\n`);
   }
@@ -49,7 +49,7 @@ const marks: Readonly<Record<string, string>> = {
   Pending: "·",
 };
 
-/** Redrawn in place. */
+/** Redraws the nodes in place on a terminal. */
 class TerminalDisplay implements ProgressDisplay {
   readonly #output: Output;
   #notices: readonly string[] = [];
@@ -60,7 +60,7 @@ class TerminalDisplay implements ProgressDisplay {
     this.#output = output;
   }
 
-  changed(): void {}
+  onChange(): void {}
 
   notice(notices: readonly string[]): void {
     this.#notices = notices;
@@ -80,7 +80,7 @@ class TerminalDisplay implements ProgressDisplay {
     const lines = rows.map((row) => this.#line(row));
     if (rows.length < total) lines.push(this.#output.colour("grey", `  … and ${total - rows.length} more`));
     for (const text of this.#notices) lines.push(this.#output.colour("yellow", cut(`! ${oneLine(text)}`, lineWidth())));
-    // To the top of what was drawn last, and from there everything anew.
+    // Moves the cursor to the first drawn line and redraws everything.
     const up = this.#drawnLines === 0 ? "" : `\u001B[${this.#drawnLines}A`;
     process.stdout.write(`${up}\r\u001B[J${lines.map((line) => `${line}\n`).join("")}`);
     this.#drawnLines = lines.length;
@@ -103,9 +103,9 @@ function lineWidth(): number {
   return sizeOr(80, process.stdout.columns) - 2;
 }
 
-/** A terminal that does not know its size says 0, or nothing. */
-function sizeOr(usual: number, said: number | undefined): number {
-  return said === undefined || said === 0 ? usual : said;
+/** Falls back to the usual size: a terminal of unknown size reports 0 or nothing. */
+function sizeOr(usual: number, reported: number | undefined): number {
+  return reported === undefined || reported === 0 ? usual : reported;
 }
 
 function statusText(row: NodeRow): string {
@@ -119,7 +119,7 @@ function statusText(row: NodeRow): string {
   return parts.join(", ");
 }
 
-/** What happens now first, then what failed, then the rest; in the order of the workflow. */
+/** Chooses the rows that fit: running nodes first, then failed ones, then the rest. Keeps the order of the workflow. */
 function fitting(rows: readonly NodeRow[], most: number): readonly NodeRow[] {
   if (rows.length <= most) return rows;
   const chosen = new Set(rows.toSorted((a, b) => rank(a) - rank(b)).slice(0, most));

@@ -1,7 +1,7 @@
 import type { DataOf } from "../api/routes.ts";
 import type { WatchedNode } from "../client/watch.ts";
 
-/** The state of one node, as far as people want to see it. */
+/** The state of one node as the progress display shows it. */
 export interface NodeRow {
   /** The node's name; code may run a job several times, so the second node of that name is `name#2`. */
   readonly label: string;
@@ -16,10 +16,10 @@ export interface NodeRow {
 type View = DataOf<"getInstance">;
 type Task = View["tasks"][number];
 
-/** More reasons than these would only repeat what `heddle show` lists. */
+/** Limit of reasons shown; `heddle show` lists all. */
 const reasonsShownMax = 3;
 
-/** The nodes of one instance, in the state that was heard of last. */
+/** The nodes of one instance in their last known state. */
 export class Progress {
   readonly #rows = new Map<string, NodeRow>();
   readonly #nodesByName = new Map<string, number>();
@@ -55,7 +55,7 @@ function nextLabel(counts: Map<string, number>, name: string): string {
   return count === 1 ? name : `${name}#${count}`;
 }
 
-/** The same labels for all tasks of an instance, in their order. */
+/** Labels all tasks of an instance, in their order, as `Progress` does. */
 export function labelsOf(tasks: readonly Pick<Task, "name">[]): string[] {
   const counts = new Map<string, number>();
   return tasks.map(({ name }) => nextLabel(counts, name));
@@ -71,7 +71,7 @@ function isSame(a: NodeRow, b: NodeRow): boolean {
   return a.status === b.status && a.attempt === b.attempt && a.retryAt === b.retryAt && a.endedAt === b.endedAt;
 }
 
-/** Why nothing happens: stopped code, or tasks that nobody can run while none is running. */
+/** Explains why an instance makes no progress: its code is stopped, or no task runs and the waiting ones cannot start. */
 export function noticesOf({ attention, tasks }: Pick<View, "attention" | "tasks">): string[] {
   if (attention !== undefined) return [attention];
   if (tasks.some(({ status }) => status === "Running")) return [];

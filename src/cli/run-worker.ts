@@ -26,7 +26,7 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
   const jobs = await jobsOf(modules);
   const logger = pino({ level: logLevel });
   const { promise: refused, resolve: refuse } = Promise.withResolvers<Error>();
-  // One that was connected before waits for somebody to put things right: it may hold results.
+  // A worker that was connected before keeps trying, because it may hold results.
   const onRefused = (error: Error): void => {
     if (!worker.hasConnected) refuse(error);
   };
@@ -45,15 +45,18 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
   worker.start();
   logger.info({ worker: worker.id, url, jobs: [...jobs.keys()] }, "the worker has started");
   const ended = refused.then((error) => (refusal = error));
-  await untilStopped(worker, { ended, onSignal: () => logger.info({}, "stopping; a second signal ends it at once") });
+  await untilStopped(worker, {
+    ended,
+    onSignal: () => logger.info({}, "stopping: waiting for running tasks; a second signal exits at once"),
+  });
   if (refusal !== undefined) throw refusal;
   logger.info({}, "the worker has stopped");
 }
 
-/** By the ids under which the server knows them too. */
+/** Loads the jobs by the ids under which the server registers them. */
 async function jobsOf(modules: readonly string[]): Promise<Map<string, Job>> {
   const { jobs } = await loadApp(modules);
-  if (jobs.length === 0) throw new UsageError("these modules export workflows but no jobs: there is nothing to run");
+  if (jobs.length === 0) throw new UsageError("these modules export workflows but no jobs, a worker needs jobs");
   const registry = new JobRegistry();
   return new Map(jobs.map((job) => [registry.register(job), job]));
 }

@@ -15,7 +15,7 @@ export interface StartParts {
   readonly watchdog: Omit<WatchdogOptions, "warnAfterMs">;
 }
 
-/** A server as the configuration says, with what the program itself brings along. */
+/** Starts a server with the given configuration and the program's own parts. */
 export async function startServer(
   config: ServerConfig,
   { doors, parts, adminToken, logger, onTaskLog, watchdog }: StartParts,

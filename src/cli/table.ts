@@ -1,13 +1,13 @@
-/** A column of a table for people. */
+/** A column of a text table. */
 export interface Column<Row> {
   readonly title: string;
   readonly text: (row: Row) => string;
-  /** Numbers stand to the right. */
+  /** Right-aligned, for numbers. */
   readonly right?: boolean;
   readonly paint?: (row: Row, text: string) => string;
 }
 
-/** Columns as wide as their widest cell, two blanks apart. Colours take no room, so they come last. */
+/** Formats rows as columns, each as wide as its widest cell, two blanks apart. Colours are added last, because they take no width. */
 export function tableText<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const cells = rows.map((row) => columns.map(({ text }) => oneLine(text(row))));
   const widths = columns.map(({ title }, at) =>
@@ -30,12 +30,12 @@ export function tableText<Row>(columns: readonly Column<Row>[], rows: readonly R
 // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
 const control = /[\u0000-\u001F\u007F-\u009F]+/g;
 
-/** What others wrote must not move the cursor or change the colours of a terminal. */
+/** Replaces control characters, so that foreign text cannot move the cursor or change the colours of a terminal. */
 export function oneLine(text: string): string {
   return text.replaceAll(control, " ");
 }
 
-/** Cells of a terminal: characters of East Asia and pictures take two. */
+/** The width of a text in terminal cells: East Asian characters and emoji take two. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) {
@@ -50,7 +50,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text, or its beginning with an ellipsis if it is wider than that many cells. */
+/** Cuts a text with an ellipsis if it is wider than that many cells. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = "";

@@ -1,4 +1,4 @@
-/** 0.4 s, 12 s, 3 min 5 s, 2 h 10 min, 4 d 3 h. */
+/** Formats a duration: 0.4 s, 12 s, 3 min 5 s, 2 h 10 min, 4 d 3 h. */
 export function durationText(ms: number): string {
   const seconds = ms / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
@@ -10,7 +10,7 @@ export function durationText(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Local time, to the second. */
+/** Formats a time as local time, to the second. */
 export function timeText(at: number | null | undefined): string {
   if (at === null || at === undefined) return "–";
   const date = new Date(at);

@@ -2,17 +2,17 @@ import { exitCodes } from "./exit-code.ts";
 
 const signals = ["SIGINT", "SIGTERM"] as const;
 
-/** Started by npm, a process hears each Ctrl-C twice: from the terminal and from npm. */
+/** A process started by npm receives each Ctrl-C twice: from the terminal and from npm. */
 const echoMs = 1000;
 
-/** What is asked to end, and ends in good order. */
+/** A server or worker with a graceful stop. */
 interface Stoppable {
   stop(): Promise<void>;
 }
 
 /**
- * Waits for a signal, or for the server to end by itself, and then for everything to be put down in good order. A second
- * signal ends the process at once: what runs is then found and done again by the next start.
+ * Waits for a signal, or for `ended`, then for the graceful stop. A second signal exits at once; the next start then runs
+ * the interrupted attempts again.
  */
 export async function untilStopped(
   running: Stoppable,
@@ -20,7 +20,7 @@ export async function untilStopped(
 ): Promise<void> {
   const { promise: signalled, resolve } = Promise.withResolvers<void>();
   let askedAt: number | undefined;
-  const hear = (): void => {
+  const onStopSignal = (): void => {
     const now = performance.now();
     if (askedAt === undefined) {
       askedAt = now;
@@ -30,11 +30,11 @@ export async function untilStopped(
       process.exit(exitCodes.interrupted);
     }
   };
-  for (const signal of signals) process.on(signal, hear);
+  for (const signal of signals) process.on(signal, onStopSignal);
   try {
     await Promise.race(ended === undefined ? [signalled] : [signalled, ended]);
     await running.stop();
   } finally {
-    for (const signal of signals) process.removeListener(signal, hear);
+    for (const signal of signals) process.removeListener(signal, onStopSignal);
   }
 }

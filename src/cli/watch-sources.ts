@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { exitCodes } from "./exit-code.ts";
 import { FolderTreeWatch } from "./folder-tree-watch.ts";
 
-/** Editors write a file in several steps, and formatters write several files. */
+/** Debounce: editors write a file in several steps, and formatters write several files. */
 const settleMs = 150;
 const ignoredFolders = new Set(["node_modules", ".git", ".heddle", "dist", "coverage"]);
 const sourceFile = /\.(?:[cm]?[jt]sx?|json|wasm|sql|env)$/;
 
 interface WatchParts {
-  /** The program and its arguments, without the flag that asked for this. */
+  /** The program and its arguments, without `--watch`. */
   readonly file: string;
   readonly args: readonly string[];
   readonly folder: string;
@@ -61,7 +61,7 @@ class Restarts {
     }
   }
 
-  /** Until a change, or a signal. A child that ended by itself, of a syntax error perhaps, waits for the next change. */
+  /** Runs the child until a change or a signal. After a child that exits by itself, such as by a syntax error, waits for the next change. */
   async #runOnce(): Promise<void> {
     this.#wake = Promise.withResolvers<void>();
     const { file, args, say } = this.#parts;
@@ -70,7 +70,7 @@ class Restarts {
     const ended = once(child, "exit") as Promise<[number | null]>;
     const first = await Promise.race([ended, this.#wake.promise]);
     if (first !== undefined && !this.#isStopping) {
-      say("It has ended. Waiting for a change.");
+      say("The server has exited. Waiting for a change.");
       await this.#wake.promise;
     }
     if (this.#isStopping) return void (process.exitCode = (await ended)[0] ?? exitCodes.done);
@@ -87,7 +87,7 @@ class Restarts {
 
   #stop(signal: NodeJS.Signals): void {
     this.#isStopping = true;
-    // A terminal has sent Ctrl-C to the child as well, which takes what comes right after the first for its echo.
+    // The terminal has sent Ctrl-C to the child as well; the child ignores a second signal within its echo time.
     this.#child?.kill(signal);
     this.#wake.resolve();
   }

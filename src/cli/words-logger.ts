@@ -10,9 +10,9 @@ const ofLevel: Readonly<Record<(typeof levels)[number], Colour>> = {
   error: "red",
 };
 
-/** Log lines for people, on standard error. */
+/** A logger that writes readable lines to standard error. */
 export function wordsLogger(least: (typeof levels)[number] | "silent"): Logger {
-  const colour = coloursFor(process.stderr, process.env);
+  const colour = coloursFor(process.stderr);
   const from = least === "silent" ? levels.length : levels.indexOf(least);
   const writer = (level: (typeof levels)[number]) => {
     if (levels.indexOf(level) < from) return () => undefined;

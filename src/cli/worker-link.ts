@@ -3,19 +3,19 @@ import { withoutEndSlashes } from "../base/url-text.ts";
 import { HeddleClientError } from "../client/client-error.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 
-/** What is said before the connection stands is kept, up to this much. */
+/** Limit of messages buffered until the connection is open. */
 const keptMax = 1000;
 
-/** How long the server may take to say why it refused a connection. */
+/** Timeout of the HTTP request that asks why a connection was refused. */
 const probeMs = 5000;
 
-/** How a server's close reason begins if it will never take a worker, as it is set up. */
+/** Prefix of the close reason of a server whose configuration never accepts workers. */
 const neverServed = "OPTION_INVALID: ";
 
 export interface WorkerTarget {
   readonly url: string;
   readonly token: string | undefined;
-  /** The server refused the worker, and will refuse it again unless somebody changes the token or the server. */
+  /** Called when the server refuses the worker, and will again unless the token or the server's configuration changes. */
   readonly onRefused: (error: Error) => void;
 }
 
@@ -59,7 +59,7 @@ function headersOf({ token }: WorkerTarget): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** Why no connection came about, which a WebSocket does not tell: the same address is asked over HTTP. */
+/** Finds out why the connection failed by a request to the same URL over HTTP: a WebSocket does not report the reason. */
 async function probe(target: WorkerTarget): Promise<string | undefined> {
   const { url, onRefused } = target;
   try {
@@ -79,7 +79,7 @@ async function probe(target: WorkerTarget): Promise<string | undefined> {
   }
 }
 
-/** `fetch` says only that it failed; its cause has the code of the system, such as `ECONNREFUSED`. */
+/** The message of a network error: `fetch` keeps the system's code, such as `ECONNREFUSED`, in its cause. */
 function networkError(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (!(cause instanceof Error)) return messageOf(error);
@@ -90,6 +90,6 @@ function networkError(error: unknown): string {
 function notServed(url: string, reason: string): EngineError {
   return new EngineError(
     "OPTION_INVALID",
-    `the server at ${url} takes no workers (${reason}): a server does with a database on PostgreSQL or MySQL and cluster.remoteWorkers`,
+    `the server at ${url} accepts no remote workers (${reason}); it needs a store on PostgreSQL or MySQL, and cluster.remoteWorkers`,
   );
 }

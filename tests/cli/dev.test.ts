@@ -121,7 +121,7 @@ describe("heddle dev", () => {
     follower.child.kill("SIGINT");
     const { code, stderr } = await follower.ended;
     assert.equal(code, 130);
-    assert.match(stderr, /left goes on.*cli\.ts show left --url/);
+    assert.match(stderr, /left keeps running.*cli\.ts show left --url/);
     assert.match((await heddle(["show", "left", "--url", url])).stdout, /status +Running/);
   });
 
@@ -223,7 +223,7 @@ describe("heddle dev", () => {
     const listed = await heddle(["workflow", "list"], { cwd: folder });
     assert.match(listed.stdout, /endless/);
     const advised = await heddle(["schedule", "list"], { cwd: folder });
-    assert.match(advised.stdout, /schedule create makes one/);
+    assert.match(advised.stdout, /schedule create creates one/);
     running.child.kill("SIGTERM");
     await running.ended;
     assert.ok(!existsSync(join(folder, ".heddle/address")));

@@ -59,7 +59,7 @@ describe("heddle init", () => {
     writeFileSync(join(folder, "taken"), "mine");
     const { code, stderr } = await heddle(["init", "taken"], { cwd: folder });
     assert.equal(code, 1);
-    assert.match(stderr, /taken is a file: name a new folder/);
+    assert.match(stderr, /taken is a file; name a new folder/);
   });
 
   test("leaves a folder alone that is not empty", async (t) => {

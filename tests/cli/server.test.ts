@@ -25,7 +25,7 @@ async function server(
     cwd: folder,
     ...(options.env && { env: options.env }),
   });
-  const [, url = ""] = await running.says(/"url":"([^"]+)".*the server answers/);
+  const [, url = ""] = await running.says(/"url":"([^"]+)".*the server is ready/);
   return { url, running };
 }
 
@@ -98,7 +98,7 @@ describe("heddle server", () => {
     const { port } = new URL(first.url);
     const { code, stderr } = await heddle(["server", "--port", port], { cwd: newFolder(t) });
     assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`${port}[^]*take another port with --port`));
+    assert.match(stderr, new RegExp(`${port}[^]*choose another port with --port`));
     assert.doesNotMatch(stderr, /^\s+at /m);
   });
 
@@ -171,7 +171,7 @@ describe("heddle export and import", () => {
 
     const imported = await heddle(["import", "sqlite:moved/heddle.db"], { cwd: folder, input: piped.stdout });
     assert.equal(imported.code, 0, imported.stderr);
-    assert.match(imported.stdout, /0 instances go on.*1 can be looked at/);
+    assert.match(imported.stdout, /0 unfinished instances.*1 finished/);
     const fromFile = await heddle(["import", "sqlite:third.db", "all.jsonl", "--json"], { cwd: folder });
     assert.equal((JSON.parse(fromFile.stdout) as { finished: number }).finished, 1);
     const missing = await heddle(["import", "sqlite:fourth.db", "nowhere.jsonl"], { cwd: folder });
@@ -223,7 +223,7 @@ describe("heddle export", () => {
     writeFileSync(join(folder, "o.jsonl"), "mine");
     const refused = await heddle(["export", "sqlite:x.db", "o.jsonl"], { cwd: folder });
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /o\.jsonl is there already: remove it first, or name another file/);
+    assert.match(refused.stderr, /o\.jsonl exists already; remove it first, or name another file/);
     assert.equal(readFileSync(join(folder, "o.jsonl"), "utf8"), "mine");
     assert.equal((await heddle(["export", "sqlite:x.db", "new.jsonl"], { cwd: folder })).code, 0);
     if (process.platform !== "win32") assert.equal(statSync(join(folder, "new.jsonl")).mode & 0o777, 0o600);

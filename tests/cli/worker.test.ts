@@ -163,7 +163,7 @@ describe("heddle worker", () => {
     const args = ["worker", "jobs.ts", "--url", `http://127.0.0.1:${port}`];
     const single = await heddle([...args, "--token", "hdl_w"], { cwd: folder });
     assert.equal(single.code, 1);
-    assert.match(single.stderr, /takes no workers[^]*PostgreSQL or MySQL/);
+    assert.match(single.stderr, /accepts no remote workers[^]*PostgreSQL or MySQL/);
 
     const { app, port: late } = await listen(t, await member(t));
     await app.close();
@@ -208,7 +208,7 @@ export const everywhere = tasks.reduce((flow, task) => flow.withTask(task), new 
     writeFileSync(join(folder, "app.ts"), app);
     const flags = ["--storage", storage, "--pool-size", "1", "--cluster-shards", "2", "--app", "app.ts"];
     const server = begin(t, ["server", "--port", "0", ...flags], { cwd: folder });
-    const [, url = ""] = await server.says(/"url":"([^"]+)".*the server answers/);
+    const [, url = ""] = await server.says(/"url":"([^"]+)".*the server is ready/);
     const worker = begin(t, ["worker", "app.ts", "--url", url], { cwd: folder });
     await server.says(/a worker has connected/);
     const ran = await heddle(["run", "everywhere", "--url", url, "--json"]);

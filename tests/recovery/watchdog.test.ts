@@ -125,7 +125,7 @@ describe("heddle server", () => {
 
     async function startServer(): Promise<{ client: HeddleClient; running: Running }> {
       const running = begin(t, args, { cwd: folder });
-      const [, url = ""] = await running.says(/"url":"([^"]+)".*the server answers/);
+      const [, url = ""] = await running.says(/"url":"([^"]+)".*the server is ready/);
       return { client: new HeddleClient({ url }), running };
     }
   });

@@ -26,11 +26,11 @@ const columns: readonly Column<Line>[] = [
 ];
 
 export function auditCommand(): Command {
-  return clientCommand("audit", "Who changed what, and who was refused; newest first.")
-    .option("--who <token>", "of this token; anonymous for those without one")
-    .option("--operation <name>", "of this operation, such as createToken")
-    .option("--since <time>", "from then on")
-    .option("-n, --limit <count>", "at most so many", "50")
+  return clientCommand("audit", "Print the audit log: changes and refused requests, newest first.")
+    .option("--who <token>", "only requests of this token; anonymous for requests without one")
+    .option("--operation <name>", "only this operation, such as createToken")
+    .option("--since <time>", "only entries since this time")
+    .option("-n, --limit <count>", "maximum number of entries", "50")
     .action(async (options: AuditOptions) => {
       const { client, output } = sessionOf(options);
       const limit = countGiven("--limit", options.limit);
@@ -45,6 +45,6 @@ export function auditCommand(): Command {
         lines.push(line);
         if (lines.length >= limit) break;
       }
-      output.list(lines, columns, "Nothing was changed.");
+      output.list(lines, columns, "No audit entries.");
     });
 }

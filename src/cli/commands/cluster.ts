@@ -13,7 +13,7 @@ interface DrainOptions extends ClientOptions {
 
 export function clusterCommand(): Command {
   return new Command("cluster")
-    .description("The members, their workers, and taking one out.")
+    .description("Show cluster members and workers, and drain one.")
     .addCommand(statusCommand(), { isDefault: true })
     .addCommand(workersCommand())
     .addCommand(drainCommand());
@@ -27,7 +27,7 @@ const memberColumns: readonly Column<Member>[] = [
 ];
 
 function statusCommand(): Command {
-  return clientCommand("status", "The members.").action(async (options: ClientOptions) => {
+  return clientCommand("status", "Show the cluster members.").action(async (options: ClientOptions) => {
     const { client, output } = sessionOf(options);
     const status = await client.call("getCluster");
     output.give(status, () => {
@@ -47,16 +47,21 @@ const workerColumns: readonly Column<Worker>[] = [
 ];
 
 function workersCommand(): Command {
-  return clientCommand("workers", "The workers.").action(async (options: ClientOptions) => {
-    const { client, output } = sessionOf(options);
-    const { items } = await client.call("listWorkers");
-    output.list(items, workerColumns, "No workers.");
-  });
+  return clientCommand("workers", "List the workers of the member that answers.").action(
+    async (options: ClientOptions) => {
+      const { client, output } = sessionOf(options);
+      const { items } = await client.call("listWorkers");
+      output.list(items, workerColumns, "No workers.");
+    },
+  );
 }
 
 function drainCommand(): Command {
-  return clientCommand("drain", "Finishes what runs and begins nothing new, until the server is started again.")
-    .option("--worker <address>", "this worker; default the member that answers")
+  return clientCommand(
+    "drain",
+    "Drain a member or worker: finish running tasks, start no new ones until its next restart.",
+  )
+    .option("--worker <address>", "worker to drain; default: the member that answers")
     .action(async (options: DrainOptions) => {
       const { client, output } = sessionOf(options);
       const body = options.worker === undefined ? {} : { worker: options.worker };
@@ -64,7 +69,7 @@ function drainCommand(): Command {
       output.give(
         answer,
         () =>
-          `${options.worker ?? client.url} is draining: it finishes what runs and begins nothing new. Only a restart undoes it.`,
+          `${options.worker ?? client.url} is draining: it finishes running tasks and starts no new ones. Restart it to end the drain.`,
       );
     });
 }

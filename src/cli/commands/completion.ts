@@ -3,7 +3,7 @@ import { completionScript, type Shell, shells } from "../completion-script.ts";
 
 export function completionCommand(program: () => Command): Command {
   return new Command("completion")
-    .description("What your shell needs to complete commands and options.")
+    .description("Print a shell completion script.")
     .addArgument(new Argument("<shell>").choices([...shells]))
     .addHelpText(
       "after",

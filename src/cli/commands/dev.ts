@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { relative } from "node:path";
 import type { OnTaskLog } from "../../dispatch/task-log.ts";
+import type { AppParts } from "../../server/config/app-modules.ts";
 import type { Server } from "../../server/server.ts";
 import type { ServerConfig } from "../../server/config/server-config.ts";
 import { writeAddress } from "../address-file.ts";
@@ -22,34 +23,35 @@ type DevOptions = Readonly<Record<string, unknown>> & {
 
 export function devCommand(doors: Doors): Command {
   const command = new Command("dev")
-    .description("A server for trying things out: on this machine alone, with its data in ./.heddle.")
-    .argument("[modules...]", "files that export jobs and workflows; without any, there are examples")
-    .option("--watch", "restarts when a source file below this folder changes")
-    .option("--json", "one JSON document instead of words");
+    .description("Run a development server on this machine, with its data in ./.heddle.")
+    .argument("[modules...]", "files that export jobs and workflows; default: built-in examples")
+    .option("--watch", "restart when a source file below this folder changes")
+    .option("--json", "print one JSON document");
   return withConfigFlags(command).action(async (modules: string[], options: DevOptions) => {
     if (options.watch === true) return await watchThis();
     const wanted = await configFor(modules, options);
     const { freePort } = await import("../free-port.ts");
     const config = { ...wanted, port: await freePort(wanted.host, wanted.port) };
     const taskLines = new TaskLines(config.logLevel);
-    const { server, first } = await start(config, { doors, onTaskLog: taskLines.print });
+    const { server, next } = await start(config, { doors, onTaskLog: taskLines.print });
     const output = new Output(options);
-    greet({ url: server.url, config, output, first, takenPort: config.port === wanted.port ? undefined : wanted.port });
+    greet({ url: server.url, config, output, next, takenPort: config.port === wanted.port ? undefined : wanted.port });
     taskLines.begin();
     const address = writeAddress(config.data, server.url);
-    const onSignal = (): void => output.say("\nStopping: what runs may finish. Ctrl-C again ends at once.");
+    const onSignal = (): void =>
+      output.say("\nStopping: waiting for running tasks. Press Ctrl-C again to stop at once.");
     await untilStopped(server, { ended: Promise.race([server.stopped, server.engine.fenced]), onSignal });
     address.remove();
-    output.say("Stopped. Everything is kept: the next start goes on from here.");
+    output.say("Stopped. All data are kept; the next start continues from here.");
   });
 }
 
-/** The same command in a process of its own, without the flag. */
+/** Runs the same command without `--watch` in a child process, and restarts it on changes. */
 async function watchThis(): Promise<void> {
   const { watchSources } = await import("../watch-sources.ts");
   const [, file = "", ...args] = process.argv;
   const output = new Output({});
-  // What runs is interrupted by the restart and runs again after it, at no charge.
+  // The restart interrupts running attempts; they run again without using up a retry.
   const drain = args.some((arg) => arg.startsWith("--drain-seconds")) ? [] : ["--drain-seconds", "1"];
   await watchSources({
     file,
@@ -72,8 +74,8 @@ async function configFor(modules: readonly string[], options: DevOptions): Promi
 
 interface Started {
   readonly server: Server;
-  /** A workflow to begin with. */
-  readonly first: string | undefined;
+  /** The command that the greeting suggests. */
+  readonly next: string;
 }
 
 async function start(
@@ -89,7 +91,7 @@ async function start(
     const parts = await loadApp(config.app);
     return {
       server: await startServer(config, { doors, logger, adminToken, parts, onTaskLog, watchdog }),
-      first: parts.workflows[0]?.name,
+      next: firstCommand(parts),
     };
   }
   const { examples, runExamples } = await import("../examples/examples.ts");
@@ -102,10 +104,16 @@ async function start(
     await server.stop();
     throw error;
   }
-  return { server, first: examples.workflows[0]?.name };
+  return { server, next: firstCommand(examples) };
 }
 
-/** Prints what jobs log at info, where the server's own log shows warnings alone; from the greeting on, not for the examples. */
+/** Modules may export jobs without any workflow. */
+function firstCommand({ jobs, workflows }: AppParts): string {
+  if (workflows[0] !== undefined) return `run ${workflows[0].name}`;
+  return jobs[0] === undefined ? "run <workflow>" : `job run ${jobs[0].name}`;
+}
+
+/** Prints the info lines of jobs if the server's own log shows warnings only. Begins after the greeting, so that examples stay quiet. */
 class TaskLines {
   readonly #isNeeded: boolean;
   readonly #logger = wordsLogger("info");
@@ -128,13 +136,13 @@ interface Greeting {
   readonly url: string;
   readonly config: ServerConfig;
   readonly output: Output;
-  readonly first: string | undefined;
+  readonly next: string;
   readonly takenPort: number | undefined;
 }
 
-function greet({ url, config, output, first, takenPort }: Greeting): void {
+function greet({ url, config, output, takenPort, ...started }: Greeting): void {
   const data = relative(process.cwd(), config.data);
-  const next = commandText(`run ${first ?? "<workflow>"}`, url);
+  const next = commandText(started.next, url);
   output.give({ url, data: config.data, storage: shownStorage(config.storage), next }, () =>
     [
       `Heddle is at  ${output.colour("bold", url)}${takenPort === undefined ? "" : ` (port ${takenPort} is taken)`}`,
@@ -144,7 +152,7 @@ function greet({ url, config, output, first, takenPort }: Greeting): void {
   );
 }
 
-/** Without what may be a password. */
+/** Removes user and password from a store address. */
 function shownStorage(address: string): string {
   return address.replace(/\/\/[^@/]*@/, "//");
 }

@@ -13,7 +13,7 @@ interface SetOptions extends ClientOptions {
 
 export function domainCommand(): Command {
   return new Command("domain")
-    .description("The domains of the pool: how many of their tasks run at once.")
+    .description("Manage domains: concurrency limits for groups of tasks.")
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(setCommand());
 }
@@ -27,7 +27,7 @@ const columns: readonly Column<Domain>[] = [
 ];
 
 function listCommand(): Command {
-  return clientCommand("list", "The domains.").action(async (options: ClientOptions) => {
+  return clientCommand("list", "List domains.").action(async (options: ClientOptions) => {
     const { client, output } = sessionOf(options);
     const { items } = await client.call("listDomains");
     output.list(items, columns, "No domains.");
@@ -35,10 +35,10 @@ function listCommand(): Command {
 }
 
 function setCommand(): Command {
-  return clientCommand("set", "Declares a domain, or changes its size and priority.")
+  return clientCommand("set", "Declare a domain, or change its size and priority.")
     .argument("<name>")
-    .argument("<size>", "how many of its tasks run at once")
-    .option("-p, --priority <number>", "higher goes first; default as it is, or 0 for a new one")
+    .argument("<size>", "maximum number of its tasks at a time")
+    .option("-p, --priority <number>", "higher runs first; default: unchanged, or 0 for a new domain")
     .action(async (name: string, sizeText: string, options: SetOptions) => {
       const { client, output } = sessionOf(options);
       const size = countGiven("<size>", sizeText, 10_000);

@@ -26,11 +26,11 @@ interface ListOptions extends ClientOptions {
 }
 
 export function listCommand(): Command {
-  return clientCommand("list", "The instances, newest first.")
-    .option("-w, --workflow <name>", "of this workflow")
-    .option("-s, --status <statuses>", `${statuses.join(", ")}; several with commas`)
-    .option("-p, --prefix <text>", "whose id begins so")
-    .option("-n, --limit <count>", "at most so many", "20")
+  return clientCommand("list", "List instances, newest first.")
+    .option("-w, --workflow <name>", "only instances of this workflow")
+    .option("-s, --status <statuses>", `only these statuses, separated by commas: ${statuses.join(", ")}`)
+    .option("-p, --prefix <text>", "only instance ids with this prefix")
+    .option("-n, --limit <count>", "maximum number of instances", "20")
     .action(async (options: ListOptions) => {
       const { client, output } = sessionOf(options);
       const limit = countGiven("--limit", options.limit);
@@ -75,11 +75,11 @@ interface ShowOptions extends ClientOptions {
 }
 
 export function showCommand(): Command {
-  return clientCommand("show", "How an instance stands, task by task.")
+  return clientCommand("show", "Show the state of an instance, task by task.")
     .argument("<instance>")
     .option(
       "-t, --task <name>",
-      "only this task, by its name or number (`name#2` is the second of that name), with its progress and the counts of its sub-tasks",
+      "show one task, by name or number (`name#2` is the second of that name), with progress and sub-task counts",
     )
     .action(async (id: string, options: ShowOptions) => {
       const { client, output } = sessionOf(options);
@@ -93,7 +93,7 @@ export function showCommand(): Command {
     });
 }
 
-/** Code may run a job several times: `name#2` is the second task of that name, as it is shown. */
+/** Resolves `name#2`, the label of the second task of that name: code may run a job several times. */
 async function nodeIdOf(client: HeddleClient, id: string, task: string): Promise<string> {
   if (!/#\d+$/.test(task)) return task;
   const { tasks } = await client.call("getInstance", { params: { id } });
@@ -165,7 +165,7 @@ function statusText({ status, pausing, withSkippedFailures }: View): string {
 
 const stackLinesMax = 12;
 
-/** Where a failed task's job threw. */
+/** The stack trace of a failed task, cut to a few lines. */
 function stackText({ name, failure }: Task): string[] {
   if (failure?.stack === undefined) return [];
   const lines = failure.stack.split("\n").slice(0, stackLinesMax);

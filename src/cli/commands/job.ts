@@ -16,7 +16,7 @@ interface RunOptions extends ClientOptions {
 
 export function jobCommand(): Command {
   return new Command("job")
-    .description("The registered jobs, and running one by itself.")
+    .description("Manage jobs: list them, run one without a workflow.")
     .addCommand(listCommand(), { isDefault: true })
     .addCommand(runCommand());
 }
@@ -30,7 +30,7 @@ const columns: readonly Column<Job>[] = [
 ];
 
 function listCommand(): Command {
-  return clientCommand("list", "The jobs that are known.").action(async (options: ClientOptions) => {
+  return clientCommand("list", "List registered jobs.").action(async (options: ClientOptions) => {
     const { client, output } = sessionOf(options);
     const { items } = await client.call("listJobs");
     output.list(items, columns, "No jobs.");
@@ -38,11 +38,11 @@ function listCommand(): Command {
 }
 
 function runCommand(): Command {
-  return clientCommand("run", "Runs a job by itself, as an instance of one task.")
-    .argument("<job>", "its name")
-    .option("-p, --params <json>", "its parameters: JSON, @file or -")
-    .option("--id <instance>", "the instance's id; default a new one")
-    .option("--wait", "show its progress, and print its result")
+  return clientCommand("run", "Run a job without a workflow, as an instance with one task.")
+    .argument("<job>", "job name")
+    .option("-p, --params <json>", "parameters: JSON, @file or - for standard input")
+    .option("--id <instance>", "instance id; default: a new UUID")
+    .option("--wait", "show progress and print the result")
     .action(async (job: string, options: RunOptions) => {
       const { client, output } = sessionOf(options);
       const body = options.params === undefined ? undefined : jsonGiven("--params", options.params);

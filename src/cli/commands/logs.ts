@@ -12,19 +12,23 @@ interface LogsOptions extends ClientOptions {
 }
 
 export function logsCommand(): Command {
-  return clientCommand("logs", "What an instance's tasks logged.")
+  return clientCommand("logs", "Print the task logs of an instance.")
     .argument("<instance>")
-    .option("-f, --follow", "goes on until the instance has ended; with --json one document a line")
-    .option("-t, --task <name>", "of this task alone")
+    .option("-f, --follow", "follow until the instance has ended; with --json one document per line")
+    .option("-t, --task <name>", "only this task")
     .action(async (id: string, options: LogsOptions) => {
       const follow = options.follow === true;
       const { client, output } = sessionOf(options, follow ? { retriesMax: 30 } : {});
       const lines = client.logs(id, { follow, ...(options.task !== undefined && { task: options.task }) });
       const all: LogLine[] = [];
+      let isEmpty = true;
       for await (const line of lines) {
+        isEmpty = false;
         if (output.isJson && !follow) all.push(line);
         else output.line(line, () => lineText(line, output));
       }
+      // Refuses a misspelt task name, for which the log is empty too.
+      if (isEmpty && options.task !== undefined) await client.call("getNode", { params: { id, nodeId: options.task } });
       if (output.isJson && !follow) output.give(all, () => "");
     });
 }

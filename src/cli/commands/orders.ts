@@ -14,20 +14,22 @@ interface EventOptions extends ClientOptions {
   readonly data?: string;
 }
 
-/** What can be done to an instance. */
+/** Commands that act on one instance. */
 export function orderCommands(): Command[] {
   return [
-    simple("pause", "Starts nothing new; what runs finishes.", ({ client }, params) =>
+    simple("pause", "Pause an instance: start no new tasks, let running ones finish.", ({ client }, params) =>
       client.call("pauseInstance", { params }),
     ),
-    simple("resume", "Goes on with a paused or quarantined instance.", ({ client }, params) =>
+    simple("resume", "Resume a paused or quarantined instance.", ({ client }, params) =>
       client.call("resumeInstance", { params }),
     ),
-    withReason("terminate", "Ends an instance now.", ({ client }, params, body) =>
+    withReason("terminate", "Terminate an instance now; no compensation runs.", ({ client }, params, body) =>
       client.call("terminateInstance", { params, body }),
     ),
-    withReason("cancel", "Asks a code workflow to end in its own way; ends a DAG.", ({ client }, params, body) =>
-      client.call("cancelInstance", { params, body }),
+    withReason(
+      "cancel",
+      "Cancel an instance: code workflows run their compensation, DAGs end.",
+      ({ client }, params, body) => client.call("cancelInstance", { params, body }),
     ),
     stopCommand(),
     retryCommand(),
@@ -62,14 +64,14 @@ function withReason(
     .action(async (id: string, options: ReasonOptions) => {
       const session = sessionOf(options);
       await act(session, { id }, options.reason === undefined ? {} : { reason: options.reason });
-      await tell(session, id);
+      await tell(session, id, name === "cancel");
     });
 }
 
 function stopCommand(): Command {
-  return clientCommand("stop", "Stops one task of an instance; it counts as failed.")
+  return clientCommand("stop", "Abort one task of an instance; it counts as failed.")
     .argument("<instance>")
-    .argument("<task>", "its name, or its number in a code workflow")
+    .argument("<task>", "task name, or task number in a code workflow")
     .option("-r, --reason <text>", "kept with the task")
     .action(async (id: string, nodeId: string, options: ReasonOptions) => {
       const session = sessionOf(options);
@@ -80,9 +82,9 @@ function stopCommand(): Command {
 }
 
 function retryCommand(): Command {
-  return clientCommand("retry", "Runs again what failed.")
+  return clientCommand("retry", "Retry the failed tasks of an instance.")
     .argument("<instance>")
-    .option("--from <task>", "runs again from this task on, also what succeeded")
+    .option("--from <task>", "re-run this task and everything after it, including what succeeded")
     .action(async (id: string, options: RetryOptions) => {
       const session = sessionOf(options);
       const params = { id };
@@ -93,10 +95,10 @@ function retryCommand(): Command {
 }
 
 function eventCommand(): Command {
-  return clientCommand("event", "Raises an event for an instance.")
+  return clientCommand("event", "Raise an event for an instance.")
     .argument("<instance>")
     .argument("<name>")
-    .option("-d, --data <json>", "what comes with it: JSON, @file or -")
+    .option("-d, --data <json>", "event data: JSON, @file or - for standard input")
     .action(async (id: string, name: string, options: EventOptions) => {
       const session = sessionOf(options);
       const body = options.data === undefined ? undefined : jsonGiven("--data", options.data);
@@ -105,8 +107,9 @@ function eventCommand(): Command {
     });
 }
 
-/** How it stands now. */
-async function tell({ client, output }: Session, id: string): Promise<void> {
-  const { status, pausing } = await client.call("getInstance", { params: { id } });
-  output.give({ instanceId: id, status, pausing }, () => `${id} is ${status}${pausing ? ", pausing" : ""}.`);
+/** Prints the status of the instance. A cancel may be recorded long before the instance has ended. */
+async function tell({ client, output }: Session, id: string, isCancel = false): Promise<void> {
+  const { status, pausing, endedAt } = await client.call("getInstance", { params: { id } });
+  const prefix = isCancel && endedAt === undefined ? "The cancel is recorded. " : "";
+  output.give({ instanceId: id, status, pausing }, () => `${prefix}${id} is ${status}${pausing ? ", pausing" : ""}.`);
 }

@@ -24,14 +24,14 @@ const askMs = 1000;
 
 function startingCommand(name: string, description: string): Command {
   return clientCommand(name, description)
-    .argument("<workflow>", "its name; or a file in the dag-spec format, which is saved first")
-    .option("-i, --input <json>", "what it begins with: JSON, @file or -")
-    .option("--id <instance>", "the instance's id; default a new one")
-    .option("--max-concurrent-tasks <number>", "tasks of a DAG that run at a time");
+    .argument("<workflow>", "workflow name, or a dag-spec file, which is saved first")
+    .option("-i, --input <json>", "input: JSON, @file or - for standard input")
+    .option("--id <instance>", "instance id; default: a new UUID")
+    .option("--max-concurrent-tasks <number>", "concurrency limit of a DAG instance");
 }
 
 export function submitCommand(): Command {
-  return startingCommand("submit", "Starts a workflow and does not wait for it.").action(
+  return startingCommand("submit", "Start a workflow and print the instance id.").action(
     async (workflow: string, options: StartOptions) => {
       const { client, output } = sessionOf(options);
       const instanceId = await start(client, workflow, options);
@@ -41,7 +41,7 @@ export function submitCommand(): Command {
 }
 
 export function runCommand(): Command {
-  return startingCommand("run", "Starts a workflow, shows its progress, and prints its result.").action(
+  return startingCommand("run", "Start a workflow, show its progress, and print its result.").action(
     async (workflow: string, options: StartOptions) => {
       await followWith(options, await start(sessionOf(options).client, workflow, options));
     },
@@ -67,7 +67,7 @@ async function start(client: HeddleClient, workflow: string, options: StartOptio
   }
 }
 
-/** With the name that was probably meant. */
+/** Adds the closest known workflow name to the error. */
 async function unknown(client: HeddleClient, name: string, refusal: HeddleClientError): Promise<HeddleClientError> {
   const known: string[] = [];
   for await (const workflow of client.items("listWorkflows")) known.push(workflow.name);
@@ -87,7 +87,7 @@ async function nameOf(client: HeddleClient, workflow: string): Promise<string> {
 
 /** Shows an instance's progress, and prints its result. */
 export async function followWith(options: ClientOptions, instanceId: string): Promise<void> {
-  // A server that restarts is waited for; whoever asks for the state once a second says that it is away.
+  // The session waits through restarts of the server; `asking` does not, so that it can report that the server is away.
   const asking = sessionOf(options, { retriesMax: 0 }).client;
   await follow(sessionOf(options, { retriesMax: 60 }), { instanceId, asking });
 }
@@ -100,7 +100,7 @@ async function follow(
   const onInterrupt = (): void => stop.abort();
   process.once("SIGINT", onInterrupt);
   const display = displayFor(output);
-  const progress = new Progress((row) => display.changed(row));
+  const progress = new Progress((row) => display.onChange(row));
   output.say(`Instance ${instanceId}`);
   const redraw = setInterval(() => display.show(progress.rows), redrawMs);
   const watching = Promise.all([
@@ -117,7 +117,9 @@ async function follow(
     giveEnd({ client, output }, instanceId, end);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
-    output.warn(`\nInstance ${instanceId} goes on. Look at it with: ${commandText(`show ${instanceId}`, client.url)}`);
+    output.warn(
+      `\nInstance ${instanceId} keeps running. Show it with: ${commandText(`show ${instanceId}`, client.url)}`,
+    );
     process.exitCode = exitCodes.interrupted;
   } finally {
     clearInterval(redraw);
@@ -135,7 +137,7 @@ async function listen(client: HeddleClient, instanceId: string, { progress, sign
   for await (const { nodes = [] } of client.watch({ instanceId }, { signal })) progress.take(nodes);
 }
 
-/** Asks for the state once a second: for what was not pushed, and for the reason where nothing happens. */
+/** Polls the state once a second: for changes that were not pushed, and for the reason why nothing happens. */
 async function ask(
   client: HeddleClient,
   instanceId: string,
@@ -161,7 +163,7 @@ async function lookAt(client: HeddleClient, instanceId: string, { progress, sign
   }
 }
 
-/** What only watches has nothing to say about the end. */
+/** Never settles: the watchers must not decide the race for the result. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }
@@ -178,7 +180,7 @@ function giveEnd(
   });
   if (status === "Success") return;
   process.exitCode = exitCodes.failed;
-  output.say(`What happened    ${commandText(`show ${instanceId}`, client.url)}`);
-  output.say(`What it logged   ${commandText(`logs ${instanceId}`, client.url)}`);
-  if (status === "Failed") output.say(`To run it again  ${commandText(`retry ${instanceId}`, client.url)}`);
+  output.say(`Show tasks       ${commandText(`show ${instanceId}`, client.url)}`);
+  output.say(`Show logs        ${commandText(`logs ${instanceId}`, client.url)}`);
+  if (status === "Failed") output.say(`Retry            ${commandText(`retry ${instanceId}`, client.url)}`);
 }

@@ -46,21 +46,21 @@ type ScheduleRow = ScheduleView & { readonly scheduleId: string };
 
 export function scheduleCommand(): Command {
   return new Command("schedule")
-    .description("Manages schedules.")
+    .description("Manage schedules.")
     .addCommand(listCommand())
     .addCommand(createCommand())
+    .addCommand(act("pause", "Pause a schedule.", ({ client }, params) => client.call("pauseSchedule", { params })))
     .addCommand(
-      act("pause", "Nothing is due until it is resumed.", ({ client }, params) =>
-        client.call("pauseSchedule", { params }),
+      act("resume", "Resume a paused schedule from now on.", ({ client }, params) =>
+        client.call("resumeSchedule", { params }),
       ),
     )
-    .addCommand(act("resume", "Goes on from now.", ({ client }, params) => client.call("resumeSchedule", { params })))
     .addCommand(
-      act("delete", "Deletes it; what runs goes on.", ({ client }, params) =>
+      act("delete", "Delete a schedule; runs that were started continue.", ({ client }, params) =>
         client.call("deleteSchedule", { params }),
       ),
     )
-    .addCommand(act("trigger", "Starts a run now.", ({ client }, params) => client.call("triggerSchedule", { params })))
+    .addCommand(act("trigger", "Start a run now.", ({ client }, params) => client.call("triggerSchedule", { params })))
     .addCommand(previewCommand())
     .addCommand(backfillCommand());
 }
@@ -82,23 +82,23 @@ function timingText(every: StoredTiming): string {
 }
 
 function listCommand(): Command {
-  return clientCommand("list", "The schedules, with their next times.").action(async (options: ClientOptions) => {
+  return clientCommand("list", "List schedules with their next due times.").action(async (options: ClientOptions) => {
     const { client, output } = sessionOf(options);
     const { items } = await client.call("listSchedules");
     output.list(
       items as unknown as readonly ScheduleRow[],
       columns,
-      `No schedules. ${commandText("schedule create", client.url)} makes one.`,
+      `No schedules. ${commandText("schedule create", client.url)} creates one.`,
     );
   });
 }
 
 function withTiming(command: Command): Command {
   return command
-    .option("--cron <expression>", "five fields as in Unix, or six or seven as in Quartz")
-    .option("--time-zone <name>", "of the cron expression; default the server's own")
-    .option("--rate <time>", "from start to start: 500ms, 10s, 5m, 2h, 1d")
-    .option("--delay <time>", "from end to start");
+    .option("--cron <expression>", "cron expression: five fields (Unix), or six or seven (Quartz)")
+    .option("--time-zone <name>", "time zone of the cron expression; default: the server's")
+    .option("--rate <time>", "interval from start to start: 500ms, 10s, 5m, 2h, 1d")
+    .option("--delay <time>", "interval from the end of a run to the next start");
 }
 
 function timingOf({ cron, timeZone, rate, delay }: TimingOptions): Timing {
@@ -128,24 +128,30 @@ function targetOf({ workflow, input, job, params }: CreateOptions): Target {
 }
 
 function createCommand(): Command {
-  const command = clientCommand("create", "Makes a schedule.")
-    .argument("<schedule>", "its id")
-    .option("-w, --workflow <name>", "what is started: a workflow")
-    .option("-i, --input <json>", "what each run of the workflow begins with: JSON, @file or -")
-    .option("--job <name>", "what is started: a job by itself")
-    .option("-p, --params <json>", "the job's parameters: JSON, @file or -")
+  const command = clientCommand("create", "Create a schedule.")
+    .argument("<schedule>", "schedule id")
+    .option("-w, --workflow <name>", "workflow to start")
+    .option("-i, --input <json>", "input of each workflow run: JSON, @file or - for standard input")
+    .option("--job <name>", "job to start, without a workflow")
+    .option("-p, --params <json>", "parameters of the job: JSON, @file or - for standard input")
     .addOption(
-      new Option("--when-busy <policy>", "while a run has not ended").choices([
+      new Option("--when-busy <policy>", "what to do if the previous run is still active").choices([
         "skip",
         "queue",
         "allow",
         "cancel-previous",
       ]),
     )
-    .addOption(new Option("--when-missed <policy>", "times when nobody was there").choices(["once", "all", "none"]))
-    .option("--jitter <time>", "each run starts by chance up to so much later")
-    .option("--start <time>", "nothing is due before")
-    .option("--end <time>", "nothing is due after");
+    .addOption(
+      new Option("--when-missed <policy>", "which missed due times to run after a downtime").choices([
+        "once",
+        "all",
+        "none",
+      ]),
+    )
+    .option("--jitter <time>", "maximum random delay of each run")
+    .option("--start <time>", "first possible due time")
+    .option("--end <time>", "last possible due time");
   return withTiming(command).action(async (scheduleId: string, options: CreateOptions) => {
     const { client, output } = sessionOf(options);
     const { whenBusy, whenMissed, jitter, start, end } = options;
@@ -185,9 +191,9 @@ function act(
 }
 
 function previewCommand(): Command {
-  const command = clientCommand("preview", "When a schedule would be due.")
-    .option("--from <time>", "default now")
-    .option("-n, --count <count>", "how many times", "10");
+  const command = clientCommand("preview", "Show the next due times of a cron expression, rate or delay.")
+    .option("--from <time>", "start of the preview; default: now")
+    .option("-n, --count <count>", "number of due times", "10");
   return withTiming(command).action(async (options: PreviewOptions) => {
     const { client, output } = sessionOf(options);
     const { times } = await client.call("previewSchedule", {
@@ -197,16 +203,16 @@ function previewCommand(): Command {
         ...(options.from !== undefined && { from: timeGiven("--from", options.from) }),
       },
     });
-    output.give(times, () => (times.length === 0 ? "It is never due." : times.map(timeText).join("\n")));
+    output.give(times, () => (times.length === 0 ? "No due times." : times.map(timeText).join("\n")));
   });
 }
 
 function backfillCommand(): Command {
-  return clientCommand("backfill", "Runs what was due in a range of time.")
+  return clientCommand("backfill", "Run the due times of a past range.")
     .argument("<schedule>")
-    .requiredOption("--from <time>", "the range begins")
-    .requiredOption("--to <time>", "and ends")
-    .option("--parallelism <count>", "so many at once", "1")
+    .requiredOption("--from <time>", "start of the range")
+    .requiredOption("--to <time>", "end of the range")
+    .option("--parallelism <count>", "maximum number of runs at a time", "1")
     .action(async (id: string, options: BackfillOptions) => {
       const { client, output } = sessionOf(options);
       const body = {
@@ -215,6 +221,6 @@ function backfillCommand(): Command {
         parallelism: countGiven("--parallelism", options.parallelism, 1000),
       };
       const answer = await client.call("backfillSchedule", { params: { id }, body });
-      output.give(answer, () => `${answer.runs} runs of schedule ${id} are under way.`);
+      output.give(answer, () => `Backfill of schedule ${id}: ${answer.runs} runs.`);
     });
 }

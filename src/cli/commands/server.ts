@@ -6,7 +6,7 @@ import { untilStopped } from "../until-stopped.ts";
 
 export function serverCommand(doors: Doors): Command {
   const command = new Command("server").description(
-    "A server for production: JSON logs, settings from a file, variables and flags.",
+    "Run a production server: JSON logs, settings from a file, variables and flags.",
   );
   return withConfigFlags(command).action(async (options: Readonly<Record<string, unknown>>) => {
     const { loadConfig } = await import("../../server/config/load-config.ts");
@@ -23,15 +23,15 @@ export function serverCommand(doors: Doors): Command {
       adminToken: takeTokenOfEnvironment(),
       watchdog: { endAfterMs: config.watchdogSeconds * 1000, format: "pino" },
     });
-    logger.info({ url: server.url, data: config.data }, "the server answers");
-    const onSignal = (): void => logger.info({}, "stopping in good order; a second signal ends it at once");
+    logger.info({ url: server.url, data: config.data }, "the server is ready");
+    const onSignal = (): void => logger.info({}, "stopping: waiting for running tasks; a second signal exits at once");
     let fencedBy: Error | undefined;
-    // Another engine has the data: a supervisor starts this one again when there is something for it to do.
+    // Fenced: another engine owns the data. The process ends, and a supervisor may start it again.
     const fenced = server.engine.fenced.then((error) => (fencedBy = error));
     try {
       await untilStopped(server, { ended: Promise.race([server.stopped, fenced]), onSignal });
     } catch (error) {
-      // It cannot be stopped in good order either.
+      // A fenced engine cannot be stopped gracefully; the fence is the error to report.
       throw fencedBy ?? error;
     }
     if (fencedBy !== undefined) throw fencedBy;

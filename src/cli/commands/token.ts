@@ -14,27 +14,27 @@ interface CreateOptions extends ClientOptions {
 
 export function tokenCommand(): Command {
   return new Command("token")
-    .description("Manages API tokens.")
+    .description("Manage API tokens.")
     .addCommand(createCommand())
     .addCommand(listCommand())
     .addCommand(deleteCommand());
 }
 
 function createCommand(): Command {
-  return clientCommand("create", "Makes a token; it is shown once.")
+  return clientCommand("create", "Create a token and print it once.")
     .argument("<name>")
     .addOption(
-      new Option("-r, --role <role>", "what it may do")
+      new Option("-r, --role <role>", "permissions of the token")
         .choices(["viewer", "operator", "worker", "admin"])
         .makeOptionMandatory(),
     )
-    .option("--expires <time>", "it is let in until then")
+    .option("--expires <time>", "expiry time")
     .action(async (name: string, options: CreateOptions) => {
       const { client, output } = sessionOf(options);
       const expires = options.expires === undefined ? {} : { expiresAt: timeGiven("--expires", options.expires) };
       const made = await client.call("createToken", { body: { name, role: options.role, ...expires } });
       output.give(made, () => made.token);
-      output.warn("Keep it: it is not shown again.");
+      output.warn("Store it now: it is not shown again.");
     });
 }
 
@@ -46,7 +46,7 @@ const columns: readonly Column<Token>[] = [
 ];
 
 function listCommand(): Command {
-  return clientCommand("list", "The tokens, without their secrets.").action(async (options: ClientOptions) => {
+  return clientCommand("list", "List tokens, without their secrets.").action(async (options: ClientOptions) => {
     const { client, output } = sessionOf(options);
     const { items } = await client.call("listTokens");
     output.list(items, columns, "No tokens.");
@@ -54,13 +54,13 @@ function listCommand(): Command {
 }
 
 function deleteCommand(): Command {
-  return clientCommand("delete", "The token is no longer let in.")
+  return clientCommand("delete", "Delete a token.")
     .argument("<name>")
-    .option("--force", "also the last one")
+    .option("--force", "delete it even if it is the last one")
     .action(async (name: string, options: ClientOptions & { readonly force?: boolean }) => {
       const { client, output } = sessionOf(options);
       const query = options.force === true ? { query: { force: "true" } } : {};
       const answer = await client.call("deleteToken", { params: { name }, ...query });
-      output.give(answer, () => `Token ${name} is no longer let in.`);
+      output.give(answer, () => `Token ${name} is deleted.`);
     });
 }

@@ -18,10 +18,10 @@ const addressHelp = "sqlite:./heddle.db, postgresql://… or mysql://…";
 
 export function exportCommand(doors: Doors): Command {
   return new Command("export")
-    .description("Writes all that a store holds to a file. Stop every server on it first.")
+    .description("Export a store to a file. Stop every server on it first.")
     .argument("<store>", addressHelp)
     .argument("[file]", "default: standard output")
-    .option("--json", "one JSON document instead of words")
+    .option("--json", "print one JSON document")
     .action(async (address: string, file: string | undefined, options: TransferOptions) => {
       refuseMissing(address);
       const { exportInstances } = await doors.transfer();
@@ -43,17 +43,17 @@ export function exportCommand(doors: Doors): Command {
 
 export function importCommand(doors: Doors): Command {
   return new Command("import")
-    .description("Fills an empty store with what was exported.")
+    .description("Import an export into an empty store.")
     .argument("<store>", addressHelp)
     .argument("[file]", "default: standard input")
-    .option("--shards <count>", "of a new store: as many as cluster.shards of the servers that will run on it")
-    .option("--json", "one JSON document instead of words")
+    .option("--shards <count>", "shards of a new store; must equal cluster.shards of its servers")
+    .option("--json", "print one JSON document")
     .action(async (address: string, file: string | undefined, options: TransferOptions) => {
       const { importInstances } = await doors.transfer();
       const shards = options.shards === undefined ? {} : { shards: countGiven("--shards", options.shards, 8192) };
       const input = file === undefined ? process.stdin : createReadStream(file);
       const imported = await withStore(doors, address, async (store) => {
-        // What goes wrong with the file is not said by its lines.
+        // readline does not report errors of the file.
         const { promise: broken, reject } = Promise.withResolvers<never>();
         input.once("error", reject);
         const lines = createInterface({ input, crlfDelay: Infinity });
@@ -61,24 +61,24 @@ export function importCommand(doors: Doors): Command {
       });
       new Output(options).give(imported, () => {
         const { unfinished, finished } = imported;
-        return `Imported: ${unfinished} instances go on when a server starts here, ${finished} can be looked at.`;
+        return `Imported ${unfinished} unfinished instances, which continue when a server starts on this store, and ${finished} finished ones.`;
       });
     });
 }
 
-/** Opening a SQLite store makes it: a mistyped name would give an empty export. */
+/** Refuses a missing SQLite file: opening it would create an empty store, and export that. */
 function refuseMissing(address: string): void {
   const file = sqliteFileOf(address);
   if (file === undefined || existsSync(file)) return;
-  throw new EngineError("OPTION_INVALID", `there is no database at ${file}: nothing was exported`);
+  throw new EngineError("OPTION_INVALID", `there is no database at ${file}, nothing was exported`);
 }
 
-/** Undefined for a database server. */
+/** The file of a SQLite address; undefined for a database server. */
 function sqliteFileOf(address: string): string | undefined {
   return address.startsWith("sqlite:") ? address.slice("sqlite:".length) : undefined;
 }
 
-/** Removes the file if the export fails: half of one is of no use, and would be in the way of the next. */
+/** Writes the lines to a new file, and removes it if the export fails. */
 async function writeFile(path: string, lines: AsyncIterable<string>): Promise<void> {
   const file = await newFile(path);
   try {
@@ -89,13 +89,13 @@ async function writeFile(path: string, lines: AsyncIterable<string>): Promise<vo
   }
 }
 
-/** Nobody else may read it: it holds everything that the store does. */
+/** Creates the file, readable by its owner alone: an export holds all data of the store. */
 async function newFile(path: string): Promise<Writable> {
   try {
     return (await open(path, "wx", 0o600)).createWriteStream();
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-    throw new EngineError("OPTION_INVALID", `${path} is there already: remove it first, or name another file`);
+    throw new EngineError("OPTION_INVALID", `${path} exists already; remove it first, or name another file`);
   }
 }
 

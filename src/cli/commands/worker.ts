@@ -10,18 +10,18 @@ interface WorkerOptions extends ClientOptions {
 }
 
 export function workerCommand(): Command {
-  return clientCommand("worker", "Runs the jobs of modules for a server elsewhere.")
+  return clientCommand("worker", "Run a remote worker: executes jobs for a server.")
     .argument("<modules...>", "files that export jobs")
-    .option("--slots <count>", "tasks that run at once", "10")
-    .option("--drain-seconds <count>", "how long running tasks may take to end on a stop", "10")
+    .option("--slots <count>", "maximum number of tasks at a time", "10")
+    .option("--drain-seconds <count>", "grace period for running tasks on shutdown", "10")
     .addOption(
-      new Option("--log-level <level>", "the least that is logged")
+      new Option("--log-level <level>", "minimum log level")
         .choices(["debug", "info", "warn", "error"])
         .default("info"),
     )
     .action(async (modules: string[], options: WorkerOptions) => {
       const session = sessionOf(options);
-      // The jobs that run here have no use for it.
+      // Jobs that run in this process must not see the token.
       delete process.env["HEDDLE_TOKEN"];
       const { runWorker } = await import("../run-worker.ts");
       await runWorker({

@@ -15,7 +15,7 @@ type Saved = DataOf<"updateWorkflow">;
 
 export function workflowCommand(): Command {
   return new Command("workflow")
-    .description("The workflows that can be started.")
+    .description("Manage workflow definitions: saved versions, schedules, rollback.")
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(saveCommand())
@@ -37,16 +37,18 @@ const columns: readonly Column<Summary>[] = [
 ];
 
 function listCommand(): Command {
-  return clientCommand("list", "All of them.").action(async (options: ClientOptions) => {
-    const { client, output } = sessionOf(options);
-    const rows: Summary[] = [];
-    for await (const row of client.items("listWorkflows")) rows.push(row);
-    output.list(rows, columns, `No workflows. ${commandText("workflow save <file>", client.url)} makes one.`);
-  });
+  return clientCommand("list", "List all workflows: saved ones and those of the server's modules.").action(
+    async (options: ClientOptions) => {
+      const { client, output } = sessionOf(options);
+      const rows: Summary[] = [];
+      for await (const row of client.items("listWorkflows")) rows.push(row);
+      output.list(rows, columns, `No workflows. ${commandText("workflow save <file>", client.url)} creates one.`);
+    },
+  );
 }
 
 function showCommand(): Command {
-  return clientCommand("show", "One of them, with its points and lines.")
+  return clientCommand("show", "Show one workflow, with its nodes and edges.")
     .argument("<workflow>")
     .action(async (id: string, options: ClientOptions) => {
       const { client, output } = sessionOf(options);
@@ -66,9 +68,9 @@ interface SaveOptions extends ClientOptions {
 }
 
 function saveCommand(): Command {
-  return clientCommand("save", "Saves a file as a new version.")
-    .argument("<file>", "in the dag-spec format")
-    .option("--name <name>", "default: the file's, or its folder's if it is called dag-spec.json")
+  return clientCommand("save", "Save a definition file as a new version.")
+    .argument("<file>", "a definition in the dag-spec format")
+    .option("--name <name>", "workflow name; default: the file name, or the folder name of a dag-spec.json")
     .action(async (file: string, options: SaveOptions) => {
       const { client, output } = sessionOf(options);
       const saved = await saveDefinition(client, readDefinition(file, options.name));
@@ -78,7 +80,7 @@ function saveCommand(): Command {
 
 function giveSaved(output: Output, saved: Saved, what: string): void {
   output.give(saved, () => `${what} ${saved.name}, version ${saved.version}.`);
-  if (saved.warning !== null) output.warn(`The save stands, but: ${saved.warning}`);
+  if (saved.warning !== null) output.warn(`Saved, with a warning: ${saved.warning}`);
 }
 
 type ScheduleBody = NonNullable<Call<"scheduleWorkflow">["body"]>;
@@ -92,20 +94,26 @@ interface ScheduleOptions extends ClientOptions {
 }
 
 function scheduleCommand(): Command {
-  return clientCommand("schedule", "Says when it is due, or switches that off. What is not given stays.")
+  return clientCommand(
+    "schedule",
+    "Set or disable the schedule of a saved workflow; omitted options keep their values.",
+  )
     .argument("<workflow>")
-    .option("--cron <expression>", "five fields as in Unix, or six or seven as in Quartz")
-    .option("--time-zone <name>", "of the cron expression; default the server's own")
+    .option("--cron <expression>", "cron expression: five fields (Unix), or six or seven (Quartz)")
+    .option("--time-zone <name>", "time zone of the cron expression; default: the server's")
     .addOption(
-      new Option("--overlap <policy>", "while a run has not ended").choices([
-        "skip",
-        "queue",
-        "allow",
-        "cancel-previous",
-      ]),
+      new Option(
+        "--overlap <policy>",
+        "what to do if the previous run is still active; --when-busy of schedule create",
+      ).choices(["skip", "queue", "allow", "cancel-previous"]),
     )
-    .addOption(new Option("--misfire <policy>", "times when no server ran").choices(["once", "all", "none"]))
-    .option("--off", "nothing is due until it is switched on again")
+    .addOption(
+      new Option(
+        "--misfire <policy>",
+        "which missed due times to run after a downtime; --when-missed of schedule create",
+      ).choices(["once", "all", "none"]),
+    )
+    .option("--off", "disable the schedule")
     .action(async (id: string, { off = false, ...options }: ScheduleOptions) => {
       const { client, output } = sessionOf(options);
       const { cron, timeZone, overlap, misfire } = options;
@@ -122,7 +130,7 @@ function scheduleCommand(): Command {
 }
 
 function deleteCommand(): Command {
-  return clientCommand("delete", "Takes it out of the catalogue, with its schedule; its instances stay.")
+  return clientCommand("delete", "Delete a saved workflow and its schedule; its instances are kept.")
     .argument("<workflow>")
     .action(async (id: string, options: ClientOptions) => {
       const { client, output } = sessionOf(options);
@@ -140,21 +148,21 @@ const versionColumns: readonly Column<Version>[] = [
 ];
 
 function versionsCommand(): Command {
-  return clientCommand("versions", "Its saves, newest first.")
+  return clientCommand("versions", "List the saved versions, newest first.")
     .argument("<workflow>")
     .action(async (id: string, options: ClientOptions) => {
       const { client, output } = sessionOf(options);
       const rows: Version[] = [];
       for await (const row of client.items("listWorkflowVersions", { params: { id } })) rows.push(row);
-      output.list(rows, versionColumns, "It was never saved: it is part of the program.");
+      output.list(rows, versionColumns, "No saved versions: the workflow comes from a module of the server.");
     });
 }
 
 function diffCommand(): Command {
-  return clientCommand("diff", "What changed between two versions.")
+  return clientCommand("diff", "Compare two versions.")
     .argument("<workflow>")
-    .argument("<from>", "a version")
-    .argument("[to]", "default: the current one")
+    .argument("<from>", "version; see workflow versions")
+    .argument("[to]", "version; default: the current one")
     .action(async (id: string, from: string, to: string | undefined, options: ClientOptions) => {
       const { client, output } = sessionOf(options);
       const query = { from, ...(to !== undefined && { to }) };
@@ -164,7 +172,7 @@ function diffCommand(): Command {
 }
 
 function differenceText({ changes }: Difference, { colour }: Output): string {
-  if (changes.length === 0) return "They are the same.";
+  if (changes.length === 0) return "No differences.";
   const ofOp = { added: "green", removed: "red", changed: "yellow" } as const;
   const columns: Column<Difference["changes"][number]>[] = [
     { title: "what", text: ({ op }) => op, paint: ({ op }, text) => colour(ofOp[op], text) },
@@ -180,9 +188,9 @@ function shown(value: unknown): string {
 }
 
 function rollbackCommand(): Command {
-  return clientCommand("rollback", "Makes an earlier version the current one again, as a new save.")
+  return clientCommand("rollback", "Roll back to an earlier version, saved as a new one.")
     .argument("<workflow>")
-    .argument("<version>")
+    .argument("<version>", "see workflow versions")
     .action(async (id: string, version: string, options: ClientOptions) => {
       const { client, output } = sessionOf(options);
       const saved = await client.call("rollBackWorkflow", { params: { id }, body: { version } });

@@ -92,6 +92,6 @@ export function unusable(problems: readonly string[]): EngineError {
   const text = others.length === 0 ? only : problems.map((problem) => `\n  - ${problem}`).join("");
   return new EngineError(
     "OPTION_INVALID",
-    `the configuration cannot be used: ${text}\nAll settings are in docs/configuration.md.`,
+    `the configuration cannot be used: ${text}\nAll settings are in docs/configuration.md of the heddle package.`,
   );
 }
