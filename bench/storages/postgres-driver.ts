@@ -52,7 +52,7 @@ export class PostgresDriver implements BareDriver {
   }
 
   async lastBatch(shard: number): Promise<number> {
-    const sql = "SELECT batch::int FROM shard WHERE shard = $1";
+    const sql = "SELECT last_batch::int AS batch FROM shard WHERE shard = $1";
     const result = await this.#clients[0]?.query<{ batch: number }>(sql, [shard]);
     return result?.rows[0]?.batch ?? 0;
   }

@@ -232,7 +232,7 @@ export const toOutbox = rowOf("outbox", (row: Columns): OutboxRow => {
   };
 });
 
-export const toOffset = rowOf("offset", (row: Columns): OffsetRow => {
+export const toOffset = rowOf("inbound_offset", (row: Columns): OffsetRow => {
   return { shard: row.number("shard"), source: row.number("source"), number: row.number("number") };
 });
 
@@ -249,7 +249,7 @@ export const toRequest = rowOf("request", (row: Columns): RequestRow => {
   };
 });
 
-export const toMailboxRow = rowOf("mail", (row: Columns): MailboxRow => {
+export const toMailboxRow = rowOf("mailbox", (row: Columns): MailboxRow => {
   return { id: row.number("id"), box: row.text("box"), body: row.text("body") };
 });
 
@@ -280,7 +280,7 @@ export const toDocument = rowOf("document", (row: Columns): DocumentRow => {
   };
 });
 
-export const toLine = rowOf("line", (row: Columns): LineRow => {
+export const toLine = rowOf("log_line", (row: Columns): LineRow => {
   return { number: row.number("number"), topic: row.text("topic"), at: row.number("at"), body: row.text("body") };
 });
 

@@ -75,7 +75,7 @@ function countLeftOver(file: string): Record<string, number> {
       "unfinished instances": count("instance"),
       "messages in the outbox": count("outbox"),
       "instances that are both finished and not": count("instance JOIN finished USING (key)"),
-      "shards that were not closed in good order": count("shard WHERE clean = 0"),
+      "shards that were not closed in good order": count("shard WHERE released = 0"),
       ...Object.fromEntries(orphans),
     };
   } finally {

@@ -31,7 +31,7 @@ const statements: Readonly<Record<ServerKind, readonly string[]>> = {
     END $$`,
     `CREATE FUNCTION public.note_shard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO public.audit (shard, epoch, batch, owner, epoch_before, batch_before, clean_before)
-      VALUES (NEW.shard, NEW.epoch, NEW.batch, NEW.owner, OLD.epoch, OLD.batch, OLD.clean);
+      VALUES (NEW.shard, NEW.epoch, NEW.last_batch, NEW.owner, OLD.epoch, OLD.last_batch, OLD.released);
       RETURN NULL;
     END $$`,
     `CREATE TRIGGER note AFTER INSERT OR DELETE ON heddle.member
@@ -49,10 +49,10 @@ const statements: Readonly<Record<ServerKind, readonly string[]>> = {
     `CREATE TRIGGER note_gone AFTER DELETE ON heddle_member FOR EACH ROW
       INSERT INTO audit (member, epoch) VALUES (OLD.id, 0)`,
     `CREATE TRIGGER note_new_shard AFTER INSERT ON heddle_shard FOR EACH ROW
-      INSERT INTO audit (shard, epoch, batch, owner) VALUES (NEW.shard, NEW.epoch, NEW.batch, NEW.owner)`,
+      INSERT INTO audit (shard, epoch, batch, owner) VALUES (NEW.shard, NEW.epoch, NEW.last_batch, NEW.owner)`,
     `CREATE TRIGGER note_shard AFTER UPDATE ON heddle_shard FOR EACH ROW
       INSERT INTO audit (shard, epoch, batch, owner, epoch_before, batch_before, clean_before)
-      VALUES (NEW.shard, NEW.epoch, NEW.batch, NEW.owner, OLD.epoch, OLD.batch, OLD.clean)`,
+      VALUES (NEW.shard, NEW.epoch, NEW.last_batch, NEW.owner, OLD.epoch, OLD.last_batch, OLD.released)`,
   ],
 };
 

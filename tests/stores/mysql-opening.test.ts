@@ -2,9 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { TestContext } from "node:test";
 import { inspect } from "node:util";
+import mysql2 from "mysql2";
 import { hasCode, messageOf } from "../../src/base/error.ts";
 import type { ErrorCode } from "../../src/base/error.ts";
 import { mysql } from "../../src/mysql.ts";
+import { parseAddress } from "../../src/stores/mysql/address.ts";
+import { Connection } from "../../src/stores/mysql/connection.ts";
+import { migrate, sessionSettings } from "../../src/stores/mysql/database.ts";
+import { readFacts, suitableServer } from "../../src/stores/mysql/server.ts";
+import { sqlFiles } from "../../src/stores/mysql/statement.ts";
+import type { Migration } from "../../src/stores/sql-file.ts";
 import { MysqlStore } from "../../src/stores/mysql/mysql-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { definitionRow } from "../contract/store/rows.ts";
@@ -39,6 +46,19 @@ async function adviceOf(url: string): Promise<string> {
     .open()
     .catch((error: unknown) => messageOf(error));
   return String(refusal).replace(/^.* run (.*) \([^(]*\)\.$/, "$1");
+}
+
+/** Runs the migrations that a later program would have. */
+async function migrateWith(url: string, planted: Migration): Promise<void> {
+  const address = parseAddress(url);
+  const connection = await Connection.open(mysql2, address, 10_000);
+  try {
+    const server = suitableServer(await readFacts(connection, 10_000), address);
+    await connection.send(sessionSettings, 10_000);
+    await migrate({ connection, address, server, limitMs: 10_000 }, [...sqlFiles.migrations(), planted]);
+  } finally {
+    connection.end();
+  }
 }
 
 async function opened(t: TestContext, url: string): Promise<Store> {
@@ -158,7 +178,7 @@ describe("the tables in a MySQL database", () => {
     const url = await newDatabase("mysql", t);
     const stores = await Promise.all(Array.from({ length: 6 }, () => opened(t, url)));
     const versions = await execute(url, "SELECT version FROM heddle_schema_version ORDER BY version");
-    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }]);
+    assert.deepEqual(versions, [{ version: 1 }]);
     const claims = await Promise.all(stores.map((store) => store.claimShard(0, "a")));
     assert.deepEqual(new Set(claims.map((claim) => claim?.epoch)), new Set([1, 2, 3, 4, 5, 6]));
   });
@@ -180,7 +200,7 @@ describe("the tables in a MySQL database", () => {
   test("are completed after an opening that was broken off", async (t) => {
     const url = await newDatabase("mysql", t);
     await (await opened(t, url)).close();
-    await execute(url, "DROP TABLE heddle_mail, heddle_domain");
+    await execute(url, "DROP TABLE heddle_mailbox, heddle_domain");
     await execute(url, "DELETE FROM heddle_schema_version");
     await execute(url, "INSERT INTO heddle_setting (name, value) VALUES ('shard_count', 7)");
     const store = await opened(t, url);
@@ -193,21 +213,39 @@ describe("the tables in a MySQL database", () => {
     const first = await opened(t, url);
     await first.saveDefinitions([definitionRow({ version: "a" })]);
     await first.close();
-    await execute(url, "DROP TABLE heddle_document, heddle_line, heddle_line_turn");
-    await execute(url, "ALTER TABLE heddle_instance DROP COLUMN waiting");
-    await execute(url, "ALTER TABLE heddle_member DROP COLUMN about");
-    await execute(url, "DELETE FROM heddle_schema_version WHERE version > 1");
-    const store = await opened(t, url);
-    assert.equal((await store.listDefinitions("nightly", { limit: 9 })).length, 1);
-    await store.appendLines([{ topic: "a", at: 0, body: "" }]);
-    assert.equal((await store.readLines("a", { limit: 9 })).length, 1);
+    const planted = { version: 2, sql: "CREATE TABLE IF NOT EXISTS heddle_planted (a INT)" };
+    for (let opening = 0; opening < 2; opening++) await migrateWith(url, planted);
+    const versions = await execute(url, "SELECT version FROM heddle_schema_version ORDER BY version");
+    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }]);
+    assert.deepEqual(await execute(url, "SELECT a FROM heddle_planted"), []);
+    assert.deepEqual(await execute(url, "SELECT version FROM heddle_definition"), [{ version: "a" }]);
+  });
+
+  test("are migrated again after a migration that failed half way", async (t) => {
+    const url = await newDatabase("mysql", t);
+    await (await opened(t, url)).close();
+    const create = "CREATE TABLE IF NOT EXISTS heddle_planted (a INT)";
+    await assert.rejects(migrateWith(url, { version: 2, sql: `${create};INSERT INTO heddle_planted VALUES ('no')` }));
+    assert.deepEqual(await execute(url, "SELECT version FROM heddle_schema_version"), [{ version: 1 }]);
+    await migrateWith(url, { version: 2, sql: `${create};INSERT INTO heddle_planted VALUES (1)` });
+    assert.deepEqual(await execute(url, "SELECT a FROM heddle_planted"), [{ a: 1 }]);
+  });
+
+  test("of an unknown layout are refused, and stay as they are", async (t) => {
+    const url = await newDatabase("mysql", t);
+    await execute(url, "CREATE TABLE heddle_schema_version (version BIGINT PRIMARY KEY)");
+    await execute(url, "INSERT INTO heddle_schema_version (version) VALUES (1)");
+    await execute(url, "CREATE TABLE heddle_mark (shard BIGINT)");
+    await assertRefused(url, "STORE_CORRUPT", /has not the tables of its schema version/);
+    const tables = await execute(url, "SHOW TABLES");
+    assert.equal(tables.length, 2);
   });
 
   test("that are missing are found at once", async (t) => {
     const url = await newDatabase("mysql", t);
     await (await opened(t, url)).close();
-    await execute(url, "DROP TABLE heddle_mail");
-    await assertRefused(url, "STORE_CORRUPT", /has not the tables of its schema version.*heddle_mail/);
+    await execute(url, "DROP TABLE heddle_mailbox");
+    await assertRefused(url, "STORE_CORRUPT", /has not the tables of its schema version.*heddle_mailbox/);
   });
 
   test("that a newer program made are left alone", async (t) => {
@@ -217,7 +255,7 @@ describe("the tables in a MySQL database", () => {
     await assertRefused(
       url,
       "STORE_NEWER",
-      /schema version 999 and this program knows versions up to \d+, run a newer one/,
+      /schema version 999, this program knows versions up to 1; run a newer version/,
     );
   });
 

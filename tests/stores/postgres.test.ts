@@ -387,7 +387,7 @@ describe("statements on a PostgreSQL server", () => {
       if (plan.some((row) => String(row["QUERY PLAN"]).includes("Seq Scan"))) walksAll.push(name);
     }
     // Mail is little, and who is unfinished has no index but the key.
-    assert.deepEqual(walksAll, ["delete-mail-before", "list-unfinished"]);
+    assert.deepEqual(walksAll, ["delete-mailbox-rows-before", "list-unfinished"]);
   });
 
   test("of commits that nobody waited for land in order, whichever shards they share", async (t) => {

@@ -4,117 +4,105 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 import type { TestContext } from "node:test";
+import { hasCode } from "../../src/base/error.ts";
+import { openFile, sqlFiles } from "../../src/stores/sqlite/database.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import {
-  definitionRow,
-  finishedRow,
-  historyRow,
-  instanceRow,
-  jobRow,
-  outboxRow,
-  taskRow,
-} from "../contract/store/rows.ts";
-import { Owner } from "../contract/store/subject.ts";
+import type { Migration } from "../../src/stores/sql-file.ts";
+import { definitionRow } from "../contract/store/rows.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-const migrations = join(import.meta.dirname, "../../src/stores/sqlite/migrations");
+const initial = sqlFiles.migrations();
+const addColumn: Migration = {
+  version: initial.length + 1,
+  sql: "ALTER TABLE definition ADD COLUMN planted INTEGER NOT NULL DEFAULT 7",
+};
+const addRow: Migration = {
+  version: initial.length + 2,
+  sql: "INSERT INTO setting (name, value) SELECT 'planted', sum(planted) FROM definition",
+};
 
-/** Rows as the first version wrote them; the first message to shard 0 had been read and was not deleted yet. */
-const rowsOfVersion1 = `
-  INSERT INTO shard VALUES (0, 3, 'member-1', 7, 2, 1);
-  INSERT INTO instance VALUES (1, 'instance-1', 'nightly', 'v1', 'Running', 1, NULL, 0, 1001, 2001, NULL);
-  INSERT INTO finished VALUES (2, 'instance-2', 'nightly', 'v1', 'Success', 1, NULL, 1002, 3002, 1, 0);
-  INSERT INTO history VALUES (1, 0, 0, 1000, '[{"turn":0}]'), (1, 1, 2, 1001, '[{"turn":1}]');
-  INSERT INTO task VALUES (1, 0, 1, 'task-0', 1, 'Running', 'inline', 1000, NULL, 0, NULL);
-  INSERT INTO payload VALUES (1, 1, '"large"');
-  INSERT INTO outbox VALUES (0, 0, 4, '{"number":4}'), (0, 0, 5, '{"number":5}'), (0, 0, 6, '{"number":6}');
-  INSERT INTO mark VALUES (0, 0, 4);
-  INSERT INTO definition VALUES (1, 'nightly', 'v1', '{"version":"v1"}', 1000);
-  INSERT INTO job VALUES
-    ('a', 'load', '(table: string)', '{"table":"string"}', 'jobs/load.ts#load', 'abc', 1000, 2000, 0);
-`;
+function newFile(t: TestContext): string {
+  return join(temporaryFolder(t), "heddle.db");
+}
 
-/** A file with the schema of the first version alone, closed as that one closed it. */
-function version1(t: TestContext, rows: string): string {
-  const file = join(temporaryFolder(t), "heddle.db");
-  const db = new DatabaseSync(file);
-  db.exec("PRAGMA journal_mode = WAL");
-  db.exec(readFileSync(join(migrations, "0001_initial.sql"), "utf8"));
-  db.exec("PRAGMA application_id = 0x4844444c; PRAGMA user_version = 1;");
-  db.exec(rows);
-  db.close();
+/** A file as this version leaves it, with a definition in it. */
+async function writtenFile(t: TestContext): Promise<string> {
+  const file = newFile(t);
+  const store = new SqliteStore({ file });
+  await store.open();
+  await store.saveDefinitions([definitionRow({ version: "a" })]);
+  await store.close();
   return file;
 }
 
-async function opened(t: TestContext, file: string): Promise<SqliteStore> {
-  const store = new SqliteStore({ file });
-  await store.open();
-  t.after(() => store.close());
-  return store;
+/** Opens and closes the file as a later version with these migrations would. */
+function openWith(file: string, migrations: readonly Migration[]): void {
+  openFile(file, migrations).close();
 }
 
-describe("a database of schema version 1", () => {
-  test("has all its rows after the opening", async (t) => {
-    const store = await opened(t, version1(t, rowsOfVersion1));
-    assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 10 }), [instanceRow({ key: 1 })]);
-    assert.deepEqual(await store.findFinished("instance-2"), finishedRow({ key: 2 }));
-    const history = [0, 1].map((turn) => historyRow({ instance: 1, turn }));
-    assert.deepEqual(await store.loadHistory([1]), history);
-    assert.deepEqual(await store.readTasks(1), [taskRow({ instance: 1, task: 0 })]);
-    assert.deepEqual(await store.readPayloads(1, [1]), ['"large"']);
-    assert.deepEqual(await store.loadOffsets(0), [{ shard: 0, source: 0, number: 4 }]);
-    assert.deepEqual(await store.latestDefinition("nightly"), definitionRow({ version: "v1" }));
-    assert.deepEqual(await store.listDefinitions("nightly", { limit: 9 }), [
-      { number: 1, ...definitionRow({ version: "v1" }) },
-    ]);
-    assert.deepEqual(await store.loadJobs(), [jobRow({ id: "a" })]);
-    assert.deepEqual((await store.beat("nobody")).shards, [{ shard: 0, epoch: 3, owner: "member-1", released: true }]);
+function read(t: TestContext, file: string, sql: string): unknown[] {
+  const db = new DatabaseSync(file, { readOnly: true });
+  t.after(() => db.close());
+  return db
+    .prepare(sql)
+    .all()
+    .map((row) => ({ ...row }));
+}
+
+describe("migrations of a SQLite file", () => {
+  test("make a new file, and mark it with their version", async (t) => {
+    const file = await writtenFile(t);
+    assert.deepEqual(read(t, file, "PRAGMA user_version"), [{ user_version: 1 }]);
+    assert.deepEqual(read(t, file, "PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
   });
 
-  test("keeps the messages that nobody has read", async (t) => {
-    const store = await opened(t, version1(t, rowsOfVersion1));
-    const unread = [5, 6].map((number) => outboxRow({ target: 0, number }));
-    assert.deepEqual(await store.loadOutbox([0]), unread);
-    assert.deepEqual(await store.loadSent(0), [{ target: 0, number: 6 }]);
+  test("that are newer than the file run in their order, and keep its rows", async (t) => {
+    const file = await writtenFile(t);
+    openWith(file, [...initial, addColumn, addRow]);
+    assert.deepEqual(read(t, file, "PRAGMA user_version"), [{ user_version: addRow.version }]);
+    assert.deepEqual(read(t, file, "SELECT version, planted FROM definition"), [{ version: "a", planted: 7 }]);
+    assert.deepEqual(read(t, file, "SELECT name, value FROM setting"), [{ name: "planted", value: 7 }]);
   });
 
-  test("is owned and written on from where it was", async (t) => {
-    const store = await opened(t, version1(t, rowsOfVersion1));
-    const claim = await store.claimShard(0, "member-2");
-    assert.deepEqual(claim, { epoch: 4, batch: 7, lastKey: 2, clean: true, previousOwner: "member-1" });
-    const owner = await Owner.claim(store, 0, "member-2");
-    await owner.commit({
-      history: [historyRow({ instance: 1, turn: 2 })],
-      outbox: [outboxRow({ target: 0, number: 7 })],
-      offsets: [{ shard: 0, source: 0, number: 6 }],
-    });
-    assert.deepEqual(await store.loadOutbox([0]), [outboxRow({ target: 0, number: 7 })]);
+  test("run once", async (t) => {
+    const file = await writtenFile(t);
+    openWith(file, [...initial, addColumn]);
+    for (let opening = 0; opening < 2; opening++) openWith(file, [...initial, addColumn, addRow]);
+    assert.deepEqual(read(t, file, "SELECT count(*) AS found FROM setting"), [{ found: 1 }]);
   });
 
-  test("keeps the number of shards that its instances were spread over", async (t) => {
-    const one = await opened(t, version1(t, rowsOfVersion1));
-    assert.equal(await one.settleShardCount(16), 1);
-    const claims = [0, 1, 2, 3].map((shard) => `INSERT INTO shard VALUES (${shard}, 1, 'a', 0, 0, 1);`);
-    const four = await opened(t, version1(t, claims.join("\n")));
-    assert.equal(await four.settleShardCount(16), 4);
+  test("run all or none", async (t) => {
+    const file = await writtenFile(t);
+    const broken: Migration = { version: addColumn.version + 1, sql: "INSERT INTO nowhere VALUES (1)" };
+    assert.throws(() => openWith(file, [...initial, addColumn, broken]), /no such table: nowhere/);
+    assert.deepEqual(read(t, file, "PRAGMA user_version"), [{ user_version: 1 }]);
+    const columns = read(t, file, "SELECT name FROM pragma_table_info('definition')");
+    assert.ok(!columns.some((column) => (column as { name: string }).name === "planted"));
   });
 
-  test("that nobody used yet has no number of shards", async (t) => {
-    const store = await opened(t, version1(t, ""));
-    assert.equal(await store.settleShardCount(16), 16);
+  test("leave a file that a later version migrated as it is", async (t) => {
+    const file = await writtenFile(t);
+    openWith(file, [...initial, addColumn]);
+    const before = readFileSync(file);
+    await assert.rejects(
+      new SqliteStore({ file }).open(),
+      (error) =>
+        hasCode(error, "STORE_NEWER") && /schema version 2, this program knows versions up to 1;/.test(error.message),
+    );
+    assert.ok(before.equals(readFileSync(file)));
   });
 
-  test("is migrated once", async (t) => {
-    const file = version1(t, rowsOfVersion1);
-    for (let opening = 0; opening < 2; opening++) {
-      const store = new SqliteStore({ file });
-      await store.open();
-      assert.equal((await store.loadOutbox([0])).length, 2);
-      await store.close();
-    }
-    const db = new DatabaseSync(file, { readOnly: true });
-    t.after(() => db.close());
-    assert.equal(db.prepare("PRAGMA user_version").get()?.["user_version"], 6);
-    assert.equal(db.prepare("PRAGMA integrity_check").get()?.["integrity_check"], "ok");
+  test("do not run on a file of this version with an unknown layout, which is refused", async (t) => {
+    const file = newFile(t);
+    const db = new DatabaseSync(file);
+    db.exec("PRAGMA application_id = 0x4844444c; PRAGMA user_version = 1; CREATE TABLE mark (shard INTEGER)");
+    db.close();
+    await assert.rejects(
+      new SqliteStore({ file }).open(),
+      (error) =>
+        hasCode(error, "STORE_CORRUPT") &&
+        /has not the tables of its schema version.*no such table/.test(error.message),
+    );
+    assert.deepEqual(read(t, file, "SELECT name FROM sqlite_schema"), [{ name: "mark" }]);
   });
 });

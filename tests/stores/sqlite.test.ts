@@ -101,7 +101,11 @@ describe("opening a database file", () => {
     db.exec("PRAGMA user_version = 999");
     db.close();
     const before = readFileSync(file);
-    await assertRefused(file, "STORE_NEWER", /schema version 999 .* run a newer one/);
+    await assertRefused(
+      file,
+      "STORE_NEWER",
+      /schema version 999, this program knows versions up to 1; run a newer version/,
+    );
     assert.ok(before.equals(readFileSync(file)));
   });
 

@@ -7,6 +7,7 @@ import type { Driver, Result, Row } from "./connection.ts";
 import { isMissingTable } from "./faults.ts";
 import { whole } from "./literal.ts";
 import { patienceS, settings } from "./script.ts";
+import type { Migration } from "../sql-file.ts";
 import { readFacts, type Server, suitableServer } from "./server.ts";
 import { sqlFiles } from "./statement.ts";
 import { statements } from "./statements.ts";
@@ -25,15 +26,15 @@ const tables = [
   "task",
   "payload",
   "outbox",
-  "mark",
+  "inbound_offset",
   "definition",
   "job",
-  "mail",
+  "mailbox",
   "request",
   "domain",
   "document",
-  "line",
-  "line_turn",
+  "log_line",
+  "log_line_lock",
 ].map((name) => `heddle_${name}`);
 
 /**
@@ -59,7 +60,7 @@ const checks = [
   "DELETE FROM heddle_setting WHERE FALSE",
 ].join(";");
 
-interface Opening {
+export interface Opening {
   readonly connection: Connection;
   readonly address: Address;
   readonly server: Server;
@@ -84,8 +85,10 @@ export async function openDatabase(driver: Driver, address: Address, limitMs: nu
  * A server cannot undo a CREATE or an ALTER. So only one does it at a time, and a migration that was broken off is run
  * again from its beginning. The lock goes with the connection.
  */
-async function migrate(opening: Opening): Promise<void> {
-  const migrations = sqlFiles.migrations();
+export async function migrate(
+  opening: Opening,
+  migrations: readonly Migration[] = sqlFiles.migrations(),
+): Promise<void> {
   const known = migrations.at(-1)?.version ?? 0;
   if ((await readVersion(opening, known)) === known) return;
   await lock(opening);
@@ -125,7 +128,7 @@ async function readVersion({ connection, address, limitMs }: Opening, known: num
   if (version <= known) return version;
   throw new EngineError(
     "STORE_NEWER",
-    `The database ${address.shown} has schema version ${version} and this program knows versions up to ${known}, run a newer one.`,
+    `The database ${address.shown} has schema version ${version}, this program knows versions up to ${known}; run a newer version of Heddle, or give another database.`,
   );
 }
 

@@ -181,7 +181,7 @@ export class MysqlStore implements Store {
       "START TRANSACTION",
       statements.deleteMember.with(text(member), wholeOrNull(ifBeat ?? null)),
       "SET @heddle_removed = ROW_COUNT()",
-      statements.deleteMailBox.with(text(mailboxOf(member))),
+      statements.deleteMailbox.with(text(mailboxOf(member))),
       "COMMIT",
     );
     return changedRows(removed) === 1;
@@ -320,7 +320,7 @@ export class MysqlStore implements Store {
   }
 
   async post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void> {
-    await this.#write(statements.insertMail, [row(text(mail.box), text(mail.body), whole(mail.at))]);
+    await this.#write(statements.insertMailboxRow, [row(text(mail.box), text(mail.body), whole(mail.at))]);
   }
 
   async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {
@@ -404,7 +404,7 @@ export class MysqlStore implements Store {
 
   async appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void> {
     const rows = lines.map(({ topic, at, body }) => row(text(topic), whole(at), text(body)));
-    await this.#write(statements.insertLine, rows, [statements.takeLineTurn.with()]);
+    await this.#write(statements.insertLine, rows, [statements.lockLogLines.with()]);
   }
 
   async readLines(topic: string, page: LinePage): Promise<LineRow[]> {

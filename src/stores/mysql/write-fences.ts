@@ -21,7 +21,7 @@ export function writeFences(fences: readonly Fence[]): Literal[] {
   const each = (toSql: (fence: Fence) => Literal): Literal[] => fences.map(toSql);
   const held = each(
     ({ shard, epoch, number }) =>
-      sql`shard = ${whole(shard)} AND epoch = ${whole(epoch)} AND batch = ${whole(number - 1)}`,
+      sql`shard = ${whole(shard)} AND epoch = ${whole(epoch)} AND last_batch = ${whole(number - 1)}`,
   );
   return [
     statements.fence.with(

@@ -1,5 +1,5 @@
 import { EngineError } from "../../base/error.ts";
-import { SqlFiles } from "../sql-file.ts";
+import { type Migration, SqlFiles } from "../sql-file.ts";
 import type { Address } from "./address.ts";
 import type { Connection } from "./connection.ts";
 import { grants, isNoRight, quoted, readOnly } from "./faults.ts";
@@ -108,9 +108,12 @@ export function checkFacts(facts: ServerFacts, { place, database }: Address): vo
 }
 
 /** Brings our tables up to date. However many members start at once, one does it and the others wait. */
-export async function migrate(connection: Connection, database: Database): Promise<void> {
+export async function migrate(
+  connection: Connection,
+  database: Database,
+  migrations: readonly Migration[] = sqlFiles.migrations(),
+): Promise<void> {
   const { schema, limitMs } = database;
-  const migrations = sqlFiles.migrations();
   const known = migrations.at(-1)?.version ?? 0;
   if ((await readVersion(connection, database, known)) === known) return;
   await connection.execute(`BEGIN; SELECT pg_advisory_xact_lock(${lockClass}, hashtext('${schema}'))`, limitMs);
@@ -144,7 +147,7 @@ async function readVersion(connection: Connection, database: Database, known: nu
   if (version <= known) return version;
   throw new EngineError(
     "STORE_NEWER",
-    `The database ${address.place} has schema version ${version} and this program knows versions up to ${known}, run a newer one.`,
+    `The database ${address.place} has schema version ${version}, this program knows versions up to ${known}; run a newer version of Heddle, or give another schema.`,
   );
 }
 

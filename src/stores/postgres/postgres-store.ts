@@ -330,7 +330,7 @@ export class PostgresStore implements Store {
   }
 
   async post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void> {
-    await this.#write(this.#statements.insertMail, [toDisk(mail.box), toDisk(mail.body), mail.at]);
+    await this.#write(this.#statements.insertMailboxRow, [toDisk(mail.box), toDisk(mail.body), mail.at]);
   }
 
   async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {

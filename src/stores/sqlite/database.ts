@@ -56,8 +56,7 @@ export function settlePath(file: string): string {
   return realpathSync(file);
 }
 
-export function openFile(file: string): DatabaseSync {
-  const migrations = sqlFiles.migrations();
+export function openFile(file: string, migrations: readonly Migration[] = sqlFiles.migrations()): DatabaseSync {
   checkFile(file, migrations);
   return openWith(file, `${filePragmas}${pragmas}`, migrations);
 }
@@ -106,7 +105,7 @@ function checkHeader(file: string, options: { migrations: readonly Migration[]; 
     if (version > known) {
       throw new EngineError(
         "STORE_NEWER",
-        `The database ${file} has schema version ${version} and this program knows versions up to ${known}, run a newer one.`,
+        `The database ${file} has schema version ${version}, this program knows versions up to ${known}; run a newer version of Heddle, or give another file.`,
       );
     }
   } finally {

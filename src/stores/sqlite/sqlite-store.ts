@@ -159,7 +159,7 @@ export class SqliteStore implements Store {
   async removeMember(member: string, ifBeat?: number): Promise<boolean> {
     return this.#write((statements) => {
       if (statements.deleteMember.run(toDisk(member), ifBeat ?? null).changes === 0) return false;
-      statements.deleteMailBox.run(toDisk(mailboxOf(member)));
+      statements.deleteMailbox.run(toDisk(mailboxOf(member)));
       return true;
     });
   }
@@ -253,7 +253,7 @@ export class SqliteStore implements Store {
   }
 
   async post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void> {
-    this.#write((statements) => statements.insertMail.run(toDisk(mail.box), toDisk(mail.body), mail.at));
+    this.#write((statements) => statements.insertMailboxRow.run(toDisk(mail.box), toDisk(mail.body), mail.at));
   }
 
   async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {

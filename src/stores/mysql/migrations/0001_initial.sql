@@ -1,62 +1,80 @@
--- The database may have tables of others, hence the prefix of all names.
--- `{collation}` compares byte by byte and knows no padding: 'a' and 'a ' are two. Each server calls it otherwise.
--- A server cannot undo a CREATE, so each statement here may be run again after an opening that was broken off.
+-- Tables have the prefix `heddle_`, because the database may have tables of other programs.
+-- `{collation}` compares byte by byte without padding ('a' and 'a ' differ); its name depends on the server.
+-- MySQL cannot roll back a CREATE, so every statement here must be repeatable after an interrupted migration.
+-- Times are milliseconds since 1970-01-01 UTC. Columns `instance` hold `heddle_instance.key`, not its id.
 --
--- Hot tables (instance, history, task, payload, outbox, mark) have integer keys and no index beyond the key: every turn
--- writes to them. What lists and searches need is indexed once, when an instance ends, in `heddle_finished`.
+-- Hot tables (instance, history, task, payload, outbox, inbound_offset) have integer keys and no index beyond the key,
+-- because every turn writes to them. Lists and searches use the indexes of `heddle_finished`, which gets its row once,
+-- when an instance ends.
 --
--- A key takes 3072 bytes at most, and a character four. So what is in a key has a length, counted with the escapes of
--- stores/text.ts, and what is longer is refused: names of workflows 500 characters, versions 250, ids of members and
--- jobs, names of domains and keys of requests 700, mailboxes 720. Everything else may be as long as it likes.
+-- A key has at most 3072 bytes, and a character takes up to four. So columns in keys have a maximum length, counted with
+-- the escapes of stores/text.ts, and longer values are refused: names of workflows 500 characters, versions 250, ids of
+-- members and jobs, names of domains and idempotency keys 700, mailboxes 720, kinds of documents 60, their names 700,
+-- topics 720. All other columns are unlimited.
 
--- A row for each migration that has run.
+-- One row per migration that has run.
 CREATE TABLE IF NOT EXISTS heddle_schema_version (
   version BIGINT NOT NULL,
   PRIMARY KEY (version)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
--- Numbers that are settled once for the whole database.
+-- Values that are fixed once for the whole database, such as `shard_count`.
 CREATE TABLE IF NOT EXISTS heddle_setting (
   name VARCHAR(64) NOT NULL,
   value BIGINT NOT NULL,
   PRIMARY KEY (name)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
+-- A shard owns the instances whose ids hash to it, and has one writer at a time. The fencing token of a commit is
+-- (epoch, last_batch + 1): a claim raises the epoch, a commit raises the batch.
 CREATE TABLE IF NOT EXISTS heddle_shard (
   shard BIGINT NOT NULL,
   epoch BIGINT NOT NULL,
+  -- Member that claimed the shard last.
   owner VARCHAR(700) NOT NULL,
-  batch BIGINT NOT NULL,
+  -- Number of the last batch that was committed.
+  last_batch BIGINT NOT NULL,
+  -- Highest instance key that was assigned.
   last_key BIGINT NOT NULL,
-  clean BOOLEAN NOT NULL,
+  -- The owner released the shard with all starts of attempts on record; any member may then claim it.
+  released BOOLEAN NOT NULL,
   PRIMARY KEY (shard)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
--- The living. `beat` counts up; a member whose beat stands still is taken for dead and goes.
+-- Live members. `heartbeat` counts up; other members remove a member whose heartbeat stops. `about` is what it reports of
+-- itself, as JSON: its roles, and whether it is draining.
 CREATE TABLE IF NOT EXISTS heddle_member (
   id VARCHAR(700) NOT NULL,
   address LONGTEXT NOT NULL,
-  beat BIGINT NOT NULL,
+  heartbeat BIGINT NOT NULL,
+  about VARCHAR(1000) NOT NULL DEFAULT '',
   PRIMARY KEY (id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
+-- Unfinished instances. `key` is `shard * 2^40 + counter`.
 CREATE TABLE IF NOT EXISTS heddle_instance (
   `key` BIGINT NOT NULL,
   id LONGTEXT NOT NULL,
   workflow VARCHAR(500) NOT NULL,
   version VARCHAR(250) NOT NULL,
   status VARCHAR(20) NOT NULL,
+  -- Counts up when an ended instance is reopened, or its id is used again.
   generation BIGINT NOT NULL,
-  wake BIGINT,
+  -- Time of the next timer; NULL for none.
+  wake_at BIGINT,
+  -- It has tasks with the dispatcher, or children: its actor must be in memory.
   active BOOLEAN NOT NULL,
+  -- Number of tasks that wait for a retry or a resume, of an instance that need not be in memory.
+  waiting_tasks BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
+  -- Reason of the quarantine; NULL for an instance in service.
   quarantined LONGTEXT,
   PRIMARY KEY (`key`)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
--- An id may be longer than a key, so `by_id` has its beginning, in a column of its own: an index of a column's prefix
--- would not give the newest of an id without reading all of them.
+-- An id may be longer than a key, so `by_id` indexes its first 200 characters in a generated column. An index on a column
+-- prefix would not do: it cannot give the newest of an id without reading all of them.
 CREATE TABLE IF NOT EXISTS heddle_finished (
   `key` BIGINT NOT NULL,
   id LONGTEXT NOT NULL,
@@ -71,14 +89,15 @@ CREATE TABLE IF NOT EXISTS heddle_finished (
   tasks_failed BIGINT NOT NULL,
   id_start VARCHAR(200) GENERATED ALWAYS AS (LEFT(id, 200)) STORED,
   PRIMARY KEY (`key`),
-  -- Finding the newest of an id, and all by the beginning of their id.
+  -- Looks up the newest of an id, and lists by id prefix.
   INDEX by_id (id_start, `key`),
-  -- Lists, newest first, and retention, oldest first.
+  -- Lists of one status, newest first; retention, oldest first.
   INDEX by_status (status, created_at, `key`),
   -- Lists of one workflow.
   INDEX by_workflow (workflow, status, created_at, `key`)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
+-- Events of an instance, one row per turn. `first_event` is the number of the turn's first event, `events` a JSON array.
 CREATE TABLE IF NOT EXISTS heddle_history (
   instance BIGINT NOT NULL,
   turn BIGINT NOT NULL,
@@ -88,6 +107,8 @@ CREATE TABLE IF NOT EXISTS heddle_history (
   PRIMARY KEY (instance, turn)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
+-- Attempts of tasks. `task` is the task's number within its instance; `type` is 1 for a job, 2 for a decision, 3 for a
+-- nested workflow; `error` is the failure as JSON.
 CREATE TABLE IF NOT EXISTS heddle_task (
   instance BIGINT NOT NULL,
   task BIGINT NOT NULL,
@@ -103,6 +124,7 @@ CREATE TABLE IF NOT EXISTS heddle_task (
   PRIMARY KEY (instance, task, attempt)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
+-- Large values that events refer to by `ref`.
 CREATE TABLE IF NOT EXISTS heddle_payload (
   instance BIGINT NOT NULL,
   ref BIGINT NOT NULL,
@@ -110,7 +132,8 @@ CREATE TABLE IF NOT EXISTS heddle_payload (
   PRIMARY KEY (instance, ref)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
--- Messages are fetched by their target, and go when its mark passes them.
+-- Messages between instances, from shard `source` to shard `target`, numbered per pair of shards. The target's commit
+-- that raises its inbound offset deletes them.
 CREATE TABLE IF NOT EXISTS heddle_outbox (
   target BIGINT NOT NULL,
   source BIGINT NOT NULL,
@@ -119,24 +142,26 @@ CREATE TABLE IF NOT EXISTS heddle_outbox (
   PRIMARY KEY (target, source, number)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
-CREATE TABLE IF NOT EXISTS heddle_mark (
+-- Number of the last message from shard `source` that `shard` consumed.
+CREATE TABLE IF NOT EXISTS heddle_inbound_offset (
   shard BIGINT NOT NULL,
   source BIGINT NOT NULL,
   number BIGINT NOT NULL,
   PRIMARY KEY (shard, source)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
--- `saved` counts up, so that the one saved last under a name is known whatever the clock said.
+-- Versions of workflows. `save_number` counts up over all workflows: the latest version does not depend on a clock.
 CREATE TABLE IF NOT EXISTS heddle_definition (
-  saved BIGINT NOT NULL AUTO_INCREMENT,
+  save_number BIGINT NOT NULL AUTO_INCREMENT,
   name VARCHAR(500) NOT NULL,
   version VARCHAR(250) NOT NULL,
   spec LONGTEXT NOT NULL,
   created_at BIGINT NOT NULL,
-  PRIMARY KEY (saved),
+  PRIMARY KEY (save_number),
   UNIQUE INDEX by_name (name, version)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
+-- Registered jobs. `missing` is true if the program that started last does not register the job.
 CREATE TABLE IF NOT EXISTS heddle_job (
   id VARCHAR(700) NOT NULL,
   name LONGTEXT NOT NULL,
@@ -150,30 +175,63 @@ CREATE TABLE IF NOT EXISTS heddle_job (
   PRIMARY KEY (id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
--- An id is never given out again, also after a restart: deleting one that was read is safe also when it is said twice.
-CREATE TABLE IF NOT EXISTS heddle_mail (
+-- Messages in the mailbox `name`. An id is never assigned again, not even after a restart, so that a repeated delete is
+-- safe.
+CREATE TABLE IF NOT EXISTS heddle_mailbox (
   id BIGINT NOT NULL AUTO_INCREMENT,
-  box VARCHAR(720) NOT NULL,
+  name VARCHAR(720) NOT NULL,
   body LONGTEXT NOT NULL,
   at BIGINT NOT NULL,
   PRIMARY KEY (id),
-  -- What lies in a box, in the order it was put there.
-  INDEX by_box (box, id)
+  -- Messages of one mailbox in the order they were posted.
+  INDEX by_name (name, id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
+-- Requests that were handled, for deduplication by idempotency key. `refusal` is the error as JSON; NULL for success.
 CREATE TABLE IF NOT EXISTS heddle_request (
   shard BIGINT NOT NULL,
-  `key` VARCHAR(700) NOT NULL,
+  idempotency_key VARCHAR(700) NOT NULL,
   at BIGINT NOT NULL,
   refusal LONGTEXT,
-  PRIMARY KEY (shard, `key`),
-  -- Forgetting.
+  PRIMARY KEY (shard, idempotency_key),
+  -- Expiry.
   INDEX by_time (shard, at)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
+-- Domains: named pools of slots that all members share.
 CREATE TABLE IF NOT EXISTS heddle_domain (
   name VARCHAR(700) NOT NULL,
   size BIGINT NOT NULL,
   priority BIGINT NOT NULL,
   PRIMARY KEY (name)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
+
+-- Small values by kind and name, such as saved workflows and API tokens. A write replaces the whole body and must know
+-- the revision it replaces (optimistic concurrency).
+CREATE TABLE IF NOT EXISTS heddle_document (
+  kind VARCHAR(60) NOT NULL,
+  name VARCHAR(700) NOT NULL,
+  revision BIGINT NOT NULL,
+  at BIGINT NOT NULL,
+  body LONGTEXT NOT NULL,
+  PRIMARY KEY (kind, name)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
+
+-- Append-only logs by topic: task logs, the audit log. A number is never assigned again, not even after a restart.
+CREATE TABLE IF NOT EXISTS heddle_log_line (
+  number BIGINT NOT NULL AUTO_INCREMENT,
+  topic VARCHAR(720) NOT NULL,
+  at BIGINT NOT NULL,
+  body LONGTEXT NOT NULL,
+  PRIMARY KEY (number),
+  -- Lines of one topic in order.
+  INDEX by_topic (topic, number),
+  -- Retention.
+  INDEX by_time (at)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
+
+-- One row, whose lock serializes appends to `heddle_log_line` until they are visible.
+CREATE TABLE IF NOT EXISTS heddle_log_line_lock (
+  id BIGINT NOT NULL,
+  PRIMARY KEY (id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};

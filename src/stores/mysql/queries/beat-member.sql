@@ -1,1 +1,1 @@
-UPDATE heddle_member SET beat = beat + 1, about = coalesce(?2, about) WHERE id = ?1
+UPDATE heddle_member SET heartbeat = heartbeat + 1, about = coalesce(?2, about) WHERE id = ?1

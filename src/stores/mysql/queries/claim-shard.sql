@@ -1,5 +1,5 @@
 -- Changes nothing while a living member other than the caller owns the shard and has not released it.
 UPDATE heddle_shard
-SET epoch = epoch + 1, owner = ?2, clean = 0
+SET epoch = epoch + 1, owner = ?2, released = 0
 WHERE shard = ?1
-  AND (owner = ?2 OR clean = 1 OR NOT EXISTS (SELECT 1 FROM heddle_member WHERE heddle_member.id = heddle_shard.owner))
+  AND (owner = ?2 OR released = 1 OR NOT EXISTS (SELECT 1 FROM heddle_member WHERE heddle_member.id = heddle_shard.owner))

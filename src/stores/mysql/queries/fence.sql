@@ -2,5 +2,5 @@
 -- not wait for each other in a circle. The row is locked from here on. Whoever reads the number of changed rows next
 -- knows whether all fences held.
 UPDATE heddle_shard FORCE INDEX (PRIMARY)
-SET batch = batch + 1, last_key = CASE shard ?1 END, clean = CASE shard ?2 END
+SET last_batch = last_batch + 1, last_key = CASE shard ?1 END, released = CASE shard ?2 END
 WHERE shard IN (?3) AND (?4)

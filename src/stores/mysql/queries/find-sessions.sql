@@ -1,3 +1,3 @@
 SELECT CONCAT_WS(',', ?1) AS ids
 FROM heddle_member
-WHERE id = ?2 AND beat = ?3
+WHERE id = ?2 AND heartbeat = ?3

@@ -1,2 +1,2 @@
-INSERT INTO heddle_line (topic, at, body)
+INSERT INTO heddle_log_line (topic, at, body)
 VALUES ?1

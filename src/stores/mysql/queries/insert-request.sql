@@ -1,2 +1,2 @@
-INSERT INTO heddle_request (shard, `key`, at, refusal)
+INSERT INTO heddle_request (shard, idempotency_key, at, refusal)
 VALUES ?1

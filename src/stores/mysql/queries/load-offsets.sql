@@ -1,4 +1,4 @@
 SELECT shard, source, number
-FROM heddle_mark
+FROM heddle_inbound_offset
 WHERE shard = ?1
 ORDER BY source

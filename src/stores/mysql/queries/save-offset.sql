@@ -1,4 +1,4 @@
-INSERT INTO heddle_mark (shard, source, number)
+INSERT INTO heddle_inbound_offset (shard, source, number)
 VALUES ?1
 ON DUPLICATE KEY UPDATE
   number = VALUES(number)

@@ -1,40 +1,54 @@
--- Runs in a schema of our own. Texts that are compared or ordered have the collation "C": byte by byte, on every server.
--- Hot tables (instance, history, task, payload, outbox, mark) have integer keys and no index beyond the key: every turn
--- writes to them. What lists and searches need is indexed once, when an instance ends, in `finished`.
+-- All tables are in a schema of their own. Text columns have the collation "C": they compare byte by byte on every server.
+-- Times are milliseconds since 1970-01-01 UTC. Columns `instance` hold `instance.key`, not its id.
 --
--- A row that changes becomes a new row version, and the old one is in the way until it is cleared away. Where that
--- happens all the time the table is told so:
--- - fillfactor leaves room for the next version in the same page. Then the index is not touched, and the page is cleared
---   in passing by whoever reads it.
--- - autovacuum comes by a number of dead rows instead of a share of the table: the table is small, but wears fast.
+-- Hot tables (instance, history, task, payload, outbox, inbound_offset) have integer keys and no index beyond the key,
+-- because every turn writes to them. Lists and searches use the indexes of `finished`, which gets its row once, when an
+-- instance ends.
+--
+-- An UPDATE writes a new row version and leaves a dead one. Tables with many updates are set up for it:
+-- - fillfactor leaves room for the next version in the same page (HOT update). The index is then not touched, and the
+--   page is pruned by the next statement that reads it.
+-- - autovacuum starts at a number of dead rows instead of a share of the table, which is small but changes often.
 
 CREATE TABLE schema_version (
   version bigint PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT now()
 );
 
--- Every commit changes a row for each shard it is of. Half of each page is room for that.
+-- A shard owns the instances whose ids hash to it, and has one writer at a time. The fencing token of a commit is
+-- (epoch, last_batch + 1): a claim raises the epoch, a commit raises the batch. Every commit updates one row per shard.
 CREATE TABLE shard (
   shard bigint PRIMARY KEY,
   epoch bigint NOT NULL,
-  batch bigint NOT NULL,
+  -- Number of the last batch that was committed.
+  last_batch bigint NOT NULL,
+  -- Highest instance key that was assigned.
   last_key bigint NOT NULL,
-  clean boolean NOT NULL,
+  -- The owner released the shard with all starts of attempts on record; any member may then claim it.
+  released boolean NOT NULL,
+  -- Member that claimed the shard last.
   owner text COLLATE "C" NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- Unfinished ones only: a row that comes and goes, and changes with each turn in between.
+-- Unfinished instances: rows are inserted and deleted, and updated by every turn in between. `key` is
+-- `shard * 2^40 + counter`.
 CREATE TABLE instance (
   key bigint PRIMARY KEY,
+  -- Counts up when an ended instance is reopened, or its id is used again.
   generation bigint NOT NULL,
-  wake bigint,
+  -- Time of the next timer; NULL for none.
+  wake_at bigint,
+  -- Number of tasks that wait for a retry or a resume, of an instance that need not be in memory.
+  waiting_tasks bigint NOT NULL,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
+  -- It has tasks with the dispatcher, or children: its actor must be in memory.
   active boolean NOT NULL,
   id text COLLATE "C" NOT NULL,
   workflow text COLLATE "C" NOT NULL,
   version text COLLATE "C" NOT NULL,
   status text COLLATE "C" NOT NULL,
+  -- Reason of the quarantine; NULL for an instance in service.
   quarantined text COLLATE "C"
 ) WITH (
   fillfactor = 80,
@@ -57,13 +71,14 @@ CREATE TABLE finished (
   reason text COLLATE "C"
 );
 
--- Finding the newest of an id, and all by the beginning of their id.
+-- Looks up the newest of an id, and lists by id prefix.
 CREATE INDEX finished_by_id ON finished (id, key);
--- Lists, newest first, and retention, oldest first.
+-- Lists of one status, newest first; retention, oldest first.
 CREATE INDEX finished_by_status ON finished (status, created_at, key);
 -- Lists of one workflow.
 CREATE INDEX finished_by_workflow ON finished (workflow, status, created_at, key);
 
+-- Events of an instance, one row per turn. `first_event` is the number of the turn's first event, `events` a JSON array.
 CREATE TABLE history (
   instance bigint NOT NULL,
   turn bigint NOT NULL,
@@ -73,7 +88,8 @@ CREATE TABLE history (
   PRIMARY KEY (instance, turn)
 );
 
--- An attempt's row is written when it begins and again when it ends.
+-- Attempts of tasks, written when an attempt begins and again when it ends. `task` is the task's number within its
+-- instance; `type` is 1 for a job, 2 for a decision, 3 for a nested workflow; `error` is the failure as JSON.
 CREATE TABLE task (
   instance bigint NOT NULL,
   task bigint NOT NULL,
@@ -89,6 +105,7 @@ CREATE TABLE task (
   PRIMARY KEY (instance, task, attempt)
 ) WITH (fillfactor = 90);
 
+-- Large values that events refer to by `ref`.
 CREATE TABLE payload (
   instance bigint NOT NULL,
   ref bigint NOT NULL,
@@ -96,7 +113,8 @@ CREATE TABLE payload (
   PRIMARY KEY (instance, ref)
 );
 
--- Messages are fetched by their target, and go when its mark passes them: a moment later, as a rule.
+-- Messages between instances, from shard `source` to shard `target`, numbered per pair of shards. The target's commit
+-- that raises its inbound offset deletes them, as a rule a moment after they were written.
 CREATE TABLE outbox (
   target bigint NOT NULL,
   source bigint NOT NULL,
@@ -109,25 +127,29 @@ CREATE TABLE outbox (
   autovacuum_vacuum_cost_delay = 0
 );
 
-CREATE TABLE mark (
+-- Number of the last message from shard `source` that `shard` consumed.
+CREATE TABLE inbound_offset (
   shard bigint NOT NULL,
   source bigint NOT NULL,
   number bigint NOT NULL,
   PRIMARY KEY (shard, source)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- `saved` counts up, so that the one saved last under a name is known whatever the clock said.
-CREATE SEQUENCE definition_saved;
+-- Versions of workflows. `save_number` counts up over all workflows: the latest version does not depend on a clock.
+CREATE SEQUENCE definition_save_number;
 CREATE TABLE definition (
-  saved bigint NOT NULL,
+  save_number bigint NOT NULL,
   created_at bigint NOT NULL,
   name text COLLATE "C" NOT NULL,
   version text COLLATE "C" NOT NULL,
   spec text COLLATE "C" NOT NULL,
   PRIMARY KEY (name, version)
 );
-CREATE INDEX definition_by_age ON definition (name, saved);
 
+-- Versions of a workflow in the order they were saved.
+CREATE INDEX definition_by_save ON definition (name, save_number);
+
+-- Registered jobs. `missing` is true if the program that started last does not register the job.
 CREATE TABLE job (
   id text COLLATE "C" PRIMARY KEY,
   created_at bigint NOT NULL,
@@ -140,44 +162,72 @@ CREATE TABLE job (
   source_hash text COLLATE "C" NOT NULL
 );
 
--- The living. `beat` counts up; a member whose beat stands still is taken for dead and goes. Few rows, which change
--- every other second.
+-- Live members. `heartbeat` counts up every other second; other members remove a member whose heartbeat stops. `about`
+-- is what it reports of itself, as JSON: its roles, and whether it is draining.
 CREATE TABLE member (
   id text COLLATE "C" PRIMARY KEY,
-  beat bigint NOT NULL,
-  address text COLLATE "C" NOT NULL
+  heartbeat bigint NOT NULL,
+  address text COLLATE "C" NOT NULL,
+  about text COLLATE "C" NOT NULL DEFAULT ''
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- A sequence gives no id twice: deleting one that was read is safe also when it is said twice.
-CREATE TABLE mail (
+-- Messages in the mailbox `name`. A sequence assigns no id twice, so that a repeated delete is safe.
+CREATE TABLE mailbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at bigint NOT NULL,
-  box text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
   body text COLLATE "C" NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- What lies in a box, in the order it was put there.
-CREATE INDEX mail_by_box ON mail (box, id);
+-- Messages of one mailbox in the order they were posted.
+CREATE INDEX mailbox_by_name ON mailbox (name, id);
 
+-- Requests that were handled, for deduplication by idempotency key. `refusal` is the error as JSON; NULL for success.
 CREATE TABLE request (
   shard bigint NOT NULL,
   at bigint NOT NULL,
-  key text COLLATE "C" NOT NULL,
+  idempotency_key text COLLATE "C" NOT NULL,
   refusal text COLLATE "C",
-  PRIMARY KEY (shard, key)
+  PRIMARY KEY (shard, idempotency_key)
 );
 
--- Forgetting.
+-- Expiry.
 CREATE INDEX request_by_time ON request (shard, at);
 
+-- Domains: named pools of slots that all members share.
 CREATE TABLE domain (
   name text COLLATE "C" PRIMARY KEY,
   size bigint NOT NULL,
   priority bigint NOT NULL
 );
 
--- Numbers that are settled once for the whole database.
+-- Values that are fixed once for the whole database, such as `shard_count`.
 CREATE TABLE setting (
   name text COLLATE "C" PRIMARY KEY,
   value bigint NOT NULL
 );
+
+-- Small values by kind and name, such as saved workflows and API tokens. A write replaces the whole body and must know
+-- the revision it replaces (optimistic concurrency).
+CREATE TABLE document (
+  revision bigint NOT NULL,
+  at bigint NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  body text COLLATE "C" NOT NULL,
+  PRIMARY KEY (kind, name)
+);
+
+-- Append-only logs by topic: task logs, the audit log. A sequence assigns no number twice; queries/append-lines.sql makes
+-- sure that numbers also become visible in their order.
+CREATE TABLE log_line (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at bigint NOT NULL,
+  topic text COLLATE "C" NOT NULL,
+  body text COLLATE "C" NOT NULL
+);
+
+-- Lines of one topic in order.
+CREATE INDEX log_line_by_topic ON log_line (topic, number);
+-- Retention.
+CREATE INDEX log_line_by_time ON log_line (at);

@@ -1,7 +1,7 @@
--- With its mailbox.
+-- Removes the member together with its mailbox.
 WITH gone AS (
-  DELETE FROM member WHERE id = $1 AND ($2::bigint IS NULL OR beat = $2) RETURNING 1
+  DELETE FROM member WHERE id = $1 AND ($2::bigint IS NULL OR heartbeat = $2) RETURNING 1
 ), emptied AS (
-  DELETE FROM mail WHERE box = $3 AND EXISTS (SELECT 1 FROM gone)
+  DELETE FROM mailbox WHERE name = $3 AND EXISTS (SELECT 1 FROM gone)
 )
 SELECT count(*) AS found FROM gone

@@ -1,3 +1,3 @@
 DELETE FROM outbox
-USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS mark (shard, source, number)
-WHERE outbox.target = mark.shard AND outbox.source = mark.source AND outbox.number <= mark.number
+USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS passed (shard, source, number)
+WHERE outbox.target = passed.shard AND outbox.source = passed.source AND outbox.number <= passed.number

@@ -1,7 +1,7 @@
 -- The oldest of them, and no more than the limit. Gives how many.
 WITH old AS MATERIALIZED (
-  SELECT number FROM line WHERE topic = $1 ORDER BY number LIMIT $2
+  SELECT number FROM log_line WHERE topic = $1 ORDER BY number LIMIT $2
 ), gone AS (
-  DELETE FROM line WHERE number = ANY (ARRAY (SELECT number FROM old))
+  DELETE FROM log_line WHERE number = ANY (ARRAY (SELECT number FROM old))
 )
 SELECT count(*) AS found FROM old

@@ -2,4 +2,4 @@
 SELECT pg_terminate_backend(pid)
 FROM pg_stat_activity
 WHERE application_name = $1 AND datname = current_database() AND usename = current_user
-  AND EXISTS (SELECT 1 FROM member WHERE id = $2 AND beat = $3)
+  AND EXISTS (SELECT 1 FROM member WHERE id = $2 AND heartbeat = $3)

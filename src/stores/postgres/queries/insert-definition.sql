@@ -1,9 +1,9 @@
 -- Numbered in the order given, and written in the order of the key, so that two who save the same ones never wait for
 -- each other in a circle.
-INSERT INTO definition (saved, name, version, spec, created_at)
-SELECT saved, name, version, spec, created_at
+INSERT INTO definition (save_number, name, version, spec, created_at)
+SELECT save_number, name, version, spec, created_at
 FROM (
-  SELECT nextval('definition_saved') AS saved, name, version, spec, created_at
+  SELECT nextval('definition_save_number') AS save_number, name, version, spec, created_at
   FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY
     AS given (name, version, spec, created_at, place)
   ORDER BY place

@@ -1,5 +1,5 @@
-SELECT saved AS number, name, version, spec, created_at AS "createdAt"
+SELECT save_number AS number, name, version, spec, created_at AS "createdAt"
 FROM definition
-WHERE name = $1 AND saved < $2
-ORDER BY saved DESC
+WHERE name = $1 AND save_number < $2
+ORDER BY save_number DESC
 LIMIT $3

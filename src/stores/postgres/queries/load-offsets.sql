@@ -1,4 +1,4 @@
 SELECT shard, source, number
-FROM mark
+FROM inbound_offset
 WHERE shard = $1
 ORDER BY source

@@ -1,5 +1,6 @@
--- Messages that were read are gone, and the target's mark tells how far they went. The outbox has its key by target, so
--- it is asked target by target, each with one look at the end of the source's messages; walking it would read them all.
+-- Messages that were consumed are deleted; the target's inbound offset has the number of the last one. The outbox is keyed
+-- by target, so it is asked target by target, each by one lookup of the source's last message (a loose index scan): a
+-- scan would read all messages.
 WITH RECURSIVE addressed (target) AS (
   SELECT min(target) FROM outbox
   UNION ALL
@@ -14,7 +15,7 @@ FROM (
   ) AS number
   FROM addressed
   UNION ALL
-  SELECT shard AS target, number FROM mark WHERE source = $1
+  SELECT shard AS target, number FROM inbound_offset WHERE source = $1
 ) AS sent
 WHERE number IS NOT NULL
 GROUP BY target

@@ -1,3 +1,3 @@
-SELECT shard, epoch, owner, clean AS released
+SELECT shard, epoch, owner, released
 FROM shard
 ORDER BY shard

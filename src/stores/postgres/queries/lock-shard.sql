@@ -1,5 +1,5 @@
 -- From here on nobody else claims the shard or commits to it, until the transaction ends.
-SELECT epoch, owner, batch, last_key AS "lastKey", clean
+SELECT epoch, owner, last_batch AS batch, last_key AS "lastKey", released AS clean
 FROM shard
 WHERE shard = $1
 FOR UPDATE

@@ -1,5 +1,5 @@
 SELECT number, topic, at, body
-FROM line
+FROM log_line
 WHERE topic = $1 AND number > $2 AND number < $3
 ORDER BY number
 LIMIT $4

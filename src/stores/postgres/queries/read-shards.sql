@@ -1,3 +1,3 @@
-SELECT shard, epoch, batch
+SELECT shard, epoch, last_batch AS batch
 FROM shard
 WHERE shard = ANY ($1::bigint[])

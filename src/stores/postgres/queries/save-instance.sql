@@ -1,5 +1,5 @@
-INSERT INTO instance (key, id, workflow, version, status, generation, wake, active, waiting, created_at, updated_at,
-  quarantined)
+INSERT INTO instance (key, id, workflow, version, status, generation, wake_at, active, waiting_tasks,
+  created_at, updated_at, quarantined)
 SELECT *
 FROM unnest(
   $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::boolean[],
@@ -7,5 +7,5 @@ FROM unnest(
 )
 ON CONFLICT (key) DO UPDATE SET
   id = excluded.id, workflow = excluded.workflow, version = excluded.version, status = excluded.status,
-  generation = excluded.generation, wake = excluded.wake, active = excluded.active, waiting = excluded.waiting,
-  created_at = excluded.created_at, updated_at = excluded.updated_at, quarantined = excluded.quarantined
+  generation = excluded.generation, wake_at = excluded.wake_at, active = excluded.active,
+  waiting_tasks = excluded.waiting_tasks, created_at = excluded.created_at, updated_at = excluded.updated_at, quarantined = excluded.quarantined

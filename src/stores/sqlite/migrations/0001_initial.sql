@@ -1,28 +1,45 @@
--- Hot tables (instance, history, task, payload, outbox, mark) have integer keys and no index beyond the key: every turn
--- writes to them. What lists and searches need is indexed once, when an instance ends, in `finished`.
--- History, task and payload rows lie in the order they were written, with the key beside them. Kept in the order of the
--- key (WITHOUT ROWID), a batch of turns of many long instances writes one page per turn: three times slower, measured.
+-- Times are milliseconds since 1970-01-01 UTC. Columns `instance` hold `instance.key`, not its id.
+--
+-- Hot tables (instance, history, task, payload, outbox, inbound_offset) have integer keys and no index beyond the key,
+-- because every turn writes to them. Lists and searches use the indexes of `finished`, which gets its row once, when an
+-- instance ends.
+-- History, task and payload are rowid tables: rows lie in the order of writing, with the key in an index beside them. In
+-- the order of the key (WITHOUT ROWID), a batch of turns of many long instances writes one page per turn, which was
+-- measured to be three times slower.
 
+-- A shard owns the instances whose ids hash to it, and has one writer at a time. The fencing token of a commit is
+-- (epoch, last_batch + 1): a claim raises the epoch, a commit raises the batch.
 CREATE TABLE shard (
   shard INTEGER PRIMARY KEY,
   epoch INTEGER NOT NULL,
+  -- Member that claimed the shard last.
   owner TEXT NOT NULL,
-  batch INTEGER NOT NULL,
+  -- Number of the last batch that was committed.
+  last_batch INTEGER NOT NULL,
+  -- Highest instance key that was assigned.
   last_key INTEGER NOT NULL,
-  clean INTEGER NOT NULL
+  -- 1 if the owner released the shard with all starts of attempts on record; any member may then claim it.
+  released INTEGER NOT NULL
 ) STRICT;
 
+-- Unfinished instances. `key` is `shard * 2^40 + counter`.
 CREATE TABLE instance (
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
   workflow TEXT NOT NULL,
   version TEXT NOT NULL,
   status TEXT NOT NULL,
+  -- Counts up when an ended instance is reopened, or its id is used again.
   generation INTEGER NOT NULL,
-  wake INTEGER,
+  -- Time of the next timer; NULL for none.
+  wake_at INTEGER,
+  -- 1 if it has tasks with the dispatcher, or children: its actor must be in memory.
   active INTEGER NOT NULL,
+  -- Number of tasks that wait for a retry or a resume, of an instance that need not be in memory.
+  waiting_tasks INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
+  -- Reason of the quarantine; NULL for an instance in service.
   quarantined TEXT
 ) STRICT;
 
@@ -40,13 +57,15 @@ CREATE TABLE finished (
   tasks_failed INTEGER NOT NULL
 ) STRICT;
 
--- Finding one by its id, and by the beginning of its id.
+-- Every index ends with the row's key.
+-- Looks up an id, and lists by id prefix.
 CREATE INDEX finished_by_id ON finished (id);
--- Lists of one status, newest first: an index ends with the row's key.
-CREATE INDEX finished_by_status ON finished (status);
--- Retention.
-CREATE INDEX finished_by_end ON finished (status, ended_at);
+-- Lists of one status, newest first; retention, oldest first.
+CREATE INDEX finished_by_status ON finished (status, created_at);
+-- Lists of one workflow.
+CREATE INDEX finished_by_workflow ON finished (workflow, status, created_at);
 
+-- Events of an instance, one row per turn. `first_event` is the number of the turn's first event, `events` a JSON array.
 CREATE TABLE history (
   instance INTEGER NOT NULL,
   turn INTEGER NOT NULL,
@@ -56,6 +75,8 @@ CREATE TABLE history (
   PRIMARY KEY (instance, turn)
 ) STRICT;
 
+-- Attempts of tasks. `task` is the task's number within its instance; `type` is 1 for a job, 2 for a decision, 3 for a
+-- nested workflow; `error` is the failure as JSON.
 CREATE TABLE task (
   instance INTEGER NOT NULL,
   task INTEGER NOT NULL,
@@ -71,6 +92,7 @@ CREATE TABLE task (
   PRIMARY KEY (instance, task, attempt)
 ) STRICT;
 
+-- Large values that events refer to by `ref`.
 CREATE TABLE payload (
   instance INTEGER NOT NULL,
   ref INTEGER NOT NULL,
@@ -78,24 +100,27 @@ CREATE TABLE payload (
   PRIMARY KEY (instance, ref)
 ) STRICT;
 
+-- Messages between instances, from shard `source` to shard `target`, numbered per pair of shards. The target's commit
+-- that raises its inbound offset deletes them.
 CREATE TABLE outbox (
-  source INTEGER NOT NULL,
   target INTEGER NOT NULL,
+  source INTEGER NOT NULL,
   number INTEGER NOT NULL,
   body TEXT NOT NULL,
-  PRIMARY KEY (source, target, number)
+  PRIMARY KEY (target, source, number)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE mark (
+-- Number of the last message from shard `source` that `shard` consumed.
+CREATE TABLE inbound_offset (
   shard INTEGER NOT NULL,
   source INTEGER NOT NULL,
   number INTEGER NOT NULL,
   PRIMARY KEY (shard, source)
 ) STRICT, WITHOUT ROWID;
 
--- `saved` counts up, so that the one saved last under a name is known whatever the clock said.
+-- Versions of workflows. `save_number` counts up over all workflows: the latest version does not depend on a clock.
 CREATE TABLE definition (
-  saved INTEGER PRIMARY KEY,
+  save_number INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
   version TEXT NOT NULL,
   spec TEXT NOT NULL,
@@ -103,6 +128,10 @@ CREATE TABLE definition (
   UNIQUE (name, version)
 ) STRICT;
 
+-- Versions of a workflow in the order they were saved: the index ends with `save_number`.
+CREATE INDEX definition_by_save ON definition (name);
+
+-- Registered jobs. `missing` is 1 if the program that started last does not register the job.
 CREATE TABLE job (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -114,3 +143,73 @@ CREATE TABLE job (
   updated_at INTEGER NOT NULL,
   missing INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Live members; in an embedded store the only one is the process itself. `heartbeat` counts up; other members remove a
+-- member whose heartbeat stops. `about` is what it reports of itself, as JSON: its roles, and whether it is draining.
+CREATE TABLE member (
+  id TEXT PRIMARY KEY,
+  address TEXT NOT NULL,
+  heartbeat INTEGER NOT NULL,
+  about TEXT NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+
+-- Messages in the mailbox `name`. An id is never assigned again, so that a repeated delete is safe.
+CREATE TABLE mailbox (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL,
+  body TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+
+-- Messages of one mailbox in the order they were posted: the index ends with the row's id.
+CREATE INDEX mailbox_by_name ON mailbox (name);
+
+-- Requests that were handled, for deduplication by idempotency key. `refusal` is the error as JSON; NULL for success.
+CREATE TABLE request (
+  shard INTEGER NOT NULL,
+  idempotency_key TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  refusal TEXT,
+  PRIMARY KEY (shard, idempotency_key)
+) STRICT, WITHOUT ROWID;
+
+-- Expiry.
+CREATE INDEX request_by_time ON request (shard, at);
+
+-- Domains: named pools of slots that all members share.
+CREATE TABLE domain (
+  name TEXT PRIMARY KEY,
+  size INTEGER NOT NULL,
+  priority INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Values that are fixed once for the whole database, such as `shard_count`.
+CREATE TABLE setting (
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Small values by kind and name, such as saved workflows and API tokens. A write replaces the whole body and must know
+-- the revision it replaces (optimistic concurrency).
+CREATE TABLE document (
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (kind, name)
+) STRICT;
+
+-- Append-only logs by topic: task logs, the audit log. A number is never assigned again, so that a reader that continues
+-- after the last number it read misses nothing.
+CREATE TABLE log_line (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  topic TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+
+-- Lines of one topic in order: the index ends with the line's number.
+CREATE INDEX log_line_by_topic ON log_line (topic);
+-- Retention.
+CREATE INDEX log_line_by_time ON log_line (at);

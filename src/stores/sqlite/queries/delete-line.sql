@@ -1,1 +1,1 @@
-DELETE FROM line WHERE number = ?
+DELETE FROM log_line WHERE number = ?

@@ -1,1 +1,1 @@
-DELETE FROM member WHERE id = ?1 AND (?2 IS NULL OR beat = ?2)
+DELETE FROM member WHERE id = ?1 AND (?2 IS NULL OR heartbeat = ?2)

@@ -1,3 +1,3 @@
 UPDATE shard
-SET batch = ?1, last_key = ?2, clean = ?3
-WHERE shard = ?4 AND epoch = ?5 AND batch = ?1 - 1
+SET last_batch = ?1, last_key = ?2, released = ?3
+WHERE shard = ?4 AND epoch = ?5 AND last_batch = ?1 - 1

@@ -1,2 +1,2 @@
-INSERT INTO line (topic, at, body)
+INSERT INTO log_line (topic, at, body)
 VALUES (?, ?, ?)

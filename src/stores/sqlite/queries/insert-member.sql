@@ -1,3 +1,3 @@
-INSERT INTO member (id, address, beat)
+INSERT INTO member (id, address, heartbeat)
 VALUES (?, ?, 0)
 ON CONFLICT (id) DO NOTHING

@@ -1,2 +1,2 @@
-INSERT INTO request (shard, key, at, refusal)
+INSERT INTO request (shard, idempotency_key, at, refusal)
 VALUES (?, ?, ?, ?)

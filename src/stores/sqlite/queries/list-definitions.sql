@@ -1,5 +1,5 @@
-SELECT saved AS number, name, version, spec, created_at AS createdAt
-FROM definition INDEXED BY definition_by_age
-WHERE name = ? AND saved < ?
-ORDER BY saved DESC
+SELECT save_number AS number, name, version, spec, created_at AS createdAt
+FROM definition INDEXED BY definition_by_save
+WHERE name = ? AND save_number < ?
+ORDER BY save_number DESC
 LIMIT ?

@@ -1,4 +1,4 @@
-SELECT key, id, workflow, version, status, generation, wake, active, waiting,
+SELECT key, id, workflow, version, status, generation, wake_at AS wake, active, waiting_tasks AS waiting,
   created_at AS createdAt, updated_at AS updatedAt, quarantined
 FROM instance
 WHERE key > ? AND key <= ?

@@ -1,3 +1,3 @@
-SELECT id, address, about, beat
+SELECT id, address, about, heartbeat AS beat
 FROM member
 ORDER BY id

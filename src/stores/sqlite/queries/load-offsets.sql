@@ -1,4 +1,4 @@
 SELECT shard, source, number
-FROM mark
+FROM inbound_offset
 WHERE shard = ?
 ORDER BY source

@@ -1,5 +1,5 @@
 SELECT number, topic, at, body
-FROM line INDEXED BY line_by_topic
+FROM log_line INDEXED BY log_line_by_topic
 WHERE topic = ? AND number > ? AND number < ?
 ORDER BY number DESC
 LIMIT ?

@@ -1,1 +1,1 @@
-SELECT shard, key, at, refusal FROM request WHERE shard = ? AND key = ?
+SELECT shard, idempotency_key AS key, at, refusal FROM request WHERE shard = ? AND idempotency_key = ?

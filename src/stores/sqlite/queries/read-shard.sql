@@ -1,3 +1,3 @@
-SELECT epoch, owner, batch, last_key AS lastKey, clean
+SELECT epoch, owner, last_batch AS batch, last_key AS lastKey, released AS clean
 FROM shard
 WHERE shard = ?1

@@ -1,2 +1,2 @@
-REPLACE INTO mark (shard, source, number)
+REPLACE INTO inbound_offset (shard, source, number)
 VALUES (?, ?, ?)

@@ -1,1 +1,0 @@
-DELETE FROM heddle_mail WHERE at < ?1

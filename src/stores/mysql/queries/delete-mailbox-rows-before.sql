@@ -1,0 +1,1 @@
+DELETE FROM heddle_mailbox WHERE at < ?1

@@ -1,2 +1,0 @@
-INSERT INTO heddle_mail (box, body, at)
-VALUES ?1

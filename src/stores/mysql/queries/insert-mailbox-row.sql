@@ -1,0 +1,2 @@
+INSERT INTO heddle_mailbox (name, body, at)
+VALUES ?1

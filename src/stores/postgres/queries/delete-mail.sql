@@ -1,1 +1,0 @@
-DELETE FROM mail WHERE id = ANY ($1::bigint[])

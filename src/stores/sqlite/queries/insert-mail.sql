@@ -1,2 +1,0 @@
-INSERT INTO mail (box, body, at)
-VALUES (?, ?, ?)

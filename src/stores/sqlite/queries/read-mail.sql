@@ -1,5 +1,0 @@
-SELECT id, box, body
-FROM mail
-WHERE box = ?
-ORDER BY id
-LIMIT ?

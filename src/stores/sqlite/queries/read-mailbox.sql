@@ -1,0 +1,5 @@
+SELECT id, name AS box, body
+FROM mailbox
+WHERE name = ?
+ORDER BY id
+LIMIT ?
