@@ -16,10 +16,9 @@ import { Workflow } from "../authoring/workflow.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
-import { Dispatcher, type DomainOverview } from "../dispatch/dispatcher.ts";
+import { Dispatcher, type DispatcherOptions, type DomainOverview } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { TaskProgress } from "../dispatch/task-progress.ts";
-import type { TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
@@ -350,11 +349,11 @@ export class Engine {
       aroundJob,
       loopWatch: this.#watchdog?.loopWatch,
     });
-    const shared = cluster !== undefined && {
+    const shared: Partial<DispatcherOptions> | undefined = cluster && {
       sharedDomains: true,
       mayStart,
-      onDemand: (domain: string): void => this.#member?.wantsSlots(domain),
-      onLetGo: (run: TaskRun, gone: { worker: string; isLost: boolean }): void => this.#member?.letGo(run, gone),
+      onDemand: (domain) => this.#member?.wantsSlots(domain),
+      onDetached: (run, gone) => this.#member?.onDetached(run, gone),
     };
     return new Dispatcher({
       clock,

@@ -193,7 +193,7 @@ export class ClusterMember implements RegionCluster {
   }
 
   /** An attempt runs on, on a worker that has gone to another member: nobody else may have its slot yet. */
-  letGo(run: TaskRun, { worker, isLost }: { worker: string; isLost: boolean }): void {
+  onDetached(run: TaskRun, { worker, isLost }: { worker: string; isLost: boolean }): void {
     this.#quotas.left(run.domain, 1);
     if (isLost) return;
     // A task of no instance has nobody who would look for it.
