@@ -20,7 +20,7 @@ class Rig {
 
   tell(input: Input, at: number): void {
     this.actor.tell({ input });
-    this.#shard.release(this.actor.openTurn(at, 0.5));
+    this.#shard.releaseTurn(this.actor.openTurn(at, 0.5));
   }
 
   complete(outcome: Extract<Input, { type: "AttemptEnded" }>["outcome"], at: number): void {

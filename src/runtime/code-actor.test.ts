@@ -11,7 +11,7 @@ import { type HistoryRow, noChanges } from "../stores/store.ts";
 import { failureFrom } from "../worker/failure-from.ts";
 import { CodeActor } from "./code-actor.ts";
 import type { CodeHost } from "./code-host.ts";
-import type { InstanceTurn } from "./instance-turn.ts";
+import type { ActorTurn } from "./instance-actor.ts";
 import { outcomeOf, RigShard, RigStore } from "./shard.rig.ts";
 
 const startInput: Input = {
@@ -63,11 +63,11 @@ class CodeShard extends RigShard {
   /** The instance leaves memory and comes back from its history. */
   revive(): CodeActor {
     this.#life = this.#newActor();
-    this.#life.restore(this.rows);
+    this.#life.restore(this.rows, undefined);
     return this.#life;
   }
 
-  override arrived(): void {
+  override schedule(): void {
     // The tests say themselves when a turn is opened.
   }
 
@@ -81,7 +81,7 @@ class CodeShard extends RigShard {
   }
 
   /** One turn with these messages, written down. */
-  async turn(...inputs: readonly Input[]): Promise<InstanceTurn> {
+  async turn(...inputs: readonly Input[]): Promise<ActorTurn> {
     for (const input of inputs) this.life.tell({ input });
     await this.prepare();
     return this.write(this.life.openTurn());
@@ -91,13 +91,13 @@ class CodeShard extends RigShard {
     return new Promise((resolve) => this.life.prepare(() => resolve()));
   }
 
-  write(turn: InstanceTurn): InstanceTurn {
+  write(turn: ActorTurn): ActorTurn {
     const changes = noChanges();
     turn.addTo(changes);
     for (const { turn: first } of changes.trims) this.rows = this.rows.filter((row) => row.turn >= first);
     for (const { ref, body } of changes.payloads) this.payloads.set(ref, body);
     this.rows.push(...changes.history);
-    turn.committed();
+    turn.actor.onCommitted(turn);
     turn.reply();
     return turn;
   }

@@ -13,8 +13,7 @@ import { Fenced, type HistoryRow, type InstanceRow } from "../stores/store.ts";
 import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
 import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
 import type { CodeDefinition } from "./definitions.ts";
-import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
-import type { InstanceTurn } from "./instance-turn.ts";
+import { type ActorHost, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { Message, Told } from "./message.ts";
 import { CrashLoop, type ReactionCaution } from "./reaction-caution.ts";
 
@@ -40,7 +39,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
   #run: CodeRun | undefined;
   /** As read from the store, until the code has seen it. Undefined: not read. */
   #past: PastEvent[] | undefined = [];
-  #open: InstanceTurn | undefined;
+  #open: ActorTurn | undefined;
   /** Of the open turn: how many of its messages were heard. */
   #heard = 0;
   /** Of the open turn: how many of its events the code has seen. */
@@ -106,8 +105,8 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
     return this.#isPutOff && !this.hasEnded;
   }
 
-  override restore(history: readonly HistoryRow[]): void {
-    super.restore(history);
+  override restore(history: readonly HistoryRow[], row: InstanceRow | "from state" | undefined): void {
+    super.restore(history, row);
     this.#past = pastOf(history);
     const { reaction } = this.machine.state;
     if (this.host.caution !== undefined && reaction !== undefined) {
@@ -121,7 +120,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
 
   /** What had not been seen by the code when it went, because it was missing or wrong, is seen now. */
   override resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
-    this.host.arrived(this, "now");
+    this.host.schedule(this, "now");
     return super.resumeTasks(wasClean, find);
   }
 
@@ -276,7 +275,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
     return true;
   }
 
-  #beginWithoutCode(messages: readonly Message[]): InstanceTurn {
+  #beginWithoutCode(messages: readonly Message[]): ActorTurn {
     const { clock, random } = this.host;
     const open = this.beginTurn(clock.now(), random.next());
     this.#open = open;
@@ -333,7 +332,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
     }
   }
 
-  #begin(): InstanceTurn {
+  #begin(): ActorTurn {
     const { clock, random } = this.host;
     const open = this.beginTurn(clock.now(), random.next());
     // What comes later has a later time, and so waits for the next turn.
@@ -381,7 +380,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
    * that begins anew without end would never get to them: after some turns they are refused. Those of an instance that is
    * not let in yet wait until it is.
    */
-  #defer(message: Message, open: InstanceTurn): boolean {
+  #defer(message: Message, open: ActorTurn): boolean {
     if (!this.#isBetweenGenerations) this.#turnsWithoutAnswer = 0;
     if (!this.#isNotLetIn && !this.#isBetweenGenerations) return false;
     if (this.#turnsWithoutAnswer > turnsWithoutAnswerMax) return false;
@@ -422,7 +421,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
     this.#onPrepared?.(this);
   }
 
-  openTurn(): InstanceTurn {
+  openTurn(): ActorTurn {
     const open = this.#open;
     this.#open = undefined;
     try {
@@ -440,16 +439,16 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
     }
   }
 
-  override committed(row: InstanceRow | undefined): void {
-    super.committed(row);
-    if (this.#slot !== undefined && !this.#isReactionOnRecord) this.#leaveSlot();
+  override onCommitted(turn: ActorTurn): void {
+    super.onCommitted(turn);
+    if (turn.events.length > 0 && this.#slot !== undefined && !this.#isReactionOnRecord) this.#leaveSlot();
   }
 
   get #isReactionOnRecord(): boolean {
     return this.machine.state.reaction?.isUnderWay === true && !this.hasEnded;
   }
 
-  #endReaction(open: InstanceTurn): void {
+  #endReaction(open: ActorTurn): void {
     const isEnough = this.host.caution?.noteCameThrough(this.key) === true;
     if (isEnough || this.#step !== this.#recordedStep) this.#losses = 0;
     if (!this.hasEnded) this.machine.handle({ type: "EndReaction", losses: this.#losses }, open.turn);
@@ -459,7 +458,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
    * Questions that came after the turn was prepared: left for the next one, they would be news for whoever asks after
    * them, and two who wait for there to be none would ask each other on for ever.
    */
-  #answerLatecomers(open: InstanceTurn): void {
+  #answerLatecomers(open: ActorTurn): void {
     const messages = open.messages as Message[];
     for (let first = this.inbox[0]; first !== undefined && "query" in first; first = this.inbox[0]) {
       if (this.#needsCode(first) && (this.#isBetweenGenerations || this.#isNotLetIn)) return;
@@ -470,7 +469,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
   }
 
   /** Resolves when the code is there to see what comes of it; undefined if it is already, or need not be. */
-  #hear(message: Told, open: InstanceTurn): Promise<void> | undefined {
+  #hear(message: Told, open: ActorTurn): Promise<void> | undefined {
     const { input } = message;
     if (input.type === "ResumeInstance" && this.attention !== undefined) {
       this.attention = undefined;
@@ -511,7 +510,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
     return input.type === "StartInstance" && input.fork !== undefined ? this.#attach(open) : undefined;
   }
 
-  #wakeWithoutCode(message: Told, open: InstanceTurn): void {
+  #wakeWithoutCode(message: Told, open: ActorTurn): void {
     const { state } = this.machine;
     const isTimeUp = state.compensationMs !== undefined;
     this.take(message, open, { type: "TimerDue", isCodeAbsent: true });
@@ -528,7 +527,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
   }
 
   /** Lets the code see what has happened in this turn, event by event. False once it has seen all of it. */
-  #isReacting(open: InstanceTurn): boolean {
+  #isReacting(open: ActorTurn): boolean {
     do {
       for (let arrival = this.#nextArrival(open); arrival !== undefined; arrival = this.#nextArrival(open)) {
         if (arrival instanceof Promise) {
@@ -547,7 +546,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
    * A cancel that was recorded while the code was absent takes effect once the code has seen everything recorded after it:
    * a step that succeeded in between is then known to the code, and compensated. False if there is none to deliver.
    */
-  #deliverHeldCancel(open: InstanceTurn): boolean {
+  #deliverHeldCancel(open: ActorTurn): boolean {
     const { status, isCancelHeld, cancelReason } = this.machine.state;
     if (!isCancelHeld || cancelReason === undefined || status !== "Running") return false;
     if (this.#run === undefined || !this.#run.canCancel) return false;
@@ -570,7 +569,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
   }
 
   /** The next event of the turn that the code has to see, if it is there to do so. */
-  #nextArrival(open: InstanceTurn): Arrival | Promise<Arrival> | undefined {
+  #nextArrival(open: ActorTurn): Arrival | Promise<Arrival> | undefined {
     const { events } = open.turn;
     for (let event = events[this.#seen]; event !== undefined; event = events[this.#seen]) {
       this.#seen++;
@@ -594,7 +593,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
    * What was before it in the same turn belongs to a generation that is over, and so is not written. Code that begins anew
    * over and over has one such beginning in each turn, so that others get a word in.
    */
-  #beginAnew(open: InstanceTurn, event: Event): void {
+  #beginAnew(open: ActorTurn, event: Event): void {
     const { events } = open.turn;
     events.splice(0, events.indexOf(event));
     open.dropRuns();
@@ -608,12 +607,12 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
   }
 
   /** Questions about the state that were answered earlier in this turn: what they were told of is not written. */
-  #answerAgain(open: InstanceTurn): void {
+  #answerAgain(open: ActorTurn): void {
     for (const message of open.messages.slice(0, this.#heard))
       if ("query" in message && message.ofCode !== true) open.answer(message);
   }
 
-  #takeSteps(open: InstanceTurn, steps: readonly Step[]): void {
+  #takeSteps(open: ActorTurn, steps: readonly Step[]): void {
     if (steps.length === 0 || this.hasEnded) return;
     this.machine.handle(open.payloads.extract({ type: "StepsTaken", steps }), open.turn);
     this.carryOut(open);
@@ -632,7 +631,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
   }
 
   /** Brings the code to where it was; what it does beyond that becomes part of the turn. */
-  async #attach(open: InstanceTurn): Promise<void> {
+  async #attach(open: ActorTurn): Promise<void> {
     const past = (this.#past ??= pastOf(await this.#readHistory(open)));
     const run = this.#newRun();
     if (run === undefined) return;
@@ -653,7 +652,7 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
    * `STORE_FENCED` if the history has turns that this actor did not write: the shard has another owner, and what is in
    * memory is out of date. Compared with that history, sound code would seem to have changed.
    */
-  async #readHistory({ number }: InstanceTurn): Promise<HistoryRow[]> {
+  async #readHistory({ number }: ActorTurn): Promise<HistoryRow[]> {
     const history = await this.host.readHistory(this.key);
     const last = history.at(-1)?.turn ?? -1;
     if (last < number) return history;

@@ -6,8 +6,7 @@ import type { DecisionEvaluated } from "../kernel/input.ts";
 import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { TimeBudget } from "../expressions/expression-cost.ts";
-import { type ActorHost, type FindAttempt, InstanceActor } from "./instance-actor.ts";
-import type { InstanceTurn } from "./instance-turn.ts";
+import { type ActorHost, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { Told } from "./message.ts";
 import {
   allOutputs,
@@ -44,8 +43,8 @@ export class DagActor extends InstanceActor<DagMachine> {
     return super.isInboxEmpty && this.#readyDecisions === undefined;
   }
 
-  override restore(history: readonly HistoryRow[]): void {
-    super.restore(history);
+  override restore(history: readonly HistoryRow[], row: InstanceRow | "from state" | undefined): void {
+    super.restore(history, row);
     this.#committedContext = this.machine.state.context;
   }
 
@@ -83,7 +82,7 @@ export class DagActor extends InstanceActor<DagMachine> {
     return this.#committedContext.bytes === 2 ? {} : Object.fromEntries(this.#committedContext.entries);
   }
 
-  openTurn(now: number, chance: number): InstanceTurn {
+  openTurn(now: number, chance: number): ActorTurn {
     const open = this.beginTurn(now, chance);
     open.messages = this.inbox;
     this.inbox = [];
@@ -102,13 +101,13 @@ export class DagActor extends InstanceActor<DagMachine> {
     }
   }
 
-  override take(message: Told, open: InstanceTurn): void {
+  override take(message: Told, open: ActorTurn): void {
     if (message.input.type === "UpdateParams") this.#keepParams(message.input.task);
     super.take(message, open);
   }
 
   /** Decisions are settled inside the turn if what they look at is at hand; everything else waits for the commit. */
-  override carryOut(open: InstanceTurn): void {
+  override carryOut(open: ActorTurn): void {
     const { turn } = open;
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) {
       const answer = command.type === "EvaluateDecision" ? this.#decideNow(command.task, command.attempt) : undefined;
@@ -135,13 +134,13 @@ export class DagActor extends InstanceActor<DagMachine> {
     this.#readInputs(context, outputs).then(
       (inputs) => {
         (this.#readyDecisions ??= []).push({ task, attempt, inputs });
-        this.host.arrived(this, "now");
+        this.host.schedule(this, "now");
       },
-      (error: unknown) => this.host.failed(this, error),
+      (error: unknown) => this.host.onReadFailed(this, error),
     );
   }
 
-  #takeReadyDecisions(open: InstanceTurn): void {
+  #takeReadyDecisions(open: ActorTurn): void {
     const ready = this.#readyDecisions ?? [];
     this.#readyDecisions = undefined;
     for (const { task, attempt, inputs } of ready) this.take({ input: this.#decide(task, attempt, inputs) }, open);
@@ -168,8 +167,9 @@ export class DagActor extends InstanceActor<DagMachine> {
     }
   }
 
-  override committed(row: InstanceRow | undefined): void {
-    super.committed(row);
+  override onCommitted(turn: ActorTurn): void {
+    super.onCommitted(turn);
+    if (turn.events.length === 0) return;
     this.#committedContext = this.machine.state.context;
     this.#committedParams?.clear();
   }

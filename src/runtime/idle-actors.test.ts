@@ -7,14 +7,14 @@ import { InstanceEntry } from "./instance-entry.ts";
 interface Standing {
   isIdle: boolean;
   isBusy: boolean;
-  isDirty: boolean;
+  isQueued: boolean;
   hasEnded: boolean;
 }
 
 /** An entry whose actor is idle, unless the test says otherwise. */
 function entryOf(id: string, standing: Partial<Standing> = {}): InstanceEntry {
   const entry = new InstanceEntry({ id, key: 1, workflow: "w", version: "1", status: "Running", at: 0 });
-  const actor = { isIdle: true, isBusy: false, isDirty: false, hasEnded: false, ...standing };
+  const actor = { isIdle: true, isBusy: false, isQueued: false, hasEnded: false, ...standing };
   entry.actor = actor as unknown as InstanceActor;
   return entry;
 }
@@ -42,7 +42,7 @@ test("what has something under way, or has ended, is not counted", () => {
 });
 
 test("one that has something to do again is passed over, and counts when it moves", () => {
-  for (const busy of [{ isIdle: false }, { isBusy: true }, { isDirty: true }]) {
+  for (const busy of [{ isIdle: false }, { isBusy: true }, { isQueued: true }]) {
     const idle = new IdleActors(1);
     const [first, second, third] = ["a", "b", "c"].map((id) => entryOf(id)) as [
       InstanceEntry,
@@ -53,7 +53,7 @@ test("one that has something to do again is passed over, and counts when it move
     Object.assign(first.actor as object, busy);
     idle.touch(second);
     assert.equal(present([first, second]), "a", "the other leaves in its place");
-    Object.assign(first.actor as object, { isIdle: true, isBusy: false, isDirty: false });
+    Object.assign(first.actor as object, { isIdle: true, isBusy: false, isQueued: false });
     idle.touch(first);
     idle.touch(third);
     assert.equal(present([first, third]), "c");

@@ -25,7 +25,7 @@ export class IdleActors {
       this.#entries.delete(entry);
       const { actor } = entry;
       // One that has something to do again comes back here after its turn.
-      if (actor === undefined || !actor.isIdle || actor.isBusy || actor.isDirty) continue;
+      if (actor === undefined || !actor.isIdle || actor.isBusy || actor.isQueued) continue;
       entry.actor = undefined;
       return;
     }

@@ -7,28 +7,33 @@ import { parseStored } from "../base/stored-json.ts";
 import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import type { Event, Execution } from "../kernel/event.ts";
 import type { Input, Outcome } from "../kernel/input.ts";
-import type { Machine, MachineLimits } from "../kernel/machine.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
-import type { TaskDefinition } from "../kernel/task-definition.ts";
 import { Phase } from "../kernel/task-state.ts";
 import { Turn } from "../kernel/turn.ts";
-import type { HistoryRow, InstanceRow } from "../stores/store.ts";
+import type { HistoryRow, InstanceRow, OffsetRow } from "../stores/store.ts";
 import type { CodeHost } from "./code-host.ts";
 import type { Definition } from "./definitions.ts";
 import type { Expressions } from "../expressions/expression.ts";
-import { InstanceTaskRun } from "./instance-task-run.ts";
+import { InstanceTaskRun, type TaskRunHost } from "./instance-task-run.ts";
 import { InstanceTurn } from "./instance-turn.ts";
-import type { LaneShard } from "./lane.ts";
-import type { Message, Told } from "./message.ts";
+import type { Message, Origin, Told } from "./message.ts";
 import type { ReactionCaution } from "./reaction-caution.ts";
 import type { Payloads } from "./task-inputs.ts";
+import { instanceRow } from "./turn-rows.ts";
+import { TurnState } from "./turn-state.ts";
 
-/** Most actors have none; a list is made with its first item, and this one stays empty. */
-const noStarts: never[] = [];
+/** Most actors have no starts and no new definitions; a list is made with its first item, and this one stays empty. */
+const none: never[] = [];
 
-/** What an actor needs of the shard it lives in. */
-export interface ActorHost extends LaneShard {
-  readonly limits: MachineLimits;
+/** A turn of an actor, from `openTurn` to `releaseTurn`. */
+export type ActorTurn = InstanceTurn<InstanceActor>;
+
+/**
+ * What actors need of the shard they live in, and what the shard's lane needs to run their turns: a turn is opened,
+ * written by the lane together with others, and then released or rejected.
+ */
+export interface ActorHost extends TaskRunHost {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -37,53 +42,63 @@ export interface ActorHost extends LaneShard {
   readonly code: CodeHost;
   /** Of a shard whose last owner did not leave in good order. */
   readonly caution?: ReactionCaution | undefined;
-  resolveJob(definition: TaskDefinition, params: string | undefined): string;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
-  /** The actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with what comes. */
-  arrived(actor: InstanceActor, urgency: "now" | "later"): void;
-  /** The attempt has left this member's dispatcher with its worker. */
-  runsElsewhere(run: InstanceTaskRun, worker: string): void;
   /** The whole history of an instance, as far as it is durable. */
   readHistory(instance: number): Promise<HistoryRow[]>;
-  /** What the instance needs could not be read. */
-  failed(actor: InstanceActor, error: unknown): void;
+  /** Payloads that the instance's next turn needs could not be read. */
+  onReadFailed(actor: InstanceActor, error: unknown): void;
+  /** The actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with other messages. */
+  schedule(actor: InstanceActor, urgency: "now" | "later"): void;
+  /** Handles the messages in the actor's inbox. Undefined if the actor has no turn, because it is gone or broken. */
+  openTurn(actor: InstanceActor, now: number): ActorTurn | undefined;
+  /** Marks messages as read by turns that are about to be written; the rows are the new inbound offsets, by source. */
+  consume(origins: readonly Origin[]): OffsetRow[];
+  /** The turn is durable: releases its effects and replies. */
+  releaseTurn(turn: ActorTurn): void;
+  /** The store will never take the turn. */
+  rejectTurn(turn: ActorTurn, error: unknown): void;
+  /** Another owner has the shard, or nothing can be written any more. */
+  lose(error: unknown): void;
 }
 
 /**
  * One instance in memory: its state, and the messages that wait for its next turn. Messages are handled one after the
  * other, in order of arrival; a turn takes all that are there.
  */
-export abstract class InstanceActor<M extends Machine = Machine> implements TaskOwner {
+export abstract class InstanceActor<M extends Machine = Machine> extends TurnState implements TaskOwner {
   readonly id: string;
   readonly key: number;
   readonly definition: Definition;
   readonly machine: M;
   readonly host: ActorHost;
-  /** In the shard's list of actors with something to do. */
-  isDirty = false;
-  /** Among those whose news can wait for company. */
-  isDelayed = false;
-  /** A turn of it is being written. */
-  isBusy = false;
   lastTurnAt = 0;
-  /** As it was last written; undefined before the first turn is, and after the end. */
-  row: InstanceRow | undefined;
-  /** Definitions that its first turn brings along, in case the store has them not yet. */
-  starting: readonly Definition[] = [];
   inbox: Message[] = [];
+  #row: InstanceRow | undefined;
+  #definitionsToStore: readonly Definition[] = none;
   /** Attempts that have started since the last turn; of those that have ended as well, only so many are left. */
-  #starts: InstanceTaskRun[] = noStarts;
+  #starts: InstanceTaskRun[] = none;
   #startsLeft = 0;
   #lostWithProcess: Set<number> | undefined;
   #turns = 0;
   #events = 0;
 
   constructor(host: ActorHost, definition: Definition, machine: M) {
+    super();
     this.host = host;
     this.definition = definition;
     this.machine = machine;
     this.id = machine.address.id;
     this.key = machine.address.key;
+  }
+
+  /** The instance row as it was last written; undefined before the first turn is durable, and after the end. */
+  get row(): InstanceRow | undefined {
+    return this.#row;
+  }
+
+  /** Definitions that its first turn stores, unless the store has them. */
+  get definitionsToStore(): readonly Definition[] {
+    return this.#definitionsToStore;
   }
 
   get isInboxEmpty(): boolean {
@@ -140,8 +155,16 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
     return hasEnded(this.machine.status);
   }
 
-  /** Takes in the history of an earlier life. What was before a new beginning is not there any more. */
-  restore(history: readonly HistoryRow[]): void {
+  /** Prepares a new instance for its first turn. */
+  startWith(definitions: readonly Definition[]): void {
+    this.#definitionsToStore = definitions;
+  }
+
+  /**
+   * Applies the history of an instance that is loaded. What was before a new beginning is not in it any more. `row` is the
+   * instance row; it is made from the state where it was not read.
+   */
+  restore(history: readonly HistoryRow[], row: InstanceRow | "from state" | undefined): void {
     for (const { turn, at, firstEvent, events } of history) {
       const decided = parseStored(events, `turn ${turn} of instance "${this.id}"`) as Event[];
       if (this.isUnborn && decided[0]?.type === "InstanceContinued") {
@@ -154,6 +177,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
       this.#events += decided.length;
       this.lastTurnAt = at;
     }
+    this.#row = row === "from state" ? instanceRow(this, this.lastTurnAt) : row;
   }
 
   /**
@@ -204,7 +228,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   tell(message: Message): void {
     if (this.inbox.length === 0) this.inbox = [message];
     else this.inbox.push(message);
-    this.host.arrived(this, "now");
+    this.host.schedule(this, "now");
   }
 
   /** A user has put it back into service: what its code did to earlier processes does not count any more. */
@@ -214,11 +238,11 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
 
   /** Nobody waits to hear of it, and the attempt's end says it too: most starts are never told by themselves. */
   started(run: InstanceTaskRun, execution: Required<Execution>): void {
-    if (this.#starts === noStarts) this.#starts = [run];
+    if (this.#starts === none) this.#starts = [run];
     else this.#starts.push(run);
     run.started = execution;
     this.#startsLeft++;
-    this.host.arrived(this, run.isCautious ? "now" : "later");
+    this.host.schedule(this, run.isCautious ? "now" : "later");
   }
 
   /** Resolves when the start, told just before, is durable: a question is answered no sooner. */
@@ -232,7 +256,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
     if (run.started !== undefined) this.#startsLeft--;
     run.started = undefined;
-    if (this.#startsLeft === 0) this.#starts = noStarts;
+    if (this.#startsLeft === 0) this.#starts = none;
     const { task, attempt, generation } = run;
     const input: Input = { type: "AttemptEnded", task, attempt, generation, outcome, ...execution };
     if (acknowledge === undefined) this.tell({ input });
@@ -257,11 +281,11 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   }
 
   /** Handles what is in the inbox. Whatever throws here but a refusal is a bug: the caller quarantines the instance. */
-  abstract openTurn(now: number, chance: number): InstanceTurn;
+  abstract openTurn(now: number, chance: number): ActorTurn;
 
-  beginTurn(now: number, chance: number): InstanceTurn {
+  beginTurn(now: number, chance: number): ActorTurn {
     const turn = new Turn(Math.max(now, this.lastTurnAt), chance);
-    const open = new InstanceTurn(this, turn, this.#turns);
+    const open: ActorTurn = new InstanceTurn(this, turn, this.#turns);
     if (this.#startsLeft > 0) this.#tellStarts(turn);
     return open;
   }
@@ -273,11 +297,11 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
       run.started = undefined;
       this.machine.handle({ type: "AttemptStarted", task, attempt, generation, ...started }, turn);
     }
-    this.#starts = noStarts;
+    this.#starts = none;
     this.#startsLeft = 0;
   }
 
-  closeTurn(open: InstanceTurn): InstanceTurn {
+  closeTurn(open: ActorTurn): ActorTurn {
     this.lastTurnAt = open.at;
     open.close(this.#events);
     if (open.events.length > 0) this.#turns++;
@@ -286,7 +310,7 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   }
 
   /** A message that may change things: done, or refused. */
-  take(message: Told, open: InstanceTurn, input = message.input): void {
+  take(message: Told, open: ActorTurn, input = message.input): void {
     const { turn, payloads } = open;
     const events = turn.events.length;
     const rows = payloads.rows.length;
@@ -303,14 +327,16 @@ export abstract class InstanceActor<M extends Machine = Machine> implements Task
   }
 
   /** What the machine wants done waits for the commit. */
-  carryOut(open: InstanceTurn): void {
+  carryOut(open: ActorTurn): void {
     const { turn } = open;
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) open.after(command);
   }
 
-  /** The turn is durable. */
-  committed(row: InstanceRow | undefined): void {
-    this.row = row;
+  /** The turn is durable: the actor is what its rows say. */
+  onCommitted(turn: ActorTurn): void {
+    if (turn.events.length === 0) return;
+    this.#row = turn.rowAfter;
+    this.#definitionsToStore = none;
   }
 
   run(task: number): TaskRun {

@@ -77,7 +77,7 @@ export class InstanceStarter {
     const admission = admit(definition, id);
     const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: host.clock.now() });
     const actor = newActor(host, definition, id, key);
-    actor.starting = request.definitions;
+    actor.startWith(request.definitions);
     entry.actor = actor;
     instances.add(entry);
     const reply = Promise.withResolvers<void>();

@@ -6,7 +6,6 @@ import type { ActorHost, InstanceActor } from "./instance-actor.ts";
 import { InstanceEntry } from "./instance-entry.ts";
 import { HistoryReader, isDamage, loadHistories, type ReadHistory } from "./history-reader.ts";
 import { newActor } from "./new-actor.ts";
-import { instanceRow } from "./turn-rows.ts";
 
 /** Opening reads this many instances at a time. */
 const instancesPerPage = 1000;
@@ -173,7 +172,7 @@ export class InstanceTable {
       const definition = await this.#definitions.load(entry.workflow, entry.version);
       const history = await this.#histories.read(entry.key);
       if (history.length === 0) throw unknownInstance(entry.id);
-      const actor = this.#restore(entry, definition, history, "as it stands");
+      const actor = this.#restore(entry, definition, history, "from state");
       if (actor === undefined) throw quarantinedError(entry);
     } finally {
       entry.loading = undefined;
@@ -205,12 +204,11 @@ export class InstanceTable {
     entry: InstanceEntry,
     definition: Definition,
     history: readonly HistoryRow[],
-    row: InstanceRow | "as it stands" | undefined,
+    row: InstanceRow | "from state" | undefined,
   ): InstanceActor | undefined {
     const actor = newActor(this.#host, definition, entry.id, entry.key);
     try {
-      actor.restore(history);
-      actor.row = row === "as it stands" ? instanceRow(actor, actor.lastTurnAt) : row;
+      actor.restore(history, row);
     } catch (error) {
       void this.#quarantineBroken(entry, row, error);
       return undefined;
@@ -223,10 +221,10 @@ export class InstanceTable {
   /** Of one whose state cannot be worked out, the store knows how it stands. */
   async #quarantineBroken(
     entry: InstanceEntry,
-    row: InstanceRow | "as it stands" | undefined,
+    row: InstanceRow | "from state" | undefined,
     error: unknown,
   ): Promise<void> {
-    this.#onBroken(entry, row === "as it stands" ? await this.row(entry) : row, error);
+    this.#onBroken(entry, row === "from state" ? await this.row(entry) : row, error);
   }
 }
 

@@ -1,7 +1,32 @@
 import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Execution } from "../kernel/event.ts";
-import type { InstanceActor } from "./instance-actor.ts";
+import type { Machine, MachineLimits } from "../kernel/machine.ts";
+import type { TaskDefinition } from "../kernel/task-definition.ts";
+import type { FencingToken } from "./fencing-token.ts";
+
+/** The actor whose task it is. */
+export interface TaskRunActor extends TaskOwner {
+  readonly id: string;
+  readonly machine: Machine;
+  readonly host: TaskRunHost;
+  /** The task's last attempt was lost with its process, before this claim of the shard. */
+  wasLostWithProcess(task: number): boolean;
+  /** Resolves when the start, of which the actor was told just before, is durable. */
+  confirmStart(): Promise<void>;
+  inputsOf(task: number): TaskInputs | Promise<TaskInputs>;
+  paramsOf(task: number): string;
+  /** The attempt was lost with the process that ran it. */
+  lost(run: InstanceTaskRun): void;
+}
+
+export interface TaskRunHost {
+  readonly token: FencingToken;
+  readonly limits: MachineLimits;
+  resolveJob(definition: TaskDefinition, params: string | undefined): string;
+  /** The attempt has left this member's dispatcher with its worker. */
+  runsElsewhere(run: InstanceTaskRun, worker: string): void;
+}
 
 /** An attempt of an instance's task on its way to a worker. */
 export class InstanceTaskRun implements TaskRun {
@@ -22,13 +47,13 @@ export class InstanceTaskRun implements TaskRun {
   readonly isCautious: boolean;
   readonly owner: TaskOwner;
   readonly task: number;
-  readonly actor: InstanceActor;
+  readonly actor: TaskRunActor;
   /** It has started, and its instance's state does not say so yet. */
   started: Required<Execution> | undefined;
   /** Of code, which never changes them. They are forgotten with the task's end, and an attempt may start before that is durable. */
   readonly #fixedParams: string | undefined;
 
-  constructor(actor: InstanceActor, task: number, cautious: boolean) {
+  constructor(actor: TaskRunActor, task: number, cautious: boolean) {
     const { machine } = actor;
     const { state } = machine;
     const definition = state.definition(task);

@@ -1,5 +1,6 @@
 import type { EngineError } from "../base/error.ts";
 import type { Event } from "../kernel/event.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 import type { Turn } from "../kernel/turn.ts";
 import type {
@@ -14,7 +15,6 @@ import type {
 } from "../stores/store.ts";
 import type { CommitPart } from "./committer.ts";
 import type { Command } from "../kernel/command.ts";
-import type { InstanceActor } from "./instance-actor.ts";
 import type { Asked, Message, Origin, Told } from "./message.ts";
 import { Tombstones } from "./outbox.ts";
 import { PayloadRows } from "./payload-rows.ts";
@@ -24,12 +24,23 @@ import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
 /** Most turns have most of their lists empty, and one item in the others; a list is made with its first item. */
 const none: readonly never[] = [];
 
+/** What the rows of a turn are made of: an actor, after it has handled its messages. */
+export interface TurnActor {
+  readonly key: number;
+  readonly host: { readonly token: FencingToken };
+  readonly machine: Machine;
+  readonly isActive: boolean;
+  readonly hasEnded: boolean;
+  /** The instance row as it was last written; undefined if the store has none. */
+  readonly row: InstanceRow | undefined;
+}
+
 /**
- * A turn between its opening and its release: the rows it wants written, and what is let out once they are. A turn in
- * which nothing happened writes nothing, and its answers still wait for the commits before it.
+ * A turn between its opening and its release: its rows, and the effects and replies that are released once the rows are
+ * durable. A turn without events has no rows, and its replies still wait for the commits before it.
  */
-export class InstanceTurn implements CommitPart {
-  readonly actor: InstanceActor;
+export class InstanceTurn<Actor extends TurnActor = TurnActor> implements CommitPart {
+  readonly actor: Actor;
   /** Definitions that the store may not have yet. */
   definitions: readonly DefinitionRow[] = none;
   messages: readonly Message[] = none;
@@ -54,7 +65,7 @@ export class InstanceTurn implements CommitPart {
   #tasks: readonly TaskRow[] = none;
   #trim: TrimRow | undefined;
 
-  constructor(actor: InstanceActor, turn: Turn, number: number) {
+  constructor(actor: Actor, turn: Turn, number: number) {
     this.actor = actor;
     this.number = number;
     this.turn = turn;
@@ -205,10 +216,9 @@ export class InstanceTurn implements CommitPart {
     }
   }
 
-  /** The turn is durable: the actor is what its rows say. */
-  committed(): void {
-    if (this.#history === undefined) return;
-    this.actor.committed(this.#finished !== undefined ? undefined : (this.#instance ?? this.actor.row));
+  /** The instance row once the turn is durable; undefined after the end. */
+  get rowAfter(): InstanceRow | undefined {
+    return this.#finished === undefined ? (this.#instance ?? this.actor.row) : undefined;
   }
 
   reply(): void {

@@ -286,7 +286,7 @@ describe("a lane", () => {
       const [a] = await oneInEach();
       let last = 0;
       const next = (): OffsetRow => ({ shard: 1, source: 4, number: ++last });
-      one.consumed = () => [next()];
+      one.consume = () => [next()];
       const letGo = store.hold();
       const told = [tell(a, note)];
       await clock.settle();
@@ -323,7 +323,7 @@ describe("a lane", () => {
       const told = tell(a, note);
       await lane.flush(one);
       lane.leave(one);
-      await lane.release(one);
+      await lane.releaseShard(one);
       await told;
       const last = store.sent.at(-1)?.fences;
       assert.deepEqual(
@@ -339,7 +339,7 @@ describe("a lane", () => {
       const letGo = store.hold();
       const told = tell(a, note);
       await clock.settle();
-      const flushed = lane.flush(one).then(() => lane.release(one));
+      const flushed = lane.flush(one).then(() => lane.releaseShard(one));
       const rows = [1, 2, 3].map((number) => lane.commit(one, { offsets: [{ shard: 1, source: 4, number }] }));
       letGo();
       await Promise.all([told, flushed, ...rows]);
@@ -351,7 +351,7 @@ describe("a lane", () => {
 
     test("of a shard that was lost before is refused", async () => {
       await store.claim(1, "somebody else");
-      await assert.rejects(lane.release(one), (error) => hasCode(error, "STORE_FENCED"));
+      await assert.rejects(lane.releaseShard(one), (error) => hasCode(error, "STORE_FENCED"));
     });
   });
 

@@ -1,45 +1,33 @@
 import type { Clock } from "../base/clock.ts";
 import { hasCode } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import type { Changes, OffsetRow, Store } from "../stores/store.ts";
+import type { Changes, Store } from "../stores/store.ts";
 import { type CommitPart, Committer, type Rejected } from "./committer.ts";
-import type { InstanceActor } from "./instance-actor.ts";
-import type { InstanceTurn } from "./instance-turn.ts";
+import type { ActorHost, ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { Origin } from "./message.ts";
 import { Tombstones } from "./outbox.ts";
 import type { FencingToken } from "./fencing-token.ts";
-import { Pump } from "./pump.ts";
+import { TurnQueue } from "./turn-queue.ts";
 
-/** What a lane needs of each shard whose commits it carries. */
-export interface LaneShard {
-  readonly token: FencingToken;
-  /** Handles what is in the actor's inbox; undefined if nothing can come of it. */
-  openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined;
-  /** Messages that turns about to be written have read; the rows say how far that brings each source. */
-  consumed(origins: readonly Origin[]): OffsetRow[];
-  /** The turn is durable: lets out what it caused. */
-  release(turn: InstanceTurn): void;
-  /** The store will never take the turn. */
-  reject(turn: InstanceTurn, error: unknown): void;
-  /** Another owner has the shard, or nothing can be written any more. */
-  lose(error: unknown): void;
-}
+/** One commit carries no more than this: it should take milliseconds, and fit into a database's packet. The last turn may pass the bytes. */
+const turnsPerCommitMax = 5000;
+const bytesPerCommitMax = 4 * 1024 * 1024;
 
-/** Rows of a shard's own. Where numbers are in them, they are made when it is their turn: in the order of commits. */
+/** Rows written outside a turn. Pass a function if they contain sequence numbers: it runs when their commit begins, so that numbers follow commit order. */
 export type OwnRows = Partial<Changes> | (() => Partial<Changes>);
 
-/** Some of a shard's own rows, written beside turns or by themselves. */
+/** Rows of a shard that belong to no turn, written beside turns or by themselves. */
 export class ShardRows implements CommitPart {
-  readonly shard: LaneShard;
+  readonly host: ActorHost;
   readonly #rows: Partial<Changes>;
 
-  constructor(shard: LaneShard, rows: Partial<Changes>) {
-    this.shard = shard;
+  constructor(host: ActorHost, rows: Partial<Changes>) {
+    this.host = host;
     this.#rows = rows;
   }
 
   get token(): FencingToken {
-    return this.shard.token;
+    return this.host.token;
   }
 
   get fallback(): Tombstones | undefined {
@@ -57,59 +45,39 @@ export class ShardRows implements CommitPart {
 /**
  * Shards of one member that share commits, so that one round trip carries the turns of many. A shard stays in its lane,
  * so its commits are in order.
+ *
+ * A turn is opened, committed and released here (`#runTurns`). Turns are opened as soon as no commit is under way, from
+ * all messages that are there by then. While a commit is under way, messages gather in inboxes: the busier the lane, the
+ * more a turn and a commit carry.
  */
 export class Lane {
   readonly #clock: Clock;
   readonly #committer: Committer;
-  readonly #pump: Pump;
-  /** Those that wait for the commit under way, or have waited for one before: whom to tell if nothing can be written. */
-  readonly #shards = new Set<LaneShard>();
+  readonly #queue: TurnQueue;
+  /** The shards of the lane, which all are lost when nothing can be written any more. */
+  readonly #hosts = new Set<ActorHost>();
+  #commitUnderWay: Promise<void> | undefined;
+  #isRunScheduled = false;
 
   constructor(parts: { store: Store; clock: Clock; logger: Logger; onHealth: (problem: unknown) => void }) {
     this.#clock = parts.clock;
     this.#committer = new Committer(parts);
-    this.#pump = new Pump({
-      clock: parts.clock,
-      commitTurns: () => this.#commitTurns(),
-      onLost: (error) => {
-        for (const shard of this.#shards) shard.lose(error);
-      },
-    });
+    this.#queue = new TurnQueue(parts.clock, () => this.#scheduleRun());
   }
 
-  enter(shard: LaneShard): void {
-    this.#shards.add(shard);
+  enter(host: ActorHost): void {
+    this.#hosts.add(host);
   }
 
-  /** It writes nothing more here. */
-  leave(shard: LaneShard): void {
-    this.#shards.delete(shard);
-    this.#pump.forget(({ host }) => host === shard);
+  /** The shard writes nothing more here. */
+  leave(host: ActorHost): void {
+    this.#hosts.delete(host);
+    this.#queue.remove((actor) => actor.host === host);
   }
 
-  arrived(actor: InstanceActor, urgency: "now" | "later"): void {
-    this.#pump.wake(actor, urgency);
-  }
-
-  /** Everything told so far to instances of the shard is durable when it resolves. */
-  async flush(shard: LaneShard): Promise<void> {
-    await this.#pump.flush(({ host }) => host === shard);
-  }
-
-  /** Rows that no turn brings along; they wait until no other commit is under way. */
-  async commit(shard: LaneShard, rows: OwnRows): Promise<void> {
-    const rejected = await this.#pump.runExclusive(() => {
-      return this.#committer.commit([new ShardRows(shard, typeof rows === "function" ? rows() : rows)]);
-    });
-    for (const { error } of rejected) {
-      if (hasCode(error, "STORE_FENCED")) shard.lose(error);
-      throw error;
-    }
-  }
-
-  /** The owner's last word. `STORE_FENCED` if the shard was lost before. */
-  async release(shard: LaneShard): Promise<void> {
-    await this.#pump.runExclusive(() => this.#committer.release(new ShardRows(shard, {})));
+  /** The actor has something in its inbox, and gets a turn. `later`: it may wait for a while, to share that turn. */
+  schedule(actor: InstanceActor, urgency: "now" | "later"): void {
+    this.#queue.add(actor, urgency);
   }
 
   /** Stops waiting for a store that does not come back. */
@@ -117,69 +85,145 @@ export class Lane {
     this.#committer.giveUp();
   }
 
-  async #commitTurns(): Promise<void> {
-    const turns = this.#openTurns();
-    const toWrite: (InstanceTurn | ShardRows)[] = turns.filter((turn) => turn.events.length > 0);
-    this.#addOffsets(turns, toWrite);
-    const rejected = toWrite.length === 0 ? [] : await this.#write(turns, toWrite);
-    if (rejected.length === 0) for (const turn of turns) turn.actor.host.release(turn);
-    else this.#sort(turns, rejected);
+  // The path of a turn
+
+  #scheduleRun(): void {
+    if (this.#isRunScheduled || this.#commitUnderWay !== undefined) return;
+    this.#isRunScheduled = true;
+    this.#clock.soon(() => {
+      this.#isRunScheduled = false;
+      if (this.#commitUnderWay === undefined) void this.#run();
+    });
   }
 
-  /** Whoever waits for one of the turns is told if nothing can be written any more. */
-  async #write(
-    turns: readonly InstanceTurn[],
-    toWrite: readonly (InstanceTurn | ShardRows)[],
-  ): Promise<Rejected<InstanceTurn | ShardRows>[]> {
+  /** The commit counts as under way before the first turn is opened: rows that a broken turn causes have to wait like others. */
+  #run(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#commitUnderWay = promise;
+    void this.#runTurns()
+      .then(
+        () => this.#endCommit(),
+        (error: unknown) => {
+          this.#commitUnderWay = undefined;
+          for (const host of this.#hosts) host.lose(error);
+        },
+      )
+      .then(resolve);
+    return promise;
+  }
+
+  #endCommit(): void {
+    this.#commitUnderWay = undefined;
+    if (this.#queue.hasReady) this.#scheduleRun();
+  }
+
+  async #runTurns(): Promise<void> {
+    const turns = this.#openTurns();
+    const rows: (ActorTurn | ShardRows)[] = turns.filter((turn) => turn.events.length > 0);
+    this.#addOffsets(turns, rows);
+    const rejected = rows.length === 0 ? [] : await this.#commitTurns(turns, rows);
+    if (rejected.length === 0) for (const turn of turns) turn.actor.host.releaseTurn(turn);
+    else this.#releaseUnrejected(turns, rejected);
+  }
+
+  #openTurns(): ActorTurn[] {
+    const now = this.#clock.now();
+    const turns: ActorTurn[] = [];
+    let taken = 0;
+    let bytes = 0;
+    this.#queue.take((actor) => {
+      const turn = actor.host.openTurn(actor, now);
+      taken++;
+      if (turn === undefined) return taken < turnsPerCommitMax;
+      turns.push(turn);
+      bytes += turn.bytes;
+      return !turn.isSlow && taken < turnsPerCommitMax && bytes < bytesPerCommitMax;
+    });
+    return turns;
+  }
+
+  /** Adds how far the turns have read the messages of other shards. */
+  #addOffsets(turns: readonly ActorTurn[], rows: (ActorTurn | ShardRows)[]): void {
+    let read: Map<ActorHost, Origin[]> | undefined;
+    for (const { origins, actor } of turns) {
+      if (origins.length === 0) continue;
+      read ??= new Map();
+      const ofHost = read.get(actor.host);
+      if (ofHost === undefined) read.set(actor.host, [...origins]);
+      else ofHost.push(...origins);
+    }
+    if (read === undefined) return;
+    for (const [host, origins] of read) rows.push(new ShardRows(host, { offsets: host.consume(origins) }));
+  }
+
+  /** If nothing can be written any more, the callers of all turns are told so. */
+  async #commitTurns(
+    turns: readonly ActorTurn[],
+    rows: readonly (ActorTurn | ShardRows)[],
+  ): Promise<Rejected<ActorTurn | ShardRows>[]> {
     try {
-      return await this.#committer.commit(toWrite);
+      return await this.#committer.commit(rows);
     } catch (error) {
       for (const turn of turns) turn.fail(error);
       throw error;
     }
   }
 
-  #openTurns(): InstanceTurn[] {
-    const now = this.#clock.now();
-    const turns: InstanceTurn[] = [];
-    this.#pump.drain((actor) => {
-      actor.isBusy = true;
-      const turn = actor.host.openTurn(actor, now);
-      if (turn === undefined) return 0;
-      turns.push(turn);
-      return turn.isSlow ? Number.POSITIVE_INFINITY : turn.bytes;
-    });
-    return turns;
-  }
-
-  #addOffsets(turns: readonly InstanceTurn[], toWrite: (InstanceTurn | ShardRows)[]): void {
-    let read: Map<LaneShard, Origin[]> | undefined;
-    for (const { origins, actor } of turns) {
-      if (origins.length === 0) continue;
-      read ??= new Map();
-      const ofShard = read.get(actor.host);
-      if (ofShard === undefined) read.set(actor.host, [...origins]);
-      else ofShard.push(...origins);
-    }
-    if (read === undefined) return;
-    for (const [shard, origins] of read) toWrite.push(new ShardRows(shard, { offsets: shard.consumed(origins) }));
-  }
-
-  /** Some were not written: the data of one are refused, or a shard is lost with all its turns, also those that wrote nothing. */
-  #sort(turns: readonly InstanceTurn[], rejected: readonly Rejected<InstanceTurn | ShardRows>[]): void {
-    const lost = new Map<LaneShard, unknown>();
-    const refused = new Map<unknown, unknown>();
+  /** A turn is not written if the store rejects its data, or if its shard is lost: then all turns of that shard fail, also those without rows. */
+  #releaseUnrejected(turns: readonly ActorTurn[], rejected: readonly Rejected<ActorTurn | ShardRows>[]): void {
+    const lost = new Map<ActorHost, unknown>();
+    const errors = new Map<unknown, unknown>();
     for (const { part, error } of rejected) {
-      refused.set(part, error);
-      const shard = part instanceof ShardRows ? part.shard : part.actor.host;
-      if (hasCode(error, "STORE_FENCED")) lost.set(shard, error);
+      errors.set(part, error);
+      const host = part instanceof ShardRows ? part.host : part.actor.host;
+      if (hasCode(error, "STORE_FENCED")) lost.set(host, error);
     }
     for (const turn of turns) {
       const { host } = turn.actor;
       if (lost.has(host)) turn.fail(lost.get(host));
-      else if (refused.has(turn)) host.reject(turn, refused.get(turn));
-      else host.release(turn);
+      else if (errors.has(turn)) host.rejectTurn(turn, errors.get(turn));
+      else host.releaseTurn(turn);
     }
-    for (const [shard, error] of lost) shard.lose(error);
+    for (const [host, error] of lost) host.lose(error);
+  }
+
+  // Commits without turns
+
+  /** Writes rows that no turn brings along; they wait until no other commit is under way. */
+  async commit(host: ActorHost, rows: OwnRows): Promise<void> {
+    const rejected = await this.#runExclusive(() => {
+      return this.#committer.commit([new ShardRows(host, typeof rows === "function" ? rows() : rows)]);
+    });
+    for (const { error } of rejected) {
+      if (hasCode(error, "STORE_FENCED")) host.lose(error);
+      throw error;
+    }
+  }
+
+  /** Releases the shard in the store, which is its owner's last write. `STORE_FENCED` if the shard was lost before. */
+  async releaseShard(host: ActorHost): Promise<void> {
+    await this.#runExclusive(() => this.#committer.release(new ShardRows(host, {})));
+  }
+
+  async #runExclusive<T>(commit: () => Promise<T>): Promise<T> {
+    while (this.#commitUnderWay !== undefined) await this.#commitUnderWay;
+    const done = commit();
+    this.#commitUnderWay = done.then(
+      () => this.#endCommit(),
+      () => this.#endCommit(),
+    );
+    return await done;
+  }
+
+  /** Resolves when all messages that the shard's instances have by now are handled, and that is durable. */
+  async flush(host: ActorHost): Promise<void> {
+    const concerns = (actor: InstanceActor): boolean => actor.host === host;
+    this.#queue.flushDelayed();
+    for (;;) {
+      const isPreparing = this.#queue.isPreparingAny(concerns);
+      if (this.#commitUnderWay === undefined && !isPreparing && !this.#queue.hasReadyOf(concerns)) return;
+      await (this.#commitUnderWay ?? (isPreparing ? this.#queue.whenSomePrepared() : this.#run()));
+      this.#queue.flushDelayed();
+    }
   }
 }

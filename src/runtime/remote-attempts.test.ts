@@ -5,7 +5,6 @@ import type { Event } from "../kernel/event.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import { RemoteAttempts, hostOf, type AttemptHosts, workerOf } from "./remote-attempts.ts";
-import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import { Lane } from "./lane.ts";
 import { RigShard, RigStore } from "./shard.rig.ts";
@@ -76,9 +75,9 @@ describe("an attempt that another member holds", () => {
     return run;
   }
 
-  async function events({ key }: InstanceActor): Promise<Event["type"][]> {
+  async function events({ machine: { address } }: InstanceTaskRun["actor"]): Promise<Event["type"][]> {
     await lane.flush(shard);
-    const turns = await store.loadHistory([key]);
+    const turns = await store.loadHistory([address.key]);
     return turns.flatMap(({ events: text }) => JSON.parse(text) as Event[]).map(({ type }) => type);
   }
 

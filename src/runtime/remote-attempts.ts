@@ -1,9 +1,9 @@
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
+import type { TaskOwner } from "../dispatch/task-run.ts";
 import type { Input } from "../kernel/input.ts";
 import type { ShardClaim } from "../stores/store.ts";
-import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 
 /**
@@ -173,9 +173,9 @@ export class RemoteAttempts {
     for (const [holder, ids] of byHolder) this.#hosts.abort(holder, ids);
   }
 
-  /** The actor is taken out of service. */
-  forget(actor: InstanceActor): void {
-    this.abort([...this.#attempts.values()].filter(({ run }) => run.owner === actor).map(({ run }) => run.attemptId));
+  /** Aborts the attempts of an instance that is quarantined. */
+  forget(owner: TaskOwner): void {
+    this.abort([...this.#attempts.values()].filter(({ run }) => run.owner === owner).map(({ run }) => run.attemptId));
   }
 
   /**

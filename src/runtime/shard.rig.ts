@@ -14,9 +14,8 @@ import { TestClock } from "../testing/test-clock.ts";
 import { DagActor } from "./dag-actor.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { Expressions } from "../expressions/expression.ts";
-import type { ActorHost, InstanceActor } from "./instance-actor.ts";
+import type { ActorHost, ActorTurn, InstanceActor } from "./instance-actor.ts";
 import { InstanceTaskRun } from "./instance-task-run.ts";
-import type { InstanceTurn } from "./instance-turn.ts";
 import type { Lane } from "./lane.ts";
 import type { Origin } from "./message.ts";
 import { FencingToken } from "./fencing-token.ts";
@@ -129,11 +128,11 @@ export class RigShard implements ActorHost {
     return [];
   }
 
-  arrived(actor: InstanceActor, urgency: "now" | "later"): void {
-    this.#lane?.arrived(actor, urgency);
+  schedule(actor: InstanceActor, urgency: "now" | "later"): void {
+    this.#lane?.schedule(actor, urgency);
   }
 
-  failed(_: InstanceActor, error: unknown): void {
+  onReadFailed(_: InstanceActor, error: unknown): void {
     throw error;
   }
 
@@ -141,26 +140,26 @@ export class RigShard implements ActorHost {
     throw new Error(`${run.attemptId} has nowhere else to run`);
   }
 
-  openTurn(actor: InstanceActor, now: number): InstanceTurn {
+  openTurn(actor: InstanceActor, now: number): ActorTurn {
     return actor.openTurn(now, 0.5);
   }
 
-  consumed(origins: readonly Origin[]): OffsetRow[] {
+  consume(origins: readonly Origin[]): OffsetRow[] {
     const bySource = Map.groupBy(origins, ({ source }) => source);
     return Array.from(bySource, ([source, read]) => {
       return { shard: this.token.shard, source, number: Math.max(...read.map(({ number }) => number)) };
     });
   }
 
-  release(turn: InstanceTurn): void {
-    turn.committed();
+  releaseTurn(turn: ActorTurn): void {
+    turn.actor.onCommitted(turn);
     this.released.push(turn.actor.id);
-    turn.actor.isBusy = false;
+    turn.actor.endTurn();
     turn.reply();
     this.onRelease?.(turn.actor);
   }
 
-  reject(turn: InstanceTurn, error: unknown): void {
+  rejectTurn(turn: ActorTurn, error: unknown): void {
     this.rejected.push(turn.actor.id);
     turn.fail(error);
   }

@@ -23,11 +23,10 @@ import { DagActor } from "./dag-actor.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import { InstanceStarter, requestOfChild, type StartRequest } from "./instance-starter.ts";
 import type { Expressions } from "../expressions/expression.ts";
-import { type ActorHost, InstanceActor } from "./instance-actor.ts";
+import { type ActorHost, type ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import type { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
-import type { InstanceTurn } from "./instance-turn.ts";
 import type { Lane, OwnRows } from "./lane.ts";
 import { outboxMessageOf } from "./outbox-message-of.ts";
 import { type GivenToChild, type KnownChild, InboundMessages, type InboundShard } from "./inbound-messages.ts";
@@ -297,7 +296,7 @@ export class Shard implements ActorHost, InboundShard {
     );
     this.#failAll(error);
     this.#lane.leave(this);
-    await this.#lane.release(this);
+    await this.#lane.releaseShard(this);
   }
 
   /** What this member ran was stopped with it, and is not to be looked for: whoever opens the shard next starts it. */
@@ -554,12 +553,12 @@ export class Shard implements ActorHost, InboundShard {
 
   // Actors
 
-  arrived(actor: InstanceActor, urgency: "now" | "later"): void {
+  schedule(actor: InstanceActor, urgency: "now" | "later"): void {
     if (this.isClosed) return void this.#abandon(actor, this.#closedBy);
-    this.#lane.arrived(actor, urgency);
+    this.#lane.schedule(actor, urgency);
   }
 
-  failed(actor: InstanceActor, error: unknown): void {
+  onReadFailed(actor: InstanceActor, error: unknown): void {
     // A store that is away while the shard moves, or the engine stops, says nothing about the instance.
     if (this.#isClosing || this.#parts.dispatcher.isShutDown) return;
     const entry = this.#instances.get(actor.id);
@@ -577,11 +576,11 @@ export class Shard implements ActorHost, InboundShard {
 
   // Turns
 
-  consumed(origins: readonly Origin[]): OffsetRow[] {
+  consume(origins: readonly Origin[]): OffsetRow[] {
     return this.#inbound.consume(origins);
   }
 
-  openTurn(actor: InstanceActor, now: number): InstanceTurn | undefined {
+  openTurn(actor: InstanceActor, now: number): ActorTurn | undefined {
     const entry = this.#instances.get(actor.id);
     if (entry?.actor !== actor) {
       this.#abandon(actor, unknownInstance(actor.id));
@@ -589,8 +588,10 @@ export class Shard implements ActorHost, InboundShard {
     }
     try {
       const turn = actor.openTurn(now, this.#parts.random.next());
-      if (actor.starting.length > 0) {
-        turn.definitions = actor.starting.flatMap((each) => this.#parts.definitions.unstored(each, now) ?? []);
+      if (actor.definitionsToStore.length > 0) {
+        turn.definitions = actor.definitionsToStore.flatMap(
+          (each) => this.#parts.definitions.unstored(each, now) ?? [],
+        );
       }
       for (const effect of turn.effects) {
         const row = this.#address(actor, effect);
@@ -626,7 +627,7 @@ export class Shard implements ActorHost, InboundShard {
   }
 
   /** What the turn has to say to its workflow's gate. */
-  #gateMessage(turn: InstanceTurn): EnterGate | LeaveGate | undefined {
+  #gateMessage(turn: ActorTurn): EnterGate | LeaveGate | undefined {
     const limit = this.#sharedLimit(turn.actor.definition);
     if (limit === undefined || turn.events.length === 0) return undefined;
     if (turn.hasEnded) return { kind: "leave-gate", ...this.#gateOf(turn.actor) };
@@ -654,9 +655,9 @@ export class Shard implements ActorHost, InboundShard {
   }
 
   /** The actor counts as busy throughout: a subscriber that asks about it in between is answered after those who wait. */
-  release(turn: InstanceTurn): void {
+  releaseTurn(turn: ActorTurn): void {
     const { actor } = turn;
-    turn.committed();
+    actor.onCommitted(turn);
     for (const row of turn.outbox) this.post(row);
     const entry = this.#instances.get(actor.id);
     if (entry?.actor !== actor) return turn.reply();
@@ -668,15 +669,15 @@ export class Shard implements ActorHost, InboundShard {
     if (turn.hasEnded) for (const waiter of entry.takeWaiters()) waiter.resolve(actor);
     // A turn that only answered has changed nothing: whoever waits for a change would ask again, and so without end.
     if (turn.events.length > 0) for (const watcher of entry.takeWatchers()) watcher.resolve();
-    actor.isBusy = false;
+    actor.endTurn();
     const wantsTurn = actor.hasMessages || (actor.hasMore && !this.#isClosing);
-    if (actor.needsPreparation && wantsTurn) this.arrived(actor, "now");
+    if (actor.needsPreparation && wantsTurn) this.schedule(actor, "now");
     this.#parts.idle.touch(entry);
     this.#letGo(actor);
   }
 
   /** The time of an instance never goes back: after a clock was ahead, what it waits for counts from that time on. */
-  #warnOfClockBehind({ actor, at }: InstanceTurn): void {
+  #warnOfClockBehind({ actor, at }: ActorTurn): void {
     const { clock } = this.#parts;
     const behindMs = at - clock.now();
     if (behindMs <= clockBehindMsMax || clock.monotonic() < this.#clockWarnsFrom) return;
@@ -687,11 +688,10 @@ export class Shard implements ActorHost, InboundShard {
     );
   }
 
-  #follow(entry: InstanceEntry, turn: InstanceTurn): void {
+  #follow(entry: InstanceEntry, turn: ActorTurn): void {
     const { machine } = turn.actor;
     const { gates, definitions } = this.#parts;
     for (const { name, version } of turn.definitions) definitions.stored(name, version);
-    turn.actor.starting = [];
     if (turn.wasReopened) gates.reopened(entry.workflow, entry.id);
     if (turn.hasEnded) gates.left(entry.workflow, entry.id);
     entry.status = machine.status;
@@ -729,7 +729,7 @@ export class Shard implements ActorHost, InboundShard {
   }
 
   /** The store will never take the turn: its instance is quarantined, or stays what it was: ended, or nothing at all. */
-  reject(turn: InstanceTurn, error: unknown): void {
+  rejectTurn(turn: ActorTurn, error: unknown): void {
     const { actor } = turn;
     turn.fail(error);
     const entry = this.#instances.get(actor.id);

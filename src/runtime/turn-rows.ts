@@ -2,7 +2,6 @@ import type { Machine } from "../kernel/machine.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
 import { isFailed, statusOf } from "../kernel/task-state.ts";
 import type { Event } from "../kernel/event.ts";
-import type { InstanceActor } from "./instance-actor.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import type { FinishedRow, InstanceRow, TaskRow } from "../stores/store.ts";
 
@@ -45,8 +44,9 @@ function taskRow(machine: Machine, task: number): TaskRow {
   };
 }
 
+/** `isActive`: the instance is loaded when its shard is opened. */
 export function instanceRow(
-  { machine, isActive }: Pick<InstanceActor, "machine" | "isActive">,
+  { machine, isActive }: { readonly machine: Machine; readonly isActive: boolean },
   updatedAt: number,
 ): InstanceRow {
   const { state, address } = machine;

@@ -1,0 +1,61 @@
+/**
+ * How far an actor is on its way to its next turn. Every flag changes by one of the transitions below, and by nothing
+ * else: `TurnQueue` calls all of them but `endTurn`, which belongs to the release of a turn.
+ *
+ * ```
+ *              delay              enqueue               takeTurn            endTurn
+ *   no turn ──────────► delayed ──────────► queued ───────────────► busy ──────────► no turn
+ *      └──────────────────────────────────────┘
+ *                       enqueue
+ * ```
+ *
+ * A busy actor may be delayed or queued for its next turn.
+ */
+export abstract class TurnState {
+  #isDelayed = false;
+  #isQueued = false;
+  #isBusy = false;
+
+  /** Its next turn is being prepared, or will be opened with the next commit. */
+  get isQueued(): boolean {
+    return this.#isQueued;
+  }
+
+  /** A turn of it is open, being written or being released. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Waits for messages to share a turn with. False if it waits or is queued already. */
+  delay(): boolean {
+    if (this.#isQueued || this.#isDelayed) return false;
+    this.#isDelayed = true;
+    return true;
+  }
+
+  /** False if it was not delayed, or has had a turn since. */
+  endDelay(): boolean {
+    const wasDelayed = this.#isDelayed;
+    this.#isDelayed = false;
+    return wasDelayed;
+  }
+
+  /** False if it is queued already. */
+  enqueue(): boolean {
+    if (this.#isQueued) return false;
+    this.#isQueued = true;
+    return true;
+  }
+
+  /** Leaves the queue, because its turn is opened. */
+  takeTurn(): void {
+    this.#isQueued = false;
+    this.#isDelayed = false;
+    this.#isBusy = true;
+  }
+
+  /** The effects of its turn are released. */
+  endTurn(): void {
+    this.#isBusy = false;
+  }
+}
