@@ -18,7 +18,7 @@ import { DagRig, decision, failureOf, nested, specOf } from "../src/kernel/dag/d
 import type { DagSpec } from "../src/kernel/dag/dag-spec.ts";
 import type { NodeSpec } from "../src/kernel/node-spec.ts";
 import { isInFlight, statusOf } from "../src/kernel/task-state.ts";
-import type { Input } from "../src/kernel/input.ts";
+import type { DagInput } from "../src/kernel/dag/dag-input.ts";
 import { instanceCode, nodeCode } from "../src/powerjob/codes.ts";
 import type { EndStatus } from "../src/kernel/status.ts";
 import { WorkflowGates } from "../src/runtime/workflow-gate.ts";
@@ -136,7 +136,7 @@ class PowerJobRun {
     return { wf: { status: instanceCode(state.status) }, nodes };
   }
 
-  #inputOf(step: Step): Input {
+  #inputOf(step: Step): DagInput {
     switch (step.do) {
       case "start":
         return this.#start();
@@ -157,7 +157,7 @@ class PowerJobRun {
     }
   }
 
-  #start(): Input {
+  #start(): DagInput {
     const { maxWfInstanceNum: max = 0, otherActiveInstances = 0 } = this.#case;
     const others = Array.from({ length: otherActiveInstances }, (_, other) => ({ id: `o${other}`, isWaiting: false }));
     const gates = new WorkflowGates({ unfinished: () => others, admit: () => assert.fail("nobody leaves") });
@@ -166,7 +166,7 @@ class PowerJobRun {
     return { type: "StartInstance", workflow: "w", version: "1", generation: 1, ...settings };
   }
 
-  #completion(step: Step): Input {
+  #completion(step: Step): DagInput {
     const task = this.#task(step);
     const report = step.late ? this.#reports.get(task)! : this.#rig.report(this.#rig.nameOf(task));
     const failure = failureOf(step.result ?? "boom");
@@ -187,7 +187,7 @@ class PowerJobRun {
   }
 
   /** Decisions are settled at once and jobs start at once, as PowerJob has it. */
-  #tell(input: Input): number[] {
+  #tell(input: DagInput): number[] {
     const { machine } = this.#rig.tell(input);
     const { commands, handedOut } = this.#rig;
     const dispatched = handedOut.map((name) => machine.state.definition(this.#rig.task(name)).nodeId as number);

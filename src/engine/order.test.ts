@@ -5,7 +5,7 @@ import { defineJob } from "../authoring/job.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
 import { DagRig, decision } from "../kernel/dag/dag.rig.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "../runtime/input.ts";
 import { inputOf, type Order, type OrderParts } from "./order.ts";
 
 const registry = new JobRegistry();

@@ -6,7 +6,7 @@ import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "../runtime/input.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { isFinished } from "../kernel/task-state.ts";
 import { taskNumbers } from "../views/instance-view.ts";

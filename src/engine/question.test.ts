@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "../runtime/input.ts";
 import type { InstanceActor } from "../runtime/instance-actor.ts";
 import { RigShard, RigStore } from "../runtime/shard.rig.ts";
 import { type Answers, answerOf, type Question } from "./question.ts";

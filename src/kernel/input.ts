@@ -4,44 +4,31 @@ import type { ContextPatch, Event, Execution, ForkedFrom, Trigger } from "./even
 import type { Failure } from "./failure.ts";
 import type { Payload } from "./payload.ts";
 import type { EndStatus } from "./status.ts";
-import type { Step } from "./code/step.ts";
 
-/** What may be said to an instance. Each is consumed in a turn, in order of arrival. */
-export type Input =
+/**
+ * Inputs that every machine takes. Each is consumed in a turn, in order of arrival. The inputs that only DAGs or only
+ * code workflows take are defined beside their machines: `DagInput` and `CodeInput`.
+ */
+export type SharedInput =
   | StartInstance
-  /** A place became free for an instance that waited above its workflow's maximum; or none ever will. */
+  /** A place became free for an instance that waited above its workflow's maximum; or, with a refusal, none ever will. */
   | { readonly type: "AdmitInstance"; readonly refusal?: Refusal }
   | { readonly type: "PauseInstance" }
   | { readonly type: "ResumeInstance" }
   | { readonly type: "TerminateInstance"; readonly reason: string }
+  | CancelInstance
   | RetryInstance
-  | { readonly type: "RerunInstance"; readonly task: number; readonly params?: string }
-  | { readonly type: "SucceedTask"; readonly task: number; readonly output?: Payload }
-  | { readonly type: "SkipTask"; readonly task: number }
   | StopTask
-  | { readonly type: "UpdateContext"; readonly patch: ContextPatch }
-  | { readonly type: "UpdateParams"; readonly task: number; readonly params: string }
-  | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
   | AttemptStarted
   | AttemptEnded
   | AttemptsWithdrawn
-  | DecisionEvaluated
   | ChildEnded
-  /** Some wake-up of the instance may be due: retries, timers, its deadline. */
-  | { readonly type: "TimerDue"; readonly isCodeAbsent?: true }
-  | CodeInput;
+  | TimerDue;
 
-/** What may be said to code workflows only. */
-export type CodeInput =
-  | { readonly type: "RaiseEvent"; readonly name: string; readonly data?: Payload }
-  | { readonly type: "RequestUpdate"; readonly update: string; readonly name: string; readonly data?: Payload }
-  /** Held: the code is not there, or undoes a saga, and will heed it when it can. */
-  | { readonly type: "CancelInstance"; readonly reason: string; readonly isHeld?: true }
-  /** The next reaction of the code is recorded before it runs; and that it came through. */
-  | { readonly type: "StartReaction"; readonly losses: number }
-  | { readonly type: "EndReaction"; readonly losses: number }
-  /** What the code did with the last arrival that it has seen. */
-  | { readonly type: "StepsTaken"; readonly steps: readonly Step[] };
+/** An input of some machine. A machine refuses those of the other kind with `INSTANCE_STATE`. */
+export interface AnyInput {
+  readonly type: string;
+}
 
 export interface TaskAttempt {
   readonly task: number;
@@ -58,19 +45,19 @@ export interface StartInstance {
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
   readonly traceparent?: string | undefined;
-  /** Of a code workflow. */
+  /** Input of a code workflow. */
   readonly input?: Payload | undefined;
   readonly fork?: Fork;
-  /** Of a DAG: parameters of its first task, in place of those in the definition. */
+  /** Parameters of a DAG's first task, in place of those in the definition. */
   readonly taskParams?: string;
   /** Above the workflow's maximum: wait, or end at once with this reason. */
   readonly admission: "run" | "queue" | Refusal;
 }
 
-/** A code workflow that goes on from what another instance had come to. */
+/** A code workflow that continues from a recorded point of another instance. */
 export interface Fork {
   readonly from: ForkedFrom;
-  /** What had happened to that instance after its start. */
+  /** Events of that instance after its start, up to the point of the fork. */
   readonly events: readonly Event[];
 }
 
@@ -84,6 +71,19 @@ export interface Refusal {
 export interface RetryInstance {
   readonly type: "RetryInstance";
   readonly parent?: ParentAddress;
+}
+
+/** A DAG is terminated. Code compensates and ends by itself; it does so later if the cancel is held because the code is absent or compensates a saga. */
+export interface CancelInstance {
+  readonly type: "CancelInstance";
+  readonly reason: string;
+  readonly isHeld?: true;
+}
+
+/** A wake-up of the instance may be due: a retry, a timer, its deadline. */
+export interface TimerDue {
+  readonly type: "TimerDue";
+  readonly isCodeAbsent?: true;
 }
 
 /** A user stops one task that has not ended. */
@@ -116,7 +116,7 @@ export type Outcome =
     }
   | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "timeout"; readonly failure: Failure }
-  /** Lost with its process, worker or member. Said once per loss: what runs again has the same number. */
+  /** Lost with its process, worker or member. Reported once per loss; the attempt runs again under the same number. */
   | { readonly kind: "lost" };
 
 /** The dispatcher took these back before they started. */
@@ -125,19 +125,14 @@ export interface AttemptsWithdrawn {
   readonly runs: readonly TaskAttempt[];
 }
 
-export interface DecisionEvaluated extends TaskAttempt {
-  readonly type: "DecisionEvaluated";
-  readonly value: { readonly ok: unknown } | { readonly failure: Failure };
-}
-
 export interface ChildEnded extends TaskAttempt {
   readonly type: "ChildEnded";
   readonly generation: number;
   readonly status: EndStatus;
-  /** It could not be started, or is gone. */
+  /** The child could not be started, or is gone. */
   readonly isMissing?: true;
   readonly reason?: string;
-  /** Of a DAG: outputs by task name, as one JSON object; of code: what it gave back. */
+  /** Outputs of a DAG by task name, as one JSON object; the return value of code. */
   readonly output?: Payload;
   readonly patch?: ContextPatch;
 }

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { activity, CodeRig } from "./code/code.rig.ts";
 import { DagRig } from "./dag/dag.rig.ts";
-import type { Input } from "./input.ts";
+import type { SharedInput } from "./input.ts";
 import type { InstanceState } from "./instance-state.ts";
 import type { Machine } from "./machine.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };
 
 /** One of each kind, with one task under way. */
-function both(): { readonly machine: Machine; tell(input: Input): unknown }[] {
+function both(): { readonly machine: Machine; tell(input: SharedInput): unknown }[] {
   return [DagRig.started("a", { domain: "d" }), CodeRig.started([activity("a")])];
 }
 
@@ -56,8 +56,10 @@ describe("instances of both kinds", () => {
 
 describe("a DAG", () => {
   test("refuses what is said to code", () => {
-    const inputs: readonly Input[] = [
+    const inputs = [
       { type: "StepsTaken", steps: [] },
+      { type: "StartReaction", losses: 1 },
+      { type: "EndReaction", losses: 1 },
       { type: "RaiseEvent", name: "go" },
       { type: "RequestUpdate", update: "u", name: "set" },
     ];

@@ -1,7 +1,7 @@
 import type { InstanceAddress, ParentAddress } from "./address.ts";
 import type { TellParent } from "./command.ts";
 import type { Event } from "./event.ts";
-import type { Input } from "./input.ts";
+import type { AnyInput, SharedInput } from "./input.ts";
 import type { InstanceState } from "./instance-state.ts";
 import type { EndStatus, InstanceStatus } from "./status.ts";
 import type { Turn } from "./turn.ts";
@@ -18,10 +18,11 @@ export interface Machine {
   /** Follows what was decided, now or in an earlier life. */
   apply(event: Event, at: number): void;
   /**
-   * Decides about one message. A request that the state does not allow is refused with an `EngineError` and changes
-   * nothing; a report that comes too late is dropped.
+   * Decides about one message. A request that the state does not allow, or that is for the other kind of machine, is
+   * refused with an `EngineError` and changes nothing; a report that comes too late is dropped. Each machine declares the
+   * inputs it takes, so that whoever knows its kind is checked by the compiler.
    */
-  handle(input: Input, turn: Turn): void;
+  handle(input: SharedInput | AnyInput, turn: Turn): void;
   /** When it must be woken even if nothing is said to it. */
   nextWake(): number | undefined;
   /** Tasks that the dispatcher should know of; after a restart they are handed to it again. */

@@ -4,7 +4,7 @@ import { EngineError, type ErrorCode } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { Machine } from "../kernel/machine.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import type { DomainRow, RequestRow, Store } from "../stores/store.ts";
 import type { Call, StartCall } from "./call.ts";
 import type { Definitions } from "./definitions.ts";

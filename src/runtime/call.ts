@@ -1,6 +1,6 @@
 import type { SlotReport } from "../cluster/slot-report.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import type { DomainRow, OutboxRow } from "../stores/store.ts";
 import type { StartRequest } from "./instance-starter.ts";
 

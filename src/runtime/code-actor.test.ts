@@ -5,7 +5,7 @@ import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { hasCode } from "../base/error.ts";
 import { whenDrained } from "../code/code-run.rig.ts";
 import type { Event } from "../kernel/event.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { type HistoryRow, noChanges } from "../stores/store.ts";
 import { failureFrom } from "../worker/failure-from.ts";

@@ -2,7 +2,7 @@ import { EngineError, messageOf } from "../base/error.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Context } from "../kernel/context.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { DecisionEvaluated } from "../kernel/input.ts";
+import type { DecisionEvaluated } from "../kernel/dag/dag-input.ts";
 import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { TimeBudget } from "../expressions/expression-cost.ts";

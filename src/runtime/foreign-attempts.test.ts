@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
 import { defaultTimings, ownPatience } from "../cluster/timings.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import { SeededRandom } from "../testing.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { Call, Hint } from "./call.ts";

@@ -4,7 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import { type ClusterTimings, ownPatience } from "../cluster/timings.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import { type HostedRun, type AttemptHosts, isRemote } from "./remote-attempts.ts";
 import type { Call, Hint, RenewCall, ReportCall } from "./call.ts";
 

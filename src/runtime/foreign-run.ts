@@ -1,6 +1,6 @@
 import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import type { HostedRun } from "./remote-attempts.ts";
 
 /**

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
 import { silentLogger } from "../base/logger.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import type { OffsetRow } from "../stores/store.ts";
 import { SeededRandom } from "../testing.ts";
 import { TestClock } from "../testing/test-clock.ts";

@@ -1,5 +1,5 @@
 import type { Event } from "../kernel/event.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import type { Machine } from "../kernel/machine.ts";
 
 /** The two ends of a promise somebody waits for. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import { payloadInlineBytesMax } from "../kernel/payload.ts";
 import { PayloadRows } from "./payload-rows.ts";
 

@@ -1,6 +1,8 @@
 import type { ContextPatch } from "../kernel/event.ts";
+import type { StepsTaken } from "../kernel/code/code-input.ts";
 import type { Step } from "../kernel/code/step.ts";
-import type { Fork, Input, Outcome } from "../kernel/input.ts";
+import type { Fork, Outcome } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import { type Payload, payloadBytes, payloadInlineBytesMax } from "../kernel/payload.ts";
 import type { PayloadRow } from "../stores/store.ts";
 
@@ -37,6 +39,8 @@ export class PayloadRows {
   }
 
   /** The message as the kernel is to see it. Most hold nothing large and come back as they are. */
+  extract(input: StepsTaken): StepsTaken;
+  extract(input: Input): Input;
   extract(input: Input): Input {
     switch (input.type) {
       case "AttemptEnded": {

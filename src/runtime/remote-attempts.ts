@@ -2,7 +2,7 @@ import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { TaskOwner } from "../dispatch/task-run.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { EngineError, hasCode } from "../base/error.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
-import type { Input } from "../kernel/input.ts";
+import type { Input } from "./input.ts";
 import { defaultLimits } from "../kernel/machine.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Batch, OffsetRow, ShardClaim } from "../stores/store.ts";

@@ -88,10 +88,10 @@ describe("where an instance goes on from another", () => {
     const of = (forkedFrom: InstanceCreated["forkedFrom"]): Store =>
       storeOf([[{ ...created, ...(forkedFrom && { forkedFrom }) }, started, added], [added]]);
     const first = await forkPoint(of({ id: "o", generation: 2, times: [5, 5, 7] }), source, 1);
-    const chanceOf = { id: "o", generation: 2 };
-    assert.deepEqual(first.fork.from, { id: "s", generation: 1, times: [5, 5, 7], chanceOf });
+    const randomOf = { id: "o", generation: 2 };
+    assert.deepEqual(first.fork.from, { id: "s", generation: 1, times: [5, 5, 7], randomOf });
     const second = await forkPoint(of(first.fork.from), { id: "t", key: 7 }, 1);
-    assert.deepEqual(second.fork.from, { id: "t", generation: 1, times: [5, 5, 7], chanceOf });
+    assert.deepEqual(second.fork.from, { id: "t", generation: 1, times: [5, 5, 7], randomOf });
   });
 
   test("is a task that there is", async () => {

@@ -9,7 +9,7 @@ import { deliverAndWait } from "../../src/code/deliver-and-wait.ts";
 import { CodeMachine } from "../../src/kernel/code/code-machine.ts";
 import type { Step } from "../../src/kernel/code/step.ts";
 import type { Event } from "../../src/kernel/event.ts";
-import type { Input } from "../../src/kernel/input.ts";
+import type { CodeInput } from "../../src/kernel/code/code-input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import { Turn } from "../../src/kernel/turn.ts";
 import { arrivalOf } from "../../src/runtime/code-arrival.ts";
@@ -55,7 +55,7 @@ export class CodeLive {
     });
   }
 
-  async tell(input: Input): Promise<void> {
+  async tell(input: CodeInput): Promise<void> {
     const turn = new Turn(this.at, 0);
     this.machine.handle(input, turn);
     const first = this.history.length;

@@ -5,7 +5,9 @@ import type { ParentAddress } from "../../src/kernel/address.ts";
 import { CodeMachine } from "../../src/kernel/code/code-machine.ts";
 import type { Command } from "../../src/kernel/command.ts";
 import type { Event } from "../../src/kernel/event.ts";
-import type { Input } from "../../src/kernel/input.ts";
+import type { Machine } from "../../src/kernel/machine.ts";
+import type { AnyInput } from "../../src/kernel/input.ts";
+import type { CodeInput } from "../../src/kernel/code/code-input.ts";
 import { isInFlight, statusOf } from "../../src/kernel/task-state.ts";
 import { Turn } from "../../src/kernel/turn.ts";
 import type { InstanceActor } from "../../src/runtime/instance-actor.ts";
@@ -81,7 +83,7 @@ export class CodeModelRun {
   }
 
   /** The model has been told already; the machine must come to the same. */
-  tell(input: Input): void {
+  tell(input: CodeInput): void {
     const wasOver = this.#hadEnded && input.type !== "RetryInstance";
     const turn = this.#handle(input);
     if (wasOver) assert.deepEqual([turn.events, turn.commands], [[], []], "nothing happens after the end");
@@ -93,8 +95,9 @@ export class CodeModelRun {
   }
 
   /** Both machines refuse, and nothing has changed. */
-  refuse(input: Input, code: ErrorCode): void {
-    for (const machine of [this.#machine, this.#shadow]) {
+  refuse(input: AnyInput, code: ErrorCode): void {
+    const machines: readonly Machine[] = [this.#machine, this.#shadow];
+    for (const machine of machines) {
       const turn = new Turn(this.at, 0);
       assert.throws(
         () => machine.handle(input, turn),
@@ -106,7 +109,7 @@ export class CodeModelRun {
   }
 
   /** A report that nobody waits for changes nothing. */
-  drop(input: Input): void {
+  drop(input: CodeInput): void {
     const before = this.#stateOf(this.#machine);
     const turn = this.#handle(input);
     assert.deepEqual([turn.events, turn.commands], [[], []]);
@@ -143,7 +146,7 @@ export class CodeModelRun {
     return codeStateOf(machine, this.model.updates.keys());
   }
 
-  #handle(input: Input): Turn {
+  #handle(input: CodeInput): Turn {
     const turn = new Turn(this.at, 0);
     this.#machine.handle(input, turn);
     this.#history.push(...turn.events.map((event) => ({ at: this.at, event })));
@@ -177,7 +180,7 @@ export class CodeModelRun {
     this.#over.add(what);
   }
 
-  #checkCommands(input: Input, commands: readonly Command[], going: readonly ModelTask[]): void {
+  #checkCommands(input: CodeInput, commands: readonly Command[], going: readonly ModelTask[]): void {
     const { model } = this;
     const numbersOf = (tasks: readonly ModelTask[]): number[] => tasks.map((task) => this.numberOf(task));
     const run = commands.flatMap((command) => (command.type === "RunTasks" ? command.tasks : []));

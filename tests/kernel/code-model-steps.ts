@@ -1,7 +1,8 @@
 /** The steps of a random run: what is said to an instance of code, chosen by numbers that chance gives. */
 import type { Step } from "../../src/kernel/code/step.ts";
 import type { Failure } from "../../src/kernel/failure.ts";
-import type { Input } from "../../src/kernel/input.ts";
+import type { CodeInput } from "../../src/kernel/code/code-input.ts";
+import type { DagInput } from "../../src/kernel/dag/dag-input.ts";
 import type { ModelTask } from "./code-model.ts";
 import { type CodeModelRun, limits } from "./code-model-run.ts";
 
@@ -210,20 +211,19 @@ function start(run: CodeModelRun, choice: Choice): void {
 function withdraw(run: CodeModelRun, { how }: Choice): void {
   const runs = run.model.out.filter(({ kind }, place) => kind === "job" && (how >> place) % 2 === 1);
   if (runs.length === 0) return;
-  const input: Input = { type: "AttemptsWithdrawn", runs: runs.map((task) => run.report(task)) };
+  const input: CodeInput = { type: "AttemptsWithdrawn", runs: runs.map((task) => run.report(task)) };
   for (const task of runs) run.model.back(task);
   run.tell(input);
 }
 
 function stale(run: CodeModelRun, choice: Choice): void {
   const report = pick(run.staleReports, choice)!;
-  const inputs: readonly Input[] = [
+  const inputs: readonly CodeInput[] = [
     { type: "AttemptStarted", ...report, worker: "w", startedAt: run.at },
     { type: "AttemptEnded", ...report, outcome: { kind: "success", output: "1" } },
     { type: "AttemptEnded", ...report, outcome: { kind: "lost" } },
     { type: "ChildEnded", ...report, status: "Failed" },
     { type: "AdmitInstance" },
-    { type: "DecisionEvaluated", ...report, value: { ok: true } },
   ];
   run.drop(inputs[choice.how % inputs.length]!);
 }
@@ -255,7 +255,7 @@ function resume(run: CodeModelRun): void {
 }
 
 function terminate(run: CodeModelRun): void {
-  const input: Input = { type: "TerminateInstance", reason: "enough" };
+  const input: CodeInput = { type: "TerminateInstance", reason: "enough" };
   if (run.model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   run.model.endInstance("Terminated");
   run.tell(input);
@@ -264,7 +264,7 @@ function terminate(run: CodeModelRun): void {
 function cancel(run: CodeModelRun, { how, which }: Choice): void {
   const { model } = run;
   const isHeld = which % 2 === 0;
-  const input: Input = { type: "CancelInstance", reason: `please ${how}`, ...(isHeld && { isHeld }) };
+  const input: CodeInput = { type: "CancelInstance", reason: `please ${how}`, ...(isHeld && { isHeld }) };
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (model.cancelReason === undefined) {
     if (isHeld) model.holdCancel(input.reason);
@@ -305,7 +305,7 @@ function beginAnew({ model, at }: CodeModelRun): void {
 }
 
 function raise(run: CodeModelRun, { how }: Choice): void {
-  const input: Input = { type: "RaiseEvent", name: "go", data: String(how) };
+  const input: CodeInput = { type: "RaiseEvent", name: "go", data: String(how) };
   if (run.model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   run.tell(input);
 }
@@ -313,7 +313,7 @@ function raise(run: CodeModelRun, { how }: Choice): void {
 /** The same one twice is the same one, also after the end. */
 function update(run: CodeModelRun, { how }: Choice): void {
   const { model } = run;
-  const input: Input = { type: "RequestUpdate", update: `u${how % 4}`, name: "set" };
+  const input: CodeInput = { type: "RequestUpdate", update: `u${how % 4}`, name: "set" };
   if (model.updates.has(input.update)) return run.tell(input);
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   model.updates.set(input.update, "open");
@@ -326,7 +326,7 @@ function stop(run: CodeModelRun, choice: Choice): void {
   const unfinished = model.tasks.filter(({ ending }) => ending === undefined);
   const task = pick(unfinished.length > 0 && choice.how % 4 > 0 ? unfinished : model.tasks, choice);
   if (task === undefined) return;
-  const input: Input = { type: "StopTask", task: run.numberOf(task), reason: "enough" };
+  const input: CodeInput = { type: "StopTask", task: run.numberOf(task), reason: "enough" };
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (task.ending !== undefined) return run.refuse(input, "TASK_STATE");
   model.stop(task);
@@ -334,7 +334,8 @@ function stop(run: CodeModelRun, choice: Choice): void {
 }
 
 function ofDags(run: CodeModelRun, { which, how }: Choice): void {
-  const inputs: readonly Input[] = [
+  const inputs: readonly DagInput[] = [
+    { type: "DecisionEvaluated", task: which, attempt: 1, value: { ok: true } },
     { type: "RerunInstance", task: which },
     { type: "SucceedTask", task: which },
     { type: "SkipTask", task: which },

@@ -130,8 +130,8 @@ export class CodeModel {
 
   #partWith(children: readonly { childId: string; whenParentEnds: WhenParentEnds }[]): void {
     for (const { childId, whenParentEnds } of children) {
-      if (whenParentEnds === "terminate") this.told.push(`${childId} CancelWorkflow`);
-      if (whenParentEnds === "cancel") this.told.push(`${childId} RequestCancel`);
+      if (whenParentEnds === "terminate") this.told.push(`${childId} TerminateInstance`);
+      if (whenParentEnds === "cancel") this.told.push(`${childId} CancelInstance`);
     }
   }
 
@@ -166,7 +166,7 @@ export class CodeModel {
 
   /** By a user; it is not tried again. */
   stop(task: ModelTask): void {
-    if (task.isOut && task.kind === "child") this.told.push(`${task.childId} CancelWorkflow`);
+    if (task.isOut && task.kind === "child") this.told.push(`${task.childId} TerminateInstance`);
     this.end(task, "Stopped");
   }
 

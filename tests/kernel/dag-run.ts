@@ -9,7 +9,7 @@ import type { NodeSpec } from "../../src/kernel/node-spec.ts";
 import { Graph } from "../../src/kernel/dag/graph.ts";
 import { causeOf, isInFlight, Phase, statusOf } from "../../src/kernel/task-state.ts";
 import type { Event } from "../../src/kernel/event.ts";
-import type { Input } from "../../src/kernel/input.ts";
+import type { DagInput } from "../../src/kernel/dag/dag-input.ts";
 import { Turn } from "../../src/kernel/turn.ts";
 import { DagModel, type ModelTask } from "./dag-model.ts";
 import { stateOf } from "./state-of.ts";
@@ -87,7 +87,7 @@ export class DagRun {
   }
 
   /** The model has been told already; the machine must come to the same. */
-  tell(input: Input): void {
+  tell(input: DagInput): void {
     const turn = this.#handle(input);
     this.model.passOver();
     const scheduled = turn.events.flatMap((event) => (event.type === "TasksScheduled" ? event.tasks : []));
@@ -98,7 +98,7 @@ export class DagRun {
   }
 
   /** Both machines refuse, and nothing has changed. */
-  refuse(input: Input, code: ErrorCode): void {
+  refuse(input: DagInput, code: ErrorCode): void {
     for (const machine of [this.#machine, this.#shadow]) {
       const turn = new Turn(this.at, 0);
       assert.throws(
@@ -111,7 +111,7 @@ export class DagRun {
   }
 
   /** A report that nobody waits for changes nothing. */
-  drop(input: Input): void {
+  drop(input: DagInput): void {
     const before = stateOf(this.#machine);
     const turn = this.#handle(input);
     assert.deepEqual([turn.events, turn.commands], [[], []]);
@@ -152,7 +152,7 @@ export class DagRun {
     this.tell({ type: "AdmitInstance" });
   }
 
-  reopen(input: Input): void {
+  reopen(input: DagInput): void {
     this.model.reopen(this.at);
     this.#hadEnded = false;
     for (const task of this.#done) if (task.ending !== "Success" || task.isRemoved) this.#done.delete(task);
@@ -165,7 +165,7 @@ export class DagRun {
     this.#done.add(task);
   }
 
-  #handle(input: Input): Turn {
+  #handle(input: DagInput): Turn {
     const turn = new Turn(this.at, 0);
     this.#machine.handle(input, turn);
     this.#history.push(...turn.events.map((event) => ({ at: this.at, event })));
@@ -184,7 +184,7 @@ export class DagRun {
     }
   }
 
-  #checkCommands(input: Input, commands: readonly Command[]): void {
+  #checkCommands(input: DagInput, commands: readonly Command[]): void {
     const before = this.#outBefore;
     const isOver = this.model.hasEnded && !this.#hadEnded;
     const aborted = commands.flatMap((command) =>

@@ -1,7 +1,8 @@
 /** The steps of a random run: what is said to an instance, chosen by numbers that chance gives. */
 import type { NodeSpec } from "../../src/kernel/node-spec.ts";
 import type { Failure } from "../../src/kernel/failure.ts";
-import type { Input, Outcome } from "../../src/kernel/input.ts";
+import type { Outcome } from "../../src/kernel/input.ts";
+import type { DagInput } from "../../src/kernel/dag/dag-input.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
 import type { ModelTask } from "./dag-model.ts";
 import { type DagRun, limits } from "./dag-run.ts";
@@ -167,7 +168,7 @@ function withdraw(run: DagRun, { which, how }: Choice): void {
 function stale(run: DagRun, choice: Choice): void {
   const report = pick(run.staleReports, choice);
   if (report === undefined) return;
-  const inputs: readonly Input[] = [
+  const inputs: readonly DagInput[] = [
     { type: "AttemptEnded", ...report, outcome: { kind: "success", output: "1", patch: { late: "1" } } },
     { type: "AttemptEnded", ...report, outcome: { kind: "failure", failure: failureOf(true) } },
     { type: "AttemptEnded", ...report, outcome: { kind: "lost" } },
@@ -177,7 +178,7 @@ function stale(run: DagRun, choice: Choice): void {
   // These carry no generation: attempts are numbered on through all of them.
   const task = run.model.tasks[report.task];
   const isOtherAttempt = !task?.isOut || task.attempt !== report.attempt;
-  const others: readonly Input[] = [
+  const others: readonly DagInput[] = [
     { type: "DecisionEvaluated", ...report, value: { ok: true } },
     { type: "AttemptsWithdrawn", runs: [report] },
   ];
@@ -220,7 +221,7 @@ function resume(run: DagRun): void {
 }
 
 function terminate(run: DagRun): void {
-  const input: Input = { type: "TerminateInstance", reason: "enough" };
+  const input: DagInput = { type: "TerminateInstance", reason: "enough" };
   if (run.model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   run.model.endInstance("Terminated");
   run.tell(input);
@@ -238,7 +239,7 @@ function retryByParent(run: DagRun, { how }: Choice): void {
   if (run.parent === undefined) return;
   const { model } = run;
   run.parent = { ...run.parent, attempt: 2 + how };
-  const input: Input = { type: "RetryInstance", parent: run.parent };
+  const input: DagInput = { type: "RetryInstance", parent: run.parent };
   if (!model.hasEnded || model.status === "Success") return run.tell(input);
   model.retry();
   run.reopen(input);
@@ -247,7 +248,7 @@ function retryByParent(run: DagRun, { how }: Choice): void {
 function rerun(run: DagRun, choice: Choice): void {
   const { model } = run;
   const task = pick(model.tasks, choice)!;
-  const input: Input = {
+  const input: DagInput = {
     type: "RerunInstance",
     task: run.numberOf(task),
     ...(choice.how % 2 === 0 && { params: "1" }),
@@ -264,7 +265,7 @@ function settle(run: DagRun, choice: Choice, status: "Success" | "Skipped"): voi
   const task = pick(failed.length > 0 && choice.how % 4 > 0 ? failed : model.present, choice)!;
   const decides = task.kind === "decision" && status === "Success";
   const type = status === "Success" ? "SucceedTask" : "SkipTask";
-  const input: Input = { type, task: run.numberOf(task), ...(decides && { output: "true" }) };
+  const input: DagInput = { type, task: run.numberOf(task), ...(decides && { output: "true" }) };
   if (!model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (!model.isHardFailure(task)) return run.refuse(input, "TASK_STATE");
   if (decides) for (const edge of model.edges) if (edge.from === task) edge.isNotTaken = edge.property !== "true";
@@ -277,7 +278,7 @@ function stopNode(run: DagRun, choice: Choice): void {
   const { model } = run;
   const stoppable = new Set([...model.out, ...model.candidates, ...model.present.filter(waitsForRetry)]);
   const task = pick(stoppable.size > 0 && choice.how % 4 > 0 ? [...stoppable] : model.tasks, choice)!;
-  const input: Input = { type: "StopTask", task: run.numberOf(task), reason: "enough" };
+  const input: DagInput = { type: "StopTask", task: run.numberOf(task), reason: "enough" };
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   if (model.status === "Ready" || !stoppable.has(task)) return run.refuse(input, "TASK_STATE");
   model.stop(task);
@@ -290,7 +291,7 @@ function waitsForRetry({ ending, retryAt }: ModelTask): boolean {
 
 function updateContext(run: DagRun, { how }: Choice): void {
   const value = how % 3 === 0 ? null : String(how);
-  const input: Input = { type: "UpdateContext", patch: { outside: value } };
+  const input: DagInput = { type: "UpdateContext", patch: { outside: value } };
   if (run.model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   patchModel(run, "outside", value);
   run.tell(input);
@@ -304,7 +305,7 @@ function patchModel({ model }: DagRun, key: string, value: string | null): void 
 function updateParams(run: DagRun, choice: Choice): void {
   const { model } = run;
   const task = pick(model.tasks, choice)!;
-  const input: Input = { type: "UpdateParams", task: run.numberOf(task), params: String(choice.how) };
+  const input: DagInput = { type: "UpdateParams", task: run.numberOf(task), params: String(choice.how) };
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   const isPending = !task.isRemoved && task.ending === undefined && !(task.isOut && task.hasStarted);
   if (!isPending) return run.refuse(input, "TASK_STATE");
@@ -321,7 +322,7 @@ function addSubTask(run: DagRun, choice: Choice): void {
     choice.how,
     0,
   );
-  const input: Input = { type: "AddSubTask", parent: run.numberOf(parent), node };
+  const input: DagInput = { type: "AddSubTask", parent: run.numberOf(parent), node };
   if (model.hasEnded) return run.refuse(input, "INSTANCE_STATE");
   const isOver =
     parent.isRemoved || (parent.ending !== undefined && (!model.isPassed(parent) || model.isComplete(parent)));

@@ -8,7 +8,7 @@ import { defaultTimings } from "../../src/cluster/timings.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { Submission } from "../../src/engine/submission.ts";
 import type { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
-import type { Input } from "../../src/kernel/input.ts";
+import type { Input } from "../../src/runtime/input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import type { Call, Hint } from "../../src/runtime/call.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";

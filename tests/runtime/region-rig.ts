@@ -6,7 +6,7 @@ import type { Workflow } from "../../src/authoring/workflow.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { Submission } from "../../src/engine/submission.ts";
 import type { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
-import type { Input } from "../../src/kernel/input.ts";
+import type { Input } from "../../src/runtime/input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
 import { Expressions } from "../../src/expressions/expression.ts";

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Event } from "../event.ts";
-import type { Input } from "../input.ts";
+import type { AnyInput } from "../input.ts";
+import type { CodeInput } from "./code-input.ts";
 import { activity, child, CodeRig, failureOf, timer } from "./code.rig.ts";
 import type { LastStep } from "./step.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };
-const requests: readonly Input[] = [
+const requests: readonly CodeInput[] = [
   { type: "PauseInstance" },
   { type: "ResumeInstance" },
   { type: "TerminateInstance", reason: "enough" },
@@ -228,7 +229,7 @@ describe("time", () => {
 describe("a timeout", () => {
   const reason = "the instance did not end within its timeout of 5 s";
   const hourMs = 3_600_000;
-  const again: Input = { type: "CancelInstance", reason };
+  const again: CodeInput = { type: "CancelInstance", reason };
 
   test("asks the code to end, and gives it an hour for that", () => {
     const rig = CodeRig.started([activity("a"), timer(2000)], { timeoutMs: 5000 });
@@ -444,7 +445,8 @@ describe("what clients say", () => {
   });
 
   test("what makes sense for a DAG only is refused, with what to do instead", () => {
-    const inputs: readonly Input[] = [
+    const inputs = [
+      { type: "DecisionEvaluated", task: 0, attempt: 1, value: { ok: true } },
       { type: "RerunInstance", task: 0 },
       { type: "SucceedTask", task: 0 },
       { type: "SkipTask", task: 0 },
@@ -459,8 +461,9 @@ describe("what clients say", () => {
     }
   });
 
-  test("what nobody knows is a bug", () => {
-    assert.throws(() => CodeRig.started().tell({ type: "Sing" } as never), /a message's type/);
+  test("what nobody knows is refused too", () => {
+    const unknown: AnyInput = { type: "Sing" };
+    assert.equal(CodeRig.started().refusal(unknown).code, "INSTANCE_STATE");
   });
 });
 
@@ -475,7 +478,7 @@ test("an end is the same to a parent that asks later", () => {
 });
 
 describe("a task of code that a user stops", () => {
-  const stop = (task: number): Input => ({ type: "StopTask", task, reason: "enough" });
+  const stop = (task: number): CodeInput => ({ type: "StopTask", task, reason: "enough" });
   const failure = { type: "TASK_STOPPED", message: "enough", retryable: false };
 
   test("is aborted and has failed for the code, and another takes its place", () => {

@@ -1,16 +1,16 @@
-import { unreachable } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import { momentAfter } from "../../base/time-limits.ts";
 import { attemptIds, type InstanceAddress, type ParentAddress } from "../address.ts";
 import type { TellParent } from "../command.ts";
 import type { Event } from "../event.ts";
-import type { Input, Refusal, RetryInstance, StartInstance } from "../input.ts";
+import type { CancelInstance, Refusal, RetryInstance, StartInstance, TimerDue } from "../input.ts";
 import type { Machine, MachineIdentity, MachineLimits } from "../machine.ts";
 import { refuseDeep } from "../size-limits.ts";
 import { type EndStatus, hasEnded, type InstanceStatus } from "../status.ts";
 import { refuseIfEnded, stateRefusal, stopTask } from "../task-reports.ts";
 import { Phase } from "../task-state.ts";
 import type { Turn } from "../turn.ts";
+import type { CodeInput } from "./code-input.ts";
 import { childEnded, completed, withdrawn } from "./code-reports.ts";
 import { CodeState } from "./code-state.ts";
 import { CodeTransition, tellParent } from "./code-transition.ts";
@@ -71,7 +71,7 @@ export class CodeMachine implements Machine {
     return earlier(deadline, earlier(timersDue.earliest(), retryWaits.earliest()));
   }
 
-  handle(input: Input, turn: Turn): void {
+  handle(input: CodeInput, turn: Turn): void {
     const step = new CodeTransition(this.#identity, this.state, turn);
     if (input.type === "StartInstance") return this.#start(step, input);
     if (this.state.generation === 0) {
@@ -96,15 +96,13 @@ export class CodeMachine implements Machine {
         return this.#wake(step, input);
       case "AdmitInstance":
         return this.#admit(step, input.refusal);
-      case "DecisionEvaluated":
-        return step.drop();
       default:
         return this.#request(step, input);
     }
   }
 
   /** What users ask for: refused when the state does not allow it, or where it makes sense for a DAG only. */
-  #request(step: CodeTransition, input: Exclude<Input, { type: Heard }>): void {
+  #request(step: CodeTransition, input: Exclude<CodeInput, { type: Heard }>): void {
     switch (input.type) {
       case "PauseInstance":
         return this.#pause(step);
@@ -128,18 +126,8 @@ export class CodeMachine implements Machine {
       case "StopTask":
         stopTask(step, input);
         return schedule(step);
-      case "RerunInstance":
-      case "SucceedTask":
-      case "SkipTask":
-      case "UpdateContext":
-      case "UpdateParams":
-      case "AddSubTask":
-        throw new EngineError(
-          "INSTANCE_STATE",
-          `instance "${step.identity.id}" is a code workflow: its tasks and data are its code's own; fork it to run it again from one of its steps`,
-        );
       default:
-        return unreachable(input, "a message's type");
+        throw notForCode(step, input);
     }
   }
 
@@ -223,7 +211,7 @@ export class CodeMachine implements Machine {
   }
 
   /** What the code waits for is called off; asked once is enough. One that was held may take effect later. */
-  #cancel(step: CodeTransition, { reason, isHeld }: Extract<Input, { type: "CancelInstance" }>): void {
+  #cancel(step: CodeTransition, { reason, isHeld }: CancelInstance): void {
     const { state } = step;
     refuseIfEnded(state, step.identity.id, "cancel");
     // It has done nothing yet that could be undone.
@@ -261,7 +249,7 @@ export class CodeMachine implements Machine {
   }
 
   /** Something may have come due: the instance's deadline, its timers, its tasks' retries. */
-  #wake(step: CodeTransition, due: Extract<Input, { type: "TimerDue" }>): void {
+  #wake(step: CodeTransition, due: TimerDue): void {
     const { state, turn } = step;
     if (hasEnded(state.status)) return;
     if (state.deadline !== undefined && turn.at >= state.deadline) this.#timeOut(step, due);
@@ -272,7 +260,7 @@ export class CodeMachine implements Machine {
    * A timeout is a cancel that is held: the runtime delivers it to the code as it does any other, so that a compensation
    * that is under way is not cut short, and absent code compensates when it is back.
    */
-  #timeOut(step: CodeTransition, { isCodeAbsent }: Extract<Input, { type: "TimerDue" }>): void {
+  #timeOut(step: CodeTransition, { isCodeAbsent }: TimerDue): void {
     const { state, turn } = step;
     const timeoutMs = this.#timeoutMs ?? 0;
     const reason = `the instance did not end within its timeout of ${timeoutMs / 1000} s`;
@@ -301,6 +289,14 @@ export class CodeMachine implements Machine {
   }
 }
 
+/** The types leave no input over; what arrives here is one of a DAG. */
+function notForCode({ identity }: CodeTransition, _input: never): EngineError {
+  return new EngineError(
+    "INSTANCE_STATE",
+    `instance "${identity.id}" is a code workflow: its tasks and data are its code's own; fork it to run it again from one of its steps`,
+  );
+}
+
 /** An activity may take an hour by default, and so may the one that compensates it. */
 const compensationMsMin = 3_600_000;
 
@@ -319,5 +315,4 @@ type Heard =
   | "AttemptsWithdrawn"
   | "ChildEnded"
   | "TimerDue"
-  | "AdmitInstance"
-  | "DecisionEvaluated";
+  | "AdmitInstance";

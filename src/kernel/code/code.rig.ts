@@ -3,11 +3,12 @@ import { EngineError, type ErrorCode } from "../../base/error.ts";
 import type { Command } from "../command.ts";
 import type { Event } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { Input, Outcome, StartInstance } from "../input.ts";
-import { defaultLimits, type MachineLimits } from "../machine.ts";
+import type { AnyInput, Outcome, StartInstance } from "../input.ts";
+import { defaultLimits, type Machine, type MachineLimits } from "../machine.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import { causeOf, statusOf } from "../task-state.ts";
 import { Turn } from "../turn.ts";
+import type { CodeInput } from "./code-input.ts";
 import { CodeMachine } from "./code-machine.ts";
 import type { Step } from "./step.ts";
 
@@ -68,9 +69,15 @@ export class CodeRig {
     return steps.length === 0 ? rig : rig.take(...steps);
   }
 
-  tell(input: Input): this {
+  tell(input: CodeInput): this {
+    return this.#handle(input);
+  }
+
+  /** Also takes inputs of the other kind, as a sender that does not know the kind may send. */
+  #handle(input: AnyInput): this {
     const turn = new Turn(this.at, this.chance);
-    this.machine.handle(input, turn);
+    const machine: Machine = this.machine;
+    machine.handle(input, turn);
     this.events = turn.events;
     this.commands = turn.commands;
     this.dropped = turn.dropped;
@@ -79,10 +86,10 @@ export class CodeRig {
   }
 
   /** The code and message with which it is refused. */
-  refusal(input: Input): { code: ErrorCode; message: string } {
+  refusal(input: CodeInput | AnyInput): { code: ErrorCode; message: string } {
     const before = this.history.length;
     try {
-      this.tell(input);
+      this.#handle(input);
     } catch (error) {
       if (error instanceof EngineError && this.history.length === before) {
         return { code: error.code, message: error.message };

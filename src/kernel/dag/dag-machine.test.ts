@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Bug } from "../../base/assert.ts";
 import type { Outcome } from "../input.ts";
 import { DagRig, decision, failed, nested } from "./dag.rig.ts";
 import { Graph } from "./graph.ts";
@@ -20,8 +19,8 @@ test("what was in flight is known after a restart", () => {
   assert.deepEqual([rig.machine.jobsInFlight(), rig.machine.decisionsInFlight()], [[], []]);
 });
 
-test("a message of no known kind is a bug", () => {
-  assert.throws(() => DagRig.started("a").tell({ type: "Dance" } as never), Bug);
+test("a message of no known kind is refused like those of code workflows", () => {
+  assert.equal(DagRig.started("a").refusal({ type: "Dance" }).code, "INSTANCE_STATE");
 });
 
 /** Counts how many edges are looked at. */

@@ -1,13 +1,12 @@
-import { unreachable } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import type { InstanceAddress, ParentAddress } from "../address.ts";
 import type { TellParent } from "../command.ts";
 import type { Event } from "../event.ts";
-import type { Input } from "../input.ts";
 import type { Machine, MachineIdentity, MachineLimits } from "../machine.ts";
 import type { EndStatus, InstanceStatus } from "../status.ts";
 import type { Turn } from "../turn.ts";
 import { jobsInFlight } from "./advance.ts";
+import type { DagInput } from "./dag-input.ts";
 import { DagState } from "./dag-state.ts";
 import { DagTransition } from "./dag-transition.ts";
 import { tellParent } from "./ending.ts";
@@ -63,7 +62,7 @@ export class DagMachine implements Machine {
     return state.tasksInFlight().filter((task) => state.definition(task).kind === "decision");
   }
 
-  handle(input: Input, turn: Turn): void {
+  handle(input: DagInput, turn: Turn): void {
     const step = new DagTransition(this.#identity, this.state, turn);
     if (input.type === "StartInstance") return start(step, input);
     if (this.state.generation === 0) {
@@ -84,15 +83,6 @@ export class DagMachine implements Machine {
         return childEnded(step, input);
       case "TimerDue":
         return wake(step);
-      case "StepsTaken":
-      case "StartReaction":
-      case "EndReaction":
-      case "RaiseEvent":
-      case "RequestUpdate":
-        throw new EngineError(
-          "INSTANCE_STATE",
-          `instance "${this.#identity.id}" is a DAG: events and updates are for code workflows`,
-        );
       default:
         return request(step, input);
     }
@@ -126,12 +116,20 @@ function request(step: DagTransition, input: UserRequest): void {
     case "AddSubTask":
       return addSubTask(step, input.parent, input.node);
     default:
-      return unreachable(input, "a message's type");
+      throw notForDags(step, input);
   }
 }
 
+/** The types leave no input over; what arrives here is one of a code workflow. */
+function notForDags({ identity }: DagTransition, _input: never): EngineError {
+  return new EngineError(
+    "INSTANCE_STATE",
+    `instance "${identity.id}" is a DAG: events and updates are for code workflows`,
+  );
+}
+
 type UserRequest = Extract<
-  Input,
+  DagInput,
   {
     type:
       | "PauseInstance"

@@ -3,10 +3,11 @@ import { EngineError, type ErrorCode } from "../../base/error.ts";
 import type { Command } from "../command.ts";
 import type { Event } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { Input, Outcome, StartInstance } from "../input.ts";
-import { defaultLimits, type MachineLimits } from "../machine.ts";
+import type { AnyInput, Outcome, StartInstance } from "../input.ts";
+import { defaultLimits, type Machine, type MachineLimits } from "../machine.ts";
 import type { TaskStatus } from "../status.ts";
 import { Turn } from "../turn.ts";
+import type { DagInput } from "./dag-input.ts";
 import { DagMachine } from "./dag-machine.ts";
 import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
 import type { NodeSpec } from "../node-spec.ts";
@@ -85,9 +86,15 @@ export class DagRig {
     return rig;
   }
 
-  tell(input: Input): this {
+  tell(input: DagInput): this {
+    return this.#handle(input);
+  }
+
+  /** Also takes inputs of the other kind, as a sender that does not know the kind may send. */
+  #handle(input: AnyInput): this {
     const turn = new Turn(this.at, this.chance);
-    this.machine.handle(input, turn);
+    const machine: Machine = this.machine;
+    machine.handle(input, turn);
     this.events = turn.events;
     this.commands = turn.commands;
     this.dropped = turn.dropped;
@@ -96,10 +103,10 @@ export class DagRig {
   }
 
   /** The code and message with which it is refused. */
-  refusal(input: Input): { code: ErrorCode; message: string } {
+  refusal(input: DagInput | AnyInput): { code: ErrorCode; message: string } {
     const before = this.history.length;
     try {
-      this.tell(input);
+      this.#handle(input);
     } catch (error) {
       if (error instanceof EngineError && this.history.length === before) {
         return { code: error.code, message: error.message };

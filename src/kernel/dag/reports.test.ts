@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Input } from "../input.ts";
+import type { DagInput } from "./dag-input.ts";
 import { payloadBytesMax } from "../payload.ts";
 import { DagRig, decision, failureOf, nested } from "./dag.rig.ts";
 
@@ -286,7 +286,7 @@ describe("the end of a child", () => {
 test("reports that nobody waits for are dropped and counted", () => {
   const rig = DagRig.started("a>b", { nodes: { a: { retryCount: 1 } } });
   const first = rig.report("a");
-  const reports = (report: typeof first): Input[] => [
+  const reports = (report: typeof first): DagInput[] => [
     { type: "AttemptStarted", ...report, worker: "w", startedAt: 1 },
     { type: "AttemptEnded", ...report, outcome: { kind: "success", patch: { x: "1" } } },
     { type: "AttemptEnded", ...report, outcome: { kind: "lost" } },

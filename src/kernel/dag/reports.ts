@@ -1,7 +1,7 @@
 import { EngineError } from "../../base/error.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { ChildEnded, DecisionEvaluated, AttemptEnded, AttemptsWithdrawn, Outcome } from "../input.ts";
+import type { AttemptEnded, AttemptsWithdrawn, ChildEnded, Outcome } from "../input.ts";
 import { refuseLargeContext, refuseLargeOutput } from "../size-limits.ts";
 import {
   childFailure,
@@ -16,6 +16,7 @@ import {
 import { isFinished, Phase } from "../task-state.ts";
 import { advance, failureReason, withdrawScheduled } from "./advance.ts";
 import type { NodeSpec } from "../node-spec.ts";
+import type { DecisionEvaluated } from "./dag-input.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";

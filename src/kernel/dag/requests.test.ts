@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Input } from "../input.ts";
+import type { DagInput } from "./dag-input.ts";
 import { payloadBytesMax } from "../payload.ts";
 import { DagRig, decision, failureOf, nested, specOf } from "./dag.rig.ts";
 import type { NodeSpec } from "../node-spec.ts";
 
-function addTo(rig: DagRig, parent: string, node: Partial<NodeSpec> & { nodeName: string }): Input {
+function addTo(rig: DagRig, parent: string, node: Partial<NodeSpec> & { nodeName: string }): DagInput {
   return { type: "AddSubTask", parent: rig.task(parent), node: { nodeId: 0, ...node } };
 }
 
@@ -106,7 +106,7 @@ describe("a sub-task that a user adds", () => {
 });
 
 describe("a task that a user stops", () => {
-  const stop = (rig: DagRig, name: string): Input => ({ type: "StopTask", task: rig.task(name), reason: "enough" });
+  const stop = (rig: DagRig, name: string): DagInput => ({ type: "StopTask", task: rig.task(name), reason: "enough" });
   const failure = { type: "TASK_STOPPED", message: "enough", retryable: false };
 
   test("is aborted while it runs, and the instance fails when nothing else runs", () => {

@@ -1,0 +1,21 @@
+import type { ContextPatch } from "../event.ts";
+import type { Failure } from "../failure.ts";
+import type { SharedInput, TaskAttempt } from "../input.ts";
+import type { NodeSpec } from "../node-spec.ts";
+import type { Payload } from "../payload.ts";
+
+/** Inputs of a DAG. */
+export type DagInput =
+  | SharedInput
+  | { readonly type: "RerunInstance"; readonly task: number; readonly params?: string }
+  | { readonly type: "SucceedTask"; readonly task: number; readonly output?: Payload }
+  | { readonly type: "SkipTask"; readonly task: number }
+  | { readonly type: "UpdateContext"; readonly patch: ContextPatch }
+  | { readonly type: "UpdateParams"; readonly task: number; readonly params: string }
+  | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
+  | DecisionEvaluated;
+
+export interface DecisionEvaluated extends TaskAttempt {
+  readonly type: "DecisionEvaluated";
+  readonly value: { readonly ok: unknown } | { readonly failure: Failure };
+}
