@@ -59,7 +59,7 @@ export const errorCodes = {
   INSTANCE_EXISTS: { retryable: false, meaning: "An instance of that id exists." },
   INSTANCE_UNKNOWN: { retryable: false, meaning: "No instance of that id is known." },
   INSTANCE_STATE: { retryable: false, meaning: "The instance's status does not allow the operation." },
-  INSTANCE_QUARANTINED: { retryable: false, meaning: "The instance was taken out of service." },
+  INSTANCE_QUARANTINED: { retryable: false, meaning: "The instance is quarantined." },
   CONTEXT_TOO_LARGE: { retryable: false, meaning: "The context would pass its limit of 10,485,760 bytes." },
   OUTPUT_TOO_LARGE: { retryable: false, meaning: "A task's output passes its limit of 10,485,760 bytes." },
   RESULT_TOO_LARGE: {

@@ -245,6 +245,6 @@ export function unknownInstance(id: string): EngineError {
 export function quarantinedError({ id, quarantined }: InstanceEntry): EngineError {
   return new EngineError(
     "INSTANCE_QUARANTINED",
-    `instance "${id}" was taken out of service (${quarantined}); resume it to try again from its last durable state`,
+    `instance "${id}" is quarantined (${quarantined}); resume it to try again from its last durable state`,
   );
 }

@@ -51,15 +51,15 @@ export class Quarantine {
     const { logger } = this.#shard;
     const { id: instanceId, workflow } = entry;
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    const what = error instanceof CrashLoop ? "quarantined" : "quarantined after an internal error";
-    logger.error({ instanceId, workflow, reason }, `an instance was ${what}`);
+    const cause = error instanceof CrashLoop ? "because of a crash loop of its code" : "after an internal error";
+    logger.error({ instanceId, workflow, reason }, `an instance was quarantined ${cause}`);
     const origins = this.#evict(entry, reason);
     if (row === undefined) return;
     try {
       const instances = [{ ...row, quarantined: reason }];
       await this.#shard.commit(() => ({ instances, offsets: this.#shard.consumed(origins) }));
-    } catch (cause) {
-      logger.error({ instanceId, error: messageOf(cause) }, "a quarantined instance could not be marked in the store");
+    } catch (failure) {
+      logger.error({ instanceId, error: messageOf(failure) }, "a quarantine could not be recorded in the store");
     }
   }
 

@@ -7,9 +7,9 @@ const recordedMax = 10;
 /** How long after the claim the first reaction of new instances is recorded: messages that start them come again by then. */
 const newInstancesMs = 60_000;
 
-/** The code of an instance has ended or blocked its process too often. */
+/** Quarantine reason: the workflow code of an instance has ended or blocked its process too often. */
 export class CrashLoop extends Error {
-  override readonly name = "Quarantined";
+  override readonly name = "CrashLoop";
 
   constructor(losses: number, step: number) {
     super(

@@ -58,7 +58,7 @@ async function endOf(id: string): Promise<string> {
     return status === "Failed" ? `Failed ${tasks[0]?.failure?.type}` : status;
   } catch (error) {
     if (!hasCode(error, "INSTANCE_QUARANTINED")) throw error;
-    return error.message.includes("Quarantined") ? "Quarantined" : error.message;
+    return error.message.includes("CrashLoop") ? "CrashLoop" : error.message;
   }
 }
 

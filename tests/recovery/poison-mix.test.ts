@@ -42,7 +42,7 @@ describe(
         }
         deepEqual(life.lines, [
           ...Array.from({ length: jobs }, (_, i) => `exit-${i}: Failed TASK_LOST`),
-          ...Array.from({ length: codes }, (_, i) => `poison-${i}: Quarantined`),
+          ...Array.from({ length: codes }, (_, i) => `poison-${i}: CrashLoop`),
           ...(codes === 0 ? [] : ["job-0: Success", "job-1: Success"]),
           ...Array.from({ length: 6 }, (_, i) => `patient-${i}: Success`),
         ]);

@@ -38,7 +38,7 @@ async function isParked(world: World, id: string): Promise<boolean> {
     return false;
   } catch (error) {
     assert(hasCode(error, "INSTANCE_QUARANTINED"), String(error));
-    assert.match(error.message, /Quarantined: its code ended or blocked the process 4 times at step 2/);
+    assert.match(error.message, /CrashLoop: its code ended or blocked the process 4 times at step 2/);
     return true;
   }
 }

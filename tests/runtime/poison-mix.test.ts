@@ -85,7 +85,7 @@ class Stage {
       const type = tasks[0]?.failure?.type;
       return type === "TASK_LOST" ? "lost" : `failed: ${type}`;
     } catch (error) {
-      if (hasCode(error, "INSTANCE_QUARANTINED") && error.message.includes("Quarantined")) return "quarantined";
+      if (hasCode(error, "INSTANCE_QUARANTINED") && error.message.includes("CrashLoop")) return "quarantined";
       throw error;
     }
   }

@@ -167,7 +167,7 @@ describe("after a move from SQLite to a cluster of 16 shards", () => {
     world.store.faultOf = undefined;
     await world.clock.until(world.engine.stop());
     const { engine } = await moved(t, world, work);
-    await assert.rejects(view(world.clock, engine, "x/n/m"), /taken out of service/);
+    await assert.rejects(view(world.clock, engine, "x/n/m"), /is quarantined/);
     await world.clock.until(engine.resumeWorkflowInstance("x/n/m"));
     (await world.clock.until(work.call("a", { after: 1 }))).finish(1);
     (await world.clock.until(work.call("b"))).finish(2);
