@@ -16,8 +16,7 @@ import {
   rebuiltError,
 } from "./envelope.ts";
 import { MailboxPoller, type MailboxStore } from "./mailbox-poller.ts";
-import { type News, OutgoingCall, unanswered, type Route } from "./outgoing-call.ts";
-import { LocalCalls } from "./local-calls.ts";
+import { type News, OutgoingCall, type Route } from "./outgoing-call.ts";
 import { RecentMap } from "./recent-map.ts";
 import type { ClusterTimings } from "./timings.ts";
 
@@ -89,7 +88,6 @@ export class CallRouter {
   readonly #options: CallRouterOptions;
   readonly #clock: Clock;
   readonly #calls = new Map<string, OutgoingCall>();
-  readonly #ownCalls: LocalCalls;
   /** Calls of others that are being handled, by id, and the answers given of late. Only a shortcut: see C1. */
   readonly #handling = new Map<string, Promise<Handled>>();
   readonly #answers: RecentMap<string>;
@@ -105,7 +103,6 @@ export class CallRouter {
     const { clock } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#ownCalls = new LocalCalls(clock);
     this.#answers = new RecentMap({
       clock,
       ageMsMax: rememberedMs,
@@ -135,7 +132,6 @@ export class CallRouter {
     this.#boxes?.stop();
     this.#boxes = undefined;
     for (const call of this.#calls.values()) call.reject(reason);
-    this.#ownCalls.rejectAll(reason);
   }
 
   /**
@@ -146,28 +142,6 @@ export class CallRouter {
   call(shard: number, body: unknown, options: CallOptions = {}): Promise<unknown> {
     if (this.#member === undefined) return Promise.reject(this.#whyStopped);
     const { key, timeoutMs = this.#options.timings.callMs } = options;
-    const isOwn = key === undefined && this.#options.ownerOf(shard) === this.#member;
-    return isOwn ? this.#callHere(shard, body, timeoutMs) : this.#callAnywhere(shard, body, { key, timeoutMs });
-  }
-
-  #callHere(shard: number, body: unknown, timeoutMs: number): Promise<unknown> {
-    const key = this.#options.random.uuid(this.#clock.now());
-    const since = this.#clock.monotonic();
-    const work = this.#options.handle(shard, { key, isFirst: true, body });
-    const done = this.#ownCalls.watch(work, { timeoutMs, onTime: () => unanswered(shard, timeoutMs) });
-    return done.catch((error: unknown) => {
-      if (!hasCode(error, "SHARD_MOVED")) throw error;
-      const leftMs = timeoutMs - (this.#clock.monotonic() - since);
-      return this.#callAnywhere(shard, body, { key, timeoutMs: Math.max(0, leftMs) });
-    });
-  }
-
-  #callAnywhere(
-    shard: number,
-    body: unknown,
-    { key, timeoutMs }: { key: string | undefined; timeoutMs: number },
-  ): Promise<unknown> {
-    if (this.#member === undefined) return Promise.reject(this.#whyStopped);
     const id = this.#options.random.uuid(this.#clock.now());
     const onSettled = (): void => void this.#calls.delete(id);
     const call = new OutgoingCall({

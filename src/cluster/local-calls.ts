@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../base/clock.ts";
 
-interface OwnCall {
+interface LocalCall {
   /** On the monotonic clock. */
   readonly until: number;
   readonly giveUp: (reason: unknown) => void;
@@ -8,12 +8,12 @@ interface OwnCall {
 }
 
 /**
- * Calls to shards of this very member, which carries them out itself. Most calls are such, so they have no timer each:
- * one is set for whichever is given up first.
+ * Calls to shards of this very member, which carries them out itself. Most calls are local, so they share one timer, which
+ * is set for the call that is given up first.
  */
 export class LocalCalls {
   readonly #clock: Clock;
-  readonly #calls = new Set<OwnCall>();
+  readonly #calls = new Set<LocalCall>();
   #timer: Timer | undefined;
   #timerAt = Infinity;
 
@@ -21,11 +21,11 @@ export class LocalCalls {
     this.#clock = clock;
   }
 
-  /** Settles as the work does, unless time is up before, or all calls are rejected. */
-  watch(work: Promise<unknown>, options: { timeoutMs: number; onTime: () => unknown }): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  /** Settles as the work does, unless the timeout passes first, or all calls are rejected. */
+  watch<T>(work: Promise<T>, options: { timeoutMs: number; onTime: () => unknown }): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
     const { timeoutMs, onTime } = options;
-    const call: OwnCall = { until: this.#clock.monotonic() + timeoutMs, giveUp: reject, onTime };
+    const call: LocalCall = { until: this.#clock.monotonic() + timeoutMs, giveUp: reject, onTime };
     this.#calls.add(call);
     if (call.until < this.#timerAt) this.#setTimer(call.until);
     work.then(

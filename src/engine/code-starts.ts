@@ -4,7 +4,7 @@ import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import { fitting, textOf } from "../code/values.ts";
 import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
-import type { Region } from "../runtime/region.ts";
+import type { CallClient } from "../runtime/call-client.ts";
 import type { Reuse } from "../runtime/instance-starter.ts";
 import { checkGivenId } from "./argument-check.ts";
 import type { Submission } from "./submission.ts";
@@ -28,7 +28,7 @@ const noContext = {};
 export interface CodeStartsParts {
   readonly code: CodeRegistry;
   readonly submission: Submission;
-  readonly region: Region;
+  readonly calls: CallClient;
   /** `ENGINE_STATE`, `STORE_UNAVAILABLE`. */
   readonly refuseUnlessReady: () => void;
   readonly statusOf: (id: string) => Promise<InstanceStatus>;
@@ -54,11 +54,11 @@ export class CodeStarts {
   }
 
   #startWith(workflow: CodeWorkflow, input: unknown, start: CodeStart): Promise<void> {
-    const { submission, region } = this.#parts;
+    const { submission, calls } = this.#parts;
     const { id, isGivenId, reuse, traceparent, event } = start;
     const text = textOf(input, `the input of workflow "${workflow.name}"`);
     const definition = submission.defineCode(workflow);
-    return region.start({
+    return calls.start({
       id,
       isGivenId,
       reuse,

@@ -18,9 +18,6 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import { Dispatcher, type DispatcherOptions, type DomainOverview } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
-import type { TaskProgress } from "../dispatch/task-progress.ts";
-import { attemptId } from "../kernel/address.ts";
-import type { Machine } from "../kernel/machine.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { Event } from "../kernel/event.ts";
@@ -28,7 +25,10 @@ import type { Outcome } from "../kernel/input.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import { type Definition, Definitions } from "../runtime/definitions.ts";
 import { Expressions } from "../expressions/expression.ts";
-import type { InstanceActor } from "../runtime/instance-actor.ts";
+import type { CallOf, InputCallType, InstanceCallType, ResultOf } from "../runtime/call.ts";
+import { CallClient } from "../runtime/call-client.ts";
+import { CallHandler } from "../runtime/call-handler.ts";
+import type { InstanceEnd } from "../runtime/instance-query.ts";
 import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
 import { Region } from "../runtime/region.ts";
 import { StoreProbe } from "../runtime/store-probe.ts";
@@ -93,10 +93,8 @@ import {
   type WorkerView,
   type WorkflowView,
 } from "./overview.ts";
-import { inputOf, type Order } from "./order.ts";
 import { ProcessCode } from "./process-code.ts";
 import { Purging } from "./purging.ts";
-import { type Answers, answerOf, type CodeQuery, type Question, type TaskQuery } from "./question.ts";
 import { scheduleWorkflow } from "../schedules/schedule-workflow.ts";
 import { Schedules } from "./schedules.ts";
 import { jsonTexts, startContext, Submission } from "./submission.ts";
@@ -199,6 +197,7 @@ export class Engine {
   readonly #dispatcher: Dispatcher;
   readonly #definitions: Definitions;
   readonly #region: Region;
+  readonly #calls: CallClient;
   readonly #submission: Submission;
   readonly #maintenance: Maintenance;
   readonly #member: ClusterMember | undefined;
@@ -248,7 +247,10 @@ export class Engine {
     const expressions = new Expressions();
     this.#definitions = new Definitions(store);
     this.#region = this.#makeRegion(expressions);
-    this.#member?.attach(this.#region, (outcome, taskName) => this.#admitOutcome(outcome, taskName));
+    const handler = this.#makeHandler();
+    this.#calls = new CallClient({ clock, random, region: this.#region, handler, transport: this.#member });
+    const runtime = { region: this.#region, client: this.#calls, handler };
+    this.#member?.attach(runtime, (outcome, taskName) => this.#admitOutcome(outcome, taskName));
     this.#submission = new Submission({
       definitions: this.#definitions,
       registry: this.#registry,
@@ -265,7 +267,14 @@ export class Engine {
       checkInput: (workflow, input) => this.#submission.checkInput(workflow, input),
       jobs: this.#jobRuns,
     });
-    this.#maintenance = new Maintenance({ region: this.#region, store, clock, logger, options: this.#options });
+    this.#maintenance = new Maintenance({
+      region: this.#region,
+      calls: this.#calls,
+      store,
+      clock,
+      logger,
+      options: this.#options,
+    });
     this.#outage = new OutageDeadline(clock);
     this.#admission = new Admission(clock);
     const onStoreProblem = (problem: unknown): void => this.#region.reportProblem(problem);
@@ -298,9 +307,9 @@ export class Engine {
     return new CodeStarts({
       code: this.#code,
       submission: this.#submission,
-      region: this.#region,
+      calls: this.#calls,
       refuseUnlessReady: () => this.#refuseUnlessReady(),
-      statusOf: async (id) => (await this.#ask(id, "identity")).status,
+      statusOf: async (id) => (await this.#call({ type: "GetIdentity", id })).status,
       raise: (id, { name, data }) => this.raiseEvent(id, name, data),
       terminate: (id, reason) => this.terminateWorkflowInstance(id, reason),
     });
@@ -323,12 +332,12 @@ export class Engine {
 
   #makePurging(): Purging {
     return new Purging({
-      identityOf: (id) => this.#ask(id, "identity"),
+      identityOf: (id) => this.#call({ type: "GetIdentity", id }),
       childrenOf: async (id) => {
         const { tasks } = await this.getWorkflowInstanceStatus(id);
         return tasks.flatMap(({ childInstanceId }) => childInstanceId ?? []);
       },
-      remove: async (instance) => (await this.#region.purge([instance])) > 0,
+      remove: async (instance) => (await this.#calls.purge([instance])) > 0,
     });
   }
 
@@ -394,20 +403,23 @@ export class Engine {
       },
       owner: () => this.#address(),
       resolveJob: (definition, params) => this.#resolveJob(definition, params),
-      inputOf: (order, machine) => {
-        const fullFor = (workflow: string): number | undefined => this.#region.fullFor(workflow);
-        return inputOf(order as Order, machine, { registry: this.#registry, fullFor });
-      },
-      answer: (question, actor) => {
-        const waitingFor = ({ machine }: InstanceActor, task: number): string | undefined =>
-          this.#waitingFor(machine, task);
-        const progressOf = ({ machine }: InstanceActor, task: number): TaskProgress | undefined =>
-          this.#dispatcher.progressOf(currentAttempt(machine, task));
-        const parts = { now: () => clock.now(), waitingFor, progressOf };
-        return answerOf(question as Question | CodeQuery | TaskQuery, actor, parts);
-      },
       onHealth: (problem) => this.#onHealth(problem),
       onFenced: (shard, error) => this.#onFenced(shard, error),
+    });
+  }
+
+  #makeHandler(): CallHandler {
+    const { storage: store, clock } = this.#options;
+    const member = this.#member;
+    return new CallHandler({
+      store,
+      clock,
+      definitions: this.#definitions,
+      registry: this.#registry,
+      dispatcher: this.#dispatcher,
+      region: this.#region,
+      allocators: member?.allocators,
+      isLeaseValid: () => member?.isLeaseValid() ?? true,
     });
   }
 
@@ -463,7 +475,7 @@ export class Engine {
   /** What this engine's options say of a domain is in force again at the next start; in a cluster the store has the last word. */
   async #setDomain(domain: DomainRow): Promise<void> {
     if (this.#member !== undefined) return await this.#member.setDomain(domain);
-    if (!Object.hasOwn(this.#options.domains, domain.name)) await this.#region.setDomain(domain);
+    if (!Object.hasOwn(this.#options.domains, domain.name)) await this.#calls.setDomain(domain);
   }
 
   async #restoreDomains(): Promise<void> {
@@ -561,7 +573,7 @@ export class Engine {
     this.#refuseUnlessReady();
     const { definition, all } = this.#submission.prepared(workflow) ?? (await this.#submission.prepare(workflow));
     const { instanceId, maxConcurrentTasks, traceparent } = options;
-    await this.#region.start({
+    await this.#calls.start({
       id,
       isGivenId: instanceId !== undefined,
       reuse: options.reuse ?? false,
@@ -664,7 +676,7 @@ export class Engine {
     options: { readonly fromTask: number; readonly instanceId?: string },
   ): Promise<WorkflowHandle<Output>> {
     checkFork(options);
-    const { key, workflow, version } = await this.#ask(instanceId, "identity");
+    const { key, workflow, version } = await this.#call({ type: "GetIdentity", id: instanceId });
     const { clock, random, storage } = this.#options;
     const definition = await this.#definitions.load(workflow, version);
     if (definition.kind === "dag") {
@@ -672,7 +684,7 @@ export class Engine {
     }
     const { fork, input } = await forkPoint(storage, { id: instanceId, key }, options.fromTask);
     const id = options.instanceId ?? random.uuid(clock.now());
-    await this.#region.start({
+    await this.#calls.start({
       id,
       isGivenId: options.instanceId !== undefined,
       reuse: false,
@@ -685,7 +697,7 @@ export class Engine {
 
   /** Of an instance of code that was started before, by this engine or in an earlier run. `INSTANCE_UNKNOWN`. */
   async getWorkflowHandle<Output = unknown>(instanceId: string): Promise<WorkflowHandle<Output>> {
-    await this.#ask(instanceId, "identity");
+    await this.#call({ type: "GetIdentity", id: instanceId });
     return new WorkflowHandle(this, instanceId);
   }
 
@@ -693,7 +705,7 @@ export class Engine {
   async raiseEvent(instanceId: string, name: string, data?: unknown): Promise<void> {
     checkName("an event", name);
     const text = textOf(data, `the data of event "${name}"`);
-    await this.#tell(instanceId, { type: "raise-event", name, ...(text !== undefined && { data: text }) });
+    await this.#change({ type: "RaiseEvent", id: instanceId, name, ...(text !== undefined && { data: text }) });
   }
 
   /** What the code answers from its variables, also after its end. `HANDLER_UNKNOWN`, `HANDLER_FAILED`. */
@@ -702,8 +714,8 @@ export class Engine {
     checkInstanceId(instanceId);
     checkName("a query", query);
     const text = toJsonText(input, `the input of query "${query}"`);
-    const question: CodeQuery = { query, ...(text !== undefined && { input: text }) };
-    return parsed((await this.#region.ask(instanceId, question)) as string | undefined) as Answer;
+    const given = text === undefined ? {} : { input: text };
+    return parsed(await this.#calls.callInstance({ type: "QueryCode", id: instanceId, query, ...given })) as Answer;
   }
 
   /**
@@ -722,8 +734,8 @@ export class Engine {
     checkName("an update", name);
     checkUpdateId(update);
     const data = textOf(input, `the input of update "${name}"`);
-    await this.#tell(instanceId, { type: "update", update, name, ...(data !== undefined && { data }) });
-    const { key, answer } = await this.#region.awaitAnswer(instanceId, update);
+    await this.#change({ type: "RequestUpdate", id: instanceId, update, name, ...(data !== undefined && { data }) });
+    const { key, answer } = await this.#calls.awaitUpdate(instanceId, update);
     if (answer.failure !== undefined) {
       throw new StepFailed(`update "${name}" failed: ${answer.failure.message}`, answer.failure);
     }
@@ -733,14 +745,14 @@ export class Engine {
   /** Asks the code to end: what it waits for is called off, and what it did is undone. */
   async cancelWorkflowInstance(instanceId: string, reason = "canceled by user"): Promise<void> {
     checkReason(reason);
-    await this.#tell(instanceId, { type: "cancel", reason });
+    await this.#change({ type: "CancelInstance", id: instanceId, reason });
   }
 
   /** The controller of an instance that was started before, by this engine or in an earlier run. `INSTANCE_UNKNOWN`. */
   async getWorkflowController(instanceId: string): Promise<WorkflowController> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
-    const { workflow, version } = await this.#ask(instanceId, "identity");
+    const { workflow, version } = await this.#call({ type: "GetIdentity", id: instanceId });
     const { kind, name, spec } = await this.#definitions.load(workflow, version);
     if (kind === "dag") return this.#controller(instanceId, Workflow.fromJSON(spec, { name }));
     throw new EngineError(
@@ -760,7 +772,7 @@ export class Engine {
   async awaitWorkflowInstance<Result = Record<string, unknown>>(instanceId: string): Promise<Result> {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
-    const end = (await this.#region.awaitEnd(instanceId, "end" satisfies Question)) as Answers["end"];
+    const end = await this.#calls.awaitEnd(instanceId);
     const { status, reason, outputs, output } = end;
     if (status === "Failed") throw new WorkflowFailed(instanceId, reason, end.failedTasks ?? []);
     if (status === "Terminated") throw new WorkflowTerminated(instanceId, reason);
@@ -770,14 +782,14 @@ export class Engine {
     return (texts === undefined ? await this.#readResult(end) : parseTexts(texts)) as Result;
   }
 
-  async #readResult({ key, outputs, output }: Answers["end"]): Promise<unknown> {
+  async #readResult({ key, outputs, output }: InstanceEnd): Promise<unknown> {
     const read = (refs: readonly number[]): Promise<string[]> => this.#options.storage.readPayloads(key, refs);
     return outputs === undefined ? parsed(await readText(output, read)) : parseTexts(await readTexts(outputs, read));
   }
 
   /** What one task of a DAG gave, also while others run. `TASK_UNKNOWN` if no task of that name has succeeded with an output. */
   async getTaskOutput(instanceId: string, task: string): Promise<unknown> {
-    const { key, outputs } = await this.#ask(instanceId, "end");
+    const { key, outputs } = await this.#call({ type: "GetEnd", id: instanceId });
     const output = outputs !== undefined && Object.hasOwn(outputs, task) ? outputs[task] : undefined;
     if (output === undefined) {
       throw new EngineError("TASK_UNKNOWN", `instance "${instanceId}" has no output of a task ${preview(task)}`);
@@ -787,12 +799,12 @@ export class Engine {
 
   /** `INSTANCE_UNKNOWN`. */
   getWorkflowInstanceStatus(instanceId: string): Promise<InstanceView> {
-    return this.#ask(instanceId, "status");
+    return this.#call({ type: "GetStatus", id: instanceId });
   }
 
   /** Where an instance stands, readable at any time: completed and running tasks, the DAG, the context. */
   async getWorkflowInstanceBreakpoint(instanceId: string): Promise<Breakpoint> {
-    const { key, context, ...view } = await this.#ask(instanceId, "breakpoint");
+    const { key, context, ...view } = await this.#call({ type: "GetBreakpoint", id: instanceId });
     const texts = await readTexts(context, (refs) => this.#options.storage.readPayloads(key, refs));
     return { ...view, context: parseTexts(texts) };
   }
@@ -803,7 +815,7 @@ export class Engine {
     page: { afterTurn?: number; limit?: number } = {},
   ): Promise<HistoryEntry[]> {
     checkPage(page);
-    const { key } = await this.#ask(instanceId, "identity");
+    const { key } = await this.#call({ type: "GetIdentity", id: instanceId });
     const { afterTurn = -1, limit = 1000 } = page;
     const rows = await this.#options.storage.readHistory(key, { afterTurn, limit });
     return rows.map(({ turn, at, firstEvent, events }) => ({
@@ -816,7 +828,7 @@ export class Engine {
 
   /** All that has happened to an instance of code, large values included, for `replayWorkflow` of `heddle/testing`. `INSTANCE_UNKNOWN`. */
   async exportWorkflowInstanceHistory(instanceId: string): Promise<RecordedHistory> {
-    const { key } = await this.#ask(instanceId, "identity");
+    const { key } = await this.#call({ type: "GetIdentity", id: instanceId });
     return await recordHistory(this.#options.storage, { id: instanceId, key });
   }
 
@@ -829,40 +841,45 @@ export class Engine {
 
   /** `INSTANCE_STATE`, like all operations that the instance's state does not allow. */
   pauseWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#tell(instanceId, { type: "pause" });
+    return this.#change({ type: "PauseInstance", id: instanceId });
   }
 
   /** Also brings a quarantined instance back into service. */
   resumeWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#tell(instanceId, { type: "resume" }, { fromQuarantine: true });
+    return this.#change({ type: "ResumeInstance", id: instanceId });
   }
 
   async terminateWorkflowInstance(instanceId: string, reason = "terminated by user"): Promise<void> {
     checkReason(reason);
-    await this.#tell(instanceId, { type: "terminate", reason });
+    await this.#change({ type: "TerminateInstance", id: instanceId, reason });
   }
 
   /** Failed, stopped and canceled tasks of an ended instance run again; successful ones stay. */
   retryWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#tell(instanceId, { type: "retry" });
+    return this.#change({ type: "RetryInstance", id: instanceId });
   }
 
   /** The task and all that comes after it run again, with other parameters if given. */
   async rerunWorkflowInstance(instanceId: string, taskName: string, options: { params?: unknown } = {}): Promise<void> {
     checkRerun(options);
     const params = options.params === undefined ? {} : { params: textOfParams(taskName, options.params) };
-    await this.#tell(instanceId, { type: "rerun", task: taskName, ...params });
+    await this.#change({ type: "RerunInstance", id: instanceId, task: taskName, ...params });
   }
 
   /** A failed task counts as succeeded, with the given output; the instance goes on by itself. */
   async succeedTask(instanceId: string, taskName: string, output?: unknown): Promise<void> {
     const text = toJsonText(output, `the output for task "${taskName}"`);
-    await this.#tell(instanceId, { type: "succeed", task: taskName, ...(text !== undefined && { output: text }) });
+    await this.#change({
+      type: "SucceedTask",
+      id: instanceId,
+      task: taskName,
+      ...(text !== undefined && { output: text }),
+    });
   }
 
   /** A failed task counts as skipped; the instance goes on by itself. */
   skipTask(instanceId: string, taskName: string): Promise<void> {
-    return this.#tell(instanceId, { type: "skip", task: taskName });
+    return this.#change({ type: "SkipTask", id: instanceId, task: taskName });
   }
 
   /**
@@ -873,7 +890,7 @@ export class Engine {
   async stopTask(instanceId: string, task: string | number, options: { reason?: string } = {}): Promise<void> {
     checkTask(task);
     checkStopOptions(options);
-    await this.#tell(instanceId, { type: "stop", task, reason: options.reason ?? "stopped by user" });
+    await this.#change({ type: "StopTask", id: instanceId, task, reason: options.reason ?? "stopped by user" });
   }
 
   /** How one task stands, by its name or number: of several with that name, which only code has, the last. `TASK_UNKNOWN`. */
@@ -881,7 +898,7 @@ export class Engine {
     this.#refuseUnlessUp();
     checkInstanceId(instanceId);
     checkTask(task);
-    return (await this.#region.ask(instanceId, { task } satisfies TaskQuery)) as TaskDetails;
+    return await this.#calls.callInstance({ type: "GetTask", id: instanceId, task });
   }
 
   /** Top-level keys overwrite, null removes. `CONTEXT_TOO_LARGE`. */
@@ -889,12 +906,17 @@ export class Engine {
     checkPatch(patch);
     const removed = Object.keys(patch).filter((key) => patch[key] === null);
     const texts = { ...jsonTexts(patch, "the context"), ...Object.fromEntries(removed.map((key) => [key, null])) };
-    await this.#tell(instanceId, { type: "update-context", patch: texts });
+    await this.#change({ type: "UpdateContext", id: instanceId, patch: texts });
   }
 
   /** Only while the task is `Pending`: `TASK_STATE`. */
   async updateTaskParams(instanceId: string, taskName: string, params: unknown): Promise<void> {
-    await this.#tell(instanceId, { type: "update-params", task: taskName, params: textOfParams(taskName, params) });
+    await this.#change({
+      type: "UpdateParams",
+      id: instanceId,
+      task: taskName,
+      params: textOfParams(taskName, params),
+    });
   }
 
   /** A task joins a running instance: it waits for its parent, and what comes after the parent waits for it. */
@@ -902,7 +924,7 @@ export class Engine {
     this.#refuseUnlessUp();
     const [node] = await this.#admitSubTasks([subTaskNode(task, parentName)], parentName);
     assert(node !== undefined, "a sub-task that is admitted is given back");
-    await this.#tell(instanceId, { type: "add-sub-task", parent: parentName, node });
+    await this.#change({ type: "AddSubTask", id: instanceId, parent: parentName, node });
   }
 
   /**
@@ -1051,20 +1073,19 @@ export class Engine {
     };
   }
 
-  async #ask<Q extends Question>(instanceId: string, question: Q): Promise<Answers[Q]> {
+  /** Reads an instance. */
+  async #call<T extends InstanceCallType>(call: CallOf<T>): Promise<ResultOf<T>> {
     this.#refuseUnlessUp();
-    checkInstanceId(instanceId);
-    return (await this.#region.ask(instanceId, question)) as Answers[Q];
+    checkInstanceId(call.id);
+    return await this.#calls.callInstance<T>(call);
   }
 
-  async #tell(instanceId: string, order: Order, options?: { fromQuarantine: boolean }): Promise<void> {
+  /** Changes an instance: refused while the store takes no writes. */
+  async #change(call: CallOf<InputCallType>): Promise<void> {
     this.#refuseUnlessUp();
-    checkInstanceId(instanceId);
+    checkInstanceId(call.id);
     this.#refuseWithoutStore();
-    await this.#outage.watch(
-      `"${order.type}" of instance "${instanceId}"`,
-      this.#region.tell(instanceId, order, options),
-    );
+    await this.#outage.watch(`"${call.type}" of instance "${call.id}"`, this.#calls.callInstance(call));
   }
 
   /** What sub-tasks nest is durable before an instance refers to it. */
@@ -1086,10 +1107,6 @@ export class Engine {
       if (error instanceof EngineError) return definition.jobName ?? String(definition.jobId);
       throw error;
     }
-  }
-
-  #waitingFor(machine: Machine, task: number): string | undefined {
-    return this.#dispatcher.waitingFor(currentAttempt(machine, task));
   }
 
   #refuseUnlessUp(): void {
@@ -1167,11 +1184,6 @@ export class Engine {
       logger.warn({ error: messageOf(error) }, "a newly registered job could not be recorded");
     }
   }
-}
-
-/** The id of the task's last attempt. */
-function currentAttempt({ address, state }: Machine, task: number): string {
-  return attemptId(address, task, state.attempt(task));
 }
 
 /** Empty for none. */

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { EndStatus } from "../kernel/status.ts";
+import type { CallClient } from "../runtime/call-client.ts";
 import type { Region } from "../runtime/region.ts";
 import type { Store } from "../stores/store.ts";
 
@@ -28,6 +29,7 @@ export interface MaintenanceOptions {
 /** What has to be done now and then: letting idle instances go, finding stuck ones, purging old ones. */
 export class Maintenance {
   readonly #region: Region;
+  readonly #calls: CallClient;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -36,8 +38,16 @@ export class Maintenance {
   #isStopped = false;
   #forgotAt = 0;
 
-  constructor(parts: { region: Region; store: Store; clock: Clock; logger: Logger; options: MaintenanceOptions }) {
+  constructor(parts: {
+    region: Region;
+    calls: CallClient;
+    store: Store;
+    clock: Clock;
+    logger: Logger;
+    options: MaintenanceOptions;
+  }) {
     this.#region = parts.region;
+    this.#calls = parts.calls;
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#logger = parts.logger;
@@ -90,7 +100,7 @@ export class Maintenance {
 
   /** Wherever they live. Gives back how many were removed. */
   purgeEnded(status: EndStatus, endedBefore: number): Promise<number> {
-    return this.#purgeEnded(status, endedBefore, (found) => this.#region.purge(found));
+    return this.#purgeEnded(status, endedBefore, (found) => this.#calls.purge(found));
   }
 
   /** One that somebody is about to reopen is left alone. */

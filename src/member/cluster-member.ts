@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
+import { Allocators } from "../cluster/allocators.ts";
 import { CallRouter } from "../cluster/call-router.ts";
 import { DomainQuotas } from "../cluster/domain-quotas.ts";
 import { formatAbout, type MemberAbout, parseAbout } from "../cluster/member-about.ts";
@@ -15,12 +16,13 @@ import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
-import { Allocators } from "../runtime/allocators.ts";
-import { type Call, type Hint, isOrder } from "../runtime/call.ts";
+import type { CallOf, CallType, Hint, ResultOf } from "../runtime/call.ts";
+import type { CallClient, CallTransport, CallTransportOptions } from "../runtime/call-client.ts";
+import { decodeHint, decodeResult, isUserWrite } from "../runtime/call-codec.ts";
+import type { CallHandler } from "../runtime/call-handler.ts";
 import { ForeignAttempts } from "../runtime/foreign-attempts.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region, RegionCluster } from "../runtime/region.ts";
-import type { Shard } from "../runtime/shard.ts";
 import type { ClusterView, DomainRow, MemberRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/transfer-mark.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
@@ -41,8 +43,15 @@ export interface ClusterMemberParts {
   readonly onTaskLog?: OnTaskLog | undefined;
 }
 
+/** The shards of the member, and both sides of calls. They are made after it, because they need it. */
+export interface MemberRuntime {
+  readonly region: Region;
+  readonly client: CallClient;
+  readonly handler: CallHandler;
+}
+
 /** An engine among others on one store: joins the parts that make it one of them. */
-export class ClusterMember implements RegionCluster {
+export class ClusterMember implements RegionCluster, CallTransport {
   readonly hosts: ForeignAttempts;
   readonly callMs: number;
   /** Or has tried to. */
@@ -53,14 +62,14 @@ export class ClusterMember implements RegionCluster {
   readonly #router: CallRouter;
   readonly #quotas: DomainQuotas;
   #workers: RemoteWorkers | undefined;
-  readonly #allocators: Allocators;
+  readonly allocators: Allocators;
   readonly #owners = new OwnerTable();
   readonly #suspected = new Set<string>();
   /** Took their leave in good order. */
   readonly #left = new Set<string>();
   readonly #listeners = new Set<(event: MemberEvent) => void>();
   readonly #viewWaiters: (() => void)[] = [];
-  #region: Region | undefined;
+  #attached: MemberRuntime | undefined;
   /** The own id, once a view has shown it. */
   #viewedId = "";
   /** When a member was last seen to be lost. This one saw nothing before it joined. */
@@ -92,12 +101,10 @@ export class ClusterMember implements RegionCluster {
       shardCount: options.shards,
       clock,
       logger,
-      host: { open: (shard) => this.#mustRegion().openShard(shard), release: (shard) => this.#release(shard) },
+      host: { open: (shard) => this.#runtime.region.openShard(shard), release: (shard) => this.#release(shard) },
       onEvent: (event) => this.#onEvent(event),
     });
     this.#router = this.#makeCourier();
-    const call = (shard: number, body: Call, callOptions: { timeoutMs: number }): Promise<unknown> =>
-      this.#router.call(shard, body, callOptions);
     this.hosts = new ForeignAttempts({
       clock,
       logger,
@@ -107,12 +114,12 @@ export class ClusterMember implements RegionCluster {
       isLiving: (member) => living().has(member),
       hasLeft: (member) => this.#left.has(member),
       hasSeen: (moment) => this.#membership.viewAskedAt >= moment,
-      shardOf: (id) => this.#mustRegion().shardOf(id),
-      call,
+      shardOf: (id) => this.#runtime.region.shardOf(id),
+      call: (shard, call, timeoutMs) => this.#runtime.client.callShard(shard, call, timeoutMs),
       hint: (member, hint) => this.#router.hint(member, hint),
     });
     const workerLostMs = options.remoteWorkers ? timings.workerLostMs : 0;
-    this.#allocators = new Allocators({
+    this.allocators = new Allocators({
       store,
       clock,
       livingSince: (moment) => (this.#membership.viewAskedAt >= moment ? living() : undefined),
@@ -143,9 +150,9 @@ export class ClusterMember implements RegionCluster {
       timings: options.timings,
       ownerOf: (shard) => this.#ownerOf(shard),
       ownedShards: () => this.#keeper.owned,
-      handle: (shard, call) => this.#mustRegion().handle(shard, call),
-      isAbandoned: ({ from, body }) => this.#isAbandoned(from, body as Call),
-      onHint: ({ body }) => this.#onHint(body as Hint),
+      handle: (shard, call) => this.#runtime.handler.handle(shard, call),
+      isAbandoned: ({ from, body }) => this.#isAbandoned(from, body),
+      onHint: ({ body }) => this.#onHint(decodeHint(body)),
     });
   }
 
@@ -153,8 +160,8 @@ export class ClusterMember implements RegionCluster {
    * An order of a user whose member is gone: the user knows that its outcome is unknown, and may have decided otherwise
    * since. A member joins before it sends anything, so one that is in no later view is gone for good.
    */
-  async #isAbandoned(from: string, { type }: Call): Promise<boolean> {
-    if (!isOrder(type) || this.#membership.living.has(from)) return false;
+  async #isAbandoned(from: string, body: unknown): Promise<boolean> {
+    if (this.#membership.living.has(from) || !isUserWrite(body)) return false;
     await this.#newView();
     return !this.#membership.living.has(from);
   }
@@ -163,8 +170,9 @@ export class ClusterMember implements RegionCluster {
     return this.#membership.id;
   }
 
-  attach(region: Region, admit: RemoteWorkersParts["admit"]): void {
-    this.#region = region;
+  attach(runtime: MemberRuntime, admit: RemoteWorkersParts["admit"]): void {
+    this.#attached = runtime;
+    const { region } = runtime;
     const { clock, logger, dispatcher, options } = this.#parts;
     if (!options.remoteWorkers) return;
     this.#workers = new RemoteWorkers({
@@ -215,7 +223,7 @@ export class ClusterMember implements RegionCluster {
     this.#quotas.start();
     this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchMessages());
     this.#every(timings.workerBeatMs, () => {
-      this.#mustRegion().sweepAttached();
+      this.#runtime.region.sweepAttached();
       void this.#learnDomains();
     });
   }
@@ -243,7 +251,9 @@ export class ClusterMember implements RegionCluster {
     this.#router.hintAll(this.#others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
     await this.#keeper.releaseAll();
     this.hosts.stop();
-    this.#router.stop(new EngineError("ENGINE_STATE", "the engine was stopped"));
+    const stopped = new EngineError("ENGINE_STATE", "the engine was stopped");
+    this.#router.stop(stopped);
+    this.#runtime.client.stop(stopped);
     await this.#membership.stop();
   }
 
@@ -256,8 +266,8 @@ export class ClusterMember implements RegionCluster {
     return this.isLeaseValid() ? undefined : "this member has not heard from the store for long: its lease has lapsed";
   }
 
-  call(shard: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
-    return this.#router.call(shard, call, options);
+  async call<T extends CallType>(shard: number, call: CallOf<T>, options: CallTransportOptions): Promise<ResultOf<T>> {
+    return decodeResult<T>(call.type, await this.#router.call(shard, call, options));
   }
 
   hintOwner(shard: number, hint: Hint): void {
@@ -265,17 +275,9 @@ export class ClusterMember implements RegionCluster {
     if (owner !== undefined) this.#router.hint(owner, hint);
   }
 
-  reportSlots(shard: Shard, report: SlotReport): Promise<SlotGrant> {
-    return this.#allocators.report(shard, report);
-  }
-
-  resizeDomain(shard: Shard, domain: DomainRow): Promise<void> {
-    return this.#allocators.resize(shard, domain);
-  }
-
   /** Sets the limit of a domain, which may be new, for the whole cluster. */
   async setDomain(domain: DomainRow): Promise<void> {
-    await this.#mustRegion().setDomain(domain);
+    await this.#runtime.client.setDomain(domain);
     this.#quotas.declare(domain.name);
   }
 
@@ -317,9 +319,9 @@ export class ClusterMember implements RegionCluster {
     return () => this.#listeners.delete(listener);
   }
 
-  #mustRegion(): Region {
-    if (this.#region === undefined) throw new EngineError("ENGINE_STATE", "the engine is not running");
-    return this.#region;
+  get #runtime(): MemberRuntime {
+    if (this.#attached === undefined) throw new EngineError("ENGINE_STATE", "the engine is not running");
+    return this.#attached;
   }
 
   #every(ms: number, work: () => void): void {
@@ -351,7 +353,7 @@ export class ClusterMember implements RegionCluster {
   }
 
   #fetchMessages(): void {
-    void this.#mustRegion().fetchMessages([...this.#keeper.owned]);
+    void this.#runtime.region.fetchMessages([...this.#keeper.owned]);
   }
 
   #follow(view: ClusterView): void {
@@ -359,9 +361,9 @@ export class ClusterMember implements RegionCluster {
     if (isHalfImported(view.shards)) return;
     this.#viewedId = this.id;
     this.#owners.follow(view);
-    this.#mustRegion().followEpochs(view.shards);
+    this.#runtime.region.followEpochs(view.shards);
     this.#keeper.follow(view, this.id);
-    this.#mustRegion().sweepAttached();
+    this.#runtime.region.sweepAttached();
     for (const resolve of this.#viewWaiters.splice(0)) resolve();
   }
 
@@ -373,7 +375,7 @@ export class ClusterMember implements RegionCluster {
 
   async #release(shard: number): Promise<void> {
     try {
-      await this.#mustRegion().releaseShard(shard);
+      await this.#runtime.region.releaseShard(shard);
     } catch (error) {
       // Its work was laid down all the same. Whoever the store says has it, and be it this member, opens it anew.
       this.#keeper.lost(shard);
@@ -386,10 +388,12 @@ export class ClusterMember implements RegionCluster {
     return [...this.#membership.living].filter((member) => member !== this.id);
   }
 
-  #onHint(hint: Hint): void {
-    switch (hint.type) {
+  #onHint(hint: Hint | undefined): void {
+    switch (hint?.type) {
+      case undefined:
+        return;
       case "OutboxMessage":
-        return this.#mustRegion().receive(hint.row);
+        return this.#runtime.region.receive(hint.row);
       case "AbortAttempts":
         return this.hosts.drop(hint.attemptIds);
       case "MemberLeaving":
@@ -405,7 +409,7 @@ export class ClusterMember implements RegionCluster {
   async #gone(): Promise<void> {
     const error = new EngineError("MEMBER_LOST", `member ${this.id} was silent for too long and was taken for lost`);
     this.#keeper.dropAll();
-    this.#mustRegion().loseAll(error);
+    this.#runtime.region.loseAll(error);
     this.hosts.clear();
     this.#quotas.dropAll();
     this.#parts.dispatcher.interruptAll();
@@ -438,21 +442,20 @@ export class ClusterMember implements RegionCluster {
 
   /** So that others need not wait for their next view to find the shard. */
   #announce(shard: number): void {
-    const epoch = this.#mustRegion().epochOf(shard);
+    const epoch = this.#runtime.region.epochOf(shard);
     if (epoch === undefined) return;
     this.#router.hintAll(this.#others(), { type: "ShardOpened", shard, epoch, owner: this.id } satisfies Hint);
   }
 
   #domainShard(domain: string): number {
-    return this.#mustRegion().shardOfDomain(domain);
+    return this.#runtime.region.shardOfDomain(domain);
   }
 
   async #reportSlots(domain: string, report: SlotReport): Promise<SlotGrant> {
-    const call: Call = { type: "ReportSlots", report };
     const { rebalanceMs, pollMs } = this.#parts.options.timings;
     // Without a bus that works, it is found at the owner's next look into its mailboxes, and so is the answer.
     const timeoutMs = Math.max(10 * rebalanceMs, 4 * pollMs);
-    return (await this.#router.call(this.#domainShard(domain), call, { timeoutMs })) as SlotGrant;
+    return await this.#runtime.client.callShard(this.#domainShard(domain), { type: "ReportSlots", report }, timeoutMs);
   }
 }
 

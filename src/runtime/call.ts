@@ -1,57 +1,127 @@
-import type { SlotReport } from "../cluster/slot-report.ts";
+import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
+import type { UpdateAnswered } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
+import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { DomainRow, OutboxRow } from "../stores/store.ts";
+import type { InstanceView, TaskDetails } from "../views/instance-view.ts";
+import type { InstanceBreakpoint, InstanceEnd, InstanceIdentity } from "./instance-query.ts";
 import type { StartRequest } from "./instance-starter.ts";
 
-/** What may be asked of a shard's owner, by whichever member. All of it can be written as JSON. */
-export type Call =
-  | StartCall
-  /** The order becomes a message to the instance on the owner's side. With `fromQuarantine`, a quarantined one goes into service. */
-  | { readonly type: "Tell"; readonly id: string; readonly order: unknown; readonly fromQuarantine?: boolean }
-  | { readonly type: "Ask"; readonly id: string; readonly question: unknown }
-  /** Answered when the instance has ended, or after a while: "not yet". */
-  | { readonly type: "AwaitEnd"; readonly id: string; readonly question: unknown }
-  /** Answered when the instance's code has answered the update, or after a while: "not yet". */
-  | { readonly type: "AwaitAnswer"; readonly id: string; readonly update: string }
-  | { readonly type: "Purge"; readonly instances: readonly { key: number; id: string }[] }
-  | ReportCall
-  | RenewCall
-  | { readonly type: "ReportSlots"; readonly report: SlotReport }
-  | { readonly type: "ResizeDomain"; readonly domain: DomainRow };
-
-/** What users ask for and what changes something. The rest are questions, and what members tell each other about attempts. */
-const orders: readonly Call["type"][] = ["Start", "Tell", "Purge", "ResizeDomain"];
-
-export function isOrder(type: Call["type"]): boolean {
-  return orders.includes(type);
+/**
+ * The protocol between members: every call that may be made to the owner of a shard, with its arguments and its result.
+ * All of it can be written as JSON: tasks are given by name, values as JSON text. Calls that become an input of an
+ * instance's machine have the name of that input. How each is carried out is in `call-table.ts`.
+ */
+export interface Calls extends InputCalls, QueryCalls {
+  readonly StartInstance: {
+    readonly args: Pick<StartRequest, "id" | "isGivenId" | "reuse" | "input" | "event"> & {
+      readonly workflow: string;
+      readonly version: string;
+    };
+    readonly result: void;
+  };
+  /** The result is undefined if the instance has not ended within a while: the caller asks again. */
+  readonly AwaitEnd: { readonly args: InstanceId; readonly result: InstanceEnd | undefined };
+  /** The result is undefined if the code has not answered the update within a while: the caller asks again. */
+  readonly AwaitUpdate: {
+    readonly args: InstanceId & { readonly update: string };
+    readonly result: UpdateResult | undefined;
+  };
+  /** The result is how many instances were removed. */
+  readonly PurgeInstances: {
+    readonly args: { readonly instances: readonly { key: number; id: string }[] };
+    readonly result: number;
+  };
+  /** An attempt that another member hosts has ended. */
+  readonly ReportAttempt: {
+    readonly args: InstanceId & { readonly host: string; readonly attemptId: string; readonly input: Input };
+    readonly result: void;
+  };
+  /** These attempts run on at their host. The result names those that the owner does not want. */
+  readonly RenewAttempts: {
+    readonly args: {
+      readonly host: string;
+      readonly attemptIds: readonly string[];
+      /** By attempt id, of those on remote workers. */
+      readonly connections: Readonly<Record<string, WorkerConnection>>;
+    };
+    readonly result: readonly string[];
+  };
+  readonly ReportSlots: { readonly args: { readonly report: SlotReport }; readonly result: SlotGrant };
+  readonly ResizeDomain: { readonly args: { readonly domain: DomainRow }; readonly result: void };
 }
 
-export interface StartCall extends Pick<StartRequest, "id" | "isGivenId" | "reuse" | "input" | "event"> {
-  readonly type: "Start";
-  readonly workflow: string;
-  readonly version: string;
-}
-
-/** These attempts run on; the answer names those that are not wanted. */
-export interface RenewCall {
-  readonly type: "Renew";
-  readonly host: string;
-  readonly attemptIds: readonly string[];
-  /** By attempt id, of those on remote workers. */
-  readonly connections: Readonly<Record<string, WorkerConnection>>;
-}
-
-/** An attempt that another member holds has ended. */
-export interface ReportCall {
-  readonly type: "Report";
-  readonly host: string;
-  readonly attemptId: string;
+interface InstanceId {
   readonly id: string;
-  readonly input: Input;
 }
 
-/** What members tell each other to save time. Whoever misses one finds out by itself. */
+interface TaskName extends InstanceId {
+  readonly task: string;
+}
+
+/** Calls that become an input of the instance's machine. They return when the turn that took the input is durable. */
+interface InputCalls {
+  readonly PauseInstance: InputCallOf<InstanceId>;
+  /** Also puts a quarantined instance back into service. */
+  readonly ResumeInstance: InputCallOf<InstanceId>;
+  readonly TerminateInstance: InputCallOf<InstanceId & { readonly reason: string }>;
+  readonly CancelInstance: InputCallOf<InstanceId & { readonly reason: string }>;
+  readonly RetryInstance: InputCallOf<InstanceId>;
+  readonly RerunInstance: InputCallOf<TaskName & { readonly params?: string }>;
+  readonly RaiseEvent: InputCallOf<InstanceId & { readonly name: string; readonly data?: string }>;
+  readonly RequestUpdate: InputCallOf<
+    InstanceId & { readonly update: string; readonly name: string; readonly data?: string }
+  >;
+  readonly SucceedTask: InputCallOf<TaskName & { readonly output?: string }>;
+  readonly SkipTask: InputCallOf<TaskName>;
+  readonly StopTask: InputCallOf<InstanceId & { readonly task: string | number; readonly reason: string }>;
+  readonly UpdateContext: InputCallOf<InstanceId & { readonly patch: Readonly<Record<string, string | null>> }>;
+  readonly UpdateParams: InputCallOf<TaskName & { readonly params: string }>;
+  readonly AddSubTask: InputCallOf<InstanceId & { readonly parent: string; readonly node: NodeSpec }>;
+}
+
+interface InputCallOf<Args> {
+  readonly args: Args;
+  readonly result: void;
+}
+
+/** Calls that read an instance and change nothing. */
+interface QueryCalls {
+  readonly GetStatus: { readonly args: InstanceId; readonly result: InstanceView };
+  readonly GetBreakpoint: { readonly args: InstanceId; readonly result: InstanceBreakpoint };
+  readonly GetIdentity: { readonly args: InstanceId; readonly result: InstanceIdentity };
+  /** The outputs so far, and how the instance ended if it has. */
+  readonly GetEnd: { readonly args: InstanceId; readonly result: InstanceEnd };
+  readonly GetTask: { readonly args: InstanceId & { readonly task: string | number }; readonly result: TaskDetails };
+  /** A query of a code workflow; input and result are JSON text. */
+  readonly QueryCode: {
+    readonly args: InstanceId & { readonly query: string; readonly input?: string };
+    readonly result: string | undefined;
+  };
+}
+
+/** An update that the code of an instance has answered. */
+export interface UpdateResult {
+  /** Of the instance. */
+  readonly key: number;
+  readonly answer: UpdateAnswered;
+}
+
+export type CallType = keyof Calls;
+export type InputCallType = keyof InputCalls;
+export type QueryCallType = keyof QueryCalls;
+
+/** The call of that type; of several types, any of them. */
+export type CallOf<T extends CallType> = { [K in T]: { readonly type: K } & Calls[K]["args"] }[T];
+export type ResultOf<T extends CallType> = Calls[T]["result"];
+export type Call = CallOf<CallType>;
+export type InputCall = CallOf<InputCallType>;
+
+/** A call to the owner of one instance. */
+export type InstanceCallType = { [T in CallType]: Calls[T]["args"] extends InstanceId ? T : never }[CallType];
+
+/** A notice between members that only saves time: a member that misses one finds out by itself. */
 export type Hint =
   | { readonly type: "OutboxMessage"; readonly row: OutboxRow }
   | { readonly type: "AbortAttempts"; readonly attemptIds: readonly string[] }

@@ -8,6 +8,7 @@ import type { Input } from "./input.ts";
 import { SeededRandom } from "../testing.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { Call, Hint } from "./call.ts";
+import { decodeCall, decodeResult } from "./call-codec.ts";
 import { ForeignAttempts, noOtherHosts } from "./foreign-attempts.ts";
 
 const { workerBeatMs, workerLostMs } = defaultTimings;
@@ -79,7 +80,8 @@ class Rig {
       hasLeft: () => false,
       hasSeen: () => true,
       shardOf: (id) => Number(id.slice(1)),
-      call: (shard, call, { timeoutMs }) => this.#ask(shard, call, timeoutMs),
+      call: async (shard, call, timeoutMs) =>
+        decodeResult(call.type, await this.#ask(shard, decodeCall(call), timeoutMs)),
       hint: (member, hint) => void this.hints.push({ member, hint }),
     });
   }
@@ -93,7 +95,7 @@ class Rig {
   /** The questions since the last look: the shard and what it was asked about. */
   questions(): string[] {
     return this.asked.splice(0).map(({ shard, call }) => {
-      return `${shard}: ${call.type === "Renew" ? `${call.host} ${call.attemptIds.join(" ")}` : call.type}`;
+      return `${shard}: ${call.type === "RenewAttempts" ? `${call.host} ${call.attemptIds.join(" ")}` : call.type}`;
     });
   }
 
@@ -276,7 +278,7 @@ describe("the end of an attempt that was held for another", () => {
   test("is reported to its instance's shard, for as long as it takes", async () => {
     const { shard, call, timeoutMs, answer } = report();
     assert.deepEqual([shard, timeoutMs], [3, Infinity]);
-    assert.deepEqual(call, { type: "Report", host: "me", attemptId: "a", id: "i3", input });
+    assert.deepEqual(call, { type: "ReportAttempt", host: "me", attemptId: "a", id: "i3", input });
     assert.deepEqual([rig.holdings.isReporting("a"), heard], [true, 0]);
     await clock.advance(workerBeatMs);
     assert.equal(heard, 0);

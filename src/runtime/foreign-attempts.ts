@@ -6,7 +6,7 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { Input } from "./input.ts";
 import { type HostedRun, type AttemptHosts, isRemote } from "./remote-attempts.ts";
-import type { Call, Hint, RenewCall, ReportCall } from "./call.ts";
+import type { CallOf, CallType, Hint, ResultOf } from "./call.ts";
 
 export interface ForeignAttemptsParts {
   readonly clock: Clock;
@@ -21,7 +21,7 @@ export interface ForeignAttemptsParts {
   readonly hasLeft: (member: string) => boolean;
   readonly hasSeen: (moment: number) => boolean;
   readonly shardOf: (instanceId: string) => number;
-  readonly call: (shard: number, call: Call, options: { timeoutMs: number }) => Promise<unknown>;
+  readonly call: <T extends CallType>(shard: number, call: CallOf<T>, timeoutMs: number) => Promise<ResultOf<T>>;
   readonly hint: (member: string, hint: Hint) => void;
 }
 
@@ -99,11 +99,10 @@ export class ForeignAttempts implements AttemptHosts {
   async #renew(
     shard: number,
     attemptIds: readonly string[],
-    connections: RenewCall["connections"],
+    connections: Readonly<Record<string, WorkerConnection>>,
   ): Promise<readonly string[]> {
     const { timings, member, call } = this.#parts;
-    const hold: RenewCall = { type: "Renew", host: member(), attemptIds, connections };
-    return (await call(shard, hold, { timeoutMs: timings.workerBeatMs })) as readonly string[];
+    return await call(shard, { type: "RenewAttempts", host: member(), attemptIds, connections }, timings.workerBeatMs);
   }
 
   /** The shard is here again, and with it the attempt. */
@@ -119,11 +118,11 @@ export class ForeignAttempts implements AttemptHosts {
     const shard = this.#parts.shardOf(run.instanceId);
     this.#attempts.set(run.attemptId, { shard, renewedAt: this.#parts.clock.monotonic(), isReporting: true });
     const host = this.#parts.member();
-    const call = { type: "Report", host, attemptId: run.attemptId, id: run.instanceId, input } as const;
+    const call = { type: "ReportAttempt", host, attemptId: run.attemptId, id: run.instanceId, input } as const;
     void this.#reportUntilHeard(shard, call, onHeard);
   }
 
-  async #reportUntilHeard(shard: number, call: ReportCall, onHeard: () => void): Promise<void> {
+  async #reportUntilHeard(shard: number, call: CallOf<"ReportAttempt">, onHeard: () => void): Promise<void> {
     const life = this.#life;
     while (!(await this.#isHeard(shard, call))) {
       if (life === this.#life) await this.#pause();
@@ -134,9 +133,9 @@ export class ForeignAttempts implements AttemptHosts {
   }
 
   /** False if it is to be said again: whoever owns the shard has not heard it, or does not know this member yet. */
-  async #isHeard(shard: number, call: ReportCall): Promise<boolean> {
+  async #isHeard(shard: number, call: CallOf<"ReportAttempt">): Promise<boolean> {
     try {
-      await this.#parts.call(shard, call, { timeoutMs: Infinity });
+      await this.#parts.call(shard, call, Infinity);
       return true;
     } catch (error) {
       if (hasCode(error, "INSTANCE_UNKNOWN")) return true;

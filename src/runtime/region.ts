@@ -1,25 +1,22 @@
 import { assert } from "../base/assert.ts";
-import { EngineError, hasCode, messageOf } from "../base/error.ts";
-import type { HandledCall } from "../cluster/call-router.ts";
-import type { UpdateAnswered } from "../kernel/event.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
-import { type DomainRow, Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
+import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
 import type { AttemptHosts } from "./remote-attempts.ts";
-import { CallHandler, type CallHandlerParts, type EndAnswer, type SharedAllocators } from "./call-handler.ts";
-import type { Call, Hint } from "./call.ts";
+import type { Hint } from "./call.ts";
 import { CodeActor } from "./code-actor.ts";
 import type { Definition } from "./definitions.ts";
 import { noOtherHosts } from "./foreign-attempts.ts";
 import { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
-import type { StartRequest } from "./instance-starter.ts";
 import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import { Shard, type ShardParts } from "./shard.ts";
+import { shardMoved } from "./shard-moved.ts";
 import type { WaitingTask } from "./waiting-task.ts";
 import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 
@@ -34,7 +31,7 @@ type OwnParts =
   | "onLost"
   | "hosts";
 
-export interface RegionParts extends Omit<ShardParts, OwnParts>, CallHandlerParts {
+export interface RegionParts extends Omit<ShardParts, OwnParts> {
   /** How many instances that wait for something stay in memory. */
   readonly idleMax: number;
   /** How many commits may be under way at a time. */
@@ -50,15 +47,9 @@ export interface RegionParts extends Omit<ShardParts, OwnParts>, CallHandlerPart
 }
 
 /** The other members, as far as a region needs them. */
-export interface RegionCluster extends SharedAllocators {
+export interface RegionCluster {
   readonly hosts: AttemptHosts;
-  /** As long as it holds, nobody else can own what this member owns. */
-  isLeaseValid(): boolean;
-  /** After so long a call is given up. */
-  readonly callMs: number;
-  /** Brings a call to the shard's owner, wherever that is, and gives its answer. */
-  call(shard: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown>;
-  /** To the shard's owner, if it is known; it may get lost. */
+  /** Sends a hint to the shard's owner, if it is known; it may get lost. */
   hintOwner(shard: number, hint: Hint): void;
 }
 
@@ -76,8 +67,8 @@ export interface RegionCounts {
 export type TurnListener = (turn: CommittedTurn) => void;
 
 /**
- * Where any instance is found: an id belongs to a shard, a shard to its owner. One member alone owns all shards; in a
- * cluster a call goes to the owner wherever that is, is repeated while the shard moves, and carried out once.
+ * The shards of this member: opens, releases and loses them, and passes messages between them. An instance id belongs to a
+ * shard, a shard to its owner. One member alone owns all shards. Calls to instances go through `CallClient`.
  */
 export class Region {
   readonly #parts: RegionParts;
@@ -86,7 +77,6 @@ export class Region {
   /** Those that are open here. */
   readonly #shards: (Shard | undefined)[];
   readonly #gates: WorkflowGates;
-  readonly #desk: CallHandler;
   readonly #listeners = new Set<TurnListener>();
   /** By lane, and of the store's files. */
   readonly #problems = new Map<number | "files", unknown>();
@@ -95,7 +85,6 @@ export class Region {
 
   constructor(parts: RegionParts) {
     this.#parts = parts;
-    this.#desk = new CallHandler(parts);
     const { shardCount, laneCount } = parts;
     this.#shards = Array.from({ length: shardCount }, () => undefined);
     this.#lanes = Array.from({ length: Math.min(laneCount, shardCount) }, (_, lane) => {
@@ -246,55 +235,8 @@ export class Region {
 
   // What may be asked of instances
 
-  start(request: StartRequest): Promise<void> {
-    if (this.#parts.cluster === undefined) return this.#mustHave(this.shardOf(request.id)).start(request);
-    return this.#startAnywhere(request);
-  }
-
-  async #startAnywhere({ id, isGivenId, reuse, definition, definitions, input, event }: StartRequest): Promise<void> {
-    await this.saveDefinitions(definitions);
-    const { name: workflow, version } = definition;
-    await this.#call(id, { type: "Start", id, isGivenId, reuse, workflow, version, input, ...(event && { event }) });
-  }
-
-  /** Resolves when what it led to is durable; `EngineError` if it is refused. */
-  async tell(id: string, order: unknown, options: { fromQuarantine?: boolean } = {}): Promise<void> {
-    await this.#call(id, { type: "Tell", id, order, ...options });
-  }
-
   shardOfDomain(domain: string): number {
     return this.shardOf(`domain:${domain}`);
-  }
-
-  /** Kept in the store. In a cluster, the allocator of the domain knows its size when this resolves. */
-  async setDomain(domain: DomainRow): Promise<void> {
-    await this.#callShard(this.shardOfDomain(domain.name), { type: "ResizeDomain", domain });
-  }
-
-  async ask(id: string, question: unknown): Promise<unknown> {
-    return await this.#call(id, { type: "Ask", id, question });
-  }
-
-  /** The answer to the question, once the instance has ended. */
-  awaitEnd(id: string, question: unknown): Promise<unknown> {
-    if (this.#parts.cluster !== undefined) return this.#awaitEndAnywhere(id, question);
-    return this.#mustHave(this.shardOf(id)).awaitEnd(id, (actor) => this.#parts.answer(question, actor));
-  }
-
-  async #awaitEndAnywhere(id: string, question: unknown): Promise<unknown> {
-    for (;;) {
-      const call: Call = { type: "AwaitEnd", id, question };
-      const answer = await this.#call(id, call, { timeoutMs: Infinity });
-      if ((answer as EndAnswer).hasEnded) return (answer as EndAnswer).answer;
-    }
-  }
-
-  /** What the code of an instance has answered to an update, once it has. */
-  async awaitAnswer(id: string, update: string): Promise<{ key: number; answer: UpdateAnswered }> {
-    for (;;) {
-      const answer = await this.#call(id, { type: "AwaitAnswer", id, update }, { timeoutMs: Infinity });
-      if (answer !== undefined && answer !== null) return answer as { key: number; answer: UpdateAnswered };
-    }
   }
 
   /** Its state in memory, if it is there. */
@@ -335,15 +277,6 @@ export class Region {
       () => this.saveDefinitions(definitions),
       () => dispatcher.isShutDown,
     );
-  }
-
-  /** Of ended instances, wherever they live. Gives back how many are gone. */
-  async purge(instances: readonly { key: number; id: string }[]): Promise<number> {
-    let gone = 0;
-    for (const [number, group] of Map.groupBy(instances, ({ key }) => shardOfKey(key))) {
-      gone += (await this.#callShard(number, { type: "Purge", instances: group })) as number;
-    }
-    return gone;
   }
 
   /** Of ended instances, those that live here. */
@@ -411,56 +344,12 @@ export class Region {
     return counts;
   }
 
-  // Calls
-
-  #call(id: string, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
-    const answer = this.#callShard(this.shardOf(id), call, options);
-    const { cluster } = this.#parts;
-    if (cluster === undefined) return answer;
-    return answer.catch((error: unknown) =>
-      throwFor(id, call, { error, callMs: options?.timeoutMs ?? cluster.callMs }),
-    );
+  /** The shard, if it is open here. */
+  find(number: number): Shard | undefined {
+    return this.#shards[number];
   }
 
-  #callShard(number: number, call: Call, options?: { timeoutMs?: number }): Promise<unknown> {
-    const { cluster } = this.#parts;
-    if (cluster !== undefined) return cluster.call(number, call, options);
-    return this.#desk.handle(this.#mustHave(number), call, { key: undefined, isFirst: true });
-  }
-
-  /**
-   * Carries out what another member, or this one, asks of a shard that is open here. `SHARD_MOVED` if it is not, or if
-   * what is in memory may be out of date, because the lease is not valid: the caller asks again, and what was written
-   * is then recognised.
-   */
-  async handle(number: number, { key, isFirst, body }: HandledCall): Promise<unknown> {
-    const shard = this.#shards[number];
-    if (shard === undefined) throw shardMoved(number);
-    const call = body as Call;
-    try {
-      // Of a call that comes for the first time, from this very member, there are no copies.
-      const carryOut = isFirst
-        ? this.#desk.handle(shard, call, { key, isFirst })
-        : this.#desk.handleOnce(shard, call, { key, isFirst });
-      const answer = await carryOut;
-      if (this.#wasOwn(shard)) return answer;
-    } catch (error) {
-      // A repetition that cannot look whether it was carried out before must not say that it was not.
-      const isUnknown = isLoss(error) || (!isFirst && hasCode(error, "STORE_UNAVAILABLE"));
-      if (this.#wasOwn(shard) && !isUnknown) throw error;
-    }
-    throw shardMoved(number);
-  }
-
-  /**
-   * Nobody else can have owned it while it was asked, even if it has been released since. The lease alone does not say
-   * so: it may be that of a later life of this member.
-   */
-  #wasOwn(shard: Shard): boolean {
-    return !shard.isLost && (this.#parts.cluster?.isLeaseValid() ?? true);
-  }
-
-  #mustHave(number: number): Shard {
+  mustFind(number: number): Shard {
     const shard = this.#shards[number];
     if (shard === undefined) throw new EngineError("ENGINE_STATE", "the engine is not running");
     return shard;
@@ -531,7 +420,7 @@ export class Region {
       }
     }
     for (const [workflow, id] of waiting) {
-      const shard = this.#mustHave(this.shardOf(id));
+      const shard = this.mustFind(this.shardOf(id));
       const limit = await shard.ask(id, (_, actor) => actor.definition.spec.maxInstances);
       this.#gates.restore(workflow, limit);
     }
@@ -540,27 +429,10 @@ export class Region {
   /** One that cannot take its place leaves it to the next. */
   async #admit(workflow: string, id: string): Promise<void> {
     try {
-      await this.#mustHave(this.shardOf(id)).tellInstance(id, { input: { type: "AdmitInstance" } });
+      await this.mustFind(this.shardOf(id)).tellInstance(id, { input: { type: "AdmitInstance" } });
     } catch (error) {
       this.#gates.left(workflow, id);
       this.#parts.logger.error({ instanceId: id, error: messageOf(error) }, "a waiting instance could not be admitted");
     }
   }
-}
-
-function shardMoved(shard: number): EngineError {
-  return new EngineError("SHARD_MOVED", `shard ${shard} is on its way to another member; repeat the request`);
-}
-
-/** Users know instances, not shards. */
-function throwFor(id: string, { type }: Call, { error, callMs }: { error: unknown; callMs: number }): never {
-  if (!hasCode(error, "CALL_UNANSWERED")) throw error;
-  const unknown = type === "Ask" ? "" : "; whether the request was carried out is unknown";
-  const message = `no member answered for instance "${id}" within ${callMs / 1000} s${unknown}`;
-  throw new EngineError("CALL_UNANSWERED", message, { cause: error });
-}
-
-/** The shard went away under the call, so what became of it is unknown. */
-function isLoss(error: unknown): boolean {
-  return hasCode(error, "STORE_FENCED") || hasCode(error, "MEMBER_LOST") || hasCode(error, "SHARD_MOVED");
 }

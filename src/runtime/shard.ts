@@ -17,7 +17,7 @@ import type { StartInstance } from "../kernel/input.ts";
 import type { Input } from "./input.ts";
 import type { HistoryRow, InstanceRow, OffsetRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
 import { RemoteAttempts, type AttemptHosts, instanceOf, isRemote, workerOf } from "./remote-attempts.ts";
-import type { RenewCall, ReportCall } from "./call.ts";
+import type { CallOf } from "./call.ts";
 import { endFor } from "./children.ts";
 import type { CodeHost } from "./code-host.ts";
 import { DagActor } from "./dag-actor.ts";
@@ -27,6 +27,7 @@ import type { Expressions } from "../expressions/expression.ts";
 import { type ActorHost, type ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import type { IdleActors } from "./idle-actors.ts";
+import { type InstanceEnd, readEnd } from "./instance-query.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { Lane, OwnRows } from "./lane.ts";
 import { outboxMessageOf } from "./outbox-message-of.ts";
@@ -102,7 +103,7 @@ export class Shard implements ActorHost, InboundShard {
   #clockWarnsFrom = -Infinity;
   /** On the monotonic clock. Everything that an earlier owner did was in the store by then. */
   readonly claimedAt: number;
-  readonly #sharedEnds = new Map<string, Promise<unknown>>();
+  readonly #sharedEnds = new Map<string, Promise<InstanceEnd>>();
   /** By their keys. */
   readonly callsUnderWay = new Map<string, Promise<unknown>>();
   /** Reports that came too late to matter. */
@@ -475,13 +476,12 @@ export class Shard implements ActorHost, InboundShard {
     return reply.promise;
   }
 
-  /** Like `awaitEnd`, for those who come back again and again with the same question: all of them are one waiter. */
-  sharedEnd(id: string, question: unknown, look: (actor: InstanceActor) => unknown): Promise<unknown> {
-    const key = JSON.stringify([id, question]);
-    let end = this.#sharedEnds.get(key);
+  /** Waits like `awaitEnd`, for callers that come back again and again: all of them share one waiter. */
+  sharedEnd(id: string): Promise<InstanceEnd> {
+    let end = this.#sharedEnds.get(id);
     if (end === undefined) {
-      end = this.awaitEnd(id, look).finally(() => this.#sharedEnds.delete(key));
-      this.#sharedEnds.set(key, end);
+      end = this.awaitEnd(id, readEnd).finally(() => this.#sharedEnds.delete(id));
+      this.#sharedEnds.set(id, end);
     }
     return end;
   }
@@ -511,7 +511,7 @@ export class Shard implements ActorHost, InboundShard {
   }
 
   /** Another member tells how an attempt of an instance here has ended. Durable when it resolves, or not wanted. */
-  async reported({ host, attemptId, id, input }: ReportCall): Promise<void> {
+  async reported({ host, attemptId, id, input }: CallOf<"ReportAttempt">): Promise<void> {
     const { dispatcher } = this.#parts;
     const here = dispatcher.connectionOf(attemptId);
     // The worker that ran it here has gone there since, or was quicker than the word that it had: it is its own result.
@@ -525,7 +525,7 @@ export class Shard implements ActorHost, InboundShard {
   }
 
   /** Another member tells which attempts of instances here it holds; gives back those that are not wanted. */
-  async held({ host, attemptIds, connections }: RenewCall): Promise<string[]> {
+  async held({ host, attemptIds, connections }: CallOf<"RenewAttempts">): Promise<string[]> {
     const unwanted = attemptIds.filter((id) => !this.#isHeld(id, host, connections[id]));
     await Promise.all(unwanted.map((id) => this.#durable(instanceOf(id))));
     return unwanted;

@@ -7,10 +7,11 @@ import { hasCode } from "../../src/base/error.ts";
 import { defaultTimings } from "../../src/cluster/timings.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { Submission } from "../../src/engine/submission.ts";
-import type { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
-import type { Input } from "../../src/runtime/input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
-import type { Call, Hint } from "../../src/runtime/call.ts";
+import type { CallOf, CallType, Hint, ResultOf } from "../../src/runtime/call.ts";
+import { CallClient } from "../../src/runtime/call-client.ts";
+import { decodeResult } from "../../src/runtime/call-codec.ts";
+import { CallHandler } from "../../src/runtime/call-handler.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
 import { Expressions } from "../../src/expressions/expression.ts";
 import { ForeignAttempts } from "../../src/runtime/foreign-attempts.ts";
@@ -18,7 +19,6 @@ import { Region, type RegionCluster } from "../../src/runtime/region.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
-import type { RigQuestion } from "./region-rig.ts";
 import { noCode } from "../../src/runtime/no-code.rig.ts";
 import { LogBook } from "./world.ts";
 
@@ -69,12 +69,14 @@ export class ClusterRig {
   }
 
   /** Repeated under one key until somebody has answered. */
-  async call(shard: number, body: Call): Promise<unknown> {
-    const key = `call ${this.#calls++}`;
-    for (let isFirst = true; ; isFirst = false) {
+  async call<T extends CallType>(shard: number, body: CallOf<T>, given?: string): Promise<ResultOf<T>> {
+    const key = given ?? `call ${this.#calls++}`;
+    for (let isFirst = given === undefined; ; isFirst = false) {
       try {
         const owner = this.ownerOf(shard);
-        if (owner !== undefined) return await owner.region.handle(shard, { key, isFirst, body });
+        if (owner !== undefined) {
+          return decodeResult<T>(body.type, await owner.handler.handle(shard, { key, isFirst, body }));
+        }
       } catch (error) {
         if (!hasCode(error, "SHARD_MOVED")) throw error;
       }
@@ -111,6 +113,8 @@ export class RigMember {
   readonly dispatcher: Dispatcher;
   readonly holdings: ForeignAttempts;
   readonly region: Region;
+  readonly handler: CallHandler;
+  readonly calls: CallClient;
   isLeaseValid = true;
   /** Shards that it was told to have lost. */
   readonly fenced: number[] = [];
@@ -143,12 +147,21 @@ export class RigMember {
       code: noCode,
       idleMax: 10_000,
       owner: () => id,
-      inputOf: (order) => order as Input,
-      answer: (question, actor) => (question as RigQuestion<unknown>)(actor.machine as DagMachine),
       resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => void this.fenced.push(shard),
       cluster: this.#cluster(),
+    });
+    const { region, dispatcher } = this;
+    const shared = { store, clock, definitions, registry, dispatcher, region };
+    this.handler = new CallHandler({ ...shared, allocators: undefined, isLeaseValid: () => this.isLeaseValid });
+    this.calls = new CallClient({
+      clock,
+      // Members make different keys.
+      random: new SeededRandom(2 + Number(id.slice(1))),
+      region,
+      handler: this.handler,
+      transport: { callMs: 60_000, call: (shard, call, { key }) => rig.call(shard, call, key) },
     });
     const hasDomain = (): boolean => true;
     this.#submission = new Submission({
@@ -166,16 +179,15 @@ export class RigMember {
     const { definition, all } = await this.#submission.prepare(workflow);
     const { isGivenId = true } = options;
     const input = { context: {}, trigger: "api" } as const;
-    await this.region.start({ id, isGivenId, reuse: false, definition, definitions: all, input });
+    await this.calls.start({ id, isGivenId, reuse: false, definition, definitions: all, input });
   }
 
-  async ask<T>(id: string, question: RigQuestion<T>): Promise<T> {
-    return (await this.region.ask(id, question)) as T;
+  async status(id: string): Promise<string> {
+    return (await this.calls.callInstance({ type: "GetIdentity", id })).status;
   }
 
   async end(id: string): Promise<string> {
-    const status: RigQuestion<string> = (machine) => machine.status;
-    return (await this.region.awaitEnd(id, status)) as string;
+    return (await this.calls.awaitEnd(id)).status;
   }
 
   #makeHoldings(): ForeignAttempts {
@@ -196,17 +208,9 @@ export class RigMember {
   }
 
   #cluster(): RegionCluster {
-    const unused = (): never => {
-      throw new Error("domains are not shared here");
-    };
     return {
       hosts: this.holdings,
-      callMs: 60_000,
-      isLeaseValid: () => this.isLeaseValid,
-      call: (shard, call) => this.#rig.call(shard, call),
       hintOwner: (shard, hint) => void (this.#rig.hintsArrive && this.#rig.ownerOf(shard)?.hinted(hint)),
-      reportSlots: unused,
-      resizeDomain: unused,
     };
   }
 

@@ -28,7 +28,7 @@ describe("a shard that is handed over", () => {
     for (const shard of [1, 3]) await rig.move(shard, m0, m1);
     for (const id of ids) {
       assert.equal(rig.ownerOf(m0.region.shardOf(id)), m0.region.shardOf(id) % 2 === 1 ? m1 : m0);
-      assert.equal(await m0.ask(id, ({ status }) => status), "Running");
+      assert.equal(await m0.status(id), "Running");
     }
     for (const call of work.calls.slice(ids.length)) call.finish(2);
     for (const id of ids) assert.equal(await rig.clock.until(m0.end(id)), "Success");
@@ -103,7 +103,7 @@ describe("a shard that is handed over", () => {
     await m0.submit(one, "x");
     const a = await work.call("a");
     await rig.move(m0.region.shardOf("x"), m0, m1);
-    await m0.region.tell("x", { type: "TerminateInstance", reason: "enough" });
+    await m0.calls.callInstance({ type: "TerminateInstance", id: "x", reason: "enough" });
     assert.equal(a.ctx.signal.aborted, true);
     assert.equal(await m0.end("x"), "Terminated");
   });
@@ -126,7 +126,7 @@ describe("a shard that is handed over", () => {
     await m0.submit(one, "x");
     await work.call("a");
     const gate = m0.store.hold();
-    const told = watch(m0.region.tell("x", { type: "UpdateContext", patch: { k: "1" } }));
+    const told = watch(m0.calls.callInstance({ type: "UpdateContext", id: "x", patch: { k: "1" } }));
     const released = watch(m0.region.releaseShard(m0.region.shardOf("x")));
     await gate.reached();
     await rig.clock.settle();
@@ -149,7 +149,7 @@ describe("a shard that is handed over", () => {
     const shard = m0.region.shardOf("x");
     const end = watch(m0.end("x"));
     await m0.region.releaseShard(shard);
-    const status = watch(m0.ask("x", (machine) => machine.status));
+    const status = watch(m0.status("x"));
     await rig.clock.advance(1000);
     assert.deepEqual([end.state, status.state], ["waiting", "waiting"]);
     await m1.region.openShard(shard);
@@ -171,7 +171,7 @@ describe("a shard that is handed over", () => {
     const end = watch(m0.end("x"));
     await gate.reached();
     await rig.move(m0.region.shardOf("x"), m0, m1);
-    await rig.clock.until(m1.region.tell("x", { type: "RetryInstance" }));
+    await rig.clock.until(m1.calls.callInstance({ type: "RetryInstance", id: "x" }));
     gate.open();
     await rig.clock.advance(1000);
     assert.deepEqual([end.state, end.error], ["waiting", undefined]);
@@ -212,8 +212,8 @@ describe("a shard that is taken over after a loss", () => {
     assert.equal(m0.region.epochOf(shard), undefined);
     (await work.call("a", { after: 1 })).finish("again");
     assert.equal(await m1.end("x"), "Success");
-    const output = await m1.ask("x", ({ state }) => state.record(0)?.output);
-    assert.deepEqual(JSON.stringify(output).includes("again"), true);
+    const { outputs } = await m1.calls.awaitEnd("x");
+    assert.deepEqual(outputs, { a: '"again"' });
   });
 
   test("an attempt that stays with a living holder, of whom nothing is heard, is lost in the end", async (t) => {
@@ -247,8 +247,8 @@ describe("a shard that is taken over after a loss", () => {
     const shard = m0.region.shardOf("x");
     m0.region.loseAll(gone);
     assert.equal(m0.region.epochOf(shard), undefined);
-    const call: Call = { type: "Ask", id: "x", question: () => 1 };
-    const asked = m0.region.handle(shard, { key: "k", isFirst: true, body: call });
+    const call: Call = { type: "GetIdentity", id: "x" };
+    const asked = m0.handler.handle(shard, { key: "k", isFirst: true, body: call });
     await assert.rejects(asked, (error) => hasCode(error, "SHARD_MOVED"));
     await rig.clock.settle();
     assert.deepEqual(m0.fenced, [0, 1, 2, 3]);
@@ -282,7 +282,7 @@ describe("opening a shard", () => {
     await m0.region.releaseShard(shard);
     spoilOpening(m1, rig.disk.ledger.key("broken"));
     await rig.clock.until(m1.region.openShard(shard));
-    await m1.region.tell(healthy, { type: "UpdateContext", patch: { told: "1" } });
+    await m1.calls.callInstance({ type: "UpdateContext", id: healthy, patch: { told: "1" } });
     assert.equal(m1.region.counts.quarantined, 1);
     const turns = await rig.disk.inner.loadHistory([rig.disk.ledger.key(healthy)]);
     assert.match(turns.at(-1)?.events ?? "", /told/, "what was said to be durable is");
@@ -308,7 +308,7 @@ describe("opening a shard", () => {
 });
 
 describe("a call that is repeated", () => {
-  const order: Call = { type: "Tell", id: "x", order: { type: "UpdateContext", patch: { k: "1" } } };
+  const call = { type: "UpdateContext", id: "x", patch: { k: "1" } } as const;
 
   async function updates(member: RigMember): Promise<number> {
     const rows = await member.store.disk.inner.loadHistory([member.store.ledger.key("x")]);
@@ -319,11 +319,11 @@ describe("a call that is repeated", () => {
     const [, m0] = await start(t, new HandJob());
     await m0.submit(one, "x");
     const shard = m0.region.shardOf("x");
-    await m0.region.handle(shard, { key: "k", isFirst: true, body: order });
+    await m0.handler.handle(shard, { key: "k", isFirst: true, body: call });
     const before = await updates(m0);
-    await m0.region.handle(shard, { key: "k", isFirst: false, body: order });
+    await m0.handler.handle(shard, { key: "k", isFirst: false, body: call });
     assert.equal(await updates(m0), before);
-    await m0.region.handle(shard, { key: "another", isFirst: false, body: order });
+    await m0.handler.handle(shard, { key: "another", isFirst: false, body: call });
     assert.equal(await updates(m0), before + 1);
   });
 
@@ -334,7 +334,7 @@ describe("a call that is repeated", () => {
     const before = await updates(m0);
     const gate = m0.store.hold();
     const calls = [false, false, false].map((isFirst) => {
-      return watch(m0.region.handle(shard, { key: "k", isFirst, body: order }));
+      return watch(m0.handler.handle(shard, { key: "k", isFirst, body: call }));
     });
     await rig.clock.settle();
     assert.deepEqual(
@@ -355,10 +355,10 @@ describe("a call that is repeated", () => {
     const [rig, m0, m1] = await start(t, new HandJob());
     await m0.submit(one, "x");
     const shard = m0.region.shardOf("x");
-    await m0.region.handle(shard, { key: "k", isFirst: true, body: order });
+    await m0.handler.handle(shard, { key: "k", isFirst: true, body: call });
     const before = await updates(m0);
     await rig.move(shard, m0, m1);
-    await m1.region.handle(shard, { key: "k", isFirst: false, body: order });
+    await m1.handler.handle(shard, { key: "k", isFirst: false, body: call });
     assert.equal(await updates(m1), before);
   });
 
@@ -367,7 +367,7 @@ describe("a call that is repeated", () => {
     await m0.submit(one, "x");
     const before = await updates(m0);
     m0.isLeaseValid = false;
-    const told = watch(m0.region.tell("x", order.order));
+    const told = watch(m0.calls.callInstance(call));
     await rig.clock.advance(1000);
     assert.equal(told.state, "waiting", "whoever may have lost everything promises nothing");
     m0.isLeaseValid = true;

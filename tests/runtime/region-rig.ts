@@ -5,9 +5,9 @@ import { JobRegistry } from "../../src/authoring/job-registry.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { Submission } from "../../src/engine/submission.ts";
-import type { DagMachine } from "../../src/kernel/dag/dag-machine.ts";
-import type { Input } from "../../src/runtime/input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
+import { CallClient } from "../../src/runtime/call-client.ts";
+import { CallHandler } from "../../src/runtime/call-handler.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
 import { Expressions } from "../../src/expressions/expression.ts";
 import { Region } from "../../src/runtime/region.ts";
@@ -22,9 +22,6 @@ export interface RigOptions {
   readonly laneCount: number;
   readonly jobs: readonly Job[];
 }
-
-/** With no network between, an order is the message itself, and a question is whatever looks at the state. */
-export type RigQuestion<T> = (machine: DagMachine) => T;
 
 /** One region of several shards after the other on the same disk, without an engine around it. */
 export class RegionRig {
@@ -47,6 +44,10 @@ export class RegionRig {
 
   get region(): Region {
     return this.#alive.region;
+  }
+
+  get calls(): CallClient {
+    return this.#alive.calls;
   }
 
   get store(): FaultyStore {
@@ -78,12 +79,14 @@ export class RegionRig {
       code: noCode,
       idleMax: 10_000,
       owner: () => "rig",
-      inputOf: (order) => order as Input,
-      answer: (question, actor) => (question as RigQuestion<unknown>)(actor.machine as DagMachine),
       resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => logger.error({ shard }, "fenced"),
     });
+    const isLeaseValid = (): boolean => true;
+    const shared = { store, clock, definitions, registry, dispatcher, region };
+    const handler = new CallHandler({ ...shared, allocators: undefined, isLeaseValid });
+    const calls = new CallClient({ clock, random: new SeededRandom(1), region, handler, transport: undefined });
     const hasDomain = (): boolean => true;
     const submission = new Submission({
       definitions,
@@ -93,7 +96,7 @@ export class RegionRig {
       workflows: [],
       code: new CodeRegistry(),
     });
-    this.#life = { region, store, clock, dispatcher, submission };
+    this.#life = { region, calls, store, clock, dispatcher, submission };
     await store.open();
     await region.open();
   }
@@ -113,7 +116,7 @@ export class RegionRig {
 
   async submit(workflow: Workflow, id: string): Promise<void> {
     const { definition, all } = await this.#alive.submission.prepare(workflow);
-    await this.region.start({
+    await this.calls.start({
       id,
       isGivenId: true,
       reuse: false,
@@ -123,17 +126,8 @@ export class RegionRig {
     });
   }
 
-  async tell(id: string, input: Input): Promise<void> {
-    await this.region.tell(id, input);
-  }
-
-  async ask<T>(id: string, question: RigQuestion<T>): Promise<T> {
-    return (await this.region.ask(id, question)) as T;
-  }
-
   async end(id: string): Promise<string> {
-    const status: RigQuestion<string> = (machine) => machine.status;
-    return (await this.region.awaitEnd(id, status)) as string;
+    return (await this.calls.awaitEnd(id)).status;
   }
 
   get #alive(): Life {
@@ -144,6 +138,7 @@ export class RegionRig {
 
 interface Life {
   readonly region: Region;
+  readonly calls: CallClient;
   readonly store: FaultyStore;
   readonly clock: MortalClock;
   readonly dispatcher: Dispatcher;

@@ -78,7 +78,7 @@ function testRegion(laneCount: number): void {
     await rig.submit(outer, "x");
     await rig.clock.settle();
     assert.equal(work.calls.length, children.length);
-    await rig.tell("x", { type: "TerminateInstance", reason: "enough" });
+    await rig.calls.callInstance({ type: "TerminateInstance", id: "x", reason: "enough" });
     await rig.clock.settle();
     for (const { ctx } of work.calls) assert.equal(ctx.signal.aborted, true);
     for (const name of children) assert.equal(await rig.end(`x/${name}`), "Terminated");
@@ -166,14 +166,14 @@ function testRegion(laneCount: number): void {
     await rig.clock.settle();
     const shardOf = (id: string): number => shardOfKey(rig.disk.ledger.key(id));
     assert.notEqual(shardOf("x"), shardOf("x/n"), "the two live in different shards");
-    await rig.tell("x", { type: "PauseInstance" });
+    await rig.calls.callInstance({ type: "PauseInstance", id: "x" });
     await rig.clock.settle();
-    await rig.tell("x/n", { type: "ResumeInstance" });
+    await rig.calls.callInstance({ type: "ResumeInstance", id: "x/n" });
     assert.equal(await unread(rig), 0, "whoever read it took it out of the store");
     await rig.crash();
     await rig.clock.advance(1000);
-    const state = await rig.ask("x/n", ({ state: { status, pausing } }) => ({ status, pausing }));
-    assert.deepEqual(state, { status: "Running", pausing: false });
+    const { status, pausing } = await rig.calls.callInstance({ type: "GetStatus", id: "x/n" });
+    assert.deepEqual([status, pausing], ["Running", false]);
   });
 
   test("loses one shard to another owner, and the others go on", async (t) => {

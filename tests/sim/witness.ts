@@ -128,9 +128,9 @@ export class Witness {
 
   /** A member sends a text to another, over the bus or through the store. */
   sent(life: Doer, text: string): void {
-    if (!text.includes('"type":"Renew"')) return;
+    if (!text.includes('"type":"RenewAttempts"')) return;
     const { body } = JSON.parse(text) as { body?: { type?: string; attemptIds?: readonly string[] } };
-    if (body?.type !== "Renew") return;
+    if (body?.type !== "RenewAttempts") return;
     this.holdQuestions.push({ life: life.number, at: this.#now(), attemptIds: body.attemptIds ?? [] });
   }
 

@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { EngineError, hasCode } from "../base/error.ts";
-import type { SlotReport } from "../cluster/slot-report.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import { TestClock } from "../testing/test-clock.ts";
-import { Allocators, type AllocatorsParts } from "./allocators.ts";
-import type { Shard } from "./shard.ts";
+import { type AllocatorClaim, Allocators, type AllocatorsParts } from "./allocators.ts";
+import type { SlotReport } from "./slot-report.ts";
 
-/** As much of a shard as an allocator looks at: who owns it, and since when. */
-function shardOf(epoch: number, claimedAt: number): Shard {
-  return { token: { epoch }, claimedAt } as unknown as Shard;
+function claimOf(epoch: number, claimedAt: number): AllocatorClaim {
+  return { epoch, claimedAt };
 }
 
 describe("the allocators on a member's shards", () => {
@@ -47,14 +45,14 @@ describe("the allocators on a member's shards", () => {
   }
 
   /** The quota that a member gets which could use everything. */
-  async function quotaOf(allocators: Allocators, shard: Shard, member: string): Promise<number> {
-    const grant = await allocators.report(shard, report(member, shard.token.epoch, { waiting: 100 }));
+  async function quotaOf(allocators: Allocators, claim: AllocatorClaim, member: string): Promise<number> {
+    const grant = await allocators.report(claim, report(member, claim.epoch, { waiting: 100 }));
     return grant.quota;
   }
 
   test("hand out as many slots as the store says that the domain has", async () => {
     const allocators = make();
-    const shard = shardOf(7, clock.monotonic());
+    const shard = claimOf(7, clock.monotonic());
     await allocators.report(shard, report("b", 7));
     assert.deepEqual(await allocators.report(shard, report("a", 7, { waiting: 100 })), {
       epoch: 7,
@@ -65,7 +63,7 @@ describe("the allocators on a member's shards", () => {
 
   test("hand out nothing before everybody was heard who may have a part", async () => {
     const allocators = make();
-    const shard = shardOf(1, clock.monotonic());
+    const shard = claimOf(1, clock.monotonic());
     assert.equal(await quotaOf(allocators, shard, "a"), 0);
     await allocators.report(shard, report("b", 1));
     assert.equal(await quotaOf(allocators, shard, "a"), 4);
@@ -73,7 +71,7 @@ describe("the allocators on a member's shards", () => {
 
   test("know what they handed out as long as the shard stays", async () => {
     const allocators = make();
-    const shard = shardOf(1, clock.monotonic());
+    const shard = claimOf(1, clock.monotonic());
     await allocators.report(shard, report("b", 1));
     assert.equal(await quotaOf(allocators, shard, "a"), 4);
     assert.equal(await quotaOf(allocators, shard, "b"), 0);
@@ -81,10 +79,10 @@ describe("the allocators on a member's shards", () => {
 
   test("begin anew when the shard has come back under another claim", async () => {
     const allocators = make();
-    const first = shardOf(1, clock.monotonic());
+    const first = claimOf(1, clock.monotonic());
     await allocators.report(first, report("b", 1));
     assert.equal(await quotaOf(allocators, first, "a"), 4);
-    const second = shardOf(3, clock.monotonic());
+    const second = claimOf(3, clock.monotonic());
     assert.equal(await quotaOf(allocators, second, "b"), 0, "what the other has is not known yet");
     await allocators.report(second, report("a", 3, { quota: 4, running: 3 }));
     assert.equal(await quotaOf(allocators, second, "b"), 0);
@@ -92,7 +90,7 @@ describe("the allocators on a member's shards", () => {
 
   test("take a new size when it is in the store", async () => {
     const allocators = make();
-    const shard = shardOf(1, clock.monotonic());
+    const shard = claimOf(1, clock.monotonic());
     await allocators.report(shard, report("b", 1));
     await allocators.resize(shard, { name: "gpu", size: 9, priority: 0 });
     assert.equal(await quotaOf(allocators, shard, "a"), 9);
@@ -102,7 +100,7 @@ describe("the allocators on a member's shards", () => {
 
   test("may be told a new size before anybody has reported", async () => {
     const allocators = make();
-    const shard = shardOf(1, clock.monotonic());
+    const shard = claimOf(1, clock.monotonic());
     await allocators.resize(shard, { name: "gpu", size: 6, priority: 0 });
     await allocators.report(shard, report("b", 1));
     assert.equal(await quotaOf(allocators, shard, "a"), 6);
@@ -110,7 +108,7 @@ describe("the allocators on a member's shards", () => {
 
   test("know a domain as soon as somebody has declared it", async () => {
     const allocators = make();
-    const shard = shardOf(1, clock.monotonic());
+    const shard = claimOf(1, clock.monotonic());
     const ask = (): Promise<unknown> => allocators.report(shard, report("a", 1, { domain: "disk" }));
     await assert.rejects(ask(), { code: "DOMAIN_UNKNOWN", message: 'domain "disk" is not declared in the cluster' });
     await store.declareDomains([{ name: "disk", size: 1, priority: 0 }]);
@@ -119,7 +117,7 @@ describe("the allocators on a member's shards", () => {
 
   test("try again after the store was away", async () => {
     const allocators = make();
-    const shard = shardOf(1, clock.monotonic());
+    const shard = claimOf(1, clock.monotonic());
     const loadDomains = store.loadDomains.bind(store);
     store.loadDomains = () => Promise.reject(new EngineError("STORE_UNAVAILABLE", "away"));
     const ask = (): Promise<unknown> => allocators.report(shard, report("b", 1));
@@ -137,9 +135,9 @@ describe("the allocators on a member's shards", () => {
       reads.push(read);
       return read.promise;
     };
-    const early = allocators.report(shardOf(1, clock.monotonic()), report("a", 1));
+    const early = allocators.report(claimOf(1, clock.monotonic()), report("a", 1));
     store.loadDomains = loadDomains;
-    const shard = shardOf(2, clock.monotonic());
+    const shard = claimOf(2, clock.monotonic());
     await allocators.report(shard, report("b", 2));
     assert.equal(await quotaOf(allocators, shard, "a"), 4);
     reads[0]?.reject(new EngineError("STORE_UNAVAILABLE", "away"));
@@ -149,7 +147,7 @@ describe("the allocators on a member's shards", () => {
 
   test("say that they cannot answer yet, and never that the shard has moved: nobody else knows better", async () => {
     const allocators = make();
-    const shard = shardOf(3, clock.monotonic());
+    const shard = claimOf(3, clock.monotonic());
     const unanswered = (error: unknown): boolean => hasCode(error, "CALL_UNANSWERED");
     await assert.rejects(allocators.report(shard, report("stranger", 3)), unanswered);
     await assert.rejects(allocators.report(shard, report("a", 4)), unanswered, "it knows of a later claim");
@@ -159,7 +157,7 @@ describe("the allocators on a member's shards", () => {
 
   test("look only at views from after the claim", async () => {
     const allocators = make();
-    const shard = shardOf(1, clock.monotonic() + 500);
+    const shard = claimOf(1, clock.monotonic() + 500);
     await assert.rejects(quotaOf(allocators, shard, "a"), (error) => hasCode(error, "CALL_UNANSWERED"));
     viewAskedAt = shard.claimedAt;
     living = new Set(["a"]);
@@ -170,7 +168,7 @@ describe("the allocators on a member's shards", () => {
     let quietMs = 3000;
     living = new Set(["a"]);
     const allocators = make({ workerLostMs: 60_000, quietMs: () => quietMs });
-    const shard = shardOf(1, clock.monotonic());
+    const shard = claimOf(1, clock.monotonic());
     assert.equal(await quotaOf(allocators, shard, "a"), 0);
     quietMs = 60_000;
     await clock.advance(3000);
@@ -179,7 +177,7 @@ describe("the allocators on a member's shards", () => {
 
   test("keep what the workers of a member that died may still use", async () => {
     const allocators = make({ workerLostMs: 60_000 });
-    const shard = shardOf(1, clock.monotonic());
+    const shard = claimOf(1, clock.monotonic());
     await allocators.report(shard, report("b", 1, { quota: 3, running: 3, hasRemoteWorkers: true }));
     living = new Set(["a"]);
     assert.equal(await quotaOf(allocators, shard, "a"), 1);

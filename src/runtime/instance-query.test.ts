@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import type { Input } from "../runtime/input.ts";
-import type { InstanceActor } from "../runtime/instance-actor.ts";
-import { RigShard, RigStore } from "../runtime/shard.rig.ts";
-import { type Answers, answerOf, type Question } from "./question.ts";
+import type { Input } from "./input.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import { RigShard, RigStore } from "./shard.rig.ts";
+import { readBreakpoint, readEnd, readIdentity, readStatus, readTask } from "./instance-query.ts";
+
+/** What the dispatcher says of every attempt. */
+const attempts = { waitingFor: (attemptId: string) => `${attemptId} waits`, progressOf: () => undefined };
 
 /** One instance with one task, `a`, and a context. */
 class Rig {
@@ -26,11 +29,6 @@ class Rig {
   complete(outcome: Extract<Input, { type: "AttemptEnded" }>["outcome"], at: number): void {
     this.tell({ type: "AttemptEnded", task: 0, attempt: 1, generation: 1, worker: "w", startedAt: 2000, outcome }, at);
   }
-
-  ask<Q extends Question>(question: Q): Answers[Q] {
-    const waitingFor = (_: InstanceActor, task: number): string => `task ${task} waits`;
-    return answerOf(question, this.actor, { now: () => 5000, waitingFor, progressOf: () => undefined }) as Answers[Q];
-  }
 }
 
 describe("a question about an instance", () => {
@@ -43,28 +41,28 @@ describe("a question about an instance", () => {
   });
 
   test("for its status is answered with why its tasks wait, as its owner knows it", () => {
-    const { instanceId, status, tasks } = rig.ask("status");
+    const { instanceId, status, tasks } = readStatus(rig.actor, attempts);
     assert.deepEqual([instanceId, status], ["x", "Running"]);
     assert.deepEqual(
       tasks.map(({ name, waitingFor }) => [name, waitingFor]),
-      [["a", "task 0 waits"]],
+      [["a", "x:1:0:1 waits"]],
     );
   });
 
   test("for its breakpoint is answered with the key under which large values are read, and not with them", () => {
-    const { key, context, spentMs, runningTasks } = rig.ask("breakpoint");
+    const { key, context, spentMs, runningTasks } = readBreakpoint(rig.actor, 5000);
     assert.equal(key, rig.actor.key);
     assert.deepEqual(context, { small: "1", large: { ref: 3, bytes: 9000 } });
     assert.deepEqual([spentMs, runningTasks], [4000, ["a"]]);
   });
 
   test("for its identity is answered with what is needed to look for more", () => {
-    assert.deepEqual(rig.ask("identity"), { key: rig.actor.key, status: "Running", workflow: "one", version: "1" });
+    assert.deepEqual(readIdentity(rig.actor), { key: rig.actor.key, status: "Running", workflow: "one", version: "1" });
   });
 
   test("for its end is answered with its outputs, or why it failed", async () => {
     rig.complete({ kind: "success", output: '"done"' }, 3000);
-    assert.deepEqual(withoutUndefined(rig.ask("end")), {
+    assert.deepEqual(withoutUndefined(readEnd(rig.actor)), {
       key: rig.actor.key,
       status: "Success",
       outputs: { a: '"done"' },
@@ -74,7 +72,7 @@ describe("a question about an instance", () => {
   test("for the end of one that failed names the reason and the tasks", () => {
     const failure = { type: "Error", message: "no luck", retryable: true };
     rig.complete({ kind: "failure", failure }, 3000);
-    assert.deepEqual(withoutUndefined(rig.ask("end")), {
+    assert.deepEqual(withoutUndefined(readEnd(rig.actor)), {
       key: rig.actor.key,
       status: "Failed",
       reason: 'task "a" failed: no luck',
@@ -84,9 +82,15 @@ describe("a question about an instance", () => {
   });
 
   test("has an answer that can travel: nothing but what is not there is lost on the way", () => {
-    const questions: readonly Question[] = ["status", "breakpoint", "identity", "end"];
-    for (const question of questions) {
-      const answer = rig.ask(question);
+    const { actor } = rig;
+    const answers = [
+      readStatus(actor, attempts),
+      readBreakpoint(actor, 5000),
+      readIdentity(actor),
+      readEnd(actor),
+      readTask(actor, "a", attempts),
+    ];
+    for (const answer of answers) {
       assert.deepEqual(JSON.parse(JSON.stringify(answer)), withoutUndefined(answer));
     }
   });

@@ -1,0 +1,87 @@
+import { paramsFromText } from "../authoring/job-params.ts";
+import type { JobRegistry } from "../authoring/job-registry.ts";
+import { paramsText } from "../authoring/task.ts";
+import { EngineError } from "../base/error.ts";
+import { preview } from "../base/preview.ts";
+import type { Input } from "./input.ts";
+import type { Machine } from "../kernel/machine.ts";
+import { hasEnded } from "../kernel/status.ts";
+import type { CallOf, InputCall } from "./call.ts";
+import { findTaskNamed, findUnfinishedTask } from "./find-task.ts";
+
+export interface InputParts {
+  readonly registry: JobRegistry;
+  /** How many instances of the workflow run, when that is its maximum. */
+  fullFor(workflow: string): number | undefined;
+}
+
+/**
+ * The input of the instance's machine that a call stands for: task names become numbers, and parameters are checked
+ * against the job that this member has. `TASK_UNKNOWN`, `TASK_INVALID`, `PARAMS_INVALID`, `INSTANCE_STATE`.
+ */
+export function inputOf(call: InputCall, machine: Machine, parts: InputParts): Input {
+  switch (call.type) {
+    case "PauseInstance":
+    case "ResumeInstance":
+      return { type: call.type };
+    case "TerminateInstance":
+    case "CancelInstance":
+      return { type: call.type, reason: call.reason };
+    case "RaiseEvent":
+    case "RequestUpdate":
+      return codeInput(call);
+    case "StopTask":
+      return { type: "StopTask", task: findUnfinishedTask(machine, call.task), reason: call.reason };
+    case "UpdateContext":
+      return { type: "UpdateContext", patch: call.patch };
+    case "UpdateParams": {
+      const task = findTaskNamed(machine, call.task);
+      return { type: "UpdateParams", task, params: checkParams(machine, task, call.params, parts.registry) };
+    }
+    case "AddSubTask":
+      return { type: "AddSubTask", parent: findTaskNamed(machine, call.parent), node: call.node };
+    default:
+      refuseIfFull(machine, parts);
+      return reopeningInput(call, machine, parts);
+  }
+}
+
+function codeInput(call: CallOf<"RaiseEvent" | "RequestUpdate">): Input {
+  const data = call.data === undefined ? {} : { data: call.data };
+  if (call.type === "RaiseEvent") return { type: "RaiseEvent", name: call.name, ...data };
+  return { type: "RequestUpdate", update: call.update, name: call.name, ...data };
+}
+
+type ReopeningCall = CallOf<"RetryInstance" | "RerunInstance" | "SucceedTask" | "SkipTask">;
+
+function reopeningInput(call: ReopeningCall, machine: Machine, { registry }: InputParts): Input {
+  if (call.type === "RetryInstance") return { type: "RetryInstance" };
+  const task = findTaskNamed(machine, call.task);
+  if (call.type === "SkipTask") return { type: "SkipTask", task };
+  if (call.type === "SucceedTask") {
+    return { type: "SucceedTask", task, ...(call.output !== undefined && { output: call.output }) };
+  }
+  if (call.params === undefined) return { type: "RerunInstance", task };
+  return { type: "RerunInstance", task, params: checkParams(machine, task, call.params, registry) };
+}
+
+/** A workflow's maximum of concurrent instances holds for reopened ones too. */
+function refuseIfFull({ state, address }: Machine, parts: InputParts): void {
+  const running = hasEnded(state.status) ? parts.fullFor(state.workflow) : undefined;
+  if (running === undefined) return;
+  throw new EngineError(
+    "INSTANCE_STATE",
+    `cannot reopen instance "${address.id}": ${running} instances of workflow "${state.workflow}" run, which is its maximum`,
+  );
+}
+
+/** Empty where the task is to have none. */
+function checkParams(machine: Machine, task: number, params: string, registry: JobRegistry): string {
+  const definition = machine.state.definition(task);
+  const { name: taskName, kind } = definition;
+  if (kind !== "job")
+    throw new EngineError("TASK_INVALID", `task ${preview(taskName)} runs no job, so it has no params to update`);
+  const text = params === "" ? undefined : params;
+  const { job } = registry.resolve({ ...definition, params: text });
+  return paramsText({ taskName, job, params: paramsFromText(params) }) ?? "";
+}

@@ -1,0 +1,104 @@
+import { EngineError } from "../base/error.ts";
+import { parsed } from "../code/values.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { attemptId } from "../kernel/address.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { Payload } from "../kernel/payload.ts";
+import type { InstanceStatus } from "../kernel/status.ts";
+import { type Breakpoint, viewBreakpoint } from "../views/breakpoint.ts";
+import {
+  countSubTasks,
+  type FailedTask,
+  failedTasks,
+  type InstanceView,
+  type TaskDetails,
+  viewInstance,
+  viewTask,
+} from "../views/instance-view.ts";
+import { CodeActor } from "./code-actor.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import { findTask } from "./find-task.ts";
+
+/** A breakpoint whose context is not read yet: its values may be large, and the caller reads them from the store. */
+export interface InstanceBreakpoint extends Omit<Breakpoint, "context"> {
+  readonly key: number;
+  readonly context: Readonly<Record<string, Payload>>;
+}
+
+export interface InstanceIdentity {
+  readonly key: number;
+  readonly status: InstanceStatus;
+  readonly workflow: string;
+  readonly version: string;
+}
+
+/** The outputs of an instance, and how it ended if it has. */
+export interface InstanceEnd {
+  readonly key: number;
+  readonly status: InstanceStatus;
+  readonly reason?: string | undefined;
+  /** Of an instance that failed. */
+  readonly failedTasks?: readonly FailedTask[] | undefined;
+  /** Of a DAG, by task name. */
+  readonly outputs?: Readonly<Record<string, Payload>> | undefined;
+  /** Of a code workflow. */
+  readonly output?: Payload | undefined;
+}
+
+/** What the dispatcher knows of attempts that are under way. */
+type Attempts = Pick<Dispatcher, "waitingFor" | "progressOf">;
+
+export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceView {
+  const { machine } = actor;
+  return {
+    ...viewInstance(machine, (task) => attempts.waitingFor(currentAttempt(machine, task))),
+    historyLength: actor.eventCount,
+    attention: actor instanceof CodeActor ? actor.attention : undefined,
+    customStatus: actor instanceof CodeActor ? parsed(actor.machine.state.customStatus) : undefined,
+  };
+}
+
+export function readBreakpoint({ machine, key }: InstanceActor, now: number): InstanceBreakpoint {
+  const context = Object.fromEntries(machine.state.context.entries);
+  return { ...viewBreakpoint(machine, now), key, context };
+}
+
+export function readIdentity({ machine: { state }, key }: InstanceActor): InstanceIdentity {
+  const { status, workflow, version } = state;
+  return { key, status, workflow, version };
+}
+
+export function readEnd(actor: InstanceActor): InstanceEnd {
+  const { key, machine } = actor;
+  const { status, reason } = machine.state;
+  return {
+    key,
+    status,
+    reason,
+    failedTasks: status === "Failed" ? failedTasks(machine) : undefined,
+    outputs: actor.outputs(),
+    output: actor instanceof CodeActor ? actor.machine.state.output : undefined,
+  };
+}
+
+/** `TASK_UNKNOWN`. */
+export function readTask({ machine }: InstanceActor, given: string | number, attempts: Attempts): TaskDetails {
+  const task = findTask(machine, given);
+  const attempt = currentAttempt(machine, task);
+  return {
+    ...viewTask(machine, task, () => attempts.waitingFor(attempt)),
+    progress: attempts.progressOf(attempt),
+    subTasks: countSubTasks(machine, task),
+  };
+}
+
+/** `INSTANCE_STATE` for a DAG. */
+export function queryCode(actor: InstanceActor, query: string, input: string | undefined): string | undefined {
+  if (actor instanceof CodeActor) return actor.query(query, input);
+  throw new EngineError("INSTANCE_STATE", `instance "${actor.id}" is a DAG: queries are for code workflows`);
+}
+
+/** The id of the task's last attempt. */
+function currentAttempt({ address, state }: Machine, task: number): string {
+  return attemptId(address, task, state.attempt(task));
+}
