@@ -39,8 +39,8 @@ export function connectWorker(target: WorkerTarget, listener: LinkListener): Lin
     if (isClosed) return;
     isClosed = true;
     if (reason.startsWith(neverServed)) onRefused(notServed(url, reason.slice(neverServed.length)));
-    if (hasOpened) return listener.closed(reason === "" ? undefined : reason);
-    void probe(target).then((why) => listener.closed(why));
+    if (hasOpened) return listener.onClosed(reason === "" ? undefined : reason);
+    void probe(target).then((why) => listener.onClosed(why));
   });
   return {
     send: (text) => {

@@ -15,7 +15,7 @@ describe("the lease", () => {
     assert.deepEqual([rig.running, rig.waiting], [[], ["b"]]);
     assert.equal(rig.dispatcher.waitingFor("b"), "this member's lease has lapsed");
     isValid = true;
-    rig.dispatcher.leaseChanged();
+    rig.dispatcher.onLeaseChanged();
     await settle();
     assert.deepEqual(rig.running, ["b"]);
   });
@@ -45,7 +45,7 @@ describe("the lease", () => {
     assert.deepEqual([session.started, rig.waiting, rig.owner.ends], [[], ["a"], []]);
     assert.equal(session.freeSlots, 2);
     isValid = true;
-    rig.dispatcher.leaseChanged();
+    rig.dispatcher.onLeaseChanged();
     await settle();
     assert.deepEqual(session.started, ["a"]);
   });
@@ -153,10 +153,10 @@ describe("adopt", () => {
     const startedAt = rig.clock.now() - 5000;
     assert.equal(rig.dispatcher.adopt(rig.run("brought"), session, promise, startedAt), true);
     assert.deepEqual(rig.running, ["own", "brought"]);
-    assert.equal(rig.dispatcher.isInTouch("brought"), true);
-    session.isInTouch = false;
-    assert.equal(rig.dispatcher.isInTouch("brought"), false);
-    assert.equal(rig.dispatcher.isInTouch("unknown"), false);
+    assert.equal(rig.dispatcher.isReachable("brought"), true);
+    session.isReachable = false;
+    assert.equal(rig.dispatcher.isReachable("brought"), false);
+    assert.equal(rig.dispatcher.isReachable("unknown"), false);
     resolve({ kind: "success", output: "1" });
     await settle();
     assert.deepEqual(rig.owner.heard, ["own started", "brought success"]);
@@ -215,7 +215,7 @@ describe("adopt", () => {
     const { rig, session } = await adopting();
     const twice = { interruptions: 2 };
     session.slots = 5;
-    rig.dispatcher.jobsChanged();
+    rig.dispatcher.onJobsChanged();
     await rig.enqueue(rig.run("own", twice));
     const { promise, resolve } = Promise.withResolvers<Answer>();
     rig.dispatcher.adopt(rig.run("brought", twice), session, promise, rig.clock.now());
@@ -233,7 +233,7 @@ describe("an attempt that a remote worker is told to stop", () => {
   async function stopping(): Promise<{
     rig: Rig;
     session: HandSession;
-    let: (how: "stopped" | "sent away") => Promise<void>;
+    let: (how: "stopped" | "disconnected") => Promise<void>;
     gone: string[];
   }> {
     const gone: string[] = [];
@@ -245,9 +245,9 @@ describe("an attempt that a remote worker is told to stop", () => {
     const session = new HandSession("a", 2);
     rig.worker.missing.add("job");
     rig.dispatcher.connect(session);
-    const stop = Promise.withResolvers<"stopped" | "sent away">();
+    const stop = Promise.withResolvers<"stopped" | "disconnected">();
     session.stops.set("a", stop);
-    const settled = async (how: "stopped" | "sent away"): Promise<void> => {
+    const settled = async (how: "stopped" | "disconnected"): Promise<void> => {
       stop.resolve(how);
       await settle();
     };
@@ -278,7 +278,7 @@ describe("an attempt that a remote worker is told to stop", () => {
   test("may go on with another member, if its worker is sent away", async () => {
     const { rig, let: stop, gone } = await stopping();
     rig.dispatcher.abort(["a"]);
-    await stop("sent away");
+    await stop("disconnected");
     assert.deepEqual([rig.running, gone], [["b"], ["a lost"]]);
   });
 });

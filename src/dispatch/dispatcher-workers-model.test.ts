@@ -118,7 +118,7 @@ class Model {
       this.sessions = [];
     } else if (what === "regain") {
       this.hasLease = true;
-      dispatcher.leaseChanged();
+      dispatcher.onLeaseChanged();
     } else if (what === "adopt" && first !== undefined) this.#adopt(first);
   }
 

@@ -23,7 +23,7 @@ describe("a timeout on a remote worker", () => {
     const session = new HandSession("a");
     rig.dispatcher.connect(session);
     await rig.enqueue(rig.run("a", { timeoutMs: 1000 }));
-    session.isInTouch = false;
+    session.isReachable = false;
     await rig.clock.advance(5000);
     assert.deepEqual([rig.owner.ends, rig.running], [[], ["a"]], "it cannot time out while its worker is out of touch");
     return { rig, session };
@@ -38,7 +38,7 @@ describe("a timeout on a remote worker", () => {
 
   test("does not come if the worker brings a result when it is back, however late", async () => {
     const { rig, session } = await overdue();
-    Object.assign(session, { isInTouch: true, graceMs: 700 });
+    Object.assign(session, { isReachable: true, graceMs: 700 });
     rig.dispatcher.connect(session);
     await rig.clock.advance(699);
     session.call("a").resolve(success);
@@ -48,7 +48,7 @@ describe("a timeout on a remote worker", () => {
 
   test("comes if there is no result after the grace of a worker that is back", async () => {
     const { rig, session } = await overdue();
-    Object.assign(session, { isInTouch: true, graceMs: 700 });
+    Object.assign(session, { isReachable: true, graceMs: 700 });
     rig.dispatcher.connect(session);
     await rig.clock.advance(699);
     session.graceMs = 1;
@@ -61,13 +61,13 @@ describe("a timeout on a remote worker", () => {
 
   test("waits for as long as the worker is away a second time", async () => {
     const { rig, session } = await overdue();
-    Object.assign(session, { isInTouch: true, graceMs: 700 });
+    Object.assign(session, { isReachable: true, graceMs: 700 });
     rig.dispatcher.connect(session);
     await rig.clock.advance(10);
-    session.isInTouch = false;
+    session.isReachable = false;
     await rig.clock.advance(5000);
     assert.deepEqual(rig.owner.ends, []);
-    Object.assign(session, { isInTouch: true, graceMs: 0 });
+    Object.assign(session, { isReachable: true, graceMs: 0 });
     rig.dispatcher.connect(session);
     await rig.clock.advance(1);
     assert.deepEqual(rig.owner.ends, ["a timeout"]);
@@ -88,7 +88,7 @@ describe("several workers", () => {
     const rig = await rigWith(2, session);
     assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 0, size: 5 });
     session.slots = 5;
-    rig.dispatcher.jobsChanged();
+    rig.dispatcher.onJobsChanged();
     assert.equal(rig.dispatcher.poolSize, 7);
     rig.dispatcher.setPoolSize(1);
     assert.equal(rig.dispatcher.poolSize, 6);
@@ -234,7 +234,7 @@ describe("an attempt for a remote worker", () => {
     await session.refuse("a");
     assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], ["a", "b"], []]);
     session.missing.clear();
-    rig.dispatcher.jobsChanged();
+    rig.dispatcher.onJobsChanged();
     await settle();
     assert.deepEqual(rig.running, ["a"]);
     session.call("a").resolve(success);

@@ -141,10 +141,10 @@ export class HandSession extends HandWorker implements ConnectedWorker {
   readonly taken = new Set<string>();
   readonly followed = new Map<string, Abort>();
   /** By attempt: when the test says so, it has stopped. One that is not here stops at once. */
-  readonly stops = new Map<string, PromiseWithResolvers<"stopped" | "sent away">>();
+  readonly stops = new Map<string, PromiseWithResolvers<"stopped" | "disconnected">>();
   readonly connection: WorkerConnection;
   slots: number;
-  isInTouch = true;
+  isReachable = true;
   readonly lastHeardAt = 0;
   readonly jobs = [];
   /** What it has left to report results, once it is in touch again. */
@@ -161,7 +161,7 @@ export class HandSession extends HandWorker implements ConnectedWorker {
   }
 
   timeoutGraceMs(): number {
-    return this.isInTouch ? this.graceMs : Infinity;
+    return this.isReachable ? this.graceMs : Infinity;
   }
 
   override get freeSlots(): number {
@@ -191,7 +191,7 @@ export class HandSession extends HandWorker implements ConnectedWorker {
     return this.isThere;
   }
 
-  stopping(attemptId: string): Promise<"stopped" | "sent away"> | undefined {
+  whenStopped(attemptId: string): Promise<"stopped" | "disconnected"> | undefined {
     return this.stops.get(attemptId)?.promise;
   }
 
@@ -200,7 +200,7 @@ export class HandSession extends HandWorker implements ConnectedWorker {
     this.heard.push(`${attemptId} forgotten`);
   }
 
-  disown(attemptId: string): void {
+  release(attemptId: string): void {
     this.taken.delete(attemptId);
     this.heard.push(`${attemptId} disowned`);
   }

@@ -397,11 +397,11 @@ describe("a run whose job no worker knows", () => {
     assert.equal(rig.dispatcher.waitingFor("a"), "job ghost is not registered on any worker");
     assert.equal(rig.dispatcher.waitingFor("c"), undefined);
     assert.equal(rig.log.lines.length, 1);
-    rig.dispatcher.jobsChanged();
+    rig.dispatcher.onJobsChanged();
     await rig.finish("c");
     assert.deepEqual(rig.running, []);
     rig.worker.missing.clear();
-    rig.dispatcher.jobsChanged();
+    rig.dispatcher.onJobsChanged();
     await settle();
     assert.deepEqual([rig.running, rig.waiting], [["a"], ["b"]]);
   });
@@ -413,7 +413,7 @@ describe("a run whose job no worker knows", () => {
     rig.dispatcher.withdraw(["a"]);
     rig.dispatcher.abort(["b"]);
     rig.worker.missing.clear();
-    rig.dispatcher.jobsChanged();
+    rig.dispatcher.onJobsChanged();
     await settle();
     assert.deepEqual([rig.worker.started, rig.owner.heard, rig.waiting], [[], ["a withdrawn"], []]);
   });

@@ -63,7 +63,7 @@ export class Dispatcher {
   #stops = 0;
   #paused = false;
   /** Resolved, one and all, when nothing runs here. */
-  #drained: PromiseWithResolvers<void> | undefined;
+  #drain: PromiseWithResolvers<void> | undefined;
   readonly #workerDrains = new Map<ConnectedWorker, PromiseWithResolvers<void>>();
   #shutDown = false;
   #pumpQueued = false;
@@ -104,7 +104,7 @@ export class Dispatcher {
   /** EXECUTOR_SHUT_DOWN, DOMAIN_UNKNOWN, QUEUE_FULL. */
   submit(run: TaskRun): void {
     if (this.#shutDown) throw new EngineError("EXECUTOR_SHUT_DOWN", "the executor is shut down and takes no tasks");
-    this.#pools.declared(run.domain);
+    this.#pools.getDeclared(run.domain);
     if (this.waitingCount >= this.#queueMax) {
       const message = `the queue is full: ${this.waitingCount} tasks wait, at most ${this.#queueMax} may`;
       throw new EngineError("QUEUE_FULL", message);
@@ -119,7 +119,7 @@ export class Dispatcher {
       if (attempt === undefined || this.#hasStarted(attempt)) continue;
       if (attempt.state === "running") this.#release(attempt);
       else this.#leave(attempt);
-      this.#tellWithdrawn(attempt.run);
+      this.#reportWithdrawn(attempt.run);
     }
   }
 
@@ -176,8 +176,8 @@ export class Dispatcher {
   }
 
   /** Workers may know other jobs than before, or have other slots. */
-  jobsChanged(): void {
-    this.#pools.connected(this.#workers.slots);
+  onJobsChanged(): void {
+    this.#pools.setWorkerSlots(this.#workers.slots);
     this.#recallDue = true;
     this.#wake();
   }
@@ -194,13 +194,13 @@ export class Dispatcher {
 
   /** Nothing starts here any more. Resolves when what runs here has ended. */
   drain(): Promise<void> {
-    this.#drained ??= Promise.withResolvers<void>();
-    this.#tellDrained();
-    return this.#drained.promise;
+    this.#drain ??= Promise.withResolvers<void>();
+    this.#resolveDrains();
+    return this.#drain.promise;
   }
 
   get isDraining(): boolean {
-    return this.#drained !== undefined;
+    return this.#drain !== undefined;
   }
 
   /** Nothing more goes to that remote worker. Resolves when what it runs for this process has ended. False if it is not here. */
@@ -210,13 +210,13 @@ export class Dispatcher {
     worker.drain();
     const drain = this.#workerDrains.get(worker) ?? Promise.withResolvers<void>();
     this.#workerDrains.set(worker, drain);
-    this.#tellDrained();
+    this.#resolveDrains();
     await drain.promise;
     return true;
   }
 
-  #tellDrained(): void {
-    if (this.#running.size === 0) this.#drained?.resolve();
+  #resolveDrains(): void {
+    if (this.#running.size === 0) this.#drain?.resolve();
     for (const [worker, drain] of this.#workerDrains) {
       if ([...this.#remote].some((attempt) => attempt.worker === worker)) continue;
       this.#workerDrains.delete(worker);
@@ -225,7 +225,7 @@ export class Dispatcher {
   }
 
   /** `mayStart` may say something else than before. */
-  leaseChanged(): void {
+  onLeaseChanged(): void {
     this.#wake();
   }
 
@@ -236,7 +236,7 @@ export class Dispatcher {
     if (this.#shutDown) return;
     this.#workers.add(worker);
     this.#rearmOverdue(worker);
-    this.jobsChanged();
+    this.onJobsChanged();
   }
 
   /** It is not there any more, and what it ran is lost with it. */
@@ -251,7 +251,7 @@ export class Dispatcher {
         this.#onDetached?.(attempt.run, { worker: address, isLost: true });
       }
     }
-    this.jobsChanged();
+    this.onJobsChanged();
   }
 
   /**
@@ -292,7 +292,7 @@ export class Dispatcher {
   detach(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
-      if (attempt?.jobStartedAt !== undefined && this.#remote.has(attempt)) this.#letGo(attempt);
+      if (attempt?.jobStartedAt !== undefined && this.#remote.has(attempt)) this.#detach(attempt);
     }
   }
 
@@ -309,7 +309,7 @@ export class Dispatcher {
       }
       const { worker } = executionOf(attempt);
       this.#release(attempt);
-      if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.disown(id);
+      if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.release(id);
       this.#onDetached?.(attempt.run, { worker, isLost: false });
     }
   }
@@ -322,9 +322,9 @@ export class Dispatcher {
     for (const attempt of this.#running) {
       if (!this.#remote.has(attempt)) this.#interrupt(attempt);
       else if (attempt.jobStartedAt === undefined) this.#requeue(attempt, "the lease has lapsed");
-      else this.#letGo(attempt);
+      else this.#detach(attempt);
     }
-    void this.#disconnectWorker();
+    void this.#disconnectWorkers();
   }
 
   /**
@@ -335,10 +335,10 @@ export class Dispatcher {
     if (this.#shutDown) throw new EngineError("EXECUTOR_SHUT_DOWN", "the executor has been shut down already");
     this.#shutDown = true;
     this.#isolation.stop();
-    for (const attempt of this.#remote) this.#letGo(attempt);
+    for (const attempt of this.#remote) this.#detach(attempt);
     this.#abort([...this.#attempts.keys()], "the executor is shutting down");
-    await this.#disconnectWorker();
-    await this.#unsettled.settled(this.#clock, this.#graceMs);
+    await this.#disconnectWorkers();
+    await this.#unsettled.whenSettled(this.#clock, this.#graceMs);
     const tasks = this.#unsettled.abandoned().map(({ run }) => run.taskName);
     if (tasks.length > 0) this.#logger.warn({ tasks }, "tasks that ignored the signal to stop are left behind");
     await this.#embedded?.stop();
@@ -348,7 +348,7 @@ export class Dispatcher {
 
   /** DOMAIN_UNKNOWN. */
   domainStatus(domain: string): DomainStatus {
-    const pool = this.#pools.declared(domain);
+    const pool = this.#pools.getDeclared(domain);
     return { running: pool.slots.size, size: pool.size };
   }
 
@@ -386,10 +386,10 @@ export class Dispatcher {
   }
 
   /** It runs here, and its worker is not cut off: otherwise it may be connected to another member by now. */
-  isInTouch(attemptId: string): boolean {
+  isReachable(attemptId: string): boolean {
     const attempt = this.#attempts.get(attemptId);
     if (attempt?.state !== "running") return false;
-    return attempt.worker !== undefined && (!isConnected(attempt.worker) || attempt.worker.isInTouch);
+    return attempt.worker !== undefined && (!isConnected(attempt.worker) || attempt.worker.isReachable);
   }
 
   isRunningOn(attemptId: string, worker: Worker): boolean {
@@ -475,7 +475,7 @@ export class Dispatcher {
     this.#pumpQueued = false;
     if (this.#recallDue) this.#recall();
     this.#startAll();
-    if (this.#onDemand !== undefined) this.#tellDemand(this.#onDemand);
+    if (this.#onDemand !== undefined) this.#reportDemand(this.#onDemand);
   };
 
   /** Starts what may start. Jobs that end at once could keep it busy for ever, so it leaves the event loop its share. */
@@ -536,8 +536,8 @@ export class Dispatcher {
     }
   }
 
-  #tellDemand(onDemand: (domain: string) => void): void {
-    for (const pool of this.#pools.all) if (pool.declared && pool.beganToWait()) onDemand(pool.name);
+  #reportDemand(onDemand: (domain: string) => void): void {
+    for (const pool of this.#pools.all) if (pool.declared && pool.takeShortage()) onDemand(pool.name);
   }
 
   #start(attempt: Attempt, worker: Worker, now: number): void {
@@ -546,7 +546,7 @@ export class Dispatcher {
     try {
       run.owner.started(run, executionOf(attempt));
     } catch (error) {
-      this.#ownerFailed(run, error);
+      this.#logOwnerFailure(run, error);
     }
     if (attempt.state !== "running") return;
     if (run.isCautious || worker.isRemote) void this.#executeConfirmed(attempt);
@@ -557,7 +557,7 @@ export class Dispatcher {
     const { attemptId, domain } = attempt.run;
     this.#pools.of(domain).slots.add(attemptId);
     this.#running.add(attempt);
-    this.#isolation.started(attempt);
+    this.#isolation.onStarted(attempt);
     attempt.worker = worker;
     attempt.startedAt = startedAt;
     if (!isConnected(worker)) return;
@@ -614,7 +614,7 @@ export class Dispatcher {
     if (remote === undefined) this.#unsettled.add(attempt);
     const settle = (settled: Answer): void => {
       if (remote === undefined) this.#unsettled.delete(attempt);
-      if (settled.kind === "refused") this.#refused(attempt, settled.why);
+      if (settled.kind === "refused") this.#onRefused(attempt, settled.why);
       else this.#end(attempt, settled, remote);
     };
     Promise.resolve(answer).then(settle, (error: unknown) => settle(workerFailed(error)));
@@ -638,16 +638,16 @@ export class Dispatcher {
       else if (settle !== undefined) run.owner.ended(run, outcome, execution, settle);
       else run.owner.ended(run, outcome, execution);
     } catch (error) {
-      this.#ownerFailed(run, error);
+      this.#logOwnerFailure(run, error);
     }
   }
 
   /** What was granted here waits again. What was not is taken back from its owner's point of view. */
-  #refused(attempt: Attempt, why: string): void {
+  #onRefused(attempt: Attempt, why: string): void {
     if (attempt.state !== "running") return;
     if (!attempt.isAdopted) return this.#requeue(attempt, why);
-    this.#requeueRunning(attempt);
-    this.#tellWithdrawn(attempt.run);
+    this.#releaseFromWorker(attempt);
+    this.#reportWithdrawn(attempt.run);
   }
 
   /** Of an attempt that was to run on a remote worker: it waits again, in its old place. */
@@ -655,7 +655,7 @@ export class Dispatcher {
     const { run, arrival, queuedAt, worker } = attempt;
     const { attemptId } = run;
     this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
-    this.#requeueRunning(attempt);
+    this.#releaseFromWorker(attempt);
     this.#put(new Attempt(run, arrival, queuedAt));
   }
 
@@ -722,13 +722,13 @@ export class Dispatcher {
    * before. The attempt itself may be waiting again by then, so its slot has another name.
    */
   #awaitStop({ worker, run }: Attempt): void {
-    const stopping = worker !== undefined && isConnected(worker) ? worker.stopping(run.attemptId) : undefined;
+    const stopping = worker !== undefined && isConnected(worker) ? worker.whenStopped(run.attemptId) : undefined;
     if (worker === undefined || stopping === undefined) return;
     const { slots } = this.#pools.of(run.domain);
     const name = `${run.attemptId} until it stops, ${++this.#stops}`;
     slots.add(name);
     void stopping.then((how) => {
-      if (how === "sent away") this.#onDetached?.(run, { worker: worker.address, isLost: true });
+      if (how === "disconnected") this.#onDetached?.(run, { worker: worker.address, isLost: true });
       slots.delete(name);
       this.#recallDue = true;
       this.#wake();
@@ -743,14 +743,14 @@ export class Dispatcher {
   }
 
   /** Of an attempt on a remote worker, on which it runs on: nothing is said to its owner. */
-  #letGo(attempt: Attempt): void {
+  #detach(attempt: Attempt): void {
     const { worker } = executionOf(attempt);
-    this.#requeueRunning(attempt);
+    this.#releaseFromWorker(attempt);
     this.#onDetached?.(attempt.run, { worker, isLost: false });
   }
 
   /** Of an attempt on a remote worker, which has nothing more to do with it. */
-  #requeueRunning(attempt: Attempt): void {
+  #releaseFromWorker(attempt: Attempt): void {
     this.#release(attempt);
     this.#forget(attempt);
   }
@@ -763,9 +763,9 @@ export class Dispatcher {
     this.#attempts.delete(attemptId);
     this.#running.delete(attempt);
     this.#pools.of(domain).slots.delete(attemptId);
-    this.#isolation.ended(attempt);
+    this.#isolation.onEnded(attempt);
     if (this.#workers.connected.length > 0 || this.#remote.size > 0) this.#releaseWorker(attempt);
-    if (this.isDraining || this.#workerDrains.size > 0) this.#tellDrained();
+    if (this.isDraining || this.#workerDrains.size > 0) this.#resolveDrains();
     this.#wake();
   }
 
@@ -780,28 +780,28 @@ export class Dispatcher {
   }
 
   /** All workers from outside connect elsewhere. */
-  async #disconnectWorker(): Promise<void> {
+  async #disconnectWorkers(): Promise<void> {
     const workers = [...this.#workers.connected];
     for (const worker of workers) this.#workers.remove(worker);
-    this.jobsChanged();
+    this.onJobsChanged();
     await Promise.all(workers.map((worker) => worker.stop()));
   }
 
-  #tellWithdrawn(run: TaskRun): void {
+  #reportWithdrawn(run: TaskRun): void {
     try {
       run.owner.withdrawn(run);
     } catch (error) {
-      this.#ownerFailed(run, error);
+      this.#logOwnerFailure(run, error);
     }
   }
 
   /** An owner that throws is a bug of its own; it must not cost a slot or stop its neighbours. */
-  #ownerFailed({ attemptId }: TaskRun, error: unknown): void {
+  #logOwnerFailure({ attemptId }: TaskRun, error: unknown): void {
     this.#logger.error({ attemptId, error }, "the owner of a task failed to take its report");
   }
 
   #reasonToWait({ state, run, care }: Attempt): Wait {
-    const suspect = this.#isolation.isolated(this.#clock.now());
+    const suspect = this.#isolation.isolatedSuspect(this.#clock.now());
     const pool = this.#pools.of(run.domain);
     if (!this.#workers.knows(run.job)) {
       return { reason: "no-worker", text: `job ${run.job} is not registered on any worker` };

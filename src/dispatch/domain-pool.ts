@@ -67,7 +67,7 @@ export class DomainPool {
    * Whether somebody has begun to wait for want of a quota. True once: the next time it is asked after it was false in
    * between.
    */
-  beganToWait(): boolean {
+  takeShortage(): boolean {
     const wasShort = this.#isShort;
     this.#isShort = this.isFull && this.waiting > 0;
     return this.#isShort && !wasShort;

@@ -88,7 +88,7 @@ test("an unknown domain is refused with the names of those that are known", () =
   const pools = makePools();
   refused(() => pools.resizeDomain("date", 1), "DOMAIN_UNKNOWN", /"date" is not declared; .*"data", "default", "mail"/);
   pools.of("date");
-  refused(() => pools.declared("date"), "DOMAIN_UNKNOWN", /"date"/);
+  refused(() => pools.getDeclared("date"), "DOMAIN_UNKNOWN", /"date"/);
 });
 
 test("a domain needs a name and a priority that is a number", () => {

@@ -78,14 +78,14 @@ export class DomainPools {
   }
 
   /** Workers came or went: they have this many slots together. */
-  connected(slots: number): void {
+  setWorkerSlots(slots: number): void {
     this.#size = this.#ownSize + slots;
     this.#shareOut();
   }
 
   /** DOMAIN_UNKNOWN, POOL_SIZE_INVALID. */
   resizeDomain(name: string, size: number): void {
-    const { priority } = this.declared(name);
+    const { priority } = this.getDeclared(name);
     this.declare(name, { size, priority });
   }
 
@@ -112,7 +112,7 @@ export class DomainPools {
   setQuota(name: string, quota: number): void {
     assert(this.#isShared, "quotas are of domains that are shared");
     assert(Number.isInteger(quota) && quota >= 0, "a quota is a whole number");
-    const pool = this.declared(name);
+    const pool = this.getDeclared(name);
     assert(pool.declared, "what the quotas leave has none itself");
     pool.quota = quota;
     this.#shareOut();
@@ -133,7 +133,7 @@ export class DomainPools {
   }
 
   /** DOMAIN_UNKNOWN. */
-  declared(name: string): DomainPool {
+  getDeclared(name: string): DomainPool {
     if (this.has(name)) return this.of(name);
     const known = this.#byPriority.map((pool) => `"${pool.name}"`).join(", ");
     throw new EngineError("DOMAIN_UNKNOWN", `domain ${show(name)} is not declared; there are ${known}`);

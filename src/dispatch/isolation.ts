@@ -51,12 +51,12 @@ export class Isolation {
     this.reactionSlots = new ReactionSlots({ clock, isBlocked, onFreed: wake });
   }
 
-  started(attempt: Attempt): void {
+  onStarted(attempt: Attempt): void {
     if (attempt.isSuspect) this.#suspect = attempt;
   }
 
   /** It runs no more. One that was adopted may have come to run beside another. */
-  ended(attempt: Attempt): void {
+  onEnded(attempt: Attempt): void {
     if (this.#ending.has(attempt)) return;
     if (this.#suspect === attempt) this.#suspect = [...this.#running].findLast((other) => other.isSuspect);
     this.reactionSlots.recheck();
@@ -68,7 +68,7 @@ export class Isolation {
     const settle = (): void => {
       if (!this.#ending.delete(attempt)) return;
       timer.cancel();
-      this.ended(attempt);
+      this.onEnded(attempt);
       this.#wake();
     };
     const timer = this.#clock.after(endingMsMax, settle);
@@ -76,14 +76,14 @@ export class Isolation {
   }
 
   /** The suspect that others wait for, if there is one. */
-  isolated(now: number): Attempt | undefined {
+  isolatedSuspect(now: number): Attempt | undefined {
     const startedAt = this.#suspect?.jobStartedAt;
     return startedAt !== undefined && now - startedAt >= isolationMsMax ? undefined : this.#suspect;
   }
 
   allows(care: StartCare, now: number): boolean {
     if (care === "plain") return !this.isQuiet(now);
-    if (this.isolated(now) !== undefined || this.reactionSlots.isSuspectRunning) return false;
+    if (this.isolatedSuspect(now) !== undefined || this.reactionSlots.isSuspectRunning) return false;
     if (care === "careful") return true;
     if (!this.reactionSlots.isEmpty) return false;
     const young = [...this.#running].filter((attempt) => isYoung(attempt, now));
@@ -96,7 +96,7 @@ export class Isolation {
    */
   isQuiet(now: number): boolean {
     if (this.reactionSlots.isSuspectRunning) return true;
-    const isolated = this.isolated(now);
+    const isolated = this.isolatedSuspect(now);
     if (isolated !== undefined) return isolated.care === "last" && isYoung(isolated, now);
     if (!this.#pools.hasNext("last") || !this.reactionSlots.isEmpty) return false;
     return !this.#pools.hasNext("careful") && !this.#pools.hasNext("suspect");

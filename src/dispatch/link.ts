@@ -15,5 +15,5 @@ export interface Link {
 export interface LinkListener {
   receive(text: string): void;
   /** The other end closed it, or it broke. `reason` is what the other end said about it. */
-  closed(reason?: string): void;
+  onClosed(reason?: string): void;
 }

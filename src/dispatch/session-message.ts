@@ -20,7 +20,7 @@ import type { TaskInputs } from "./task-run.ts";
  */
 export type WorkerMessage = Hello | Heartbeat | Result | Refusal | Leaving | Logged;
 
-export type MemberMessage = Welcome | Grant | AbortOrder | Acknowledged | Vouched | Goodbye;
+export type MemberMessage = Welcome | Grant | AbortOrder | Acknowledged | Renewed | Goodbye;
 
 /** One go at an attempt. */
 export interface GrantKey {
@@ -33,7 +33,7 @@ export interface Hello {
   readonly type: "Hello";
   /** New each time the worker's process starts: whoever has the same id has also the same running attempts. */
   readonly worker: string;
-  readonly beat: number;
+  readonly sequence: number;
   readonly lastGrant: number;
   readonly jobs: readonly string[];
   readonly slots: number;
@@ -54,7 +54,7 @@ export interface FinishedAttempt extends RunningAttempt {
 
 export interface Heartbeat {
   readonly type: "Heartbeat";
-  readonly beat: number;
+  readonly sequence: number;
   readonly lastGrant: number;
   readonly running: readonly GrantKey[];
   /** Their results are not acknowledged yet. */
@@ -89,30 +89,30 @@ export interface Logged {
 export type LoggedLine = Pick<TaskLogLine, "attemptId" | "at" | "level" | "message" | "fields">;
 
 /** What a member says to a sign of life. What ran at that beat and is listed nowhere is vouched for. */
-export interface Verdict {
-  readonly beat: number;
+export interface LeaseRenewal {
+  readonly sequence: number;
   /** To be stopped. */
   readonly unwanted: readonly GrantKey[];
   /** Whether these are wanted is not known yet. */
   readonly undecided: readonly GrantKey[];
-  /** Vouched for by others, and that so many milliseconds ago. */
-  readonly heldFor: readonly HeldFor[];
+  /** Renewed for by others, and that so many milliseconds ago. */
+  readonly renewalAges: readonly RenewalAge[];
 }
 
-export interface HeldFor extends GrantKey {
+export interface RenewalAge extends GrantKey {
   readonly ageMs: number;
 }
 
 /** The answer to a hello. */
-export interface Welcome extends Verdict {
+export interface Welcome extends LeaseRenewal {
   readonly type: "Welcome";
   /** The worker's address with this member. No other member calls it so. */
   readonly welcome: string;
 }
 
 /** The answer to a heartbeat. */
-export interface Vouched extends Verdict {
-  readonly type: "Vouched";
+export interface Renewed extends LeaseRenewal {
+  readonly type: "Renewed";
 }
 
 export interface Grant {

@@ -35,7 +35,7 @@ import type {
   GrantFence,
   GrantKey,
   Heartbeat,
-  HeldFor,
+  RenewalAge,
   Hello,
   Leaving,
   Logged,
@@ -44,8 +44,8 @@ import type {
   Refusal,
   Result,
   RunningAttempt,
-  Verdict,
-  Vouched,
+  LeaseRenewal,
+  Renewed,
   Welcome,
   WorkerMessage,
 } from "./session-message.ts";
@@ -143,7 +143,7 @@ const workerMessage = taggedUnion("type", {
   Hello: object<Hello>({
     type: anything,
     worker: workerId,
-    beat: integer({ min: 1 }),
+    sequence: integer({ min: 1 }),
     lastGrant: count,
     jobs: list(text({ min: 1, max: 10_000 }), { max: 10_000 }),
     slots: integer({ min: 0, max: slotsMax }),
@@ -153,7 +153,7 @@ const workerMessage = taggedUnion("type", {
   }),
   Heartbeat: object<Heartbeat>({
     type: anything,
-    beat: integer({ min: 1 }),
+    sequence: integer({ min: 1 }),
     lastGrant: count,
     running: keys,
     finished: keys,
@@ -166,16 +166,18 @@ const workerMessage = taggedUnion("type", {
 
 const texts = record(text({ max: Infinity }), { max: Infinity });
 
-const verdictFields: Fields<Verdict> = {
-  beat: count,
+const renewalFields: Fields<LeaseRenewal> = {
+  sequence: count,
   unwanted: keys,
   undecided: keys,
-  heldFor: list(object<HeldFor>({ ...keyFields, ageMs: number({ min: 0, max: timeMax }) }), { max: attemptsMax }),
+  renewalAges: list(object<RenewalAge>({ ...keyFields, ageMs: number({ min: 0, max: timeMax }) }), {
+    max: attemptsMax,
+  }),
 };
 
 const memberMessage = taggedUnion("type", {
-  Welcome: object<Welcome>({ type: anything, ...verdictFields, welcome: name }),
-  Vouched: object<Vouched>({ type: anything, ...verdictFields }),
+  Welcome: object<Welcome>({ type: anything, ...renewalFields, welcome: name }),
+  Renewed: object<Renewed>({ type: anything, ...renewalFields }),
   Grant: object<Grant>({
     type: anything,
     grant: integer({ min: 1 }),

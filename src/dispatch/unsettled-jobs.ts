@@ -4,7 +4,7 @@ import type { Attempt } from "./attempt.ts";
 /** Jobs that were called and have not settled, among them those that ignore their signal and hold no slot any more. */
 export class UnsettledJobs {
   readonly #attempts = new Set<Attempt>();
-  #whenNone: (() => void) | undefined;
+  #onSettled: (() => void) | undefined;
 
   add(attempt: Attempt): void {
     this.#attempts.add(attempt);
@@ -12,7 +12,7 @@ export class UnsettledJobs {
 
   delete(attempt: Attempt): void {
     this.#attempts.delete(attempt);
-    if (this.#attempts.size === 0) this.#whenNone?.();
+    if (this.#attempts.size === 0) this.#onSettled?.();
   }
 
   /** Those whose attempt is over: timed out, or told to stop. */
@@ -21,10 +21,10 @@ export class UnsettledJobs {
   }
 
   /** Resolves when all have settled, or after the grace. */
-  async settled(clock: Clock, graceMs: number): Promise<void> {
+  async whenSettled(clock: Clock, graceMs: number): Promise<void> {
     if (this.#attempts.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#whenNone = resolve;
+    this.#onSettled = resolve;
     const grace = clock.after(graceMs, resolve);
     await promise;
     grace.cancel();

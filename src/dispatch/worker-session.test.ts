@@ -71,7 +71,7 @@ class SessionRig {
   changes = 0;
   readonly session: WorkerSession;
   link = new HandLink();
-  #beat = 0;
+  #sequence = 0;
 
   constructor(parts: Partial<SessionParts> = {}) {
     this.session = new WorkerSession(
@@ -90,7 +90,7 @@ class SessionRig {
 
   hello(given: Partial<Hello> = {}): void {
     const base = { jobs: ["job"], slots: 2, lastGrant: 0, running: [], results: [] };
-    this.say({ type: "Hello", worker: "w", beat: ++this.#beat, ...base, ...given });
+    this.say({ type: "Hello", worker: "w", sequence: ++this.#sequence, ...base, ...given });
   }
 
   reconnect(given: Partial<Hello> = {}): void {
@@ -99,8 +99,8 @@ class SessionRig {
     this.hello(given);
   }
 
-  beat(lastGrant: number, running: readonly GrantKey[] = [], finished: readonly GrantKey[] = []): void {
-    this.say({ type: "Heartbeat", beat: ++this.#beat, lastGrant, running, finished });
+  heartbeat(lastGrant: number, running: readonly GrantKey[] = [], finished: readonly GrantKey[] = []): void {
+    this.say({ type: "Heartbeat", sequence: ++this.#sequence, lastGrant, running, finished });
   }
 
   say(message: WorkerMessage): void {
@@ -124,7 +124,7 @@ class SessionRig {
   async stop(attemptId: string): Promise<{ number: number; stopped: Promise<string> }> {
     const { number, abort } = await this.grant(attemptId);
     abort.abort(new DOMException("enough", "AbortError"));
-    const stopped = this.session.stopping(attemptId);
+    const stopped = this.session.whenStopped(attemptId);
     assert.ok(stopped !== undefined);
     return { number, stopped };
   }
@@ -195,8 +195,8 @@ describe("a session", () => {
     assert.equal((await rig.session.execute(makeRun(owner, "c"), new Abort())).kind, "refused");
     rig.session.forget("b");
     assert.equal(rig.session.freeSlots, 1);
-    rig.session.linkClosed(rig.link);
-    assert.deepEqual([rig.session.freeSlots, rig.session.isInTouch], [0, false]);
+    rig.session.onLinkClosed(rig.link);
+    assert.deepEqual([rig.session.freeSlots, rig.session.isReachable], [0, false]);
   });
 
   test("gives an attempt back whose link is gone before it could be sent, or whose inputs cannot be read", async () => {
@@ -204,7 +204,7 @@ describe("a session", () => {
     const { promise, resolve } = Promise.withResolvers<{ context: object; outputs: object }>();
     const inputs = (): Promise<never> => promise as Promise<never>;
     const answer = rig.session.execute(makeRun(owner, "a", { inputs }), new Abort());
-    rig.session.linkClosed(rig.link);
+    rig.session.onLinkClosed(rig.link);
     resolve({ context: {}, outputs: {} });
     assert.equal((await answer).kind, "refused");
     rig.reconnect();
@@ -235,22 +235,22 @@ describe("a session", () => {
     assert.equal(await first.stopped, "stopped");
     const second = await rig.stop("b");
     rig.link.take();
-    rig.beat(second.number, [{ attemptId: "b", grant: second.number }]);
-    assert.deepEqual(rig.link.last("Vouched").unwanted, [{ attemptId: "b", grant: second.number }]);
+    rig.heartbeat(second.number, [{ attemptId: "b", grant: second.number }]);
+    assert.deepEqual(rig.link.last("Renewed").unwanted, [{ attemptId: "b", grant: second.number }]);
     assert.equal(rig.session.freeSlots, 1);
-    rig.beat(second.number);
+    rig.heartbeat(second.number);
     assert.equal(await second.stopped, "stopped");
-    assert.deepEqual([rig.session.freeSlots, rig.session.stopping("b")], [2, undefined]);
+    assert.deepEqual([rig.session.freeSlots, rig.session.whenStopped("b")], [2, undefined]);
   });
 
   test("repeats the order to stop as long as the grant may still arrive", async () => {
     const rig = connected();
     const { number, stopped } = await rig.stop("a");
     rig.link.take();
-    rig.beat(number - 1);
+    rig.heartbeat(number - 1);
     assert.equal(rig.link.last("Abort").grant, number);
     assert.equal(rig.session.freeSlots, 1);
-    rig.beat(number);
+    rig.heartbeat(number);
     assert.equal(await stopped, "stopped");
   });
 
@@ -278,7 +278,7 @@ describe("a session", () => {
     const closed = connected();
     const { stopped: sentAway } = await closed.stop("a");
     await closed.session.stop();
-    assert.equal(await sentAway, "sent away");
+    assert.equal(await sentAway, "disconnected");
   });
 
   test("offers an attempt whose owner is lost to others, under its own grant, when the worker has shown that it has it", async () => {
@@ -289,19 +289,19 @@ describe("a session", () => {
       new Abort(),
     );
     void unsent;
-    rig.session.disown("a");
-    rig.session.disown("b");
+    rig.session.release("a");
+    rig.session.release("b");
     assert.deepEqual([rig.session.freeSlots, rig.announced], [1, []]);
     rig.link.take();
-    rig.beat(number - 1);
+    rig.heartbeat(number - 1);
     assert.deepEqual(
       rig.link.take().map(({ type }) => type),
-      ["Vouched"],
+      ["Renewed"],
       "a grant that may still arrive is neither repeated nor taken back",
     );
     const key = { attemptId: "a", grant: number };
-    rig.beat(number, [key]);
-    assert.deepEqual(rig.link.last("Vouched").undecided, [key]);
+    rig.heartbeat(number, [key]);
+    assert.deepEqual(rig.link.last("Renewed").undecided, [key]);
     assert.deepEqual(
       rig.announced.map(({ descriptor }) => descriptor.attemptId),
       ["a"],
@@ -342,41 +342,41 @@ describe("a session", () => {
     await settle();
     assert.deepEqual(said.answer, { kind: "refused", why: "all slots are in use" });
     assert.equal(rig.session.freeSlots, 0);
-    rig.beat(number);
+    rig.heartbeat(number);
     assert.equal(rig.session.freeSlots, 2);
   });
 });
 
 describe("a worker that is out of touch", () => {
-  test("gets nothing from the moment its link closes, or it misses a beat, until it is heard again", async () => {
+  test("gets nothing from the moment its link closes, or it misses a heartbeat, until it is heard again", async () => {
     const rig = connected();
-    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [true, 2]);
-    rig.session.linkClosed(rig.link);
-    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [false, 0]);
+    assert.deepEqual([rig.session.isReachable, rig.session.freeSlots], [true, 2]);
+    rig.session.onLinkClosed(rig.link);
+    assert.deepEqual([rig.session.isReachable, rig.session.freeSlots], [false, 0]);
     rig.reconnect();
-    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [true, 2]);
+    assert.deepEqual([rig.session.isReachable, rig.session.freeSlots], [true, 2]);
     await rig.clock.advance(1.5 * workerBeatMs - 1);
-    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [true, 2]);
+    assert.deepEqual([rig.session.isReachable, rig.session.freeSlots], [true, 2]);
     await rig.clock.advance(1);
-    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [false, 0]);
+    assert.deepEqual([rig.session.isReachable, rig.session.freeSlots], [false, 0]);
     assert.equal(rig.session.lastHeardAt, rig.clock.now() - 1.5 * workerBeatMs);
-    rig.beat(0);
-    assert.deepEqual([rig.session.isInTouch, rig.session.freeSlots], [true, 2]);
+    rig.heartbeat(0);
+    assert.deepEqual([rig.session.isReachable, rig.session.freeSlots], [true, 2]);
     assert.equal(rig.session.lastHeardAt, rig.clock.now());
   });
 
-  test("has a beat to report what it had before, once it is back", async () => {
+  test("has one heartbeat interval to report what it had before, once it is back", async () => {
     const rig = connected();
     const before = rig.clock.monotonic();
     assert.equal(rig.session.timeoutGraceMs(before), 0, "nothing was interrupted");
     await rig.clock.advance(1.5 * workerBeatMs);
     assert.equal(rig.session.timeoutGraceMs(before), Infinity);
-    rig.beat(0);
+    rig.heartbeat(0);
     assert.equal(rig.session.timeoutGraceMs(before), workerBeatMs);
     assert.equal(rig.session.timeoutGraceMs(rig.clock.monotonic()), 0, "what starts now has no need of it");
     await rig.clock.advance(workerBeatMs);
     assert.equal(rig.session.timeoutGraceMs(before), 0);
-    rig.session.linkClosed(rig.link);
+    rig.session.onLinkClosed(rig.link);
     assert.equal(rig.session.timeoutGraceMs(before), Infinity);
   });
 });
@@ -471,12 +471,12 @@ describe("a sign of life", () => {
     const rig = connected();
     const { number } = await rig.grant("a");
     rig.link.take();
-    rig.beat(number, [
+    rig.heartbeat(number, [
       { attemptId: "a", grant: number },
       { attemptId: "stray", grant: 9 },
     ]);
     assert.deepEqual(rig.link.take(), [
-      { type: "Vouched", beat: 2, unwanted: [{ attemptId: "stray", grant: 9 }], undecided: [], heldFor: [] },
+      { type: "Renewed", sequence: 2, unwanted: [{ attemptId: "stray", grant: 9 }], undecided: [], renewalAges: [] },
     ]);
   });
 
@@ -484,10 +484,10 @@ describe("a sign of life", () => {
     const rig = connected();
     const { number, said } = await rig.grant("a");
     rig.link.take();
-    rig.beat(number, [{ attemptId: "a", grant: number }]);
+    rig.heartbeat(number, [{ attemptId: "a", grant: number }]);
     rig.link.take();
-    rig.say({ type: "Heartbeat", beat: 1, lastGrant: number, running: [], finished: [] });
-    rig.say({ type: "Hello", worker: "w", beat: 1, lastGrant: 9, jobs: [], slots: 0, running: [], results: [] });
+    rig.say({ type: "Heartbeat", sequence: 1, lastGrant: number, running: [], finished: [] });
+    rig.say({ type: "Hello", worker: "w", sequence: 1, lastGrant: 9, jobs: [], slots: 0, running: [], results: [] });
     await settle();
     assert.deepEqual([rig.link.take(), said.answer, rig.session.slots], [[], undefined, 2]);
   });
@@ -496,9 +496,9 @@ describe("a sign of life", () => {
     const rig = connected();
     const { number, said } = await rig.grant("a");
     const [grant] = rig.link.take();
-    rig.beat(number - 1);
+    rig.heartbeat(number - 1);
     assert.deepEqual(rig.link.take()[0], grant);
-    rig.beat(number);
+    rig.heartbeat(number);
     await settle();
     assert.deepEqual(said.answer, { kind: "refused", why: "it did not reach the worker" });
     assert.equal(rig.session.freeSlots, 2);
@@ -507,8 +507,8 @@ describe("a sign of life", () => {
   test("that does not name what it named before tells that it is lost", async () => {
     const rig = connected();
     const { number, said } = await rig.grant("a");
-    rig.beat(number, [{ attemptId: "a", grant: number }]);
-    rig.beat(number);
+    rig.heartbeat(number, [{ attemptId: "a", grant: number }]);
+    rig.heartbeat(number);
     await settle();
     assert.deepEqual(said.answer, { kind: "lost" });
   });
@@ -516,7 +516,7 @@ describe("a sign of life", () => {
   test("with a result that has not come yet takes nothing back", async () => {
     const rig = connected();
     const { number, said } = await rig.grant("a");
-    rig.beat(number, [], [{ attemptId: "a", grant: number }]);
+    rig.heartbeat(number, [], [{ attemptId: "a", grant: number }]);
     rig.result("a", number);
     await settle();
     assert.equal(said.answer?.kind, "success");
@@ -525,9 +525,9 @@ describe("a sign of life", () => {
   test("says how long ago others have vouched", async () => {
     const rig = connected({ renewalAgeMs: (id) => (id === "theirs" ? 4000 : 0) });
     const { number } = await rig.grant("theirs");
-    rig.beat(number, [{ attemptId: "theirs", grant: number }]);
-    const heldFor = [{ attemptId: "theirs", grant: number, ageMs: 4000 }];
-    assert.deepEqual(rig.link.last("Vouched").heldFor, heldFor);
+    rig.heartbeat(number, [{ attemptId: "theirs", grant: number }]);
+    const renewalAges = [{ attemptId: "theirs", grant: number, ageMs: 4000 }];
+    assert.deepEqual(rig.link.last("Renewed").renewalAges, renewalAges);
   });
 });
 
@@ -561,9 +561,9 @@ describe("a worker that connects again", () => {
     rig.reconnect({ lastWelcome: "m/w", running: [{ grant: 0, descriptor: descriptorOf("a") }] });
     assert.equal(before.isClosed, true);
     rig.session.receive(before, { type: "Result", attemptId: "a", grant: number, outcome: success, startedAt: 0 });
-    rig.session.linkClosed(before);
+    rig.session.onLinkClosed(before);
     await settle();
-    assert.deepEqual([said.answer, rig.session.isInTouch], [undefined, true]);
+    assert.deepEqual([said.answer, rig.session.isReachable], [undefined, true]);
   });
 
   test("brings its results along, and they are what was waited for", async () => {
@@ -597,8 +597,8 @@ describe("what a worker brings along", () => {
     assert.deepEqual(rig.link.last("Welcome").undecided, [{ attemptId: "a", grant: 0 }]);
     const abort = new Abort();
     announced.worker.follow("a", abort);
-    rig.beat(0, [{ attemptId: "a", grant: 0 }]);
-    assert.deepEqual(rig.link.last("Vouched").undecided, []);
+    rig.heartbeat(0, [{ attemptId: "a", grant: 0 }]);
+    assert.deepEqual(rig.link.last("Renewed").undecided, []);
     assert.equal(rig.announced.length, 1);
     rig.result("a", 0);
     assert.equal((await announced.outcome).kind, "success");
@@ -608,15 +608,15 @@ describe("what a worker brings along", () => {
 
   test("is announced again with each sign of life until somebody knows what to do", () => {
     const rig = bringing({ running });
-    rig.beat(0, [{ attemptId: "a", grant: 0 }]);
+    rig.heartbeat(0, [{ attemptId: "a", grant: 0 }]);
     assert.equal(rig.announced.length, 2);
     rig.announced[1]?.decline();
     const reason = { name: "AbortError", message: "nobody wants it" };
     assert.deepEqual(rig.link.last("Abort"), { type: "Abort", attemptId: "a", grant: 0, reason });
     assert.equal(rig.session.freeSlots, 2);
-    rig.beat(0, [{ attemptId: "a", grant: 0 }]);
+    rig.heartbeat(0, [{ attemptId: "a", grant: 0 }]);
     assert.equal(rig.announced.length, 2);
-    assert.deepEqual(rig.link.last("Vouched").unwanted, [{ attemptId: "a", grant: 0 }]);
+    assert.deepEqual(rig.link.last("Renewed").unwanted, [{ attemptId: "a", grant: 0 }]);
   });
 
   test("needs no grant if it is started here", async () => {
@@ -681,7 +681,7 @@ describe("the end of a session", () => {
   test("is when nothing was heard for long", async () => {
     const rig = connected();
     await rig.clock.advance(workerLostMs - 1);
-    rig.beat(0);
+    rig.heartbeat(0);
     await rig.clock.advance(workerLostMs - 1);
     assert.deepEqual(rig.ends, []);
     await rig.clock.advance(2);
@@ -694,7 +694,7 @@ describe("the end of a session", () => {
     const clock = new HandClock();
     // When the events at hand are handled, what has arrived is read, and then whoever asked for that moment is called.
     clock.soon = (callback) => {
-      rig.beat(0);
+      rig.heartbeat(0);
       callback();
     };
     const rig = connected({ clock });
@@ -732,11 +732,11 @@ describe("the sessions of a member", () => {
     });
   }
 
-  function hello(listener: LinkListener, beat = 1): void {
+  function hello(listener: LinkListener, sequence = 1): void {
     const message = {
       type: "Hello",
       worker: "w",
-      beat,
+      sequence,
       lastGrant: 0,
       jobs: ["job"],
       slots: 3,
@@ -750,13 +750,13 @@ describe("the sessions of a member", () => {
     const rig = new Rig({ poolSize: 1 });
     const sessions = sessionsWith(rig);
     const first = sessions.accept(new HandLink());
-    first.receive(JSON.stringify({ type: "Heartbeat", beat: 1, lastGrant: 0, running: [], finished: [] }));
+    first.receive(JSON.stringify({ type: "Heartbeat", sequence: 1, lastGrant: 0, running: [], finished: [] }));
     assert.deepEqual(sessions.all, []);
     hello(first);
     hello(sessions.accept(new HandLink()), 2);
-    first.closed();
+    first.onClosed();
     assert.deepEqual(
-      sessions.all.map(({ address, isInTouch }) => [address, isInTouch]),
+      sessions.all.map(({ address, isReachable }) => [address, isReachable]),
       [["m/w", true]],
     );
     assert.equal(rig.dispatcher.poolSize, 4);

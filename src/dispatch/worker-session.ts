@@ -14,14 +14,14 @@ import {
   type GrantFence,
   type GrantKey,
   type Heartbeat,
-  type HeldFor,
+  type RenewalAge,
   type Hello,
   type LoggedLine,
   type MemberMessage,
   type Refusal,
   type Result,
   type RunningAttempt,
-  type Verdict,
+  type LeaseRenewal,
   type WorkerMessage,
 } from "./session-message.ts";
 import type { OnTaskLog } from "./task-log.ts";
@@ -50,7 +50,7 @@ export interface SessionParts {
 }
 
 /** A worker that has sent nothing for so many beats has missed one: half a beat is allowed for delays. */
-const beatsUntilOutOfTouch = 1.5;
+const heartbeatsUntilUnreachable = 1.5;
 
 /** `lost`: nothing was heard for too long. `left`: the worker stopped. `closed`: it was sent away. */
 export type SessionEnd = "lost" | "left" | "closed";
@@ -68,7 +68,7 @@ export interface AnnouncedAttempt {
  * A remote worker, as a member sees it: what is a call to the embedded worker is a message here. It lasts through all
  * connections of the worker to this member, until the worker is lost, leaves or is sent away.
  *
- * - S1 A slot is the id of an attempt in `#held` or `#reserved`. An attempt is in `#held` until its answer is given, it is
+ * - S1 A slot is the id of an attempt in `#attempts` or `#reserved`. An attempt is in `#attempts` until its answer is given, it is
  *   aborted, or it is forgotten; so it has one answer at most.
  * - S2 With each sign of life both ends agree on what runs (`#reconcile`): an attempt that the worker should have and does
  *   not have is given back, one that it has and should not is unwanted. So whatever else is lost, nothing stays as it is
@@ -85,7 +85,7 @@ export class WorkerSession implements ConnectedWorker {
   readonly address: string;
   readonly #parts: SessionParts;
   readonly #reserved = new Set<string>();
-  readonly #held = new Map<string, SessionAttempt>();
+  readonly #attempts = new Map<string, SessionAttempt>();
   /** Results that are being made durable. */
   readonly #reported = new Map<string, ReportedResult>();
   /** Attempts that the worker was told to stop, and may not have. */
@@ -95,7 +95,7 @@ export class WorkerSession implements ConnectedWorker {
   #link: Link | undefined;
   /** No hello has come over the link yet. */
   #isNew = true;
-  #beat = 0;
+  #sequence = 0;
   /** The beat with which the worker came over this link. */
   #since = 0;
   #grants = 0;
@@ -107,7 +107,7 @@ export class WorkerSession implements ConnectedWorker {
   /** On the wall clock. */
   #lastHeardAt: number;
   /** On the monotonic clock: since then no beat was missed and the link was not closed. Undefined until a message comes. */
-  #inTouchSince: number | undefined;
+  #reachableSince: number | undefined;
   #timer: Timer | undefined;
 
   constructor(worker: { readonly id: string; readonly address: string }, parts: SessionParts) {
@@ -129,13 +129,13 @@ export class WorkerSession implements ConnectedWorker {
     return this.#isOver;
   }
 
-  get isInTouch(): boolean {
-    return this.#inTouchSince !== undefined && !this.#hasMissedBeat;
+  get isReachable(): boolean {
+    return this.#reachableSince !== undefined && !this.#hasMissedHeartbeat;
   }
 
-  get #hasMissedBeat(): boolean {
+  get #hasMissedHeartbeat(): boolean {
     const { clock, timings } = this.#parts;
-    return clock.monotonic() - this.#heardAt >= beatsUntilOutOfTouch * timings.workerBeatMs;
+    return clock.monotonic() - this.#heardAt >= heartbeatsUntilUnreachable * timings.workerBeatMs;
   }
 
   get lastHeardAt(): number {
@@ -148,9 +148,9 @@ export class WorkerSession implements ConnectedWorker {
 
   timeoutGraceMs(since: number): number {
     const { clock, timings } = this.#parts;
-    if (this.#inTouchSince === undefined || this.#hasMissedBeat) return Infinity;
-    if (this.#inTouchSince <= since) return 0;
-    return Math.max(0, this.#inTouchSince + timings.workerBeatMs - clock.monotonic());
+    if (this.#reachableSince === undefined || this.#hasMissedHeartbeat) return Infinity;
+    if (this.#reachableSince <= since) return 0;
+    return Math.max(0, this.#reachableSince + timings.workerBeatMs - clock.monotonic());
   }
 
   get isDraining(): boolean {
@@ -166,8 +166,8 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   get freeSlots(): number {
-    if (!this.isInTouch || this.#isRefusing || this.#isDraining) return 0;
-    return Math.max(0, this.#slots - this.#held.size - this.#reserved.size - this.#stopping.size);
+    if (!this.isReachable || this.#isRefusing || this.#isDraining) return 0;
+    return Math.max(0, this.#slots - this.#attempts.size - this.#reserved.size - this.#stopping.size);
   }
 
   hasJob(id: string): boolean {
@@ -175,51 +175,52 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   reserve(attemptId: string): void {
-    if (!this.#held.has(attemptId)) this.#reserved.add(attemptId);
+    if (!this.#attempts.has(attemptId)) this.#reserved.add(attemptId);
   }
 
   /** An attempt that the worker has brought along itself needs no grant. */
   execute(run: TaskRun, abort: Abort): Promise<Answer> {
     this.#reserved.delete(run.attemptId);
-    const known = this.#held.get(run.attemptId);
+    const known = this.#attempts.get(run.attemptId);
     if (known !== undefined) {
       assert(!known.isFollowed, "an attempt is started once on a worker");
       this.follow(run.attemptId, abort);
       return known.outcome;
     }
     if (this.freeSlots < 1) return Promise.resolve({ kind: "refused", why: "the worker has no free slot any more" });
-    const held = new SessionAttempt(describeAttempt(run, this.#parts.clock.now()), "granted");
-    this.#held.set(run.attemptId, held);
-    this.#stopWith(held, abort);
-    void this.#grant(held, run);
-    return held.outcome;
+    const attempt = new SessionAttempt(describeAttempt(run, this.#parts.clock.now()), "granted");
+    this.#attempts.set(run.attemptId, attempt);
+    this.#stopOnAbort(attempt, abort);
+    void this.#grant(attempt, run);
+    return attempt.outcome;
   }
 
   follow(attemptId: string, abort: Abort): boolean {
     this.#reserved.delete(attemptId);
     const reported = this.#reported.get(attemptId);
     if (reported !== undefined) reported.isFollowed = true;
-    const held = this.#held.get(attemptId);
-    if (held === undefined) return reported !== undefined;
-    held.isFollowed = true;
-    this.#stopWith(held, abort);
+    const attempt = this.#attempts.get(attemptId);
+    if (attempt === undefined) return reported !== undefined;
+    attempt.isFollowed = true;
+    this.#stopOnAbort(attempt, abort);
     return true;
   }
 
-  stopping(attemptId: string): Promise<"stopped" | "sent away"> | undefined {
+  whenStopped(attemptId: string): Promise<"stopped" | "disconnected"> | undefined {
     return [...this.#stopping].findLast((stopping) => stopping.attemptId === attemptId)?.promise;
   }
 
   forget(attemptId: string): void {
     this.#reserved.delete(attemptId);
-    this.#held.delete(attemptId);
+    this.#attempts.delete(attemptId);
   }
 
-  disown(attemptId: string): void {
-    const held = this.#held.get(attemptId);
+  release(attemptId: string): void {
+    const attempt = this.#attempts.get(attemptId);
     this.forget(attemptId);
     // One that was not sent yet never will be.
-    if (held?.grant !== undefined) this.#bring(held.grant, held.descriptor).isConfirmed = held.isConfirmed;
+    if (attempt?.grant !== undefined)
+      this.#addAnnounced(attempt.grant, attempt.descriptor).isConfirmed = attempt.isConfirmed;
   }
 
   acknowledge(attemptId: string): void {
@@ -241,7 +242,7 @@ export class WorkerSession implements ConnectedWorker {
   attach(link: Link): void {
     this.#link?.close();
     this.#link = link;
-    this.#inTouchSince = undefined;
+    this.#reachableSince = undefined;
     this.#isNew = true;
     this.#grants = 0;
   }
@@ -252,13 +253,13 @@ export class WorkerSession implements ConnectedWorker {
     this.#noteContact();
     switch (message.type) {
       case "Hello":
-        return this.#hello(message);
+        return this.#onHello(message);
       case "Heartbeat":
-        return this.#heartbeat(message);
+        return this.#onHeartbeat(message);
       case "Result":
-        return this.#result(message, undefined);
+        return this.#onResult(message, undefined);
       case "Refused":
-        return this.#refused(message);
+        return this.#onRefused(message);
       case "Leaving":
         return this.#end("left");
       case "Logged":
@@ -268,47 +269,47 @@ export class WorkerSession implements ConnectedWorker {
 
   /** Only an attempt that this worker was given, and that somebody wants, can log. */
   #log({ attemptId, at, level, message, fields }: LoggedLine): void {
-    const held = this.#held.get(attemptId);
+    const running = this.#attempts.get(attemptId);
     const ended = this.#reported.get(attemptId) ?? [...this.#stopping].find((each) => each.attemptId === attemptId);
-    const descriptor = held?.isFollowed === true ? held.descriptor : ended?.descriptor;
+    const descriptor = running?.isFollowed === true ? running.descriptor : ended?.descriptor;
     if (descriptor === undefined) return;
     const { instanceId, workflowName, taskName, attempt } = descriptor;
     this.#parts.onTaskLog?.({ attemptId, instanceId, workflowName, taskName, attempt, at, level, message, fields });
   }
 
   /** It may come again over another. Until then it gets nothing new. */
-  linkClosed(link: Link): void {
+  onLinkClosed(link: Link): void {
     if (link !== this.#link) return;
     this.#link = undefined;
-    this.#inTouchSince = undefined;
+    this.#reachableSince = undefined;
   }
 
   #noteContact(): void {
     const { clock } = this.#parts;
     const now = clock.monotonic();
-    if (this.#inTouchSince === undefined || this.#hasMissedBeat) this.#inTouchSince = now;
+    if (this.#reachableSince === undefined || this.#hasMissedHeartbeat) this.#reachableSince = now;
     this.#heardAt = now;
     this.#lastHeardAt = clock.now();
   }
 
   // Signs of life
 
-  #hello(hello: Hello): void {
-    if (hello.beat <= this.#beat) return;
+  #onHello(hello: Hello): void {
+    if (hello.sequence <= this.#sequence) return;
     this.#jobs = new Set(hello.jobs);
     this.#slots = hello.slots;
     const running = hello.running.map(keyOf);
     const listed = [...running, ...hello.results.map(keyOf)];
-    if (this.#isNew) this.#arrive(hello, listed);
+    if (this.#isNew) this.#onFirstHello(hello, listed);
     const verdict = this.#reconcile(hello, running, listed);
     this.#send({ type: "Welcome", welcome: this.address, ...verdict });
     this.#parts.onChanged(this);
   }
 
-  #heartbeat(heartbeat: Heartbeat): void {
-    if (heartbeat.beat <= this.#beat) return;
+  #onHeartbeat(heartbeat: Heartbeat): void {
+    if (heartbeat.sequence <= this.#sequence) return;
     const { running, finished } = heartbeat;
-    this.#send({ type: "Vouched", ...this.#reconcile(heartbeat, running, [...running, ...finished]) });
+    this.#send({ type: "Renewed", ...this.#reconcile(heartbeat, running, [...running, ...finished]) });
     this.#parts.onChanged(this);
   }
 
@@ -316,56 +317,56 @@ export class WorkerSession implements ConnectedWorker {
    * The first hello of a connection says all that is left of earlier ones. What it does not name has not reached the
    * worker, or has ended while it was connected to somebody else.
    */
-  #arrive(hello: Hello, listed: readonly GrantKey[]): void {
+  #onFirstHello(hello: Hello, listed: readonly GrantKey[]): void {
     const hasBeenElsewhere = hello.lastWelcome !== this.address;
     this.#isNew = false;
-    this.#since = hello.beat;
+    this.#since = hello.sequence;
     const names = new Set(listed.map(({ attemptId }) => attemptId));
-    for (const held of this.#held.values()) {
-      if (held.grant === undefined) continue;
-      held.grant = 0;
-      if (!names.has(held.attemptId)) this.#giveBack(held, hasBeenElsewhere);
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.grant === undefined) continue;
+      attempt.grant = 0;
+      if (!names.has(attempt.attemptId)) this.#settleMissing(attempt, hasBeenElsewhere);
     }
     for (const reported of this.#reported.values()) reported.grant = 0;
     for (const stopping of this.#stopping) stopping.grant = 0;
     for (const { grant, descriptor } of hello.running) {
-      if (!this.#held.has(descriptor.attemptId)) this.#bring(grant, descriptor);
+      if (!this.#attempts.has(descriptor.attemptId)) this.#addAnnounced(grant, descriptor);
     }
     for (const { grant, descriptor, outcome } of hello.results) {
       const { attemptId, startedAt } = descriptor;
-      this.#result({ type: "Result", attemptId, grant, outcome, startedAt }, descriptor);
+      this.#onResult({ type: "Result", attemptId, grant, outcome, startedAt }, descriptor);
     }
   }
 
   /** Brings both ends to agree on what runs (S2). */
   #reconcile(
-    { beat, lastGrant }: { readonly beat: number; readonly lastGrant: number },
+    { sequence, lastGrant }: { readonly sequence: number; readonly lastGrant: number },
     running: readonly GrantKey[],
     listed: readonly GrantKey[],
-  ): Verdict {
-    this.#beat = beat;
+  ): LeaseRenewal {
+    this.#sequence = sequence;
     this.#isRefusing = false;
     const grants = new Map(listed.map(({ attemptId, grant }) => [attemptId, grant]));
-    for (const held of this.#held.values()) {
-      if (held.grant === undefined) continue;
-      if (grants.get(held.attemptId) === held.grant) this.#confirm(held);
-      else if (held.grant <= lastGrant || held.isConfirmed) this.#giveBack(held, false);
-      else if (held.message !== undefined) this.#send(held.message);
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.grant === undefined) continue;
+      if (grants.get(attempt.attemptId) === attempt.grant) this.#confirm(attempt);
+      else if (attempt.grant <= lastGrant || attempt.isConfirmed) this.#settleMissing(attempt, false);
+      else if (attempt.message !== undefined) this.#send(attempt.message);
     }
-    this.#settleStopped(lastGrant, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
-    return { beat, ...this.#judge(running) };
+    this.#settleAllStopping(lastGrant, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
+    return { sequence, ...this.#renewLeases(running) };
   }
 
   /** One that does not run, and will not because its grant is void, has stopped. */
-  #settleStopped(lastGrant: number, running: ReadonlyMap<string, number>): void {
+  #settleAllStopping(lastGrant: number, running: ReadonlyMap<string, number>): void {
     for (const { attemptId, grant, reason } of this.#stopping) {
       if (running.get(attemptId) === grant) continue;
-      if (grant <= lastGrant) this.#stopped({ attemptId, grant });
+      if (grant <= lastGrant) this.#settleStopping({ attemptId, grant });
       else this.#sendAbort({ attemptId, grant }, reason);
     }
   }
 
-  #stopped({ attemptId, grant }: GrantKey): void {
+  #settleStopping({ attemptId, grant }: GrantKey): void {
     for (const stopping of this.#stopping) {
       if (stopping.attemptId !== attemptId || stopping.grant !== grant) continue;
       this.#stopping.delete(stopping);
@@ -373,33 +374,33 @@ export class WorkerSession implements ConnectedWorker {
     }
   }
 
-  #confirm(held: SessionAttempt): void {
-    held.confirm();
-    if (!held.isFollowed) held.announce?.();
+  #confirm(attempt: SessionAttempt): void {
+    attempt.confirm();
+    if (!attempt.isFollowed) attempt.announce?.();
   }
 
-  #judge(running: readonly GrantKey[]): Omit<Verdict, "beat"> {
+  #renewLeases(running: readonly GrantKey[]): Omit<LeaseRenewal, "sequence"> {
     const unwanted: GrantKey[] = [];
     const undecided: GrantKey[] = [];
-    const heldFor: HeldFor[] = [];
+    const renewalAges: RenewalAge[] = [];
     for (const { attemptId, grant } of running) {
-      const held = this.#held.get(attemptId);
+      const attempt = this.#attempts.get(attemptId);
       const ageMs = this.#parts.renewalAgeMs?.(attemptId) ?? 0;
-      if (held?.grant !== grant) unwanted.push({ attemptId, grant });
-      else if (!held.isFollowed) undecided.push({ attemptId, grant });
-      else if (ageMs > 0) heldFor.push({ attemptId, grant, ageMs });
+      if (attempt?.grant !== grant) unwanted.push({ attemptId, grant });
+      else if (!attempt.isFollowed) undecided.push({ attemptId, grant });
+      else if (ageMs > 0) renewalAges.push({ attemptId, grant, ageMs });
     }
-    return { unwanted, undecided, heldFor };
+    return { unwanted, undecided, renewalAges };
   }
 
   /** The worker does not have it, and there is no result of it. */
-  #giveBack(held: SessionAttempt, hasBeenElsewhere: boolean): void {
-    this.#held.delete(held.attemptId);
+  #settleMissing(attempt: SessionAttempt, hasBeenElsewhere: boolean): void {
+    this.#attempts.delete(attempt.attemptId);
     // A worker that is stopping gives everything back, and the word of it may be lost.
     const isGivenBack = this.#slots === 0 && !hasBeenElsewhere;
-    if (isGivenBack) held.settle({ kind: "refused", why: "the worker is stopping" });
-    else if (held.isConfirmed || hasBeenElsewhere) held.settle({ kind: "lost" });
-    else held.settle({ kind: "refused", why: "it did not reach the worker" });
+    if (isGivenBack) attempt.settle({ kind: "refused", why: "the worker is stopping" });
+    else if (attempt.isConfirmed || hasBeenElsewhere) attempt.settle({ kind: "lost" });
+    else attempt.settle({ kind: "refused", why: "it did not reach the worker" });
   }
 
   /** Gives the worker up if nothing was heard of it for long. What has arrived while this member was busy is read first. */
@@ -421,18 +422,18 @@ export class WorkerSession implements ConnectedWorker {
     if (how !== "left") this.#send({ type: "Goodbye" });
     this.#link?.close();
     this.#link = undefined;
-    this.#held.clear();
+    this.#attempts.clear();
     this.#reserved.clear();
     this.#reported.clear();
-    for (const { resolve } of this.#stopping) resolve(how === "closed" ? "sent away" : "stopped");
+    for (const { resolve } of this.#stopping) resolve(how === "closed" ? "disconnected" : "stopped");
     this.#stopping.clear();
     this.#parts.onOver(this, how);
   }
 
   // Attempts
 
-  async #grant(held: SessionAttempt, run: TaskRun): Promise<void> {
-    const { attemptId, descriptor } = held;
+  async #grant(attempt: SessionAttempt, run: TaskRun): Promise<void> {
+    const { attemptId, descriptor } = attempt;
     const { params } = run;
     let message: Omit<Grant, "grant">;
     try {
@@ -440,23 +441,23 @@ export class WorkerSession implements ConnectedWorker {
       const fence = this.#parts.fenceOf?.(run);
       message = { type: "Grant", descriptor, params, inputs, ...(fence === undefined ? {} : { fence }) };
     } catch (error) {
-      if (this.#held.get(attemptId) === held) this.#held.delete(attemptId);
-      held.fail(error);
+      if (this.#attempts.get(attemptId) === attempt) this.#attempts.delete(attemptId);
+      attempt.fail(error);
       return;
     }
-    if (this.#held.get(attemptId) !== held) return;
-    if (this.#link === undefined) return this.#giveBack(held, false);
-    held.grant = ++this.#grants;
-    held.message = { ...message, grant: held.grant };
-    this.#send(held.message);
+    if (this.#attempts.get(attemptId) !== attempt) return;
+    if (this.#link === undefined) return this.#settleMissing(attempt, false);
+    attempt.grant = ++this.#grants;
+    attempt.message = { ...message, grant: attempt.grant };
+    this.#send(attempt.message);
   }
 
-  #stopWith(held: SessionAttempt, abort: Abort): void {
-    const { attemptId } = held;
+  #stopOnAbort(attempt: SessionAttempt, abort: Abort): void {
+    const { attemptId } = attempt;
     const stop = (): void => {
-      if (this.#held.get(attemptId) !== held) return;
-      this.#held.delete(attemptId);
-      if (held.grant !== undefined) this.#stop(held.grant, held.descriptor, abort.signal.reason);
+      if (this.#attempts.get(attemptId) !== attempt) return;
+      this.#attempts.delete(attemptId);
+      if (attempt.grant !== undefined) this.#stop(attempt.grant, attempt.descriptor, abort.signal.reason);
     };
     if (abort.aborted) stop();
     else abort.signal.addEventListener("abort", stop, { once: true });
@@ -465,23 +466,23 @@ export class WorkerSession implements ConnectedWorker {
   /** Said again until the worker has shown that it knows. */
   #stop(grant: number, descriptor: AttemptDescriptor, reason: unknown): void {
     const { attemptId } = descriptor;
-    const { promise, resolve } = Promise.withResolvers<"stopped" | "sent away">();
+    const { promise, resolve } = Promise.withResolvers<"stopped" | "disconnected">();
     this.#stopping.add({ attemptId, descriptor, grant, reason, promise, resolve });
     this.#sendAbort({ attemptId, grant }, reason);
   }
 
   /** `descriptor` is there if the worker brings it along from elsewhere: then somebody else may want it. */
-  #result({ attemptId, grant, outcome }: Result, descriptor: AttemptDescriptor | undefined): void {
+  #onResult({ attemptId, grant, outcome }: Result, descriptor: AttemptDescriptor | undefined): void {
     const { clock, timings } = this.#parts;
     const since = clock.monotonic();
-    this.#stopped({ attemptId, grant });
-    const held = this.#held.get(attemptId);
+    this.#settleStopping({ attemptId, grant });
+    const attempt = this.#attempts.get(attemptId);
     const reported = this.#reported.get(attemptId);
-    if (held?.grant === grant) {
-      this.#held.delete(attemptId);
-      this.#reported.set(attemptId, { grant, descriptor: held.descriptor, since, isFollowed: held.isFollowed });
-      held.settle(this.#admitted(outcome, held.descriptor));
-      if (!held.isFollowed) this.#parts.onChanged(this);
+    if (attempt?.grant === grant) {
+      this.#attempts.delete(attemptId);
+      this.#reported.set(attemptId, { grant, descriptor: attempt.descriptor, since, isFollowed: attempt.isFollowed });
+      attempt.settle(this.#admit(outcome, attempt.descriptor));
+      if (!attempt.isFollowed) this.#parts.onChanged(this);
     } else if (outcome.kind === "lost") {
       // That this worker gave it up is no news to anybody else, who may have started it anew since.
       this.#send({ type: "Acknowledged", attemptId, grant });
@@ -496,34 +497,34 @@ export class WorkerSession implements ConnectedWorker {
     } else this.#send({ type: "Acknowledged", attemptId, grant });
   }
 
-  #refused({ attemptId, grant, why }: Refusal): void {
-    this.#stopped({ attemptId, grant });
-    const held = this.#held.get(attemptId);
-    if (held === undefined || held.grant !== grant) return;
+  #onRefused({ attemptId, grant, why }: Refusal): void {
+    this.#settleStopping({ attemptId, grant });
+    const attempt = this.#attempts.get(attemptId);
+    if (attempt === undefined || attempt.grant !== grant) return;
     this.#isRefusing = true;
-    this.#held.delete(attemptId);
-    held.settle({ kind: "refused", why });
+    this.#attempts.delete(attemptId);
+    attempt.settle({ kind: "refused", why });
   }
 
-  #bring(grant: number, descriptor: AttemptDescriptor): SessionAttempt {
+  #addAnnounced(grant: number, descriptor: AttemptDescriptor): SessionAttempt {
     const { attemptId } = descriptor;
-    const held = new SessionAttempt(descriptor, "announced");
-    held.grant = grant;
-    this.#held.set(attemptId, held);
+    const attempt = new SessionAttempt(descriptor, "announced");
+    attempt.grant = grant;
+    this.#attempts.set(attemptId, attempt);
     // Looked at or not: a rejection is told to whoever adopts it.
-    held.outcome.catch(() => undefined);
+    attempt.outcome.catch(() => undefined);
     const decline = (): void => {
-      if (this.#held.get(attemptId) !== held || held.isFollowed) return this.acknowledge(attemptId);
-      this.#held.delete(attemptId);
-      this.#sendAbort({ attemptId, grant: held.grant ?? 0 }, new DOMException("nobody wants it", "AbortError"));
+      if (this.#attempts.get(attemptId) !== attempt || attempt.isFollowed) return this.acknowledge(attemptId);
+      this.#attempts.delete(attemptId);
+      this.#sendAbort({ attemptId, grant: attempt.grant ?? 0 }, new DOMException("nobody wants it", "AbortError"));
       this.#parts.onChanged(this);
     };
-    held.announce = () => this.#announce({ worker: this, descriptor, outcome: held.outcome, decline });
-    return held;
+    attempt.announce = () => this.#announce({ worker: this, descriptor, outcome: attempt.outcome, decline });
+    return attempt;
   }
 
   #announceResult(descriptor: AttemptDescriptor, outcome: Outcome): void {
-    const admitted = Promise.resolve(this.#admitted(outcome, descriptor));
+    const admitted = Promise.resolve(this.#admit(outcome, descriptor));
     admitted.catch(() => undefined);
     const decline = (): void => this.acknowledge(descriptor.attemptId);
     this.#announce({ worker: this, descriptor, outcome: admitted, decline });
@@ -541,7 +542,7 @@ export class WorkerSession implements ConnectedWorker {
     }
   }
 
-  #admitted(outcome: Outcome, { taskName }: AttemptDescriptor): Outcome | Promise<Outcome> {
+  #admit(outcome: Outcome, { taskName }: AttemptDescriptor): Outcome | Promise<Outcome> {
     return this.#parts.admit?.(outcome, taskName) ?? outcome;
   }
 
@@ -560,8 +561,8 @@ interface StoppingAttempt {
   readonly descriptor: AttemptDescriptor;
   grant: number;
   readonly reason: unknown;
-  readonly promise: Promise<"stopped" | "sent away">;
-  readonly resolve: (how: "stopped" | "sent away") => void;
+  readonly promise: Promise<"stopped" | "disconnected">;
+  readonly resolve: (how: "stopped" | "disconnected") => void;
 }
 
 interface ReportedResult {

@@ -39,7 +39,7 @@ export class WorkerSessions {
     let isClosed = false;
     const close = (): void => {
       isClosed = true;
-      session?.linkClosed(link);
+      session?.onLinkClosed(link);
     };
     return {
       receive: (text) => {
@@ -56,7 +56,7 @@ export class WorkerSessions {
           close();
         }
       },
-      closed: close,
+      onClosed: close,
     };
   }
 

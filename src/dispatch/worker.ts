@@ -39,7 +39,7 @@ export interface ConnectedWorker extends Worker {
   readonly isRemote: true;
   readonly slots: number;
   /** It has missed no beat, and its link is open. */
-  readonly isInTouch: boolean;
+  readonly isReachable: boolean;
   /** Epoch ms of its last message. */
   readonly lastHeardAt: number;
   /** Ids of the jobs that it has. */
@@ -61,11 +61,11 @@ export interface ConnectedWorker extends Worker {
    * Of an attempt that was just told to stop: resolves when it has, or the worker is gone. `sent away`: it may go on, with
    * another member. Undefined if there is nothing to wait for.
    */
-  stopping(attemptId: string): Promise<"stopped" | "sent away"> | undefined;
+  whenStopped(attemptId: string): Promise<"stopped" | "disconnected"> | undefined;
   /** Nobody here has to do with the attempt any more. If it runs, it runs on. */
   forget(attemptId: string): void;
   /** Whoever wanted the attempt here does not any more, but somebody else may: it is as if the worker had just brought it. */
-  disown(attemptId: string): void;
+  release(attemptId: string): void;
   /** The attempt's result is durable: it need not be sent again. */
   acknowledge(attemptId: string): void;
 }

@@ -530,7 +530,7 @@ export class Engine {
   registerJobFunction(jobOrName: Job | string, fn?: JobFunction<unknown, unknown>, options: JobOptions = {}): string {
     const job = typeof jobOrName === "string" ? defineJob(jobOrName, options, fn as Job["fn"]) : jobOrName;
     const id = this.#registry.register(job);
-    this.#dispatcher.jobsChanged();
+    this.#dispatcher.onJobsChanged();
     if (this.#stage === "up") void this.#recordJobs();
     return id;
   }
@@ -1013,8 +1013,8 @@ export class Engine {
   listWorkers(): WorkerView[] {
     const connected = this.#dispatcher.listConnected();
     const remote = connected.map(({ worker, runningTasks }) => {
-      const { address, slots, isDraining, isInTouch, lastHeardAt, jobs } = worker;
-      return { address, isRemote: true, slots, runningTasks, isDraining, isInTouch, lastHeardAt, jobs };
+      const { address, slots, isDraining, isReachable, lastHeardAt, jobs } = worker;
+      return { address, isRemote: true, slots, runningTasks, isDraining, isReachable, lastHeardAt, jobs };
     });
     if (!this.#options.runsJobs) return remote;
     const sum = (count: "slots" | "runningTasks"): number => remote.reduce((all, worker) => all + worker[count], 0);
@@ -1024,7 +1024,7 @@ export class Engine {
       slots: this.#dispatcher.poolSize - sum("slots"),
       runningTasks: this.#dispatcher.runningCount - sum("runningTasks"),
       isDraining: this.#dispatcher.isDraining,
-      isInTouch: true,
+      isReachable: true,
       lastHeardAt: undefined,
       jobs: this.#registry.ids,
     };

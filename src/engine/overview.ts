@@ -39,7 +39,7 @@ export interface WorkerView {
   /** It takes nothing new. */
   readonly isDraining: boolean;
   /** A remote worker that has missed a beat, or whose link is closed, gets nothing until it is heard again. */
-  readonly isInTouch: boolean;
+  readonly isReachable: boolean;
   /** Epoch ms of its last message; undefined for the pool of this process. */
   readonly lastHeardAt: number | undefined;
   /** Ids of the jobs that it has. */

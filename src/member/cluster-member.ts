@@ -94,7 +94,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       onView: (view) => this.#follow(view),
       onEvent: (event) => this.#onEvent(event),
       onLapsed: () => dispatcher.interruptAll(),
-      onRegained: () => dispatcher.leaseChanged(),
+      onRegained: () => dispatcher.onLeaseChanged(),
       onGone: () => this.#gone(),
     });
     this.#keeper = new ShardKeeper({
@@ -419,7 +419,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     if (event.type === "joined" && event.member === this.id) {
       this.#router.start(this.id);
       this.#lossSeenAt = this.#parts.clock.monotonic();
-      this.#parts.dispatcher.leaseChanged();
+      this.#parts.dispatcher.onLeaseChanged();
     }
     if (event.type === "suspected") this.#suspected.add(event.member);
     else if (event.type !== "joined") this.#suspected.delete(event.member);

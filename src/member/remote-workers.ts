@@ -94,15 +94,15 @@ export class RemoteWorkers {
     if (!namesItself(descriptor)) return false;
     const own = region.takeBack(shard, attemptId, worker.address);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
-    const vouchedAt = await foreignAttempts.ask(shard, attemptId, worker.connection);
+    const renewedAt = await foreignAttempts.ask(shard, attemptId, worker.connection);
     // It was announced again meanwhile, and taken in.
     if (dispatcher.isRunningOn(attemptId, worker)) return true;
-    if (vouchedAt === undefined) return false;
+    if (renewedAt === undefined) return false;
     // The shard may have come here meanwhile, and the answer from here.
     const run = region.takeBack(shard, attemptId, worker.address);
     if (run !== undefined) return await this.#adoptOwn(announced, run);
     const foreign = foreignRun(descriptor, (...report) => foreignAttempts.report(...report));
-    return await this.#adopt(announced, foreign, () => foreignAttempts.add(shard, [attemptId], vouchedAt));
+    return await this.#adopt(announced, foreign, () => foreignAttempts.add(shard, [attemptId], renewedAt));
   }
 
   /** If it is not with its worker any more, it is waited for as before. */

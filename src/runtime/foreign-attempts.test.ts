@@ -30,7 +30,7 @@ class FakeDispatcher {
   readonly aborted: string[] = [];
   readonly disowned: string[] = [];
 
-  isInTouch(attemptId: string): boolean {
+  isReachable(attemptId: string): boolean {
     return this.isRunning(attemptId);
   }
 

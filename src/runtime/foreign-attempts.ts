@@ -14,7 +14,7 @@ export interface ForeignAttemptsParts {
   readonly timings: ClusterTimings;
   readonly dispatcher: Pick<
     Dispatcher,
-    "abort" | "connectionOf" | "release" | "isInTouch" | "isRunning" | "waitingFor"
+    "abort" | "connectionOf" | "release" | "isReachable" | "isRunning" | "waitingFor"
   >;
   readonly member: () => string;
   readonly isLiving: (member: string) => boolean;
@@ -38,7 +38,7 @@ export class ForeignAttempts implements AttemptHosts {
   readonly #attempts = new Map<string, ForeignAttempt>();
   #timer: Timer | undefined;
   #expiryTimer: Timer | undefined;
-  #life = 0;
+  #incarnation = 0;
 
   constructor(parts: ForeignAttemptsParts) {
     this.#parts = parts;
@@ -59,14 +59,14 @@ export class ForeignAttempts implements AttemptHosts {
   start(): void {
     const { clock, timings } = this.#parts;
     this.#timer = clock.after(timings.workerBeatMs, () => {
-      this.beat();
+      this.renewAll();
       this.start();
     });
   }
 
   /** The member is gone: nobody expects anything of it. */
   clear(): void {
-    this.#life++;
+    this.#incarnation++;
     this.#attempts.clear();
   }
 
@@ -80,10 +80,10 @@ export class ForeignAttempts implements AttemptHosts {
     for (const id of attemptIds) this.#attempts.set(id, { shard, renewedAt, isReporting: false });
   }
 
-  /** How long ago its owner vouched for an attempt that is held for another member; 0 for this member's own. */
+  /** How long ago its owner vouched for an attempt that is attempt for another member; 0 for this member's own. */
   renewalAgeMs(attemptId: string): number {
-    const held = this.#attempts.get(attemptId);
-    return held === undefined ? 0 : this.#parts.clock.monotonic() - held.renewedAt;
+    const attempt = this.#attempts.get(attemptId);
+    return attempt === undefined ? 0 : this.#parts.clock.monotonic() - attempt.renewedAt;
   }
 
   /**
@@ -112,28 +112,28 @@ export class ForeignAttempts implements AttemptHosts {
 
   readonly isReporting = (attemptId: string): boolean => this.#attempts.get(attemptId)?.isReporting === true;
 
-  report(run: HostedRun, input: Input, onHeard: () => void): void {
+  report(run: HostedRun, input: Input, onDelivered: () => void): void {
     // A worker that is lost here may be with another member, which has it. If it is not, the owner will miss it.
     if (isLostWorker(input)) return;
     const shard = this.#parts.shardOf(run.instanceId);
     this.#attempts.set(run.attemptId, { shard, renewedAt: this.#parts.clock.monotonic(), isReporting: true });
     const host = this.#parts.member();
     const call = { type: "ReportAttempt", host, attemptId: run.attemptId, id: run.instanceId, input } as const;
-    void this.#reportUntilHeard(shard, call, onHeard);
+    void this.#reportUntilDelivered(shard, call, onDelivered);
   }
 
-  async #reportUntilHeard(shard: number, call: CallOf<"ReportAttempt">, onHeard: () => void): Promise<void> {
-    const life = this.#life;
-    while (!(await this.#isHeard(shard, call))) {
-      if (life === this.#life) await this.#pause();
-      if (life !== this.#life) return;
+  async #reportUntilDelivered(shard: number, call: CallOf<"ReportAttempt">, onDelivered: () => void): Promise<void> {
+    const incarnation = this.#incarnation;
+    while (!(await this.#isDelivered(shard, call))) {
+      if (incarnation === this.#incarnation) await this.#pause();
+      if (incarnation !== this.#incarnation) return;
     }
-    onHeard();
-    if (life === this.#life) this.#attempts.delete(call.attemptId);
+    onDelivered();
+    if (incarnation === this.#incarnation) this.#attempts.delete(call.attemptId);
   }
 
   /** False if it is to be said again: whoever owns the shard has not heard it, or does not know this member yet. */
-  async #isHeard(shard: number, call: CallOf<"ReportAttempt">): Promise<boolean> {
+  async #isDelivered(shard: number, call: CallOf<"ReportAttempt">): Promise<boolean> {
     try {
       await this.#parts.call(shard, call, Infinity);
       return true;
@@ -152,21 +152,21 @@ export class ForeignAttempts implements AttemptHosts {
 
   /** Nobody wants these. An attempt that is this member's own again is not among them, however late the word comes. */
   drop(attemptIds: readonly string[]): void {
-    const held = attemptIds.filter((id) => this.#attempts.delete(id));
-    this.#parts.dispatcher.abort(held);
+    const attempt = attemptIds.filter((id) => this.#attempts.delete(id));
+    this.#parts.dispatcher.abort(attempt);
   }
 
-  /** Tells each owner what is held here, and stops what nobody vouches for. */
-  beat(): void {
+  /** Tells each owner what is attempt here, and stops what nobody vouches for. */
+  renewAll(): void {
     this.#forgetVanished();
     this.#stopExpired();
     const { dispatcher } = this.#parts;
     // A worker that is not heard of may be with another member by now, which then speaks for what it runs.
     const known = [...this.#attempts].filter(([id, { isReporting }]) => isReporting || isRenewedHere(dispatcher, id));
-    for (const [shard, held] of Map.groupBy(known, ([, { shard }]) => shard)) {
-      void this.#askOwner(
+    for (const [shard, attempt] of Map.groupBy(known, ([, { shard }]) => shard)) {
+      void this.#renewShard(
         shard,
-        held.map(([id]) => id),
+        attempt.map(([id]) => id),
       );
     }
   }
@@ -183,36 +183,36 @@ export class ForeignAttempts implements AttemptHosts {
   /** To the moment: an owner may lose its patience between two beats. */
   #stopExpired(): void {
     const { clock, timings } = this.#parts;
-    const patienceMs = ownPatience * timings.workerLostMs;
+    const leaseMs = ownPatience * timings.workerLostMs;
     const now = clock.monotonic();
-    const unvouched: string[] = [];
+    const expired: string[] = [];
     let oldest = Infinity;
     for (const [id, { renewedAt }] of this.#attempts) {
-      if (now - renewedAt >= patienceMs) unvouched.push(id);
+      if (now - renewedAt >= leaseMs) expired.push(id);
       else oldest = Math.min(oldest, renewedAt);
     }
     // Whether somebody wants these is not known: a remote worker goes on asking, even if it has a result by now.
-    for (const id of unvouched) this.#attempts.delete(id);
-    this.#parts.dispatcher.release(unvouched);
+    for (const id of expired) this.#attempts.delete(id);
+    this.#parts.dispatcher.release(expired);
     this.#expiryTimer?.cancel();
     if (oldest === Infinity) return;
-    this.#expiryTimer = clock.after(Math.ceil(oldest + patienceMs - now), () => this.#stopExpired());
+    this.#expiryTimer = clock.after(Math.ceil(oldest + leaseMs - now), () => this.#stopExpired());
   }
 
-  async #askOwner(shard: number, attemptIds: readonly string[]): Promise<void> {
+  async #renewShard(shard: number, attemptIds: readonly string[]): Promise<void> {
     const { clock, dispatcher, logger } = this.#parts;
     const askedAt = clock.monotonic();
-    const life = this.#life;
+    const incarnation = this.#incarnation;
     const connections = attemptIds.flatMap((id) => {
       const connection = dispatcher.connectionOf(id);
       return connection === undefined ? [] : [[id, connection] as const];
     });
     try {
       const unwanted = await this.#renew(shard, attemptIds, Object.fromEntries(connections));
-      if (life !== this.#life) return;
+      if (incarnation !== this.#incarnation) return;
       for (const id of attemptIds) {
-        const held = this.#attempts.get(id);
-        if (held !== undefined && !unwanted.includes(id)) held.renewedAt = askedAt;
+        const attempt = this.#attempts.get(id);
+        if (attempt !== undefined && !unwanted.includes(id)) attempt.renewedAt = askedAt;
       }
       this.drop(unwanted);
     } catch (error) {
@@ -234,7 +234,7 @@ function isLostWorker(input: Input): boolean {
 }
 
 function isRenewedHere(dispatcher: ForeignAttemptsParts["dispatcher"], attemptId: string): boolean {
-  return dispatcher.isInTouch(attemptId) || dispatcher.waitingFor(attemptId) !== undefined;
+  return dispatcher.isReachable(attemptId) || dispatcher.waitingFor(attemptId) !== undefined;
 }
 
 /** One member alone: whatever is not here runs nowhere. */

@@ -9,7 +9,7 @@ import type { HostedRun } from "./remote-attempts.ts";
  */
 export function foreignRun(
   descriptor: AttemptDescriptor,
-  report: (run: HostedRun, input: Input, onHeard: () => void) => void,
+  report: (run: HostedRun, input: Input, onDelivered: () => void) => void,
 ): TaskRun {
   const { startedAt: _, timeoutMs = Infinity, ...identity } = descriptor;
   const { task, attempt, generation } = identity;

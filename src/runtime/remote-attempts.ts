@@ -50,9 +50,9 @@ export interface AttemptHosts {
   /** This member ran it while another owned the shard, and has yet to report its end. */
   isReporting(attemptId: string): boolean;
   /** Nobody wants these any more. */
-  abort(holder: string, attemptIds: readonly string[]): void;
+  abort(host: string, attemptIds: readonly string[]): void;
   /** How an attempt of a shard that has moved on has ended: whoever owns it now has to know. */
-  report(run: HostedRun, input: Input, onHeard: () => void): void;
+  report(run: HostedRun, input: Input, onDelivered: () => void): void;
   /** These run on while the shard moves. */
   add(shard: number, attemptIds: readonly string[]): void;
   /** The shard is back. */
@@ -67,11 +67,11 @@ export interface HostedRun {
 
 /**
  * Attempts of this shard that another member holds: it granted them when it owned the shard, or a worker brought them to
- * it. They go on where they are, and their holder reports them here.
+ * it. They go on where they are, and their host reports them here.
  *
- * - T1 An attempt is attached, or with this member's dispatcher, or lost; never two of these. A report of one that is not
- *   attached is dropped.
- * - T2 The holder gives up before this does (`ownPatience`), so an attempt that is declared lost runs nowhere.
+ * - T1 An attempt is attempt, or with this member's dispatcher, or lost; never two of these. A report of one that is not
+ *   attempt is dropped.
+ * - T2 The host gives up before this does (`ownPatience`), so an attempt that is declared lost runs nowhere.
  */
 export class RemoteAttempts {
   readonly #clock: Clock;
@@ -80,9 +80,9 @@ export class RemoteAttempts {
   readonly #attempts = new Map<string, RemoteAttempt>();
   #sweptAt: number;
 
-  constructor(clock: Clock, holders: AttemptHosts, claim: ShardClaim) {
+  constructor(clock: Clock, hosts: AttemptHosts, claim: ShardClaim) {
     this.#clock = clock;
-    this.#hosts = holders;
+    this.#hosts = hosts;
     this.#claim = claim;
     this.#sweptAt = clock.monotonic();
   }
@@ -94,29 +94,29 @@ export class RemoteAttempts {
     this.#attempts.set(run.attemptId, { run, worker, hosts, addedAt: renewedAt, renewedAt, hasHost: false });
   }
 
-  /** What can be said of it by now. One that is not elsewhere is attached no longer. */
+  /** What can be said of it by now. One that is not elsewhere is attempt no longer. */
   classify(attemptId: string): "elsewhere" | "stopped" | "lost" {
-    const attached = this.#attempts.get(attemptId);
-    assert(attached !== undefined, "an attempt that is judged is attached");
-    const { worker } = attached;
-    const holder = hostOf(worker);
-    attached.hasHost ||= this.#hosts.isLiving(holder);
-    if (this.#isElsewhere(attached)) return "elsewhere";
+    const attempt = this.#attempts.get(attemptId);
+    assert(attempt !== undefined, "an attempt that is judged is attempt");
+    const { worker } = attempt;
+    const host = hostOf(worker);
+    attempt.hasHost ||= this.#hosts.isLiving(host);
+    if (this.#isElsewhere(attempt)) return "elsewhere";
     this.#attempts.delete(attemptId);
     // A member that leaves stops what it runs itself, and sends its workers to others.
     if (isRemote(worker)) return "lost";
     const { clean, previousOwner } = this.#claim;
     // The last owner was not there any more when the shard came here, so it stopped what it ran before it left.
-    const wasStopped = clean && holder === previousOwner && !attached.hasHost;
-    return wasStopped || this.#hosts.hasLeft(holder) ? "stopped" : "lost";
+    const wasStopped = clean && host === previousOwner && !attempt.hasHost;
+    return wasStopped || this.#hosts.hasLeft(host) ? "stopped" : "lost";
   }
 
   #isElsewhere({ run, worker, addedAt, renewedAt }: RemoteAttempt): boolean {
-    const holders = this.#hosts;
-    if (this.#clock.monotonic() - renewedAt >= holders.lostMs) return false;
+    const hosts = this.#hosts;
+    if (this.#clock.monotonic() - renewedAt >= hosts.lostMs) return false;
     // A remote worker outlives the member it was connected to, and will turn up at another.
     if (isRemote(worker)) return true;
-    return !holders.hasSeen(addedAt) || holders.isLiving(hostOf(worker)) || holders.isReporting(run.attemptId);
+    return !hosts.hasSeen(addedAt) || hosts.isLiving(hostOf(worker)) || hosts.isReporting(run.attemptId);
   }
 
   has(attemptId: string): boolean {
@@ -124,53 +124,53 @@ export class RemoteAttempts {
   }
 
   /**
-   * Its holder says that it has it, on that worker. False: it is not wanted. `CALL_UNANSWERED`: that cannot be said yet.
+   * Its host says that it has it, on that worker. False: it is not wanted. `CALL_UNANSWERED`: that cannot be said yet.
    */
-  renew(attemptId: string, holder: string, worker?: string): boolean {
-    const attached = this.#attempts.get(attemptId);
-    if (attached === undefined || !this.#mayHost(attached, holder, worker)) return false;
-    attached.hosts.add(holder);
-    attached.hasHost = true;
-    attached.renewedAt = this.#clock.monotonic();
+  renew(attemptId: string, host: string, worker?: string): boolean {
+    const attempt = this.#attempts.get(attemptId);
+    if (attempt === undefined || !this.#mayHost(attempt, host, worker)) return false;
+    attempt.hosts.add(host);
+    attempt.hasHost = true;
+    attempt.renewedAt = this.#clock.monotonic();
     return true;
   }
 
   /** Only a remote worker takes an attempt along, to a member that lives; and only one of the same principal. */
-  #mayHost({ worker, hosts }: RemoteAttempt, holder: string, other: string | undefined): boolean {
-    if (other !== undefined && principalOf(`${holder}/${other}`) !== principalOf(worker)) return false;
-    if (hosts.has(holder)) return true;
+  #mayHost({ worker, hosts }: RemoteAttempt, host: string, other: string | undefined): boolean {
+    if (other !== undefined && principalOf(`${host}/${other}`) !== principalOf(worker)) return false;
+    if (hosts.has(host)) return true;
     if (!isRemote(worker)) return false;
-    if (this.#hosts.isLiving(holder)) return true;
+    if (this.#hosts.isLiving(host)) return true;
     // It has just joined; or it was given up, and its word comes late, by mailbox.
-    throw new EngineError("CALL_UNANSWERED", `member ${holder} holds an attempt and is not among the living here`);
+    throw new EngineError("CALL_UNANSWERED", `member ${host} holds an attempt and is not among the living here`);
   }
 
-  /** It is with this member's dispatcher again, on the worker of that address. Undefined if it is not attached. */
+  /** It is with this member's dispatcher again, on the worker of that address. Undefined if it is not attempt. */
   reclaim(attemptId: string, worker: string): InstanceTaskRun | undefined {
-    const attached = this.#attempts.get(attemptId);
-    if (attached === undefined || principalOf(attached.worker) !== principalOf(worker)) return undefined;
+    const attempt = this.#attempts.get(attemptId);
+    if (attempt === undefined || principalOf(attempt.worker) !== principalOf(worker)) return undefined;
     this.#attempts.delete(attemptId);
-    return attached.run;
+    return attempt.run;
   }
 
   /**
-   * Its end is known. False if it is not attached, or cannot be with that holder. `CALL_UNANSWERED`: that cannot be said
+   * Its end is known. False if it is not attempt, or cannot be with that host. `CALL_UNANSWERED`: that cannot be said
    * yet.
    */
-  delete(attemptId: string, holder: string, worker?: string): boolean {
-    const attached = this.#attempts.get(attemptId);
-    return attached !== undefined && this.#mayHost(attached, holder, worker) && this.#attempts.delete(attemptId);
+  delete(attemptId: string, host: string, worker?: string): boolean {
+    const attempt = this.#attempts.get(attemptId);
+    return attempt !== undefined && this.#mayHost(attempt, host, worker) && this.#attempts.delete(attemptId);
   }
 
   abort(attemptIds: readonly string[]): void {
-    const byHolder = new Map<string, string[]>();
+    const byHost = new Map<string, string[]>();
     for (const id of attemptIds) {
-      const attached = this.#attempts.get(id);
-      if (attached === undefined) continue;
+      const attempt = this.#attempts.get(id);
+      if (attempt === undefined) continue;
       this.#attempts.delete(id);
-      for (const holder of attached.hosts) byHolder.set(holder, [...(byHolder.get(holder) ?? []), id]);
+      for (const host of attempt.hosts) byHost.set(host, [...(byHost.get(host) ?? []), id]);
     }
-    for (const [holder, ids] of byHolder) this.#hosts.abort(holder, ids);
+    for (const [host, ids] of byHost) this.#hosts.abort(host, ids);
   }
 
   /** Aborts the attempts of an instance that is quarantined. */
@@ -182,18 +182,18 @@ export class RemoteAttempts {
    * Sweeps come often. If one is late, this member stood still; without a new view it does not reach the store, through
    * which others report. Either way it heard nothing for its own reasons, and they may have a result by now.
    */
-  #forgive(): void {
+  #extendAfterStall(): void {
     const now = this.#clock.monotonic();
-    const patienceMs = this.#hosts.lostMs / 2;
-    const stoodStill = now - this.#sweptAt > patienceMs;
+    const graceMs = this.#hosts.lostMs / 2;
+    const hasStalled = now - this.#sweptAt > graceMs;
     this.#sweptAt = now;
-    if (!stoodStill && this.#hosts.hasSeen(now - patienceMs)) return;
-    for (const attached of this.#attempts.values()) attached.renewedAt = Math.max(attached.renewedAt, now - patienceMs);
+    if (!hasStalled && this.#hosts.hasSeen(now - graceMs)) return;
+    for (const attempt of this.#attempts.values()) attempt.renewedAt = Math.max(attempt.renewedAt, now - graceMs);
   }
 
   /** Now and then, and when members come and go: tells the instances of those that are lost, or were stopped. */
   sweep(): void {
-    this.#forgive();
+    this.#extendAfterStall();
     for (const [id, { run }] of this.#attempts) {
       const place = this.classify(id);
       // Where nothing new is to start, an attempt that is taken back would never end.

@@ -71,7 +71,7 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
     socket.on("close", () => {
       clearInterval(beat);
       clearInterval(tokenCheck);
-      listener.closed();
+      listener.onClosed();
     });
   });
 }

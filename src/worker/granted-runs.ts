@@ -7,7 +7,7 @@ import type {
   Grant,
   GrantKey,
   RunningAttempt,
-  Verdict,
+  LeaseRenewal,
   WorkerMessage,
 } from "../dispatch/session-message.ts";
 import { findOutcomeProblem, messageLengthMax, outcomeBytesMax } from "../dispatch/session-schema.ts";
@@ -23,7 +23,7 @@ export interface GrantedRunsParts {
   readonly worker: EmbeddedWorker;
   readonly slots: number;
   /** An attempt that nobody vouched for during this time is stopped. */
-  readonly patienceMs: number;
+  readonly leaseMs: number;
   readonly send: (message: WorkerMessage) => void;
 }
 
@@ -32,7 +32,7 @@ export interface GrantedRunsParts {
  *
  * - G1 An attempt is in `#running` or in `#results` or in neither; so it never runs twice at once. It leaves the first when
  *   its job ends or it is stopped, and what the job says after that is dropped.
- * - G2 Nothing runs for longer than `patienceMs` since the moment for which it was vouched last (M3), so a member that has
+ * - G2 Nothing runs for longer than `leaseMs` since the moment for which it was vouched last (M3), so a member that has
  *   given this worker up can be sure that it is stopped: that member waits longer, and counts from later.
  */
 export class GrantedRuns {
@@ -44,7 +44,7 @@ export class GrantedRuns {
   #window = new GrantWindow();
   #isStopping = false;
   #timer: Timer | undefined;
-  #whenStill: (() => void) | undefined;
+  #onIdle: (() => void) | undefined;
 
   constructor(parts: GrantedRunsParts) {
     this.#parts = parts;
@@ -61,7 +61,7 @@ export class GrantedRuns {
   // What is told to the member
 
   /** Grants are numbered anew; all that is there is from before. */
-  reconnected(): void {
+  onReconnect(): void {
     this.#window = new GrantWindow();
     for (const run of this.#running.values()) run.grant = 0;
     for (const result of this.#results.values()) result.grant = 0;
@@ -105,8 +105,8 @@ export class GrantedRuns {
 
   // What the member says
 
-  /** `vouchedAt` is the moment for which the member has vouched last: it will wait for this worker since then. */
-  grant(message: Grant, vouchedAt: Moment): void {
+  /** `renewedAt` is the moment for which the member has vouched last: it will wait for this worker since then. */
+  onGrant(message: Grant, renewedAt: Moment): void {
     const { grant, descriptor } = message;
     const { attemptId } = descriptor;
     const result = this.#results.get(attemptId);
@@ -114,15 +114,15 @@ export class GrantedRuns {
       if (result?.grant === grant) this.#sendResult(result);
       return;
     }
-    const outdated = this.#outdated(message);
-    if (outdated === undefined && result !== undefined && result.outcome.kind !== "lost") {
+    const fenced = this.#reasonFenced(message);
+    if (fenced === undefined && result !== undefined && result.outcome.kind !== "lost") {
       result.grant = grant;
       return this.#sendResult(result);
     }
-    const why = outdated ?? this.#reasonToRefuse(message, vouchedAt);
+    const why = fenced ?? this.#reasonToRefuse(message, renewedAt);
     if (why !== undefined) return this.#parts.send({ type: "Refused", attemptId, grant, why });
     this.#results.delete(attemptId);
-    this.#start(message, { descriptor, grant, abort: new Abort(), vouchedAt });
+    this.#start(message, { descriptor, grant, abort: new Abort(), renewedAt });
   }
 
   abort({ attemptId, grant, reason }: AbortOrder): void {
@@ -137,27 +137,27 @@ export class GrantedRuns {
     this.#parts.send({ type: "Refused", attemptId, grant, why: "the task was told to stop" });
   }
 
-  acknowledged({ attemptId, grant }: GrantKey): void {
+  onAcknowledged({ attemptId, grant }: GrantKey): void {
     if (this.#results.get(attemptId)?.grant !== grant) return;
     this.#results.delete(attemptId);
-    this.#tellIfStill();
+    this.#resolveIfIdle();
   }
 
   /** The member's answer to a sign of life that was sent at that moment. */
-  judged({ unwanted, undecided, heldFor }: Verdict, sentAt: Moment): void {
+  applyRenewal({ unwanted, undecided, renewalAges }: LeaseRenewal, sentAt: Moment): void {
     const { clock } = this.#parts;
     for (const { attemptId, grant } of unwanted) {
       const run = this.#running.get(attemptId);
       if (run?.grant === grant) this.#stop(run, new DOMException("nobody wants the task any more", "AbortError"));
     }
     const open = new Set(undecided.map(({ attemptId }) => attemptId));
-    const ages = new Map(heldFor.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
+    const ages = new Map(renewalAges.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
     for (const run of this.#running.values()) {
       const { attemptId } = run.descriptor;
       if (open.has(attemptId)) continue;
-      const vouchedAt = earlier(sentAt, ages.get(attemptId) ?? 0);
+      const renewedAt = earlier(sentAt, ages.get(attemptId) ?? 0);
       // Of two moments with a sleep between them, the later one may be the earlier one by the monotonic clock.
-      if (elapsedMs(clock, vouchedAt) < elapsedMs(clock, run.vouchedAt)) run.vouchedAt = vouchedAt;
+      if (elapsedMs(clock, renewedAt) < elapsedMs(clock, run.renewedAt)) run.renewedAt = renewedAt;
     }
   }
 
@@ -181,21 +181,21 @@ export class GrantedRuns {
   }
 
   /** Nothing runs, and every result is acknowledged. */
-  still(): Promise<void> {
+  whenIdle(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#whenStill = resolve;
-    this.#tellIfStill();
+    this.#onIdle = resolve;
+    this.#resolveIfIdle();
     return promise;
   }
 
-  #tellIfStill(): void {
-    if (this.#running.size + this.#results.size === 0) this.#whenStill?.();
+  #resolveIfIdle(): void {
+    if (this.#running.size + this.#results.size === 0) this.#onIdle?.();
   }
 
   // Running
 
   /** It comes from an owner of the shard who is not that any more. */
-  #outdated({ fence }: Grant): string | undefined {
+  #reasonFenced({ fence }: Grant): string | undefined {
     if (fence === undefined) return undefined;
     const epoch = this.#epochs.get(fence.shard) ?? 0;
     if (fence.epoch < epoch) return `shard ${fence.shard} has a later owner: epoch ${epoch}, not ${fence.epoch}`;
@@ -203,8 +203,8 @@ export class GrantedRuns {
     return undefined;
   }
 
-  #reasonToRefuse({ descriptor }: Grant, vouchedAt: Moment): string | undefined {
-    const { clock, worker, slots, patienceMs } = this.#parts;
+  #reasonToRefuse({ descriptor }: Grant, renewedAt: Moment): string | undefined {
+    const { clock, worker, slots, leaseMs } = this.#parts;
     const { attemptId, job } = descriptor;
     const running = this.#running.get(attemptId);
     if (running !== undefined) {
@@ -214,7 +214,7 @@ export class GrantedRuns {
     if (this.#isStopping) return "the worker is stopping";
     if (!worker.hasJob(job)) return `the worker has no job ${job}`;
     if (this.#running.size >= slots) return `all ${slots} slots are in use`;
-    if (elapsedMs(clock, vouchedAt) >= patienceMs) return "the worker has been cut off for too long";
+    if (elapsedMs(clock, renewedAt) >= leaseMs) return "the worker has been cut off for too long";
     return undefined;
   }
 
@@ -222,21 +222,21 @@ export class GrantedRuns {
     this.#running.set(run.descriptor.attemptId, run);
     this.#watch();
     const answer = this.#parts.worker.execute(taskRunOf(message), run.abort);
-    if (!("then" in answer)) return this.#ended(run, answer);
+    if (!("then" in answer)) return this.#onEnded(run, answer);
     answer.then(
       // Without a lease to ask for, it refuses nothing.
-      (given) => this.#ended(run, given.kind === "refused" ? failureOutcome(new Error(given.why)) : given),
-      (error: unknown) => this.#ended(run, failureOutcome(error)),
+      (given) => this.#onEnded(run, given.kind === "refused" ? failureOutcome(new Error(given.why)) : given),
+      (error: unknown) => this.#onEnded(run, failureOutcome(error)),
     );
   }
 
-  #ended(run: GrantedRun, outcome: Outcome): void {
+  #onEnded(run: GrantedRun, outcome: Outcome): void {
     if (!this.#isRunning(run)) return;
     this.#running.delete(run.descriptor.attemptId);
     // Told to stop with the worker, it ended somehow; that says nothing about the task, unless it is done.
     if (this.#isStopping && outcome.kind !== "success") this.#refuse(run);
     else this.#finish(run, outcome);
-    this.#tellIfStill();
+    this.#resolveIfIdle();
   }
 
   #finish({ descriptor, grant }: GrantedRun, given: Outcome): void {
@@ -253,7 +253,7 @@ export class GrantedRuns {
   #stop(run: GrantedRun, reason: Error): void {
     this.#running.delete(run.descriptor.attemptId);
     run.abort.abort(reason);
-    this.#tellIfStill();
+    this.#resolveIfIdle();
   }
 
   #isRunning(run: GrantedRun): boolean {
@@ -268,21 +268,21 @@ export class GrantedRuns {
   /** One timer, for whichever is due first; vouching only ever puts that off. */
   #watch(): void {
     if (this.#timer !== undefined || this.#running.size === 0) return;
-    const { clock, patienceMs } = this.#parts;
-    const leftMs = Array.from(this.#running.values(), (run) => patienceMs - elapsedMs(clock, run.vouchedAt));
+    const { clock, leaseMs } = this.#parts;
+    const leftMs = Array.from(this.#running.values(), (run) => leaseMs - elapsedMs(clock, run.renewedAt));
     // A clock that runs at a rate of its own may call a hair too early: then the next look must not be in no time at all.
     this.#timer = clock.after(Math.max(1, Math.min(...leftMs)), () => {
       this.#timer = undefined;
-      this.stopUnvouched();
+      this.stopExpired();
       this.#watch();
     });
   }
 
   /** To be asked often, too: no timer follows the wall clock, which goes on while the machine sleeps. */
-  stopUnvouched(): void {
-    const { clock, patienceMs } = this.#parts;
+  stopExpired(): void {
+    const { clock, leaseMs } = this.#parts;
     for (const run of this.#running.values()) {
-      if (elapsedMs(clock, run.vouchedAt) < patienceMs) continue;
+      if (elapsedMs(clock, run.renewedAt) < leaseMs) continue;
       this.#stop(run, new DOMException("no member has vouched for the task for too long", "AbortError"));
       this.#finish(run, { kind: "lost" });
     }
@@ -297,7 +297,7 @@ export interface GrantedRun {
   readonly descriptor: AttemptDescriptor;
   grant: number;
   readonly abort: Abort;
-  vouchedAt: Moment;
+  renewedAt: Moment;
 }
 
 interface PendingResult {

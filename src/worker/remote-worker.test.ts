@@ -11,7 +11,7 @@ import {
   type Grant,
   type MemberMessage,
   type RunningAttempt,
-  type Verdict,
+  type LeaseRenewal,
   type WorkerMessage,
 } from "../dispatch/session-message.ts";
 import { parseWorkerMessage } from "../dispatch/session-schema.ts";
@@ -113,8 +113,8 @@ class WorkerRig {
   }
 
   #answer(link: MemberLink): void {
-    for (const { beat } of link.take("Hello")) this.welcome(beat, link);
-    for (const { beat } of link.take("Heartbeat")) this.vouch(beat);
+    for (const { sequence } of link.take("Hello")) this.welcome(sequence, link);
+    for (const { sequence } of link.take("Heartbeat")) this.renew(sequence);
   }
 
   #run(params: unknown, ctx: JobContext): Promise<unknown> {
@@ -128,12 +128,12 @@ class WorkerRig {
     return this.links.at(-1)!;
   }
 
-  welcome(beat: number, link = this.link, given: Partial<Verdict> = {}): void {
-    link.say({ type: "Welcome", welcome: "m/w", beat, unwanted: [], undecided: [], heldFor: [], ...given });
+  welcome(sequence: number, link = this.link, given: Partial<LeaseRenewal> = {}): void {
+    link.say({ type: "Welcome", welcome: "m/w", sequence, unwanted: [], undecided: [], renewalAges: [], ...given });
   }
 
-  vouch(beat: number, given: Partial<Verdict> = {}): void {
-    this.link.say({ type: "Vouched", beat, unwanted: [], undecided: [], heldFor: [], ...given });
+  renew(sequence: number, given: Partial<LeaseRenewal> = {}): void {
+    this.link.say({ type: "Renewed", sequence, unwanted: [], undecided: [], renewalAges: [], ...given });
   }
 
   async start(): Promise<void> {
@@ -171,14 +171,14 @@ describe("a remote worker", () => {
     await rig.clock.advance(workerBeatMs / 2);
     const hellos = rig.link.take("Hello");
     assert.deepEqual(
-      hellos.map(({ beat }) => beat),
+      hellos.map(({ sequence }) => sequence),
       [1, 2, 3, 4],
     );
     const { worker: id } = rig;
     assert.deepEqual(hellos[0], {
       type: "Hello",
       worker: id.id,
-      beat: 1,
+      sequence: 1,
       lastGrant: 0,
       jobs: ["job", "quick"],
       slots: 2,
@@ -214,9 +214,9 @@ describe("a remote worker", () => {
       await rig.finish(id, "x".repeat(id === "d" ? 10 : 2_000_000));
     }
     rig.vouches = false;
-    rig.link.listener.closed();
+    rig.link.listener.onClosed();
     await rig.clock.advance(workerBeatMs / 2);
-    const { running, results, beat } = rig.link.last("Hello");
+    const { running, results, sequence } = rig.link.last("Hello");
     const names = (attempts: readonly RunningAttempt[]): string[] =>
       attempts.map(({ descriptor }) => descriptor.attemptId);
     assert.deepEqual(
@@ -227,7 +227,7 @@ describe("a remote worker", () => {
       ],
     );
     rig.vouches = true;
-    rig.welcome(beat);
+    rig.welcome(sequence);
     await rig.clock.advance(workerBeatMs);
     const sent = new Set(rig.link.take("Result").map(({ attemptId }) => attemptId));
     assert.deepEqual([...sent].toSorted(), ["a", "b", "c", "d"]);
@@ -310,7 +310,7 @@ describe("a remote worker", () => {
     const rig = await welcomed();
     rig.vouches = false;
     rig.jobs.delete("quick");
-    rig.worker.jobsChanged();
+    rig.worker.onJobsChanged();
     assert.deepEqual(rig.link.last("Hello").jobs, ["job"]);
   });
 });
@@ -399,17 +399,17 @@ describe("a grant", () => {
 });
 
 describe("a worker that nobody vouches for", () => {
-  test("stops what runs a little before it is given up, counted from before its last answered beat was sent", async () => {
+  test("stops what runs a little before it is given up, counted from before its last answered heartbeat was sent", async () => {
     const rig = await welcomed();
     await rig.grant("a", 1);
     await rig.clock.advance(workerBeatMs);
     rig.vouches = false;
     const { signal } = rig.running.get("a")!.ctx;
     await rig.clock.advance(workerBeatMs);
-    const { beat } = rig.link.last("Heartbeat");
+    const { sequence } = rig.link.last("Heartbeat");
     // The answer is on its way for long: it vouches for the moment when the question was asked.
     await rig.clock.advance(workerBeatMs - 1);
-    rig.vouch(beat);
+    rig.renew(sequence);
     await rig.clock.advance(patienceMs - workerBeatMs);
     assert.equal(signal.aborted, false);
     await rig.clock.advance(2);
@@ -426,7 +426,7 @@ describe("a worker that nobody vouches for", () => {
     const { running, results } = rig.link.last("Hello");
     assert.deepEqual(running, []);
     assert.deepEqual(results[0]?.outcome, { kind: "lost" });
-    rig.welcome(rig.link.last("Hello").beat);
+    rig.welcome(rig.link.last("Hello").sequence);
     await rig.grant("a", 1);
     assert.deepEqual(rig.starts, ["a", "a"]);
     assert.equal(rig.worker.resultCount, 0);
@@ -437,10 +437,10 @@ describe("a worker that nobody vouches for", () => {
     for (const [grant, id] of ["undecided", "hearsay", "vouched"].entries()) await rig.grant(id, grant + 1);
     rig.vouches = false;
     const undecided = [{ attemptId: "undecided", grant: 1 }];
-    const heldFor = [{ attemptId: "hearsay", grant: 2, ageMs: 8000 }];
+    const renewalAges = [{ attemptId: "hearsay", grant: 2, ageMs: 8000 }];
     await rig.clock.advance(workerBeatMs);
     const askedAt = rig.clock.now();
-    rig.vouch(rig.link.last("Heartbeat").beat, { undecided, heldFor });
+    rig.renew(rig.link.last("Heartbeat").sequence, { undecided, renewalAges });
     const aborted = (): string[] => [...rig.running].filter(([, { ctx }]) => ctx.signal.aborted).map(([id]) => id);
     await rig.clock.advance(patienceMs - workerBeatMs);
     assert.deepEqual(aborted(), ["undecided"]);
@@ -457,11 +457,11 @@ describe("a worker that nobody vouches for", () => {
     await rig.grant("a", 1);
     rig.vouches = false;
     await rig.clock.advance(workerBeatMs);
-    const { beat } = rig.link.last("Heartbeat");
-    rig.vouch(beat, { unwanted: [{ attemptId: "a", grant: 7 }] });
+    const { sequence } = rig.link.last("Heartbeat");
+    rig.renew(sequence, { unwanted: [{ attemptId: "a", grant: 7 }] });
     assert.equal(rig.worker.runningCount, 1);
     await rig.clock.advance(workerBeatMs);
-    rig.vouch(rig.link.last("Heartbeat").beat, { unwanted: [{ attemptId: "a", grant: 1 }] });
+    rig.renew(rig.link.last("Heartbeat").sequence, { unwanted: [{ attemptId: "a", grant: 1 }] });
     assert.equal(rig.worker.runningCount, 0);
     assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);
     await rig.finish("a");
@@ -474,7 +474,7 @@ describe("a worker that nobody vouches for", () => {
     // Something is heard, but no answer to what it says.
     for (let ms = 0; ms <= patienceMs; ms += workerBeatMs) {
       await rig.clock.advance(workerBeatMs);
-      rig.vouch(0);
+      rig.renew(0);
     }
     await rig.grant("a", 1);
     assert.match(rig.link.last("Refused").why, /cut off for too long/);
@@ -501,7 +501,7 @@ describe("a worker that nobody vouches for", () => {
     clock.monotonic = () => clock.now() - sleptMs;
     clock.skip(sleptMs);
     await clock.advance(workerBeatMs);
-    rig.vouch(rig.link.last("Heartbeat").beat, { heldFor: [{ attemptId: "a", grant: 1, ageMs }] });
+    rig.renew(rig.link.last("Heartbeat").sequence, { renewalAges: [{ attemptId: "a", grant: 1, ageMs }] });
     await clock.advance(grantedAt + patienceMs - clock.now());
     assert.equal(rig.running.get("a")?.ctx.signal.aborted, false, "the second word is of after the grant");
     await clock.advance(sleptMs);
@@ -525,7 +525,7 @@ describe("a connection", () => {
     await rig.grant("a", 1);
     await rig.grant("b", 2, { job: "quick" });
     rig.vouches = false;
-    rig.link.listener.closed();
+    rig.link.listener.onClosed();
     assert.equal(rig.worker.isConnected, false);
     await rig.clock.advance(workerBeatMs / 40);
     assert.equal(rig.links.length, 2);
@@ -539,7 +539,7 @@ describe("a connection", () => {
       [["b", 0, "success"]],
     );
     assert.deepEqual([lastWelcome, lastGrant], ["m/w", 0]);
-    rig.welcome(rig.link.last("Hello").beat);
+    rig.welcome(rig.link.last("Hello").sequence);
     await rig.finish("a");
     assert.equal(rig.link.take("Result").at(-1)?.grant, 0);
     await rig.grant("c", 1);
@@ -554,7 +554,7 @@ describe("a connection", () => {
     assert.equal(before.isClosed, false);
     await rig.clock.advance(workerBeatMs);
     assert.deepEqual([before.isClosed, rig.links.length], [true, 2]);
-    before.listener.closed();
+    before.listener.onClosed();
     rig.welcome(1, before);
     assert.equal(rig.worker.isConnected, false);
   });
@@ -576,7 +576,7 @@ describe("a connection", () => {
         const link = new MemberLink(listener);
         rig.links.push(link);
         // One more breaks before it is even given out.
-        if (failures === -1) listener.closed();
+        if (failures === -1) listener.onClosed();
         return link;
       },
     };
@@ -597,7 +597,7 @@ describe("a connection", () => {
   test("is given up for another if the member sends an invalid message", async () => {
     const rig = await welcomed();
     const { link } = rig;
-    link.listener.receive('{"type":"Vouched"}');
+    link.listener.receive('{"type":"Renewed"}');
     assert.equal(link.isClosed, true);
     assert.ok(rig.log.lines.some(({ level }) => level === "warn"));
     await rig.clock.advance(workerBeatMs);

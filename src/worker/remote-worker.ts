@@ -4,7 +4,12 @@ import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import { type ClusterTimings, defaultTimings, ownPatience } from "../cluster/timings.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
-import { formatMessage, type MemberMessage, type Verdict, type WorkerMessage } from "../dispatch/session-message.ts";
+import {
+  formatMessage,
+  type MemberMessage,
+  type LeaseRenewal,
+  type WorkerMessage,
+} from "../dispatch/session-message.ts";
 import { parseMemberMessage } from "../dispatch/session-schema.ts";
 import { Backoff } from "./backoff.ts";
 import { type AroundJob, EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
@@ -63,11 +68,11 @@ export class RemoteWorker {
   /** Why it connected again the last time, until it is welcomed. */
   #lastWhy: string | undefined;
   #heardAt = 0;
-  #beat = 0;
+  #sequence = 0;
   /** When each beat was sent that is not answered yet. */
   readonly #sent = new Map<number, Moment>();
   /** For which the member has vouched last. */
-  #vouchedAt: Moment;
+  #renewedAt: Moment;
   #ticks = 0;
   #tickTimer: Timer | undefined;
   #reconnectTimer: Timer | undefined;
@@ -90,13 +95,13 @@ export class RemoteWorker {
     });
     this.#slots = slots;
     this.#beatMs = timings.workerBeatMs;
-    this.#vouchedAt = momentOf(clock);
+    this.#renewedAt = momentOf(clock);
     this.#backoff = new Backoff(random, { firstMs: this.#beatMs / 40, lastMs: this.#beatMs / 2 });
     this.#runs = new GrantedRuns({
       clock,
       worker: this.#worker,
       slots,
-      patienceMs: ownPatience * timings.workerLostMs,
+      leaseMs: ownPatience * timings.workerLostMs,
       send: (message) => this.#send(message),
     });
   }
@@ -126,7 +131,7 @@ export class RemoteWorker {
   }
 
   /** The worker knows other jobs than before. */
-  jobsChanged(): void {
+  onJobsChanged(): void {
     if (this.#link !== undefined) this.#announce();
   }
 
@@ -143,13 +148,13 @@ export class RemoteWorker {
     this.#isWelcome = false;
     this.#heardAt = this.#options.clock.monotonic();
     this.#sent.clear();
-    this.#runs.reconnected();
+    this.#runs.onReconnect();
     try {
       const link = this.#options.connect({
         receive: (text) => {
           if (isThis()) this.#receive(text);
         },
-        closed: (reason) => {
+        onClosed: (reason) => {
           if (isThis()) this.#onClosed(reason);
         },
       });
@@ -205,50 +210,56 @@ export class RemoteWorker {
     this.#lastWhy = undefined;
     this.#lastWelcome = message.welcome;
     this.#backoff.reset();
-    this.#judged(message);
+    this.#onRenewal(message);
   }
 
   #take(message: Exclude<MemberMessage, { type: "Welcome" | "Goodbye" }>): void {
     switch (message.type) {
-      case "Vouched":
-        return this.#judged(message);
+      case "Renewed":
+        return this.#onRenewal(message);
       case "Grant":
-        return this.#runs.grant(message, this.#vouchedAt);
+        return this.#runs.onGrant(message, this.#renewedAt);
       case "Abort":
         return this.#runs.abort(message);
       case "Acknowledged":
-        return this.#runs.acknowledged(message);
+        return this.#runs.onAcknowledged(message);
     }
   }
 
-  #judged(verdict: Verdict): void {
-    const sentAt = this.#sent.get(verdict.beat);
+  #onRenewal(renewal: LeaseRenewal): void {
+    const sentAt = this.#sent.get(renewal.sequence);
     if (sentAt === undefined) return;
-    for (const beat of this.#sent.keys()) if (beat <= verdict.beat) this.#sent.delete(beat);
-    this.#vouchedAt = sentAt;
-    this.#runs.judged(verdict, sentAt);
+    for (const sequence of this.#sent.keys()) if (sequence <= renewal.sequence) this.#sent.delete(sequence);
+    this.#renewedAt = sentAt;
+    this.#runs.applyRenewal(renewal, sentAt);
   }
 
   // Signs of life
 
   #tick(): void {
     const { clock } = this.#options;
-    this.#runs.stopUnvouched();
+    this.#runs.stopExpired();
     if (this.#link !== undefined) {
       if (clock.monotonic() - this.#heardAt >= 2 * this.#beatMs) this.#reconnect("nothing was heard");
       else if (!this.#isWelcome) this.#announce();
-      else this.#beatAndResend();
+      else this.#sendHeartbeat();
     }
     this.#tickTimer = clock.after(this.#beatMs / ticksInBeat, () => this.#tick());
   }
 
-  #beatAndResend(): void {
+  #sendHeartbeat(): void {
     this.#runs.resendResults();
     if (++this.#ticks % ticksInBeat !== 0) return;
     // With the whole truth, for its first word that it stops may have been lost.
     if (this.#isStopping) return this.#announce();
     const { runningKeys: running, finishedKeys: finished } = this.#runs;
-    this.#send({ type: "Heartbeat", beat: this.#nextBeat(), lastGrant: this.#runs.closeGrants(), running, finished });
+    this.#send({
+      type: "Heartbeat",
+      sequence: this.#nextSequence(),
+      lastGrant: this.#runs.closeGrants(),
+      running,
+      finished,
+    });
   }
 
   #announce(): void {
@@ -257,7 +268,7 @@ export class RemoteWorker {
     this.#send({
       type: "Hello",
       worker: this.id,
-      beat: this.#nextBeat(),
+      sequence: this.#nextSequence(),
       lastGrant: this.#runs.closeGrants(),
       jobs: [...jobs.keys()],
       slots: this.#isStopping ? 0 : this.#slots,
@@ -268,9 +279,9 @@ export class RemoteWorker {
   }
 
   /** Its moment is from before it is sent. */
-  #nextBeat(): number {
-    this.#sent.set(++this.#beat, momentOf(this.#options.clock));
-    return this.#beat;
+  #nextSequence(): number {
+    this.#sent.set(++this.#sequence, momentOf(this.#options.clock));
+    return this.#sequence;
   }
 
   #send(message: WorkerMessage): void {
@@ -284,10 +295,10 @@ export class RemoteWorker {
     this.#isStopping = true;
     this.#runs.stop();
     if (this.#link !== undefined) this.#announce();
-    await this.#stillWithin(graceMs);
+    await this.#awaitIdle(graceMs);
     const left = this.#runs.abandon().map(({ descriptor }) => descriptor.taskName);
     if (left.length > 0) logger.warn({ tasks: left }, "tasks that ignored the signal to stop are left behind");
-    await this.#stillWithin(graceMs);
+    await this.#awaitIdle(graceMs);
     this.#connection++;
     this.#tickTimer?.cancel();
     this.#reconnectTimer?.cancel();
@@ -298,10 +309,10 @@ export class RemoteWorker {
     await this.#worker.stop();
   }
 
-  async #stillWithin(graceMs: number): Promise<void> {
+  async #awaitIdle(graceMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const grace = this.#options.clock.after(graceMs, resolve);
-    await Promise.race([this.#runs.still(), promise]);
+    await Promise.race([this.#runs.whenIdle(), promise]);
     grace.cancel();
   }
 }

@@ -90,14 +90,14 @@ export class Wire {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     const { weather, clock } = this.#world;
-    if (!this.#world.happens(weather.silentClose)) clock.after(weather.delayMaxMs, () => tell()?.closed());
+    if (!this.#world.happens(weather.silentClose)) clock.after(weather.delayMaxMs, () => tell()?.onClosed());
   }
 
   /** It breaks, and one end or both notice. */
   break(): void {
     this.#isBroken = true;
     this.close(() => this.#worker);
-    if (!this.#world.happens(this.#world.weather.silentClose)) this.#member?.closed();
+    if (!this.#world.happens(this.#world.weather.silentClose)) this.#member?.onClosed();
   }
 
   #carry(text: string, to: () => LinkListener | undefined, from: "worker" | "member"): void {
@@ -232,7 +232,7 @@ export class Member {
   askOwner(): void {
     for (const registration of this.superseded.values()) {
       const { work } = registration;
-      if (!this.dispatcher.isInTouch(work.id)) continue;
+      if (!this.dispatcher.isReachable(work.id)) continue;
       if (registration.isWanted) registration.reclaim();
       else {
         this.dispatcher.abort([work.id]);
@@ -264,7 +264,7 @@ export class Process {
     this.slots = options.slots;
     const mortal = (listener: LinkListener): LinkListener => ({
       receive: (text) => void (this.clock.isDead || listener.receive(text)),
-      closed: () => void (this.clock.isDead || listener.closed()),
+      onClosed: () => void (this.clock.isDead || listener.onClosed()),
     });
     this.worker = new RemoteWorker({
       clock: this.clock,
@@ -461,7 +461,7 @@ export class World {
 
   regain(member: Member): void {
     member.hasLease = true;
-    member.dispatcher.leaseChanged();
+    member.dispatcher.onLeaseChanged();
   }
 
   announced(member: Member, attempt: AnnouncedAttempt): void {

@@ -107,8 +107,8 @@ describe("heddle worker", () => {
   test("whoever says nonsense is cut off, and harms nobody", async (t) => {
     const engine = await member(t);
     const { port } = await listen(t, engine);
-    const nonsense = ["", "{}", "[]", '{"type":"Hello"}', '{"type":"Logged"}', '{"type":"Heartbeat","beat":1}'];
-    const odd = '{"type":"Hello","worker":7,"beat":1,"jobs":[1],"running":[null],"results":[{}]}';
+    const nonsense = ["", "{}", "[]", '{"type":"Hello"}', '{"type":"Logged"}', '{"type":"Heartbeat","sequence":1}'];
+    const odd = '{"type":"Hello","worker":7,"sequence":1,"jobs":[1],"running":[null],"results":[{}]}';
     for (const text of [...nonsense, odd, `${odd}x`]) {
       const socket = new WebSocket(`ws://127.0.0.1:${port}/ws/worker`, { headers: { authorization: "Bearer hdl_w" } });
       await new Promise((resolve) => socket.addEventListener("open", resolve));

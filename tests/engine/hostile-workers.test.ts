@@ -27,7 +27,7 @@ function connect(member: RigMember, id: string, jobs: readonly string[]): Connec
     close: (error?: EngineError) => (closedWith = error?.code ?? "none"),
   });
   const worker: HostileWorker = new HostileWorker({ id, jobs, send: (text) => listener.receive(text) });
-  return { worker, closedWith: () => closedWith, close: () => listener.closed() };
+  return { worker, closedWith: () => closedWith, close: () => listener.onClosed() };
 }
 
 async function jobIds(rig: ClusterRig, { engine }: RigMember): Promise<string[]> {
@@ -111,7 +111,7 @@ describe("12.6 a member with hostile workers", () => {
     const [rig, a] = await ClusterRig.start(t, 1, { jobs: [pause], cluster: { remoteWorkers: true } });
     const hello = {
       type: "Hello",
-      beat: 1,
+      sequence: 1,
       lastGrant: 0,
       jobs: await jobIds(rig, a),
       slots: 1,

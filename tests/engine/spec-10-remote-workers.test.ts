@@ -79,7 +79,7 @@ describe("10.1 a remote worker", () => {
     worker.mute();
     await clock.advance(1.5 * workerBeatMs);
     const view = a.engine.listWorkers().find(({ isRemote }) => isRemote);
-    assert.equal(view?.isInTouch, false);
+    assert.equal(view?.isReachable, false);
     assert.ok(clock.now() - (view?.lastHeardAt ?? 0) >= 1.5 * workerBeatMs);
     for (const prefix of ["x", "y", "z"]) {
       const id = await rig.idOn(a, prefix);

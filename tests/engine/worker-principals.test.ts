@@ -22,7 +22,12 @@ class HandWorker {
     this.#listener = member.engine.acceptWorker(link, { principal });
   }
 
-  hello(given: { beat: number; jobs: readonly string[]; slots?: number; running?: readonly RunningAttempt[] }): void {
+  hello(given: {
+    sequence: number;
+    jobs: readonly string[];
+    slots?: number;
+    running?: readonly RunningAttempt[];
+  }): void {
     this.say({ type: "Hello", worker: "w", lastGrant: 0, slots: 1, running: [], results: [], ...given });
   }
 
@@ -31,7 +36,7 @@ class HandWorker {
   }
 
   close(): void {
-    this.#listener.closed();
+    this.#listener.onClosed();
   }
 }
 
@@ -54,7 +59,7 @@ async function stage(t: TestContext): Promise<Stage> {
   });
   const jobs = (await rig.clock.until(a.engine.listJobs())).map(({ id }) => id);
   const worker = new HandWorker(a, "own");
-  worker.hello({ beat: 1, jobs });
+  worker.hello({ sequence: 1, jobs });
   const id = await rig.idOn(a);
   await rig.clock.until(a.engine.submitWorkflow(one, { instanceId: id }));
   await rig.clock.advance(1000);
@@ -74,7 +79,7 @@ describe("12.6 a worker of another principal", () => {
     test(`12.6 cannot bring along what it was not given, to the ${where} member`, async (t) => {
       const { rig, a, b, id, jobs, worker, running } = await stage(t);
       const thief = new HandWorker(where === "same" ? a : b, "other");
-      thief.hello({ beat: 1000, jobs, slots: 0, running });
+      thief.hello({ sequence: 1000, jobs, slots: 0, running });
       finish(thief, running, "forged");
       await rig.clock.advance(2 * workerBeatMs);
       assert.equal((await rig.clock.until(a.engine.getWorkflowInstanceStatus(id))).status, "Running");
@@ -93,12 +98,12 @@ describe("12.6 a worker of another principal", () => {
       const owner = (await rig.ownerOf(id)) === b ? b : c;
       const member = where === "same" ? owner : owner === b ? c : b;
       const thief = new HandWorker(member, "other");
-      thief.hello({ beat: 1000, jobs, slots: 0, running });
+      thief.hello({ sequence: 1000, jobs, slots: 0, running });
       finish(thief, running, "forged");
       await rig.clock.advance(1000);
       assert.equal((await rig.clock.until(member.engine.getWorkflowInstanceStatus(id))).status, "Running");
       const again = new HandWorker(member, "own");
-      again.hello({ beat: 2, jobs, running });
+      again.hello({ sequence: 2, jobs, running });
       await rig.clock.advance(1000);
       finish(again, running, "honest");
       assert.deepEqual(await rig.clock.until(member.engine.awaitWorkflowInstance(id)), { t: "honest" });

@@ -64,7 +64,7 @@ export class RigWorker {
   /** The connection is gone, and the worker notices. */
   loseLink(): void {
     this.#link?.cut();
-    this.#link?.listener.closed();
+    this.#link?.listener.onClosed();
   }
 
   /** Its connection breaks, and the next one is to that member. */
@@ -108,7 +108,7 @@ class MemoryLink implements Link {
     this.listener = listener;
     this.#atMember = member.engine.acceptWorker({
       send: (text) => this.#later(() => listener.receive(text)),
-      close: () => this.#end(() => listener.closed()),
+      close: () => this.#end(() => listener.onClosed()),
     });
   }
 
@@ -120,7 +120,7 @@ class MemoryLink implements Link {
 
   close(): void {
     this.#end(() => {
-      if (this.member.isRunning) this.#atMember.closed();
+      if (this.member.isRunning) this.#atMember.onClosed();
     });
   }
 

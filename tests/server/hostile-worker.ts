@@ -36,7 +36,7 @@ export class HostileWorker {
   readonly #jobs: readonly string[];
   readonly #send: (text: string) => void;
   readonly #grants: Grant[] = [];
-  #beat = 0;
+  #sequence = 0;
 
   constructor(parts: { id: string; jobs: readonly string[]; send: (text: string) => void }) {
     this.#id = parts.id;
@@ -67,14 +67,14 @@ export class HostileWorker {
 
   #message(type: WorkerMessage["type"], grant: Grant | undefined): WorkerMessage {
     const key = { attemptId: grant?.descriptor.attemptId ?? "none:1:0:1", grant: grant?.grant ?? 1 };
-    const sign = { beat: ++this.#beat, lastGrant: this.#grants.length };
+    const sign = { sequence: ++this.#sequence, lastGrant: this.#grants.length };
     const running = this.#grants.map(({ grant: number, descriptor }) => ({ grant: number, descriptor }));
     const keys = running.map(({ grant: number, descriptor: { attemptId } }) => ({ attemptId, grant: number }));
     const outcome: Outcome = {
       kind: "success",
       output: '{"said":[1,2]}',
       patch: { colour: '"red"', gone: null },
-      subTasks: [{ nodeId: "s", nodeName: `s${this.#beat}`, jobName: "pause", retryPolicy: { maxMs: 5 } }],
+      subTasks: [{ nodeId: "s", nodeName: `s${this.#sequence}`, jobName: "pause", retryPolicy: { maxMs: 5 } }],
     };
     const cause = { type: "Error", message: "deeper", retryable: true };
     const failure = { type: "E", message: "m", retryable: false, stack: "at x", cause };
@@ -86,7 +86,12 @@ export class HostileWorker {
       case "Heartbeat":
         return { type, ...sign, running: keys, finished: keys };
       case "Result":
-        return { type, ...key, startedAt: 5, outcome: this.#beat % 2 === 0 ? outcome : { kind: "failure", failure } };
+        return {
+          type,
+          ...key,
+          startedAt: 5,
+          outcome: this.#sequence % 2 === 0 ? outcome : { kind: "failure", failure },
+        };
       case "Refused":
         return { type, ...key, why: "no" };
       case "Logged":

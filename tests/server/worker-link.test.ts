@@ -48,7 +48,7 @@ async function until(look: () => Promise<boolean> | boolean): Promise<void> {
   }
 }
 
-const hello = { type: "Hello", worker: "w", beat: 1, lastGrant: 0, jobs: [], slots: 1, running: [], results: [] };
+const hello = { type: "Hello", worker: "w", sequence: 1, lastGrant: 0, jobs: [], slots: 1, running: [], results: [] };
 
 describe("12.6 the worker link", () => {
   test("refuses whoever sends an Origin, which only browsers do", { timeout: 60_000 }, async (t) => {
@@ -152,7 +152,7 @@ describe("12.6 a worker's token", () => {
     const thief = await connect(rig, bearer(other));
     assert.ok(thief !== undefined);
     const running = [{ grant: 0, descriptor }];
-    thief.socket.send(JSON.stringify({ ...hello, beat: 1_000_000, slots: 0, running }));
+    thief.socket.send(JSON.stringify({ ...hello, sequence: 1_000_000, slots: 0, running }));
     thief.socket.send(JSON.stringify({ type: "Result", attemptId, grant: 0, outcome: forged, startedAt }));
     await until(() => thief.texts.some((text) => text.includes('"Welcome"')));
     await sleep(200);
@@ -162,7 +162,7 @@ describe("12.6 a worker's token", () => {
 
     const again = await connect(rig, bearer(own));
     assert.ok(again !== undefined);
-    again.socket.send(JSON.stringify({ ...hello, beat: 2, jobs, slots: 50, running }));
+    again.socket.send(JSON.stringify({ ...hello, sequence: 2, jobs, slots: 50, running }));
     await honest.closed;
     await until(() => again.texts.some((text) => text.includes('"Welcome"')));
     const outcome = { kind: "success", output: '"honest"' };

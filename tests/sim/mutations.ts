@@ -205,7 +205,7 @@ const classMutations: readonly Mutation[] = [
     about: "The slot of an attempt that a worker is told to stop is free before it has.",
     needsWorkers: true,
     climate: "network",
-    install: () => redefined(WorkerSession.prototype, "stopping", { value: () => undefined }),
+    install: () => redefined(WorkerSession.prototype, "whenStopped", { value: () => undefined }),
   },
   {
     name: "unsteady-random",

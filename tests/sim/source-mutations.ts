@@ -144,8 +144,8 @@ export const sourceMutations: readonly Mutation[] = [
     needsWorkers: true,
     source: {
       file: "src/runtime/foreign-attempts.ts",
-      find: "if (held !== undefined && !unwanted.includes(id)) held.renewedAt = askedAt;",
-      replace: "if (held !== undefined && !unwanted.includes(id)) held.renewedAt = clock.monotonic();",
+      find: "if (attempt !== undefined && !unwanted.includes(id)) attempt.renewedAt = askedAt;",
+      replace: "if (attempt !== undefined && !unwanted.includes(id)) attempt.renewedAt = clock.monotonic();",
     },
   },
   {
@@ -155,8 +155,8 @@ export const sourceMutations: readonly Mutation[] = [
     climate: "freezes",
     source: {
       file: "src/runtime/remote-attempts.ts",
-      find: "    if (!stoodStill && this.#hosts.hasSeen(now - patienceMs)) return;\n",
-      replace: "    if (stoodStill || !stoodStill) return;\n",
+      find: "    if (!hasStalled && this.#hosts.hasSeen(now - graceMs)) return;\n",
+      replace: "    if (hasStalled || !hasStalled) return;\n",
     },
   },
   {

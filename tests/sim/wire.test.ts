@@ -108,7 +108,7 @@ function stage(
   const heard: string[] = [];
   const listenerOf = (name: string): LinkListener => ({
     receive: (text) => void heard.push(`${name}: ${text}`),
-    closed: () => void heard.push(`${name} closed`),
+    onClosed: () => void heard.push(`${name} closed`),
   });
   let memberLink: Link | undefined;
   const wire = new Wire({

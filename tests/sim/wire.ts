@@ -91,7 +91,7 @@ export class Wire {
     scheduler.after(ms, end.owner, () => {
       if (!end.isOpen) return;
       end.isOpen = false;
-      end.listener?.closed();
+      end.listener?.onClosed();
     });
   }
 }

@@ -105,7 +105,7 @@ export class WorkerLife extends Life {
           listener.receive(text);
           if (this.worker.resultCount < resultCount) ledger.forgot(text);
         },
-        closed: () => listener.closed(),
+        onClosed: () => listener.onClosed(),
       },
       accept: (link) => member.engine.acceptWorker(link),
     });
@@ -140,7 +140,7 @@ class Ledger {
 
   sent(text: string): void {
     const message = parseWorkerMessage(text);
-    if ("beat" in message) this.#sentAt.set(message.beat, this.#now());
+    if ("sequence" in message) this.#sentAt.set(message.sequence, this.#now());
     if (message.type !== "Hello") return;
     for (const { grant, descriptor } of message.results) if (grant === 0) this.#brought.add(descriptor.attemptId);
   }
@@ -154,12 +154,12 @@ class Ledger {
   received(text: string): void {
     const message = parseMemberMessage(text);
     if (message.type === "Grant") this.#brought.delete(message.descriptor.attemptId);
-    if (!("beat" in message)) return;
-    const { beat, unwanted, undecided, heldFor } = message;
-    const sentAt = this.#sentAt.get(beat);
+    if (!("sequence" in message)) return;
+    const { sequence, unwanted, undecided, renewalAges } = message;
+    const sentAt = this.#sentAt.get(sequence);
     if (sentAt === undefined) return;
-    for (const other of this.#sentAt.keys()) if (other <= beat) this.#sentAt.delete(other);
-    const withheld = new Map(heldFor.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
+    for (const other of this.#sentAt.keys()) if (other <= sequence) this.#sentAt.delete(other);
+    const withheld = new Map(renewalAges.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
     for (const { attemptId } of [...unwanted, ...undecided]) withheld.set(attemptId, Infinity);
     for (const attemptId of this.#brought) withheld.set(attemptId, Infinity);
     this.#witness.vouched(this.#life, { member: this.#member.number, sentAt, withheld });

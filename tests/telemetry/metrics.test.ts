@@ -130,7 +130,7 @@ describe("gauges", () => {
     slots: 10,
     runningTasks: 2,
     isDraining: false,
-    isInTouch: true,
+    isReachable: true,
     lastHeardAt: undefined,
     jobs: [],
   };

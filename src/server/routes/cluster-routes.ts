@@ -103,8 +103,8 @@ function workersOf(engine: Engine): DataOf<"listWorkers">["items"] {
   });
 }
 
-function workerStatus({ isInTouch, isDraining }: WorkerView): string {
-  if (!isInTouch) return "unreachable";
+function workerStatus({ isReachable, isDraining }: WorkerView): string {
+  if (!isReachable) return "unreachable";
   return isDraining ? "draining" : "up";
 }
 
