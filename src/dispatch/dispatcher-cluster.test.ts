@@ -229,7 +229,7 @@ describe("adopt", () => {
   });
 });
 
-describe("an attempt that a remote worker is told to stop", () => {
+describe("an attempt that is aborted on a remote worker", () => {
   async function stopping(): Promise<{
     rig: Rig;
     session: HandSession;
@@ -283,7 +283,7 @@ describe("an attempt that a remote worker is told to stop", () => {
   });
 });
 
-describe("letGo", () => {
+describe("detach", () => {
   test("makes a remote attempt leave without a word; what waits, or runs here, stays", async () => {
     const rig = new Rig({ poolSize: 1 });
     const session = new HandSession("a", 1);

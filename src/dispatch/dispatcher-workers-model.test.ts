@@ -10,7 +10,7 @@ const ownSize = 3;
 
 type Step =
   | { do: "enqueue"; job: number; domain: number; rank: number; start: "at once" | "later" | "refused" }
-  | { do: "finish" | "refuse" | "abort" | "withdraw" | "letGo"; which: number }
+  | { do: "finish" | "refuse" | "abort" | "withdraw" | "detach"; which: number }
   | { do: "confirm" | "connect" | "disconnect" | "lapse" | "regain" | "adopt" }
   | { do: "quota"; quota: number };
 
@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       start: fc.constantFrom("at once", "at once", "later", "refused"),
     }),
   },
-  { weight: 8, arbitrary: fc.record({ do: fc.constantFrom("finish", "finish", "refuse", "abort", "letGo"), which }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constantFrom("finish", "finish", "refuse", "abort", "detach"), which }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("withdraw" as const), which }) },
   {
     weight: 6,
@@ -144,7 +144,7 @@ class Model {
     const id = this.ids[which % Math.max(1, this.ids.length)];
     if (id === undefined) return;
     if (what === "withdraw") dispatcher.withdraw([id]);
-    else if (what === "letGo") dispatcher.detach([id]);
+    else if (what === "detach") dispatcher.detach([id]);
     else if (what === "abort") {
       if (!this.isReported(id) && !this.gone.includes(id)) this.silent.add(id);
       dispatcher.abort([id]);

@@ -21,23 +21,22 @@ export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
 /**
  * Hands attempts to workers, as many at a time as there are slots, in the order of domains, ranks and arrival.
  *
- * What stays true:
- * - I1 The slots in use are exactly the attempts in state `running`: one set of ids per domain, entered in `#occupy` and
- *   left in `#release`. Every way an attempt can end goes through `#release`, before anybody is told. One that a remote
- *   worker is told to stop leaves its slot to a name of its own, until the worker has (`#awaitStop`).
- * - I2 An attempt is in `#attempts` from enqueue until it is `over`, and is over once: what the worker says afterwards
- *   is counted and dropped. So its owner hears of one end at most, and of none after an abort.
- * - I3 No attempt starts while its domain or the whole pool is full. After shrinking more may run than fit, and so after
- *   adopting; they are left alone, and nothing starts until they fit.
- * - I4 No suspect starts beside another, nor where it could do harm (`Isolation`, which knows the reactions of workflow
- *   code in this process too).
- * - I5 Nothing starts inside a caller's `enqueue`: what is enqueued together is put in order before the first starts.
+ * Invariants:
+ * - I1 The slots in use are exactly the attempts in state `running`: one set of ids per domain, added to in `#occupy` and
+ *   removed from in `#release`, which every end of an attempt passes through before its owner is notified. An attempt that
+ *   is aborted on a remote worker leaves its slot to a placeholder until the worker has stopped it (`#awaitStop`).
+ * - I2 An attempt is in `#attempts` from enqueue until it is `over`, and is over once: later reports of the worker are
+ *   counted and dropped. So its owner is notified of one end at most, and of none after an abort.
+ * - I3 No attempt starts while its domain or the whole pool is full. After the pool shrinks, or attempts are adopted, more
+ *   may run than fit; they keep running, and nothing starts until they fit.
+ * - I4 No suspect starts beside another, nor where it could do harm (`Isolation`, which also knows the reactions of
+ *   workflow code in this process).
+ * - I5 Nothing starts inside a caller's `enqueue`: attempts that are enqueued together are ordered before the first starts.
  * - I6 The timeout counts from the job's own start, not from the wait for a slot or for `confirmStart`. No attempt times out
- *   while its remote worker is out of touch: the worker comes back, or the attempt is lost with it.
- * - I7 No job is called while `mayStart` says no, and none goes to a remote worker before its start is durable.
- * - I8 Only an attempt that was meant for a remote worker goes back to the queue once its owner has heard of its start:
- *   whoever takes its instance over looks for it on remote workers, and would not look there for one of the embedded
- *   worker's.
+ *   while its remote worker is unreachable: the worker reconnects, or the attempt is lost with it.
+ * - I7 No job is called while `mayStart` returns false, and none goes to a remote worker before its start is durable.
+ * - I8 Only an attempt that was meant for a remote worker returns to the queue once its owner was notified of its start: the
+ *   next owner of its instance looks for it on remote workers, but not on the embedded worker of another member.
  */
 export class Dispatcher {
   readonly #clock: Clock;
@@ -54,7 +53,7 @@ export class Dispatcher {
 
   readonly #attempts = new Map<string, Attempt>();
   readonly #running = new Set<Attempt>();
-  /** Of those that run. */
+  /** The running attempts that are on remote workers. */
   readonly #remote = new Set<Attempt>();
   readonly #unassigned: UnassignedAttempts;
   readonly #unsettled = new UnsettledJobs();
@@ -62,12 +61,12 @@ export class Dispatcher {
   #lateReports = 0;
   #stops = 0;
   #paused = false;
-  /** Resolved, one and all, when nothing runs here. */
+  /** Resolved when nothing runs here any more. */
   #drain: PromiseWithResolvers<void> | undefined;
   readonly #workerDrains = new Map<ConnectedWorker, PromiseWithResolvers<void>>();
   #shutDown = false;
   #pumpQueued = false;
-  /** A unassigned attempt may have found its worker. */
+  /** A worker may have become free for an unassigned attempt. */
   #recallDue = false;
   #turnBeganAt: number | undefined;
 
@@ -95,7 +94,7 @@ export class Dispatcher {
     this.#isolation = new Isolation({ clock, pools, running, wake: () => this.#wake() });
   }
 
-  /** The engine's own way in: never refused. An attempt that is here already is not taken twice. */
+  /** Queues an attempt of the engine; never refuses. Does nothing if the attempt is here already. */
   enqueue(run: TaskRun): void {
     if (this.#shutDown || this.#attempts.has(run.attemptId)) return;
     this.#put(new Attempt(run, this.#arrivals++, this.#clock.now()));
@@ -112,7 +111,7 @@ export class Dispatcher {
     this.enqueue(run);
   }
 
-  /** Takes back what has not started and tells its owner; what has started goes on. */
+  /** Removes attempts that have not started and notifies their owners; started attempts keep running. */
   withdraw(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
@@ -123,24 +122,24 @@ export class Dispatcher {
     }
   }
 
-  /** Its job was called, or may have been: a remote worker may have the grant before this process knows. */
+  /** Whether its job was called, or may have been: a remote worker may have the grant before this process knows. */
   #hasStarted(attempt: Attempt): boolean {
     return attempt.state === "running" && (attempt.jobStartedAt !== undefined || this.#remote.has(attempt));
   }
 
-  /** Nothing more is heard of these; those that run are told to stop. */
+  /** Removes these attempts and aborts those that run. Their owners are not notified. */
   abort(attemptIds: Iterable<string>): void {
-    this.#abort(attemptIds, "the task was told to stop");
+    this.#abort(attemptIds, "the task was aborted");
   }
 
-  /** Those that wait leave without a word; those that run stay. */
+  /** Removes waiting attempts without notifying their owners; running attempts stay. */
   drop(which: (run: TaskRun) => boolean): void {
     for (const attempt of this.#attempts.values()) {
       if (attempt.state !== "running" && which(attempt.run)) this.#leave(attempt);
     }
   }
 
-  /** Of the embedded worker's part of the pool. POOL_SIZE_INVALID. */
+  /** Sets the number of slots of the embedded worker. POOL_SIZE_INVALID. */
   setPoolSize(size: number): void {
     this.#pools.resize(size);
     this.#recallDue = true;
@@ -163,26 +162,26 @@ export class Dispatcher {
     return this.#pools.has(domain);
   }
 
-  /** How much of a shared domain may run here. Lowering it kills nothing. DOMAIN_UNKNOWN. */
+  /** Sets how many attempts of a shared domain may run here. Lowering it aborts nothing. DOMAIN_UNKNOWN. */
   setQuota(domain: string, quota: number): void {
     this.#pools.setQuota(domain, quota);
     this.#wake();
   }
 
-  /** What a shared domain could use here. Those that no worker could take are not counted among the waiting. */
+  /** The demand for slots of a shared domain here. Unassigned attempts do not count as waiting. */
   demand(domain: string): DomainDemand {
     const { slots, waiting } = this.#pools.of(domain);
     return { running: slots.size, waiting };
   }
 
-  /** Workers may know other jobs than before, or have other slots. */
+  /** Called when workers have other jobs or slots than before. */
   onJobsChanged(): void {
     this.#pools.setWorkerSlots(this.#workers.slots);
     this.#recallDue = true;
     this.#wake();
   }
 
-  /** What runs goes on; nothing else starts. */
+  /** Starts nothing more until `resumeDispatch`; running attempts continue. */
   pauseDispatch(): void {
     this.#paused = true;
   }
@@ -192,7 +191,7 @@ export class Dispatcher {
     this.#wake();
   }
 
-  /** Nothing starts here any more. Resolves when what runs here has ended. */
+  /** Starts nothing here any more. Resolves when all running attempts have ended. */
   drain(): Promise<void> {
     this.#drain ??= Promise.withResolvers<void>();
     this.#resolveDrains();
@@ -203,7 +202,7 @@ export class Dispatcher {
     return this.#drain !== undefined;
   }
 
-  /** Nothing more goes to that remote worker. Resolves when what it runs for this process has ended. False if it is not here. */
+  /** Sends that remote worker nothing more. Resolves when its attempts for this process have ended; false if it is unknown. */
   async drainWorker(address: string): Promise<boolean> {
     const worker = this.#workers.connected.find((each) => each.address === address);
     if (worker === undefined) return false;
@@ -224,14 +223,14 @@ export class Dispatcher {
     }
   }
 
-  /** `mayStart` may say something else than before. */
+  /** Called when `mayStart` may return something else than before. */
   onLeaseChanged(): void {
     this.#wake();
   }
 
-  // Workers from outside
+  // Remote workers
 
-  /** From now on attempts go to it too. */
+  /** Adds a remote worker, or notes that one is reachable again. */
   connect(worker: ConnectedWorker): void {
     if (this.#shutDown) return;
     this.#workers.add(worker);
@@ -239,7 +238,7 @@ export class Dispatcher {
     this.onJobsChanged();
   }
 
-  /** It is not there any more, and what it ran is lost with it. */
+  /** Removes a remote worker; the attempts that it ran are lost. */
   disconnect(worker: ConnectedWorker): void {
     this.#workers.remove(worker);
     for (const attempt of this.#remote) {
@@ -255,9 +254,9 @@ export class Dispatcher {
   }
 
   /**
-   * An attempt that already runs on a worker which has just connected: takes its slot, even above the size, and is
-   * followed like one that was started here; only that, if the worker gives it up in good order, its owner hears of it as
-   * withdrawn. One that waits here runs after all. False if it runs here on another worker, or this one has gone by now.
+   * Adopts an attempt that already runs on a worker which has just connected. It takes its slot, even above the size, and is
+   * followed like one that was started here; but if the worker returns it when it stops, its owner is notified that it was
+   * withdrawn. Replaces the same attempt if it waits here. False if it runs on another worker, or this one is gone.
    */
   adopt(run: TaskRun, worker: ConnectedWorker, outcome: Promise<Answer>, startedAt: number): boolean {
     if (!this.#workers.has(worker)) return false;
@@ -276,7 +275,7 @@ export class Dispatcher {
     return true;
   }
 
-  /** If the attempt runs here, it is this run that its owner hears of from now on: the instance was loaded anew. */
+  /** Replaces the run of an attempt that runs here, because its instance was loaded again. False if it does not run here. */
   rebind(run: TaskRun): boolean {
     const attempt = this.#attempts.get(run.attemptId);
     if (attempt?.state !== "running") return false;
@@ -286,8 +285,8 @@ export class Dispatcher {
   }
 
   /**
-   * Another member has these now: those that run on a remote worker leave without a word, and run on. What waits, or runs
-   * on the embedded worker, can be nowhere else, and stays.
+   * Removes attempts on remote workers that another member hosts now; they keep running, and their owners are not notified.
+   * Attempts that wait, or run on the embedded worker, cannot be hosted elsewhere and stay.
    */
   detach(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
@@ -297,8 +296,8 @@ export class Dispatcher {
   }
 
   /**
-   * Who owns these is not known here: those that run on a remote worker leave without a word, and run on for whoever does.
-   * Their worker asks who that is. The others are told to stop.
+   * Removes attempts whose owner is unknown here. Those on a remote worker keep running, and their worker announces them
+   * again until an owner is found; the others are aborted. Owners are not notified.
    */
   release(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
@@ -315,8 +314,8 @@ export class Dispatcher {
   }
 
   /**
-   * The lease has lapsed. What runs on the embedded worker is told to stop, and its owner that it is lost. What runs on
-   * remote workers leaves without a word: they are sent away, and will announce it elsewhere. What waits goes on waiting.
+   * Called when the lease has lapsed. Aborts the attempts on the embedded worker and reports them as lost. Disconnects the
+   * remote workers, which announce their attempts to other members. Waiting attempts stay in the queue.
    */
   interruptAll(): void {
     for (const attempt of this.#running) {
@@ -328,8 +327,8 @@ export class Dispatcher {
   }
 
   /**
-   * Empties the queue and tells what runs to stop; owners hear nothing. Remote workers are sent away with what they run.
-   * Resolves when the jobs have settled, or after a grace. EXECUTOR_SHUT_DOWN the second time.
+   * Empties the queue and aborts what runs, without notifying owners. Remote workers are disconnected and keep their
+   * attempts. Resolves when the jobs have settled, or after a grace period. EXECUTOR_SHUT_DOWN the second time.
    */
   async shutdown(): Promise<void> {
     if (this.#shutDown) throw new EngineError("EXECUTOR_SHUT_DOWN", "the executor has been shut down already");
@@ -344,7 +343,7 @@ export class Dispatcher {
     await this.#embedded?.stop();
   }
 
-  // What there is to see
+  // Status
 
   /** DOMAIN_UNKNOWN. */
   domainStatus(domain: string): DomainStatus {
@@ -352,12 +351,12 @@ export class Dispatcher {
     return { running: pool.slots.size, size: pool.size };
   }
 
-  /** Every declared domain, the highest priority first. */
+  /** All declared domains, the highest priority first. */
   listDomains(): DomainOverview[] {
     return this.#pools.all.map((pool) => pool.overview());
   }
 
-  /** In order of arrival, which is not the order they will start in. */
+  /** Waiting attempts in order of arrival, which is not the order they will start in. */
   listWaiting(): WaitingRun[] {
     const waiting = [...this.#attempts.values()].filter((attempt) => attempt.state !== "running");
     waiting.sort((a, b) => a.arrival - b.arrival);
@@ -368,7 +367,7 @@ export class Dispatcher {
     }));
   }
 
-  /** Those that are connected, and what each runs for this process. */
+  /** The connected workers, and how many attempts each runs for this process. */
   listConnected(): { worker: ConnectedWorker; runningTasks: number }[] {
     const running = [...this.#remote];
     return this.#workers.connected.map((worker) => ({
@@ -385,7 +384,7 @@ export class Dispatcher {
     return this.#attempts.get(attemptId)?.state === "running";
   }
 
-  /** It runs here, and its worker is not cut off: otherwise it may be connected to another member by now. */
+  /** Whether it runs here on a reachable worker. An unreachable one may be connected to another member by now. */
   isReachable(attemptId: string): boolean {
     const attempt = this.#attempts.get(attemptId);
     if (attempt?.state !== "running") return false;
@@ -396,19 +395,19 @@ export class Dispatcher {
     return this.isRunning(attemptId) && this.#attempts.get(attemptId)?.worker === worker;
   }
 
-  /** By which connection the remote worker that runs it came here. Undefined if there is no such worker. */
+  /** The connection of the remote worker that runs it. Undefined if no remote worker runs it here. */
   connectionOf(attemptId: string): WorkerConnection | undefined {
     const worker = this.isRunning(attemptId) ? this.#attempts.get(attemptId)?.worker : undefined;
     return worker !== undefined && isConnected(worker) ? worker.connection : undefined;
   }
 
-  /** Why it does not run; undefined if it runs, or is not here. */
+  /** The reason why it waits; undefined if it runs, or is not here. */
   waitingFor(attemptId: string): string | undefined {
     const attempt = this.#attempts.get(attemptId);
     return attempt === undefined || attempt.state === "running" ? undefined : this.#reasonToWait(attempt).text;
   }
 
-  /** Of an attempt that runs here; undefined if its job has reported none. */
+  /** The progress of an attempt that runs here; undefined if its job has reported none. */
   progressOf(attemptId: string): TaskProgress | undefined {
     const attempt = this.#attempts.get(attemptId);
     return attempt?.state === "running" ? attempt.progress : undefined;
@@ -423,17 +422,17 @@ export class Dispatcher {
     return this.#shutDown;
   }
 
-  /** Of workflow code that reacts in this process. */
+  /** The slots for recorded reactions of workflow code in this process. */
   get reactionSlots(): ReactionSlots {
     return this.#isolation.reactionSlots;
   }
 
-  /** The embedded worker's part and the slots of the workers that are connected. */
+  /** The slots of the embedded worker and of all connected workers. */
   get poolSize(): number {
     return this.#pools.size;
   }
 
-  /** Of the workers that are connected. */
+  /** The slots of all connected workers. */
   get workerSlots(): number {
     return this.#pools.size - this.#pools.ownSize;
   }
@@ -442,7 +441,7 @@ export class Dispatcher {
     return this.#attempts.size - this.#running.size;
   }
 
-  /** When the one that runs longest was started. */
+  /** The start of the attempt that has been running longest. */
   get oldestRunningAt(): number | undefined {
     let oldest: number | undefined;
     for (const { startedAt } of this.#running) if (oldest === undefined || startedAt < oldest) oldest = startedAt;
@@ -453,12 +452,12 @@ export class Dispatcher {
     return this.#running.size;
   }
 
-  /** Reports that came after a timeout or an abort, or came twice. */
+  /** The number of reports that came after a timeout or an abort, or came twice. */
   get lateReports(): number {
     return this.#lateReports;
   }
 
-  /** Jobs that were timed out or aborted and have still not settled. */
+  /** The number of jobs that were timed out or aborted and have not settled. */
   get abandonedCount(): number {
     return this.#unsettled.abandoned().length;
   }
@@ -478,7 +477,7 @@ export class Dispatcher {
     if (this.#onDemand !== undefined) this.#reportDemand(this.#onDemand);
   };
 
-  /** Starts what may start. Jobs that end at once could keep it busy for ever, so it leaves the event loop its share. */
+  /** Starts what may start. Jobs that end at once could keep this loop busy for ever, so it yields to the event loop. */
   #startAll(): void {
     while (
       !this.#paused &&
@@ -504,14 +503,14 @@ export class Dispatcher {
     }
   }
 
-  /** Most jobs have ended by now. Only those that have not are worth a timer. */
+  /** Arms timeouts at the end of the turn: most jobs have ended by then and need no timer. */
   readonly #endTurn = (): void => {
     this.#turnBeganAt = undefined;
     for (const attempt of this.#running) this.#armTimeout(attempt);
     this.#wake();
   };
 
-  /** Those of the embedded worker that are free: of the pool it has its own part and no more. */
+  /** The free slots of the embedded worker, which uses its own part of the pool and no more. */
   get #embeddedSlots(): number {
     return this.#pools.ownSize - (this.#running.size - this.#remote.size);
   }
@@ -574,7 +573,7 @@ export class Dispatcher {
     else this.#interrupt(attempt);
   }
 
-  /** A start that cannot be confirmed is told to nobody: whoever refused it knows. But an owner that has come since does not. */
+  /** Awaits `confirmStart`. A rejection comes from the owner, which needs no report; if the run was rebound, asks the new owner. */
   async #isConfirmed(attempt: Attempt): Promise<boolean> {
     const { run } = attempt;
     try {
@@ -620,7 +619,7 @@ export class Dispatcher {
     Promise.resolve(answer).then(settle, (error: unknown) => settle(workerFailed(error)));
   }
 
-  /** `from` is the remote worker whose result it is: it keeps it until it is durable, or nobody wants it. */
+  /** `from` is the remote worker that sent the result: it keeps the result until it is acknowledged. */
   #end(attempt: Attempt, outcome: Outcome, from?: ConnectedWorker): void {
     const { run } = attempt;
     const { attemptId } = run;
@@ -642,7 +641,7 @@ export class Dispatcher {
     }
   }
 
-  /** What was granted here waits again. What was not is taken back from its owner's point of view. */
+  /** Requeues an attempt that was granted here. An adopted one is reported to its owner as withdrawn. */
   #onRefused(attempt: Attempt, why: string): void {
     if (attempt.state !== "running") return;
     if (!attempt.isAdopted) return this.#requeue(attempt, why);
@@ -650,7 +649,7 @@ export class Dispatcher {
     this.#reportWithdrawn(attempt.run);
   }
 
-  /** Of an attempt that was to run on a remote worker: it waits again, in its old place. */
+  /** Puts an attempt that was to run on a remote worker back into the queue, in its old place. */
   #requeue(attempt: Attempt, why: string): void {
     const { run, arrival, queuedAt, worker } = attempt;
     const { attemptId } = run;
@@ -667,7 +666,7 @@ export class Dispatcher {
     attempt.timer = this.#clock.after(Math.max(0, timeoutMs - elapsedMs), () => this.#expire(attempt));
   }
 
-  /** The worker is in touch: what was overdue may time out again, if no result comes. */
+  /** Arms the timeouts of overdue attempts again, because their worker is reachable. */
   #rearmOverdue(worker: ConnectedWorker): void {
     for (const attempt of this.#remote) {
       if (attempt.worker !== worker || !attempt.isOverdue) continue;
@@ -696,7 +695,7 @@ export class Dispatcher {
     this.#awaitStop(attempt);
   }
 
-  /** Of an attempt on the embedded worker: this member may not run it any more. */
+  /** Ends an attempt on the embedded worker as lost and aborts it, because the lease of this member has lapsed. */
   #interrupt(attempt: Attempt): void {
     const { taskName } = attempt.run;
     this.#end(attempt, { kind: "lost" });
@@ -718,8 +717,8 @@ export class Dispatcher {
   }
 
   /**
-   * A remote worker is told by message, and may be out of reach: until it has stopped the attempt, the domain is as full as
-   * before. The attempt itself may be waiting again by then, so its slot has another name.
+   * Keeps the domain's slot until the remote worker has stopped an aborted attempt: the abort is a message and the worker
+   * may be unreachable. The attempt itself may be queued again by then, so the slot gets a name of its own.
    */
   #awaitStop({ worker, run }: Attempt): void {
     const stopping = worker !== undefined && isConnected(worker) ? worker.whenStopped(run.attemptId) : undefined;
@@ -735,27 +734,27 @@ export class Dispatcher {
     });
   }
 
-  /** Of an attempt that waits. */
+  /** Removes a waiting attempt. */
   #leave(attempt: Attempt): void {
     this.#attempts.delete(attempt.run.attemptId);
     if (attempt.state === "unassigned") this.#unassigned.remove(attempt);
     else this.#pools.of(attempt.run.domain).remove(attempt);
   }
 
-  /** Of an attempt on a remote worker, on which it runs on: nothing is said to its owner. */
+  /** Removes an attempt that keeps running on its remote worker, without notifying its owner. */
   #detach(attempt: Attempt): void {
     const { worker } = executionOf(attempt);
     this.#releaseFromWorker(attempt);
     this.#onDetached?.(attempt.run, { worker, isLost: false });
   }
 
-  /** Of an attempt on a remote worker, which has nothing more to do with it. */
+  /** Releases an attempt, and its slot on the remote worker too. */
   #releaseFromWorker(attempt: Attempt): void {
     this.#release(attempt);
     this.#forget(attempt);
   }
 
-  /** Of an attempt that runs. */
+  /** Removes a running attempt and frees its slot (I1). */
   #release(attempt: Attempt): void {
     const { attemptId, domain } = attempt.run;
     attempt.state = "over";
@@ -769,7 +768,7 @@ export class Dispatcher {
     this.#wake();
   }
 
-  /** Where there are several workers, a slot is that of one of them: it is free for whoever waits for this one. */
+  /** Frees the slot on one of several workers, for which unassigned attempts may be waiting. */
   #releaseWorker(attempt: Attempt): void {
     this.#recallDue = true;
     if (this.#remote.delete(attempt) && attempt.jobStartedAt === undefined) this.#forget(attempt);
@@ -779,7 +778,7 @@ export class Dispatcher {
     if (worker !== undefined && isConnected(worker)) worker.forget(run.attemptId);
   }
 
-  /** All workers from outside connect elsewhere. */
+  /** Disconnects all remote workers; they connect to other members. */
   async #disconnectWorkers(): Promise<void> {
     const workers = [...this.#workers.connected];
     for (const worker of workers) this.#workers.remove(worker);
@@ -795,9 +794,9 @@ export class Dispatcher {
     }
   }
 
-  /** An owner that throws is a bug of its own; it must not cost a slot or stop its neighbours. */
+  /** Logs that an owner threw: that is a bug in the owner, and must not leak a slot or stop other attempts. */
   #logOwnerFailure({ attemptId }: TaskRun, error: unknown): void {
-    this.#logger.error({ attemptId, error }, "the owner of a task failed to take its report");
+    this.#logger.error({ attemptId, error }, "the owner of a task threw while it was notified");
   }
 
   #reasonToWait({ state, run, care }: Attempt): Wait {
@@ -826,7 +825,7 @@ export class Dispatcher {
   }
 }
 
-/** Starting jobs that end at once, the dispatcher hands the event loop back after this long. */
+/** After this long in one turn, the dispatcher yields to the event loop. */
 const loopShareMs = 5;
 
 const always = (): boolean => true;
@@ -835,7 +834,7 @@ function executionOf({ worker, startedAt }: Attempt): { worker: string; startedA
   return { worker: worker?.address ?? "", startedAt };
 }
 
-/** What goes wrong in a job, a worker answers as an outcome; one that throws is broken itself. */
+/** The outcome for a worker that throws: failures of jobs are outcomes, so the worker itself is broken. */
 function workerFailed(error: unknown): Outcome {
   const problem = error instanceof Error ? error.message : String(error);
   return { kind: "failure", failure: { type: "Error", message: `the worker failed: ${problem}`, retryable: true } };
@@ -848,25 +847,25 @@ export function defaultPoolSizeMax(cores: number): number {
 export interface DispatcherOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The embedded worker. Without it, jobs run on those that connect. */
+  /** The embedded worker. Without it, jobs run on remote workers only. */
   readonly worker?: Worker;
   /** Slots of the embedded worker. */
   readonly poolSize?: number;
-  /** The ceiling of `setPoolSize`. Default: the greater of 10 and twice the cores. */
+  /** The maximum of `setPoolSize`. Default: the greater of 10 and twice the cores. */
   readonly poolSizeMax?: number;
   readonly cores?: number;
   readonly domains?: Readonly<Record<string, DomainOptions>>;
-  /** Declared domains have as many slots here as `setQuota` says, none to begin with; their sizes are for all members. */
+  /** Members share the domains: each has as many slots here as `setQuota` says, at first none; sizes are cluster-wide. */
   readonly sharedDomains?: boolean;
-  /** Somebody has begun to wait in a shared domain whose quota is used up. */
+  /** Called when an attempt begins to wait in a shared domain whose quota is used up. */
   readonly onDemand?: (domain: string) => void;
-  /** An attempt may run on, on a worker that is not connected here any more. One that is not lost has left without a word. */
+  /** Called when an attempt may keep running on a worker that this member does not serve any more. Its owner is notified only if it is lost. */
   readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
-  /** The lease: asked before every start, and again before the job is called if that took a while. */
+  /** Whether the lease is valid: asked before every start, and again before the job is called if that took a while. */
   readonly mayStart?: () => boolean;
-  /** Of `submit` only. */
+  /** The maximum of waiting tasks for `submit`; `enqueue` has none. */
   readonly queueMax?: number;
-  /** How long a task waits before it may overtake its betters. */
+  /** How long a task waits before it may overtake tasks of a better rank. */
   readonly agingMs?: number;
   /** How long `shutdown` waits for jobs to settle. */
   readonly graceMs?: number;

@@ -1,19 +1,19 @@
 import type { EngineError } from "../base/error.ts";
 
 /**
- * Carries texts between a worker and the member it is connected to. In good times nothing is lost; but a text may be lost,
- * doubled or late, and both ends must be right all the same.
+ * Carries texts between a worker and the member it is connected to. Texts may be lost, duplicated or late; both ends must
+ * tolerate that.
  */
 export interface Link {
-  /** Never throws: what cannot be sent is lost. */
+  /** Never throws: a text that cannot be sent is lost. */
   send(text: string): void;
-  /** Nothing is sent or heard any more. If an error is given, the other end should be told its code and message. */
+  /** Ends sending and receiving. If an error is given, its code and message should be sent to the other end. */
   close(error?: EngineError): void;
 }
 
-/** What comes in over a link; given to whoever made the link. */
+/** Receives what comes in over a link. */
 export interface LinkListener {
   receive(text: string): void;
-  /** The other end closed it, or it broke. `reason` is what the other end said about it. */
+  /** Called when the other end has closed the link, or it broke. `reason` is the other end's. */
   onClosed(reason?: string): void;
 }

@@ -2,21 +2,21 @@ import type { Answer } from "./worker.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import type { Grant } from "./session-message.ts";
 
-/** An attempt that a remote worker runs, or is about to, seen from the member. */
+/** The member's record of an attempt that a remote worker runs or is about to run. */
 export class SessionAttempt {
   readonly descriptor: AttemptDescriptor;
   readonly outcome: Promise<Answer>;
   readonly settle: (answer: Answer | Promise<Answer>) => void;
   readonly fail: (error: unknown) => void;
-  /** Undefined until it is sent; 0 if the worker brought it along from another connection. */
+  /** The number of its grant: undefined until it is sent; 0 if it comes from an earlier connection. */
   grant: number | undefined;
-  /** Kept until the worker has shown that it has it. */
+  /** The grant message, kept for repetition until the worker has confirmed it. */
   message: Grant | undefined;
-  /** The worker has said that it runs. */
+  /** The worker has listed it in a heartbeat. */
   isConfirmed: boolean;
-  /** Somebody here wants it. */
+  /** The dispatcher of this member follows it. */
   isFollowed: boolean;
-  /** Says that the worker has brought it along: said again with each sign of life until somebody knows what to do. */
+  /** Announces it again; called with each heartbeat until it is adopted or declined. */
   announce: (() => void) | undefined;
 
   constructor(descriptor: AttemptDescriptor, origin: "granted" | "announced") {

@@ -4,40 +4,40 @@ import type { TaskLogLine } from "./task-log.ts";
 import type { TaskInputs } from "./task-run.ts";
 
 /**
- * The texts between a worker and the member it is connected to: JSON, one message each, checked by both ends
- * (`session-schema.ts`). The rules that make them safe to lose, double and reorder:
+ * The protocol between a worker and the member it is connected to: JSON texts, one message each, validated by both ends
+ * (`session-schema.ts`). Messages may be lost, duplicated and reordered; these rules make that safe:
  *
- * - M1 A member numbers its grants, from 1 on each connection. A number is taken up once: a worker ignores one that it has
- *   seen, and with every sign of life closes the numbers up to the highest it has seen (`lastGrant`), so that a grant which is
- *   later than that is void. A member repeats a grant above the lastGrant and takes back one below it that is not listed.
- * - M2 What is said of an attempt names its grant too, so that nothing meant for an earlier go at it hits a later one.
- *   Attempts that a worker brings along from an earlier connection have grant 0.
- * - M3 Signs of life are numbered (`beat`), through all connections of a worker. A member looks at none that is older than
- *   one it has seen; a worker that is vouched for counts from before it sent the beat that is answered.
- * - M4 A result is sent until it is acknowledged. Whatever a member does not know, it acknowledges or does not want.
- * - M5 An order to stop is answered with a refusal, also for what does not run: its grant is void from then on. It is
- *   repeated until the worker has answered, or has closed the grant and does not list the attempt.
+ * - M1 A member numbers its grants, from 1 on each connection. A worker accepts each number once, and with every heartbeat
+ *   closes the numbers up to the highest it has seen (`lastGrant`), so that a grant which arrives after that is void. A
+ *   member repeats a grant above `lastGrant` and settles one below it that is not listed as missing.
+ * - M2 A message about an attempt names its grant too, so that it cannot apply to a later grant of the same attempt.
+ *   Attempts from an earlier connection have grant 0.
+ * - M3 Hellos and heartbeats are numbered (`sequence`) through all connections of a worker. A member ignores one that is not
+ *   newer than the last it has seen; a renewed lease counts from before the worker sent the heartbeat that is answered.
+ * - M4 A result is sent until it is acknowledged. A member acknowledges, or aborts, an attempt that it does not know.
+ * - M5 An abort is answered with `Refused`, even if the attempt does not run: its grant is void from then on. It is repeated
+ *   until the worker has answered, or has closed the grant and does not list the attempt.
  */
 export type WorkerMessage = Hello | Heartbeat | Result | Refusal | Leaving | Logged;
 
 export type MemberMessage = Welcome | Grant | AbortOrder | Acknowledged | Renewed | Goodbye;
 
-/** One go at an attempt. */
+/** Identifies one grant of an attempt. */
 export interface GrantKey {
   readonly attemptId: string;
   readonly grant: number;
 }
 
-/** The first thing that is said, and again when the worker's jobs change. Repeated until there is an answer. */
+/** Opens a session; sent again when the worker's jobs change. Repeated until it is answered. */
 export interface Hello {
   readonly type: "Hello";
-  /** New each time the worker's process starts: whoever has the same id has also the same running attempts. */
+  /** New each time the worker's process starts, so the same id means the same running attempts. */
   readonly worker: string;
   readonly sequence: number;
   readonly lastGrant: number;
   readonly jobs: readonly string[];
   readonly slots: number;
-  /** Whose welcome it had last, if any: nobody else has had a say in what it runs since. */
+  /** The `welcome` that the worker received last, if any: no other member has decided about its attempts since. */
   readonly lastWelcome?: string;
   readonly running: readonly RunningAttempt[];
   readonly results: readonly FinishedAttempt[];
@@ -57,45 +57,45 @@ export interface Heartbeat {
   readonly sequence: number;
   readonly lastGrant: number;
   readonly running: readonly GrantKey[];
-  /** Their results are not acknowledged yet. */
+  /** Attempts whose results are not acknowledged yet. */
   readonly finished: readonly GrantKey[];
 }
 
 export interface Result extends GrantKey {
   readonly type: "Result";
   readonly outcome: Outcome;
-  /** As the grant said. */
+  /** `startedAt` of the grant's descriptor. */
   readonly startedAt: number;
 }
 
-/** The attempt was not taken, or was taken and stopped in good order. It may run elsewhere. */
+/** The worker did not start the attempt, or has stopped it. It may run elsewhere. */
 export interface Refusal extends GrantKey {
   readonly type: "Refused";
   readonly why: string;
 }
 
-/** The worker stops. It runs nothing any more. */
+/** The worker has stopped and runs nothing any more. */
 export interface Leaving {
   readonly type: "Leaving";
 }
 
-/** What jobs have said. Nothing depends on it, so it is sent once, and may be lost. */
+/** Log lines of jobs. They are sent once and may be lost. */
 export interface Logged {
   readonly type: "Logged";
   readonly lines: readonly LoggedLine[];
 }
 
-/** Of which task of which instance it is, the member knows. */
+/** A log line without the task and instance, which the member knows from the attempt. */
 export type LoggedLine = Pick<TaskLogLine, "attemptId" | "at" | "level" | "message" | "fields">;
 
-/** What a member says to a sign of life. What ran at that beat and is listed nowhere is vouched for. */
+/** Answers a hello or heartbeat. The lease of every attempt that ran at that heartbeat and is not listed here is renewed. */
 export interface LeaseRenewal {
   readonly sequence: number;
-  /** To be stopped. */
+  /** Attempts that the worker is to stop. */
   readonly unwanted: readonly GrantKey[];
-  /** Whether these are wanted is not known yet. */
+  /** Attempts whose owner has not answered yet: their lease is neither renewed nor ended. */
   readonly undecided: readonly GrantKey[];
-  /** Renewed for by others, and that so many milliseconds ago. */
+  /** Foreign attempts, whose owner renewed the lease that many milliseconds ago. */
   readonly renewalAges: readonly RenewalAge[];
 }
 
@@ -106,7 +106,7 @@ export interface RenewalAge extends GrantKey {
 /** The answer to a hello. */
 export interface Welcome extends LeaseRenewal {
   readonly type: "Welcome";
-  /** The worker's address with this member. No other member calls it so. */
+  /** The worker's address with this member, different for every member. */
   readonly welcome: string;
 }
 
@@ -122,11 +122,11 @@ export interface Grant {
   /** JSON text. */
   readonly params: string;
   readonly inputs: TaskInputs;
-  /** Absent for tasks that belong to no shard. */
+  /** Absent for tasks of no shard. */
   readonly fence?: GrantFence;
 }
 
-/** A grant of a shard's earlier owner is refused once a later one is known. */
+/** Makes the worker refuse grants of an earlier owner of the shard once it has seen a later epoch. */
 export interface GrantFence {
   readonly shard: number;
   readonly epoch: number;
@@ -141,7 +141,7 @@ export interface Acknowledged extends GrantKey {
   readonly type: "Acknowledged";
 }
 
-/** This member cannot serve the worker any more: it is to connect to another. */
+/** Disconnects the worker, which is to connect to another member. */
 export interface Goodbye {
   readonly type: "Goodbye";
 }

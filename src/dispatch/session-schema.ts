@@ -51,16 +51,16 @@ import type {
 } from "./session-message.ts";
 import type { TaskInputs } from "./task-run.ts";
 
-/** Of one worker. */
+/** The maximum of slots of one worker. */
 export const slotsMax = 10_000;
-/** Of one log line of a job. */
+/** The maximum length of one log line of a job. */
 export const logMessageLengthMax = 65_536;
-/** What the server's WebSockets carry, less what frames cost. */
+/** The maximum message of the server's WebSockets, less the frame overhead. */
 export const messageLengthMax = 16 * 1024 * 1024 - 1024;
 
-/** Leaves room for the names around it. */
+/** The maximum of an outcome, which leaves room for the names around it. */
 const outcomeMessageBytesMax = messageLengthMax - 1024 * 1024;
-/** As UTF-8; an escaped character takes two, and is ASCII. */
+/** The maximum of UTF-8 bytes per character; an escaped character is ASCII and takes two. */
 const bytesPerCharacterMax = 3;
 const attemptsMax = 2 * slotsMax;
 const causeDepthMax = 20;
@@ -102,7 +102,7 @@ function failure(depth: number): Schema {
   return object<Failure>({ ...failureFields, cause: optional(cause) });
 }
 
-/** Whether they fit into their instance is for the engine to say. The list is counted before any of it is looked at. */
+/** Counts the list before it validates any sub-task. The engine checks whether they fit into their instance. */
 const subTasks: Schema = (value) => {
   const problem = list(anything, { max: subTasksCeiling })(value);
   if (problem !== undefined) return problem;
@@ -206,7 +206,7 @@ export function parseMemberMessage(given: string): MemberMessage {
   return parse(given, memberMessage) as MemberMessage;
 }
 
-/** What a member would not take of this outcome; undefined if it would. */
+/** Returns why a member would refuse this outcome; undefined if it would not. */
 export function findOutcomeProblem(given: Outcome): string | undefined {
   const problem = outcome(given);
   if (problem !== undefined) return `outcome${problem}`;
@@ -238,7 +238,7 @@ function parse(given: string, schema: Schema): unknown {
   return message;
 }
 
-/** For what follows the path to the wrong part. */
+/** The message's type, as the start of the path to the invalid part. */
 function nameOf(message: unknown): string {
   const isNamed = typeof message === "object" && message !== null && "type" in message;
   return isNamed && typeof message.type === "string" ? message.type.slice(0, 20) : "message";

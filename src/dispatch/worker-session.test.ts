@@ -231,7 +231,7 @@ describe("a session", () => {
   test("knows that the worker has stopped an attempt when it says so, or does not list it any more", async () => {
     const rig = connected();
     const first = await rig.stop("a");
-    rig.say({ type: "Refused", attemptId: "a", grant: first.number, why: "the task was told to stop" });
+    rig.say({ type: "Refused", attemptId: "a", grant: first.number, why: "the task was aborted" });
     assert.equal(await first.stopped, "stopped");
     const second = await rig.stop("b");
     rig.link.take();
@@ -266,7 +266,7 @@ describe("a session", () => {
     );
     rig.announced[0]?.decline();
     assert.deepEqual(rig.link.last("Abort").attemptId, "b");
-    rig.say({ type: "Refused", attemptId: "b", grant: 0, why: "the task was told to stop" });
+    rig.say({ type: "Refused", attemptId: "b", grant: 0, why: "the task was aborted" });
     assert.equal(await second.stopped, "stopped");
   });
 
@@ -395,7 +395,7 @@ describe("a log line", () => {
     abort.abort(new DOMException("enough", "AbortError"));
     log("a");
     assert.equal(lines.length, 2, "an aborted job may say how it ends");
-    rig.say({ type: "Refused", attemptId: "a", grant: number, why: "it was told to stop" });
+    rig.say({ type: "Refused", attemptId: "a", grant: number, why: "it was aborted" });
     log("a");
     assert.equal(lines.length, 2);
     const { number: second } = await rig.grant("b");
@@ -467,7 +467,7 @@ describe("a result", () => {
 });
 
 describe("a sign of life", () => {
-  test("is answered: what is listed nowhere is vouched for", async () => {
+  test("is answered: the lease of an attempt that is not listed is renewed", async () => {
     const rig = connected();
     const { number } = await rig.grant("a");
     rig.link.take();
@@ -522,7 +522,7 @@ describe("a sign of life", () => {
     assert.equal(said.answer?.kind, "success");
   });
 
-  test("says how long ago others have vouched", async () => {
+  test("says how long ago other owners renewed the lease", async () => {
     const rig = connected({ renewalAgeMs: (id) => (id === "theirs" ? 4000 : 0) });
     const { number } = await rig.grant("theirs");
     rig.heartbeat(number, [{ attemptId: "theirs", grant: number }]);
@@ -588,7 +588,7 @@ describe("what a worker brings along", () => {
     return rig;
   }
 
-  test("is announced, takes a slot and is not vouched for until somebody follows it", async () => {
+  test("is announced, takes a slot and is not renewed until somebody follows it", async () => {
     const rig = bringing({ running });
     const [announced] = rig.announced;
     assert.ok(announced !== undefined);
@@ -611,7 +611,7 @@ describe("what a worker brings along", () => {
     rig.heartbeat(0, [{ attemptId: "a", grant: 0 }]);
     assert.equal(rig.announced.length, 2);
     rig.announced[1]?.decline();
-    const reason = { name: "AbortError", message: "nobody wants it" };
+    const reason = { name: "AbortError", message: "the attempt is not wanted" };
     assert.deepEqual(rig.link.last("Abort"), { type: "Abort", attemptId: "a", grant: 0, reason });
     assert.equal(rig.session.freeSlots, 2);
     rig.heartbeat(0, [{ attemptId: "a", grant: 0 }]);
@@ -792,7 +792,7 @@ describe("the sessions of a member", () => {
     link.take();
     mayServe = false;
     hello(listener, 2);
-    assert.deepEqual(link.take(), [], "nobody vouches for anything without a lease");
+    assert.deepEqual(link.take(), [], "a member without a lease renews none");
     rig.dispatcher.interruptAll();
     assert.equal(link.last("Goodbye").type, "Goodbye");
     assert.deepEqual(sessions.all, []);

@@ -34,53 +34,53 @@ export interface SessionParts {
   readonly timings: Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
   /** The shard of a run and the epoch in which this member owns it; undefined for runs that belong to no shard. */
   readonly fenceOf?: (run: TaskRun) => GrantFence | undefined;
-  /** Sub-tasks in an outcome are checked here, since a remote worker knows nothing of the engine. */
+  /** Checks the sub-tasks in an outcome, which a remote worker cannot do. */
   readonly admit?: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
-  /** How long ago its owner vouched for an attempt that belongs to another member; 0 for this member's own. */
+  /** The age of the last lease renewal by the owner of a foreign attempt; 0 for this member's own attempts. */
   readonly renewalAgeMs?: (attemptId: string) => number;
   /**
-   * The worker brings an attempt along. Whoever wants it adopts it, if need be later, or else declines; until then it is
-   * announced again with each sign of life.
+   * Called when the worker announces an attempt from an earlier connection, and again with each heartbeat until it is
+   * adopted or declined.
    */
   readonly onAnnounced: (attempt: AnnouncedAttempt) => void;
   readonly onTaskLog?: OnTaskLog | undefined;
-  /** It may have other jobs, or more slots, than before. */
+  /** Called when the worker may have other jobs or more free slots than before. */
   readonly onChanged: (session: WorkerSession) => void;
   readonly onOver: (session: WorkerSession, how: SessionEnd) => void;
 }
 
-/** A worker that has sent nothing for so many beats has missed one: half a beat is allowed for delays. */
+/** A worker is unreachable after this many heartbeat intervals without a message: half an interval is allowed for delays. */
 const heartbeatsUntilUnreachable = 1.5;
 
-/** `lost`: nothing was heard for too long. `left`: the worker stopped. `closed`: it was sent away. */
+/** `lost`: no heartbeat for too long. `left`: the worker stopped. `closed`: this member disconnected it. */
 export type SessionEnd = "lost" | "left" | "closed";
 
 export interface AnnouncedAttempt {
   readonly worker: ConnectedWorker;
   readonly descriptor: AttemptDescriptor;
-  /** As `Dispatcher.adopt` takes it; settled at once if the attempt has ended. */
+  /** The outcome for `Dispatcher.adopt`; settled at once if the attempt has ended. */
   readonly outcome: Promise<Answer>;
-  /** Nobody wants it: the worker stops it, or forgets its result. */
+  /** Makes the worker stop the attempt, or forget its result, because no owner wants it. */
   decline(): void;
 }
 
 /**
- * A remote worker, as a member sees it: what is a call to the embedded worker is a message here. It lasts through all
- * connections of the worker to this member, until the worker is lost, leaves or is sent away.
+ * The member's end of a session with a remote worker. It lasts through all connections of the worker to this member, until
+ * the worker is lost, leaves or is disconnected.
  *
- * - S1 A slot is the id of an attempt in `#attempts` or `#reserved`. An attempt is in `#attempts` until its answer is given, it is
- *   aborted, or it is forgotten; so it has one answer at most.
- * - S2 With each sign of life both ends agree on what runs (`#reconcile`): an attempt that the worker should have and does
- *   not have is given back, one that it has and should not is unwanted. So whatever else is lost, nothing stays as it is
- *   for longer than until the next beat that arrives.
- * - S3 An attempt that was told to stop has its slot here, and in its domain, until the worker has shown that it does not
- *   run any more; the order is repeated until then.
- * - S4 An answer `refused` is given only if the job was never called, or was stopped in good order. Where the attempt could
- *   have ended without this member's knowledge, because the worker has been elsewhere, it counts as lost.
+ * - S1 A slot is the id of an attempt in `#attempts` or `#reserved`. An attempt is in `#attempts` until it is answered,
+ *   aborted or forgotten; so it has one answer at most.
+ * - S2 With each heartbeat both ends agree on what runs (`#reconcile`): an attempt that the worker should have and does not
+ *   have is settled as missing, one that it has and should not is unwanted. So whatever message is lost, the two ends
+ *   differ only until the next heartbeat that arrives.
+ * - S3 An aborted attempt keeps its slot here, and in its domain, until the worker has shown that it does not run any more;
+ *   the abort is repeated until then.
+ * - S4 An answer `refused` is given only if the job was never called, or stopped with its worker. An attempt that could have
+ *   ended without this member's knowledge, because the worker was connected to another, counts as lost.
  */
 export class WorkerSession implements ConnectedWorker {
   readonly isRemote = true;
-  /** The worker's id, after the principal's if it has one. */
+  /** The worker's id, prefixed with its principal if it has one. */
   readonly id: string;
   readonly address: string;
   readonly #parts: SessionParts;
@@ -88,7 +88,7 @@ export class WorkerSession implements ConnectedWorker {
   readonly #attempts = new Map<string, SessionAttempt>();
   /** Results that are being made durable. */
   readonly #reported = new Map<string, ReportedResult>();
-  /** Attempts that the worker was told to stop, and may not have. */
+  /** Aborted attempts that the worker may not have stopped yet. */
   readonly #stopping = new Set<StoppingAttempt>();
   #jobs: ReadonlySet<string> = new Set();
   #slots = 0;
@@ -96,17 +96,17 @@ export class WorkerSession implements ConnectedWorker {
   /** No hello has come over the link yet. */
   #isNew = true;
   #sequence = 0;
-  /** The beat with which the worker came over this link. */
+  /** The sequence number of the first hello over this link. */
   #since = 0;
   #grants = 0;
-  /** It has refused a grant: it gets none until it is heard of again. */
+  /** The worker has refused a grant: it gets none until its next heartbeat. */
   #isRefusing = false;
   #isDraining = false;
   #isOver = false;
   #heardAt: number;
-  /** On the wall clock. */
+  /** Wall-clock time of the last message. */
   #lastHeardAt: number;
-  /** On the monotonic clock: since then no beat was missed and the link was not closed. Undefined until a message comes. */
+  /** Monotonic time since which no heartbeat was missed and the link was open. Undefined until the first message of a link. */
   #reachableSince: number | undefined;
   #timer: Timer | undefined;
 
@@ -119,7 +119,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#watch(parts.timings.workerLostMs);
   }
 
-  // As the dispatcher sees it
+  // The dispatcher's side
 
   get slots(): number {
     return this.#slots;
@@ -178,7 +178,7 @@ export class WorkerSession implements ConnectedWorker {
     if (!this.#attempts.has(attemptId)) this.#reserved.add(attemptId);
   }
 
-  /** An attempt that the worker has brought along itself needs no grant. */
+  /** Grants the attempt to the worker, unless the worker has announced that it runs it already. */
   execute(run: TaskRun, abort: Abort): Promise<Answer> {
     this.#reserved.delete(run.attemptId);
     const known = this.#attempts.get(run.attemptId);
@@ -218,7 +218,7 @@ export class WorkerSession implements ConnectedWorker {
   release(attemptId: string): void {
     const attempt = this.#attempts.get(attemptId);
     this.forget(attemptId);
-    // One that was not sent yet never will be.
+    // An attempt whose grant was not sent yet will not be sent any more.
     if (attempt?.grant !== undefined)
       this.#addAnnounced(attempt.grant, attempt.descriptor).isConfirmed = attempt.isConfirmed;
   }
@@ -230,15 +230,15 @@ export class WorkerSession implements ConnectedWorker {
     this.#send({ type: "Acknowledged", attemptId, grant: reported.grant });
   }
 
-  /** The worker is sent to another member, with whatever it runs. */
+  /** Disconnects the worker, which takes its attempts to another member. */
   stop(): Promise<void> {
     this.#end("closed");
     return Promise.resolve();
   }
 
-  // As the worker's connection sees it
+  // The connection's side
 
-  /** The worker has come, or come again, over this link; its hello follows. */
+  /** Replaces the link of the worker, which has connected (again); its hello follows. */
   attach(link: Link): void {
     this.#link?.close();
     this.#link = link;
@@ -247,7 +247,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#grants = 0;
   }
 
-  /** What comes over an earlier link does not count any more. */
+  /** Handles a message of the worker; ignores those of an earlier link. */
   receive(link: Link, message: WorkerMessage): void {
     if (link !== this.#link) return;
     this.#noteContact();
@@ -267,7 +267,7 @@ export class WorkerSession implements ConnectedWorker {
     }
   }
 
-  /** Only an attempt that this worker was given, and that somebody wants, can log. */
+  /** Passes a log line on if its attempt was granted to this worker and an owner follows it. */
   #log({ attemptId, at, level, message, fields }: LoggedLine): void {
     const running = this.#attempts.get(attemptId);
     const ended = this.#reported.get(attemptId) ?? [...this.#stopping].find((each) => each.attemptId === attemptId);
@@ -277,7 +277,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#parts.onTaskLog?.({ attemptId, instanceId, workflowName, taskName, attempt, at, level, message, fields });
   }
 
-  /** It may come again over another. Until then it gets nothing new. */
+  /** Makes the worker unreachable: it gets nothing new until it connects again. */
   onLinkClosed(link: Link): void {
     if (link !== this.#link) return;
     this.#link = undefined;
@@ -292,7 +292,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#lastHeardAt = clock.now();
   }
 
-  // Signs of life
+  // Heartbeats
 
   #onHello(hello: Hello): void {
     if (hello.sequence <= this.#sequence) return;
@@ -314,8 +314,8 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   /**
-   * The first hello of a connection says all that is left of earlier ones. What it does not name has not reached the
-   * worker, or has ended while it was connected to somebody else.
+   * Handles the first hello of a connection, which lists all that is left of earlier ones. An attempt that it does not name
+   * has not reached the worker, or has ended while the worker was connected to another member.
    */
   #onFirstHello(hello: Hello, listed: readonly GrantKey[]): void {
     const hasBeenElsewhere = hello.lastWelcome !== this.address;
@@ -338,7 +338,7 @@ export class WorkerSession implements ConnectedWorker {
     }
   }
 
-  /** Brings both ends to agree on what runs (S2). */
+  /** Makes both ends agree on what runs (S2), and renews the leases of the attempts that are wanted. */
   #reconcile(
     { sequence, lastGrant }: { readonly sequence: number; readonly lastGrant: number },
     running: readonly GrantKey[],
@@ -357,7 +357,7 @@ export class WorkerSession implements ConnectedWorker {
     return { sequence, ...this.#renewLeases(running) };
   }
 
-  /** One that does not run, and will not because its grant is void, has stopped. */
+  /** Settles aborted attempts that do not run and whose grant is void; repeats the abort of the others. */
   #settleAllStopping(lastGrant: number, running: ReadonlyMap<string, number>): void {
     for (const { attemptId, grant, reason } of this.#stopping) {
       if (running.get(attemptId) === grant) continue;
@@ -393,17 +393,17 @@ export class WorkerSession implements ConnectedWorker {
     return { unwanted, undecided, renewalAges };
   }
 
-  /** The worker does not have it, and there is no result of it. */
+  /** Settles an attempt that the worker neither runs nor has a result of. */
   #settleMissing(attempt: SessionAttempt, hasBeenElsewhere: boolean): void {
     this.#attempts.delete(attempt.attemptId);
-    // A worker that is stopping gives everything back, and the word of it may be lost.
+    // A stopping worker refuses all its attempts, and those messages may be lost.
     const isGivenBack = this.#slots === 0 && !hasBeenElsewhere;
     if (isGivenBack) attempt.settle({ kind: "refused", why: "the worker is stopping" });
     else if (attempt.isConfirmed || hasBeenElsewhere) attempt.settle({ kind: "lost" });
     else attempt.settle({ kind: "refused", why: "it did not reach the worker" });
   }
 
-  /** Gives the worker up if nothing was heard of it for long. What has arrived while this member was busy is read first. */
+  /** Declares the worker lost after `workerLostMs` without a message. Reads messages that arrived while this member was busy first. */
   #watch(delayMs: number): void {
     const { clock, timings } = this.#parts;
     const look = (): void => {
@@ -463,7 +463,7 @@ export class WorkerSession implements ConnectedWorker {
     else abort.signal.addEventListener("abort", stop, { once: true });
   }
 
-  /** Said again until the worker has shown that it knows. */
+  /** Sends an abort, which is repeated with each heartbeat until the worker has stopped the attempt (S3). */
   #stop(grant: number, descriptor: AttemptDescriptor, reason: unknown): void {
     const { attemptId } = descriptor;
     const { promise, resolve } = Promise.withResolvers<"stopped" | "disconnected">();
@@ -471,7 +471,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#sendAbort({ attemptId, grant }, reason);
   }
 
-  /** `descriptor` is there if the worker brings it along from elsewhere: then somebody else may want it. */
+  /** Handles a result. `descriptor` is given for results of an earlier connection, which another owner may want. */
   #onResult({ attemptId, grant, outcome }: Result, descriptor: AttemptDescriptor | undefined): void {
     const { clock, timings } = this.#parts;
     const since = clock.monotonic();
@@ -484,10 +484,10 @@ export class WorkerSession implements ConnectedWorker {
       attempt.settle(this.#admit(outcome, attempt.descriptor));
       if (!attempt.isFollowed) this.#parts.onChanged(this);
     } else if (outcome.kind === "lost") {
-      // That this worker gave it up is no news to anybody else, who may have started it anew since.
+      // Another owner has no use for the news that this worker lost it, and may have started the attempt again.
       this.#send({ type: "Acknowledged", attemptId, grant });
     } else if (reported?.grant === grant) {
-      // Nobody has said yet who wants it; or whoever was to make it durable has not, and somebody else may have to.
+      // No owner is known yet, or the owner has not made the result durable in time; the shard may have a new owner.
       if (since - reported.since < (reported.isFollowed ? 2 * timings.workerBeatMs : timings.workerBeatMs)) return;
       Object.assign(reported, { since, isFollowed: false });
       this.#announceResult(reported.descriptor, outcome);
@@ -511,12 +511,15 @@ export class WorkerSession implements ConnectedWorker {
     const attempt = new SessionAttempt(descriptor, "announced");
     attempt.grant = grant;
     this.#attempts.set(attemptId, attempt);
-    // Looked at or not: a rejection is told to whoever adopts it.
+    // A rejection is handled by whoever adopts the attempt; until then it must not count as unhandled.
     attempt.outcome.catch(() => undefined);
     const decline = (): void => {
       if (this.#attempts.get(attemptId) !== attempt || attempt.isFollowed) return this.acknowledge(attemptId);
       this.#attempts.delete(attemptId);
-      this.#sendAbort({ attemptId, grant: attempt.grant ?? 0 }, new DOMException("nobody wants it", "AbortError"));
+      this.#sendAbort(
+        { attemptId, grant: attempt.grant ?? 0 },
+        new DOMException("the attempt is not wanted", "AbortError"),
+      );
       this.#parts.onChanged(this);
     };
     attempt.announce = () => this.#announce({ worker: this, descriptor, outcome: attempt.outcome, decline });
@@ -537,7 +540,7 @@ export class WorkerSession implements ConnectedWorker {
       const { attemptId } = attempt.descriptor;
       this.#parts.logger.error(
         { attemptId, error: messageOf(error) },
-        "an attempt that a worker brought was not taken",
+        "an attempt that a worker announced could not be handled",
       );
     }
   }
@@ -568,7 +571,7 @@ interface StoppingAttempt {
 interface ReportedResult {
   grant: number;
   readonly descriptor: AttemptDescriptor;
-  /** When somebody was told of it. */
+  /** Monotonic time at which it was last passed on. */
   since: number;
   isFollowed: boolean;
 }

@@ -7,13 +7,13 @@ import { type SessionEnd, type SessionParts, WorkerSession } from "./worker-sess
 
 export interface WorkerSessionsParts extends Omit<SessionParts, "onChanged" | "onOver"> {
   readonly dispatcher: Dispatcher;
-  /** How history names that worker. */
+  /** The worker's address as histories record it. */
   readonly addressOf: (worker: string) => string;
-  /** The lease: without it, workers are sent to other members. */
+  /** Whether the lease is valid: without it, workers are sent to other members. */
   readonly mayServe?: () => boolean;
 }
 
-/** The remote workers of a member: each has one session, through all its connections. */
+/** The sessions of a member's remote workers: one per worker, through all its connections. */
 export class WorkerSessions {
   readonly #parts: WorkerSessionsParts;
   readonly #byWorker = new Map<string, WorkerSession>();
@@ -27,12 +27,12 @@ export class WorkerSessions {
     return [...this.#byWorker.values()];
   }
 
-  /** Messages that did not fit the protocol; each of them has cost a worker its link. */
+  /** The number of invalid messages; each has closed the link of a worker. */
   get refusedMessages(): number {
     return this.#refusedMessages;
   }
 
-  /** A worker has connected. What comes in over the link goes to what is returned, which never throws. */
+  /** Accepts a worker's connection. Returns the listener for its messages, which never throws. */
   accept(link: Link, principal?: string): LinkListener {
     const prefix = principal === undefined ? "" : `${encodeURIComponent(principal)}/`;
     let session: WorkerSession | undefined;
@@ -47,7 +47,7 @@ export class WorkerSessions {
         try {
           const message = parseWorkerMessage(text);
           refuseOtherWorker(message, prefix, session);
-          // Whoever has no lease vouches for nothing. It will send the worker away as soon as it looks.
+          // A member without a valid lease renews none. It disconnects the worker as soon as it notices.
           if (session !== undefined && this.#parts.mayServe?.() === false) return;
           session ??= this.#attach(link, message, prefix);
           session?.receive(link, message);
@@ -60,7 +60,7 @@ export class WorkerSessions {
     };
   }
 
-  /** The worker may connect again; what it runs goes on meanwhile. */
+  /** Closes the link. The worker may connect again and keeps its attempts meanwhile. */
   #refuse(link: Link, session: WorkerSession | undefined, error: unknown): void {
     const { logger } = this.#parts;
     const worker = session?.address;
@@ -76,7 +76,7 @@ export class WorkerSessions {
     link.close(new EngineError("WORKER_MESSAGE_INVALID", `the message could not be handled: ${messageOf(error)}`));
   }
 
-  /** A connection begins with a hello; what comes before it was overtaken. */
+  /** Attaches the link to the session of the worker that says hello. Ignores messages before the hello, which were reordered. */
   #attach(link: Link, message: WorkerMessage, prefix: string): WorkerSession | undefined {
     if (message.type !== "Hello") return undefined;
     const { dispatcher, mayServe, addressOf } = this.#parts;
@@ -85,14 +85,14 @@ export class WorkerSessions {
       link.close();
       return undefined;
     }
-    // An id belongs to its principal: the same one of another principal is another worker.
+    // Ids are scoped by principal: the same id under another principal is another worker.
     const id = `${prefix}${message.worker}`;
     let session = this.#byWorker.get(id);
     if (session === undefined) {
       session = new WorkerSession({ id, address: addressOf(id) }, this.#sessionParts());
       this.#byWorker.set(id, session);
       this.#parts.logger.info({ worker: session.address, slots: message.slots }, "a worker has connected");
-      // Before it announces anything: what it brings along can be adopted only by a dispatcher that has it.
+      // The dispatcher must know the worker before it can adopt the attempts that the worker announces.
       dispatcher.connect(session);
     }
     session.attach(link);
@@ -112,13 +112,13 @@ export class WorkerSessions {
   #over(session: WorkerSession, how: SessionEnd): void {
     this.#byWorker.delete(session.id);
     const worker = session.address;
-    if (how === "lost") this.#parts.logger.warn({ worker }, "nothing was heard of a worker for long; it is lost");
+    if (how === "lost") this.#parts.logger.warn({ worker }, "a worker sent no heartbeat for too long and is lost");
     else this.#parts.logger.info({ worker, how }, "a worker has disconnected");
     this.#parts.dispatcher.disconnect(session);
   }
 }
 
-/** A link belongs to the worker that said hello over it first. */
+/** Refuses a hello of another worker than the first one over this link. WORKER_MESSAGE_INVALID. */
 function refuseOtherWorker(message: WorkerMessage, prefix: string, session: WorkerSession | undefined): void {
   if (message.type !== "Hello" || session === undefined || `${prefix}${message.worker}` === session.id) return;
   throw new EngineError("WORKER_MESSAGE_INVALID", "the message is refused: Hello.worker changes over one connection");

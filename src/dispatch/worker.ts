@@ -3,76 +3,75 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 
 /**
- * Runs attempts, one call each. Slots, timeouts and order are the dispatcher's.
+ * Runs attempts, one call each. The dispatcher manages slots, timeouts and order.
  *
- * The embedded worker is called, and a remote one is written to, but both are this interface: what is a call here is a
- * message there (`WorkerSession`). `execute` is a grant, the abort signal an order to stop, the answer a result or a
- * refusal.
+ * The embedded worker runs them in this process. For a remote one, `WorkerSession` turns calls into messages: `execute` is a
+ * grant, the abort signal an abort, the answer a result or a refusal.
  */
 export interface Worker {
-  /** Who ran it, as history tells it. */
+  /** The worker's address as histories record it. */
   readonly address: string;
-  /** It has a process of its own, which outlives this one. Every remote worker is a `ConnectedWorker`. */
+  /** Whether it has a process of its own, which outlives this one. Every remote worker is a `ConnectedWorker`. */
   readonly isRemote: boolean;
-  /** How many attempts it would take now. The embedded worker takes any number: the pool's size is its limit. */
+  /** How many attempts it would take now. The embedded worker takes any number: the pool limits it. */
   readonly freeSlots: number;
   hasJob(id: string): boolean;
   /**
-   * Whatever goes wrong in the job is an outcome. A job that ends at once is answered at once, without a promise.
-   * After an abort the answer is not used, but it should come soon.
+   * Runs the attempt; failures of the job are outcomes. The outcome of a synchronous job is returned without a promise.
+   * After an abort the answer is ignored, but should come soon.
    */
   execute(run: TaskRun, abort: Abort): Outcome | Promise<Answer>;
-  /** Gives back what it holds: threads are ended, whatever they do; a remote worker is told to connect elsewhere. */
+  /** Releases resources: terminates threads; disconnects a remote worker, which connects elsewhere. */
   stop(): Promise<void>;
 }
 
 export type Answer = Outcome | Refused;
 
-/** The worker did not take the attempt: it goes back to the queue, and nothing is counted against it. */
+/** The worker did not run the attempt: it is requeued, and this counts as no failure. */
 export interface Refused {
   readonly kind: "refused";
   readonly why: string;
 }
 
-/** A worker that has come to the dispatcher from outside and may leave it again. */
+/** A remote worker, which connects and disconnects at any time. */
 export interface ConnectedWorker extends Worker {
   readonly isRemote: true;
   readonly slots: number;
-  /** It has missed no beat, and its link is open. */
+  /** Its link is open and it has missed no heartbeat. */
   readonly isReachable: boolean;
   /** Epoch ms of its last message. */
   readonly lastHeardAt: number;
-  /** Ids of the jobs that it has. */
+  /** The ids of its jobs. */
   readonly jobs: readonly string[];
   /**
-   * For how long no attempt that it has run since that moment, on the monotonic clock, may time out. Infinity while it is
-   * out of touch: then nothing is known of the attempt, and it may be lost. When it is back it has a beat to report results.
+   * For how long an attempt that it has run since that monotonic time may not time out. Infinity while it is unreachable:
+   * the state of the attempt is unknown then. After it has reconnected, it has one heartbeat interval to report results.
    */
   timeoutGraceMs(since: number): number;
   readonly connection: WorkerConnection;
   readonly isDraining: boolean;
-  /** It is given nothing more; what it runs goes on. */
+  /** Takes no new attempts; running ones continue. */
   drain(): void;
-  /** Keeps a slot for an attempt whose start is being made durable; `execute` or `forget` follows. */
+  /** Reserves a slot for an attempt whose start is being made durable; `execute` or `forget` follows. */
   reserve(attemptId: string): void;
-  /** The attempt, which it runs already, is wanted here: this is what stops it from now on. False: it is not here any more. */
+  /** Follows an attempt that it runs already; `abort` stops it from now on. False if it does not run here any more. */
   follow(attemptId: string, abort: Abort): boolean;
   /**
-   * Of an attempt that was just told to stop: resolves when it has, or the worker is gone. `sent away`: it may go on, with
-   * another member. Undefined if there is nothing to wait for.
+   * Resolves when an aborted attempt has stopped, or the worker is gone. `disconnected`: it may keep running for another
+   * member. Undefined if there is nothing to wait for.
    */
   whenStopped(attemptId: string): Promise<"stopped" | "disconnected"> | undefined;
-  /** Nobody here has to do with the attempt any more. If it runs, it runs on. */
+  /** Frees the slot of an attempt that this member does not follow any more. If it runs, it keeps running. */
   forget(attemptId: string): void;
-  /** Whoever wanted the attempt here does not any more, but somebody else may: it is as if the worker had just brought it. */
+  /** Stops following an attempt whose owner is unknown; it is announced again as if the worker had just connected. */
   release(attemptId: string): void;
-  /** The attempt's result is durable: it need not be sent again. */
+  /** Lets the worker forget a result, which is durable or not wanted. */
   acknowledge(attemptId: string): void;
 }
 
 /**
- * One of a worker's connections, to whichever member. A later one began with a later sign of life, so that members can tell
- * who has it now.
+ * One connection of a worker to a member. `since` is the sequence number of its first hello, so that members can tell which
+ * of two connections is the later one.
  */
 export interface WorkerConnection {
   readonly worker: string;

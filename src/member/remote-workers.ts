@@ -34,13 +34,13 @@ export interface RemoteWorkersParts {
 
 /**
  * The workers in processes of their own that are connected to this member. They may bring attempts along: of instances
- * that live here, which take them back, or of others, whose owners are asked first. Until somebody vouches for an
+ * that live here, which take them back, or of others, whose owners are asked first. Until its owner renews the lease of an
  * attempt its worker counts on as before, and stops it when its patience ends.
  */
 export class RemoteWorkers {
   readonly #parts: RemoteWorkersParts;
   readonly #sessions: WorkerSessions;
-  /** Adopted, but not yet counted among the slots of their domain: nobody vouches for these. */
+  /** Adopted, but not yet counted among the slots of their domain: their leases are not renewed. */
   readonly #uncounted = new Set<string>();
 
   constructor(parts: RemoteWorkersParts) {
@@ -112,7 +112,7 @@ export class RemoteWorkers {
     return false;
   }
 
-  /** It is vouched for when its slot is counted. */
+  /** Its lease is renewed once its slot is counted. */
   async #adopt(announced: AnnouncedAttempt, run: TaskRun, onAdopted?: () => void): Promise<boolean> {
     const { dispatcher, counted } = this.#parts;
     const { descriptor, worker, outcome } = announced;

@@ -137,7 +137,7 @@ describe("attempts that are held for others", () => {
     assert.deepEqual(rig.questions(), ["3: me a b", "5: me c"]);
   });
 
-  test("go on for as long as an owner vouches for them", async () => {
+  test("keep running while an owner renews their leases", async () => {
     rig.keep(3, "a");
     rig.onCall = ({ answer }) => answer([]);
     await clock.advance(100 * workerLostMs);
@@ -155,7 +155,7 @@ describe("attempts that are held for others", () => {
     assert.deepEqual(rig.questions(), ["3: me a c"]);
   });
 
-  test("are disowned when nobody has vouched for them for long enough, to the moment", async () => {
+  test("are released when their lease expires, to the moment", async () => {
     await clock.advance(3333);
     rig.keep(3, "a");
     await clock.advance(patienceMs - 1);
@@ -167,7 +167,7 @@ describe("attempts that are held for others", () => {
     assert.deepEqual(rig.questions(), []);
   });
 
-  test("count as vouched for from the moment of the question, however late its answer comes", async () => {
+  test("count their lease from the request, however late its answer comes", async () => {
     rig.keep(3, "a");
     await clock.advance(workerBeatMs);
     const question = last();

@@ -26,11 +26,11 @@ export interface ForeignAttemptsParts {
 }
 
 /**
- * Attempts that this member runs for shards that others own: they were granted here before their shard moved, or a
- * worker brought them along. Their owners hear of them regularly, and of their ends until somebody has written them down.
+ * Attempts that this member hosts for shards of other owners: they were granted here before their shard moved, or their
+ * worker connected to this member. Their leases are renewed regularly, and their ends reported until they are durable.
  *
- * - O1 An attempt is let go when no owner has vouched for it for a while, a little before an owner that hears nothing of
- *   it takes it for lost; what runs in this process stops. The while counts from before the question was sent.
+ * - O1 An attempt is released when its lease expires, a little before an owner without news declares it lost; one that runs
+ *   in this process is stopped. The lease counts from before the renewal was requested.
  */
 export class ForeignAttempts implements AttemptHosts {
   readonly lostMs: number;
@@ -64,7 +64,7 @@ export class ForeignAttempts implements AttemptHosts {
     });
   }
 
-  /** The member is gone: nobody expects anything of it. */
+  /** Forgets all attempts, because this member was removed. */
   clear(): void {
     this.#incarnation++;
     this.#attempts.clear();
@@ -80,14 +80,15 @@ export class ForeignAttempts implements AttemptHosts {
     for (const id of attemptIds) this.#attempts.set(id, { shard, renewedAt, isReporting: false });
   }
 
-  /** How long ago its owner vouched for an attempt that is attempt for another member; 0 for this member's own. */
+  /** The age of the last lease renewal of a foreign attempt; 0 for this member's own attempts. */
   renewalAgeMs(attemptId: string): number {
     const attempt = this.#attempts.get(attemptId);
     return attempt === undefined ? 0 : this.#parts.clock.monotonic() - attempt.renewedAt;
   }
 
   /**
-   * Since when the owner wants an attempt that a worker has brought; undefined if it does not. Throws what the call throws.
+   * Requests the lease of an attempt that a worker has announced. Returns the time from which it counts; undefined if the
+   * owner does not want the attempt. Throws what the call throws.
    */
   async ask(shard: number, attemptId: string, connection: WorkerConnection): Promise<number | undefined> {
     const askedAt = this.#parts.clock.monotonic();
@@ -95,7 +96,7 @@ export class ForeignAttempts implements AttemptHosts {
     return unwanted.includes(attemptId) ? undefined : askedAt;
   }
 
-  /** Gives back which of them are not wanted. */
+  /** Requests renewals from the shard's owner. Returns the ids of unwanted attempts. */
   async #renew(
     shard: number,
     attemptIds: readonly string[],
@@ -105,7 +106,7 @@ export class ForeignAttempts implements AttemptHosts {
     return await call(shard, { type: "RenewAttempts", host: member(), attemptIds, connections }, timings.workerBeatMs);
   }
 
-  /** The shard is here again, and with it the attempt. */
+  /** Removes an attempt whose shard is owned here again. */
   reclaim(attemptId: string): void {
     this.#attempts.delete(attemptId);
   }
@@ -113,7 +114,7 @@ export class ForeignAttempts implements AttemptHosts {
   readonly isReporting = (attemptId: string): boolean => this.#attempts.get(attemptId)?.isReporting === true;
 
   report(run: HostedRun, input: Input, onDelivered: () => void): void {
-    // A worker that is lost here may be with another member, which has it. If it is not, the owner will miss it.
+    // A worker that is lost here may be connected to another member. If it is not, its owner will declare the attempt lost.
     if (isLostWorker(input)) return;
     const shard = this.#parts.shardOf(run.instanceId);
     this.#attempts.set(run.attemptId, { shard, renewedAt: this.#parts.clock.monotonic(), isReporting: true });
@@ -132,7 +133,7 @@ export class ForeignAttempts implements AttemptHosts {
     if (incarnation === this.#incarnation) this.#attempts.delete(call.attemptId);
   }
 
-  /** False if it is to be said again: whoever owns the shard has not heard it, or does not know this member yet. */
+  /** Whether the owner has received the report. False if it must be repeated: the owner is unknown, or does not know this member yet. */
   async #isDelivered(shard: number, call: CallOf<"ReportAttempt">): Promise<boolean> {
     try {
       await this.#parts.call(shard, call, Infinity);
@@ -140,7 +141,10 @@ export class ForeignAttempts implements AttemptHosts {
     } catch (error) {
       if (hasCode(error, "INSTANCE_UNKNOWN")) return true;
       const { attemptId } = call;
-      this.#parts.logger.warn({ attemptId, error: messageOf(error) }, "the end of an attempt found no owner");
+      this.#parts.logger.warn(
+        { attemptId, error: messageOf(error) },
+        "the end of an attempt was not delivered to its owner",
+      );
       return !(error instanceof EngineError && (error.retryable || error.code === "ENGINE_STATE"));
     }
   }
@@ -150,18 +154,18 @@ export class ForeignAttempts implements AttemptHosts {
     await new Promise<void>((resolve) => void clock.after(timings.beatMs, resolve));
   }
 
-  /** Nobody wants these. An attempt that is this member's own again is not among them, however late the word comes. */
+  /** Aborts unwanted attempts. Ignores those that are this member's own again, in case the message is late. */
   drop(attemptIds: readonly string[]): void {
-    const attempt = attemptIds.filter((id) => this.#attempts.delete(id));
-    this.#parts.dispatcher.abort(attempt);
+    const foreign = attemptIds.filter((id) => this.#attempts.delete(id));
+    this.#parts.dispatcher.abort(foreign);
   }
 
-  /** Tells each owner what is attempt here, and stops what nobody vouches for. */
+  /** Requests renewals from all owners, and releases attempts whose lease has expired. */
   renewAll(): void {
     this.#forgetVanished();
     this.#stopExpired();
     const { dispatcher } = this.#parts;
-    // A worker that is not heard of may be with another member by now, which then speaks for what it runs.
+    // An unreachable worker may be connected to another member by now, which then renews the leases of its attempts.
     const known = [...this.#attempts].filter(([id, { isReporting }]) => isReporting || isRenewedHere(dispatcher, id));
     for (const [shard, attempt] of Map.groupBy(known, ([, { shard }]) => shard)) {
       void this.#renewShard(
@@ -171,7 +175,7 @@ export class ForeignAttempts implements AttemptHosts {
     }
   }
 
-  /** A remote worker may have taken it along to another member: whoever is asked about it must not hear that it is here. */
+  /** Forgets attempts that are not here any more: their worker may have moved to another member, which then hosts them. */
   #forgetVanished(): void {
     const { dispatcher } = this.#parts;
     for (const [id, { isReporting }] of this.#attempts) {
@@ -180,7 +184,7 @@ export class ForeignAttempts implements AttemptHosts {
     }
   }
 
-  /** To the moment: an owner may lose its patience between two beats. */
+  /** Releases expired attempts, with a timer for the next expiry: an owner may declare them lost between two renewals. */
   #stopExpired(): void {
     const { clock, timings } = this.#parts;
     const leaseMs = ownPatience * timings.workerLostMs;
@@ -191,7 +195,7 @@ export class ForeignAttempts implements AttemptHosts {
       if (now - renewedAt >= leaseMs) expired.push(id);
       else oldest = Math.min(oldest, renewedAt);
     }
-    // Whether somebody wants these is not known: a remote worker goes on asking, even if it has a result by now.
+    // They may still be wanted: a remote worker announces them again, even if it has a result by now.
     for (const id of expired) this.#attempts.delete(id);
     this.#parts.dispatcher.release(expired);
     this.#expiryTimer?.cancel();
@@ -216,16 +220,16 @@ export class ForeignAttempts implements AttemptHosts {
       }
       this.drop(unwanted);
     } catch (error) {
-      logger.debug({ shard, error: messageOf(error) }, "an owner could not be asked about its attempts");
+      logger.debug({ shard, error: messageOf(error) }, "an owner did not renew the leases of its attempts");
     }
   }
 }
 
 interface ForeignAttempt {
   readonly shard: number;
-  /** When the last question was asked that an owner answered with yes. */
+  /** Monotonic time at which the last granted renewal was requested. */
   renewedAt: number;
-  /** It has ended here, and its owner has yet to know. */
+  /** It has ended here, and its end is not delivered yet. */
   readonly isReporting: boolean;
 }
 
@@ -237,7 +241,7 @@ function isRenewedHere(dispatcher: ForeignAttemptsParts["dispatcher"], attemptId
   return dispatcher.isReachable(attemptId) || dispatcher.waitingFor(attemptId) !== undefined;
 }
 
-/** One member alone: whatever is not here runs nowhere. */
+/** The hosts of a single member: attempts that are not here run nowhere. */
 export const noOtherHosts: AttemptHosts = {
   lostMs: Infinity,
   isLiving: () => false,

@@ -4,8 +4,8 @@ import type { Input } from "./input.ts";
 import type { HostedRun } from "./remote-attempts.ts";
 
 /**
- * An attempt of an instance that lives with another member, brought here by the worker that runs it. This member follows
- * it like its own, and passes on what comes of it. Whatever only matters to one that is yet to be started is left empty.
+ * The run of an attempt whose instance is owned by another member, announced by the worker that runs it. This member follows
+ * it like its own and reports its end. Fields that matter only before the start are left empty.
  */
 export function foreignRun(
   descriptor: AttemptDescriptor,

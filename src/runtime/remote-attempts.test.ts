@@ -25,8 +25,8 @@ class FakeHolders implements AttemptHosts {
   readonly hasSeen = (moment: number): boolean => this.viewAskedAt >= moment;
   readonly hasLeft = (member: string): boolean => this.left.has(member);
   readonly isReporting = (attemptId: string): boolean => this.reporting.has(attemptId);
-  readonly abort = (holder: string, attemptIds: readonly string[]): void => {
-    this.aborted.push(`${holder}: ${attemptIds.join(" ")}`);
+  readonly abort = (host: string, attemptIds: readonly string[]): void => {
+    this.aborted.push(`${host}: ${attemptIds.join(" ")}`);
   };
   readonly report = (): void => assert.fail("nothing is reported by whoever owns the shard");
   readonly add = (): void => assert.fail("nothing is kept by whoever owns the shard");
@@ -48,7 +48,7 @@ describe("an attempt that another member holds", () => {
   let store: RigStore;
   let lane: Lane;
   let shard: RigShard;
-  let holders: FakeHolders;
+  let hosts: FakeHolders;
   let attached: RemoteAttempts;
 
   beforeEach(async () => {
@@ -57,12 +57,12 @@ describe("an attempt that another member holds", () => {
     await store.open();
     lane = new Lane({ store, clock, logger: silentLogger, onHealth: () => undefined });
     shard = new RigShard(0, await store.claim(0), lane);
-    holders = new FakeHolders();
+    hosts = new FakeHolders();
     attached = attachedOf({ clean: false, previousOwner: "before" });
   });
 
   function attachedOf(claim: Pick<ShardClaim, "clean" | "previousOwner">): RemoteAttempts {
-    return new RemoteAttempts(clock, holders, { epoch: 2, batch: 1, lastKey: 0, ...claim });
+    return new RemoteAttempts(clock, hosts, { epoch: 2, batch: 1, lastKey: 0, ...claim });
   }
 
   /** An attempt whose start, on that worker, is on record. */
@@ -87,8 +87,8 @@ describe("an attempt that another member holds", () => {
     return since[0] ?? "";
   }
 
-  test("stays where it is while its holder lives and is heard", async () => {
-    holders.living.add("m");
+  test("stays where it is while its host lives and is heard", async () => {
+    hosts.living.add("m");
     const run = await running("i", "m");
     for (let beats = 0; beats < 20; beats++) {
       assert.equal(attached.classify(run.attemptId), "elsewhere");
@@ -107,8 +107,8 @@ describe("an attempt that another member holds", () => {
     }
   }
 
-  test("is lost when nothing was heard of it for too long, although its holder lives", async () => {
-    holders.living.add("m");
+  test("is lost when nothing was heard of it for too long, although its host lives", async () => {
+    hosts.living.add("m");
     const run = await running("i", "m");
     await sweepFor(lostMs - 1);
     attached.sweep();
@@ -119,10 +119,10 @@ describe("an attempt that another member holds", () => {
     assert.equal(attached.renew(run.attemptId, "m"), false, "a lost one is not wanted any more");
   });
 
-  test("is lost as soon as its holder is no longer a member", async () => {
-    holders.living.add("m");
+  test("is lost as soon as its host is no longer a member", async () => {
+    hosts.living.add("m");
     const run = await running("i", "m");
-    holders.living.delete("m");
+    hosts.living.delete("m");
     attached.sweep();
     assert.equal(await lastEvent(run), "TaskInterrupted");
     attached.sweep();
@@ -130,11 +130,11 @@ describe("an attempt that another member holds", () => {
     assert.equal(interruptions.length, 1, "and once only");
   });
 
-  test("is taken back free of charge when its holder took its leave", async () => {
-    holders.living.add("m");
+  test("is taken back free of charge when its host took its leave", async () => {
+    hosts.living.add("m");
     const run = await running("i", "m");
-    holders.living.delete("m");
-    holders.left.add("m");
+    hosts.living.delete("m");
+    hosts.left.add("m");
     attached.sweep();
     assert.equal(await lastEvent(run), "TasksWithdrawn");
   });
@@ -149,33 +149,33 @@ describe("an attempt that another member holds", () => {
 
   test("that the last owner took along is lost with it, however well it left the shard", async () => {
     attached = attachedOf({ clean: true, previousOwner: "before" });
-    holders.living.add("before");
+    hosts.living.add("before");
     const runs = [await running("i", "before"), await running("j", "before")];
     attached.sweep();
     await clock.advance(lostMs - 1);
     attached.renew(runs[1]?.attemptId ?? "", "before");
     await clock.advance(1);
     attached.sweep();
-    holders.living.delete("before");
+    hosts.living.delete("before");
     attached.sweep();
     for (const run of runs) assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
-  test("is not judged by a view from before the shard was claimed: its holder may have joined since", async () => {
-    holders.viewAskedAt = clock.monotonic() - 1;
+  test("is not judged by a view from before the shard was claimed: its host may have joined since", async () => {
+    hosts.viewAskedAt = clock.monotonic() - 1;
     const run = await running("i", "m");
     assert.equal(attached.classify(run.attemptId), "elsewhere");
     attached.sweep();
-    holders.viewAskedAt = clock.monotonic();
-    holders.living.add("m");
+    hosts.viewAskedAt = clock.monotonic();
+    hosts.living.add("m");
     assert.equal(attached.classify(run.attemptId), "elsewhere");
-    holders.living.delete("m");
+    hosts.living.delete("m");
     assert.equal(attached.classify(run.attemptId), "lost");
   });
 
   test("that ended here while the shard was away is waited for until its report comes", async () => {
     const run = await running("i", "m");
-    holders.reporting.add(run.attemptId);
+    hosts.reporting.add(run.attemptId);
     assert.equal(attached.classify(run.attemptId), "elsewhere");
   });
 
@@ -186,7 +186,7 @@ describe("an attempt that another member holds", () => {
     attached.sweep();
     assert.equal(await lastEvent(run), "");
     assert.throws(() => attached.renew(run.attemptId, "n"), { code: "CALL_UNANSWERED" });
-    holders.living.add("n");
+    hosts.living.add("n");
     assert.equal(attached.renew(run.attemptId, "n"), true);
     await sweepFor(lostMs - 1);
     attached.sweep();
@@ -197,7 +197,7 @@ describe("an attempt that another member holds", () => {
   });
 
   test("is not lost because this member stood still, and has half the time to be heard of after that", async () => {
-    holders.living.add("m");
+    hosts.living.add("m");
     const run = await running("i", "m");
     await clock.advance(3 * lostMs);
     attached.sweep();
@@ -208,11 +208,11 @@ describe("an attempt that another member holds", () => {
   });
 
   test("is not lost while this member does not reach the store, and has half the time to be heard of after that", async () => {
-    holders.living.add("m");
+    hosts.living.add("m");
     const runs = [await running("i", "m"), await running("j", "m/gpu")];
-    holders.viewAskedAt = clock.monotonic();
+    hosts.viewAskedAt = clock.monotonic();
     await sweepFor(3 * lostMs);
-    holders.viewAskedAt = Infinity;
+    hosts.viewAskedAt = Infinity;
     await sweepFor(lostMs / 2 - 1);
     for (const run of runs) assert.equal(await lastEvent(run), "");
     assert.equal(attached.delete(runs[0]?.attemptId ?? "", "m"), true, "the result that waited for the store counts");
@@ -221,19 +221,19 @@ describe("an attempt that another member holds", () => {
   });
 
   test("whose end is known is attached no longer", async () => {
-    holders.living.add("m");
+    hosts.living.add("m");
     const run = await running("i", "m");
-    assert.equal(attached.delete(run.attemptId, "another"), false, "only its holder speaks for it");
+    assert.equal(attached.delete(run.attemptId, "another"), false, "only its host speaks for it");
     assert.equal(attached.delete(run.attemptId, "m"), true);
     assert.equal(attached.delete(run.attemptId, "m"), false, "the report of its end counts once");
     assert.equal(attached.renew(run.attemptId, "m"), false);
-    holders.living.delete("m");
+    hosts.living.delete("m");
     attached.sweep();
     assert.equal(await lastEvent(run), "");
   });
 
   test("that a worker took from one member to the next may be spoken for by each, in whatever order", async () => {
-    for (const member of ["n", "o"]) holders.living.add(member);
+    for (const member of ["n", "o"]) hosts.living.add(member);
     const run = await running("i", "m/gpu");
     assert.equal(attached.renew(run.attemptId, "o"), true);
     assert.equal(attached.renew(run.attemptId, "n"), true, "it came here before, and its word after");
@@ -245,21 +245,21 @@ describe("an attempt that another member holds", () => {
     const unknown = { code: "CALL_UNANSWERED" };
     assert.throws(() => attached.renew(run.attemptId, "n"), unknown);
     assert.throws(() => attached.delete(run.attemptId, "n"), unknown);
-    holders.living.add("n");
+    hosts.living.add("n");
     assert.equal(attached.delete(run.attemptId, "n"), true, "its end may be the first that is heard of it");
   });
 
   test("on a remote worker is lost with that, however well its member left", async () => {
     attached = attachedOf({ clean: true, previousOwner: "before" });
     const run = await running("i", "before/gpu");
-    holders.left.add("before");
+    hosts.left.add("before");
     await sweepFor(lostMs);
     attached.sweep();
     assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
-  test("that nobody wants is stopped where it is, each holder being told once", async () => {
-    for (const member of ["m", "n"]) holders.living.add(member);
+  test("that nobody wants is stopped where it is, each host being told once", async () => {
+    for (const member of ["m", "n"]) hosts.living.add(member);
     const runs = [
       await running("i", "m"),
       await running("j", "n"),
@@ -269,21 +269,21 @@ describe("an attempt that another member holds", () => {
     const [i, j, k, l] = runs.map(({ attemptId }) => attemptId) as [string, string, string, string];
     attached.renew(k, "n");
     attached.abort([i, j, k, "never heard of"]);
-    assert.deepEqual(holders.aborted, [`m: ${i} ${k}`, `n: ${j} ${k}`], "whoever has said that it has it");
+    assert.deepEqual(hosts.aborted, [`m: ${i} ${k}`, `n: ${j} ${k}`], "whoever has said that it has it");
     assert.deepEqual(
       [i, j, k, l].map((id) => attached.renew(id, "m")),
       [false, false, false, true],
     );
     attached.abort([i, j, k]);
-    assert.equal(holders.aborted.length, 2);
+    assert.equal(hosts.aborted.length, 2);
   });
 
   test("is stopped when its instance is taken out of service", async () => {
-    holders.living.add("m");
+    hosts.living.add("m");
     const quarantined = await running("i", "m");
     const other = await running("j", "m");
     attached.forget(quarantined.actor);
-    assert.deepEqual(holders.aborted, [`m: ${quarantined.attemptId}`]);
+    assert.deepEqual(hosts.aborted, [`m: ${quarantined.attemptId}`]);
     assert.equal(attached.renew(other.attemptId, "m"), true);
     assert.equal(await lastEvent(quarantined), "", "nothing is said to the instance");
   });

@@ -7,8 +7,8 @@ import type { ShardClaim } from "../stores/store.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 
 /**
- * A worker's address, as histories keep it: the member that granted the attempt, and, of a remote worker, its own name
- * after a slash. The embedded worker has its member's id.
+ * The member part of a worker's address. Histories record `member` for the embedded worker, and `member/worker` for a remote
+ * one, where the member is the one that granted the attempt.
  */
 export function hostOf(workerAddress: string): string {
   const slash = workerAddress.indexOf("/");
@@ -25,37 +25,37 @@ export function workerOf(workerAddress: string): string {
 }
 
 /**
- * Whose worker it is: `principal/worker` is what comes after the member. Empty where workers have none. Histories name the
- * worker that an attempt was given to first; one that it went to then, because that refused it, may be another of any
- * principal, and is then not believed after the shard has moved: the attempt is lost, and runs again.
+ * The principal of a remote worker, from `member/principal/worker`; empty if it has none. Histories record the worker that an
+ * attempt was granted to first. If that one refused it and a worker of another principal runs it, the latter is not trusted
+ * after the shard has moved: the attempt is lost, and runs again.
  */
 function principalOf(workerAddress: string): string {
   const name = workerOf(workerAddress);
   return name.slice(0, Math.max(0, name.lastIndexOf("/")));
 }
 
-/** The instance that an attempt is of: its id is the first part of the attempt's, and may have colons in it. */
+/** The instance id in an attempt id: its first part, which may contain colons. */
 export function instanceOf(attemptId: string): string {
   return attemptId.split(":").slice(0, -3).join(":");
 }
 
-/** Other members that may run attempts of a shard's instances. Where there is one member alone, there are none. */
+/** Other members that may host attempts of a shard's instances. A single member has none. */
 export interface AttemptHosts {
-  /** Among the members in the newest view. */
+  /** Whether the newest view contains the member. */
   isLiving(member: string): boolean;
-  /** That view was asked for after the moment, on the monotonic clock. */
+  /** Whether that view was requested after the monotonic time. */
   hasSeen(moment: number): boolean;
-  /** It took its leave in good order, and stopped what it ran. */
+  /** Whether the member left the cluster by itself, after it had stopped its attempts. */
   hasLeft(member: string): boolean;
-  /** This member ran it while another owned the shard, and has yet to report its end. */
+  /** Whether this member hosted it for another owner and is still reporting its end. */
   isReporting(attemptId: string): boolean;
-  /** Nobody wants these any more. */
+  /** Makes a host stop attempts that are not wanted any more. */
   abort(host: string, attemptIds: readonly string[]): void;
-  /** How an attempt of a shard that has moved on has ended: whoever owns it now has to know. */
+  /** Reports the end of an attempt to the new owner of its shard, until it is delivered. */
   report(run: HostedRun, input: Input, onDelivered: () => void): void;
-  /** These run on while the shard moves. */
+  /** Hosts these attempts while their shard moves to another owner. */
   add(shard: number, attemptIds: readonly string[]): void;
-  /** The shard is back. */
+  /** Hosts the attempt no longer, because its shard is owned here again. */
   reclaim(attemptId: string): void;
   readonly lostMs: number;
 }
@@ -66,12 +66,13 @@ export interface HostedRun {
 }
 
 /**
- * Attempts of this shard that another member holds: it granted them when it owned the shard, or a worker brought them to
- * it. They go on where they are, and their host reports them here.
+ * Attempts of this shard that another member hosts: it granted them when it owned the shard, or their worker connected to
+ * it. They keep running there, and their host renews their leases here.
  *
- * - T1 An attempt is attempt, or with this member's dispatcher, or lost; never two of these. A report of one that is not
- *   attempt is dropped.
- * - T2 The host gives up before this does (`ownPatience`), so an attempt that is declared lost runs nowhere.
+ * - T1 An attempt is remote, or with this member's dispatcher, or lost; never two of these. A report of one that is not
+ *   remote is dropped.
+ * - T2 The lease of the host expires before the owner declares the attempt lost (`ownPatience`), so a lost attempt runs
+ *   nowhere.
  */
 export class RemoteAttempts {
   readonly #clock: Clock;
@@ -87,26 +88,26 @@ export class RemoteAttempts {
     this.#sweptAt = clock.monotonic();
   }
 
-  /** The worker is the one that its start names. */
+  /** Adds an attempt on the worker that its recorded start names. */
   add(run: InstanceTaskRun, worker: string): void {
     const renewedAt = this.#clock.monotonic();
     const hosts = new Set([hostOf(worker)]);
     this.#attempts.set(run.attemptId, { run, worker, hosts, addedAt: renewedAt, renewedAt, hasHost: false });
   }
 
-  /** What can be said of it by now. One that is not elsewhere is attempt no longer. */
+  /** Classifies an attempt, and removes it unless it is `elsewhere`. */
   classify(attemptId: string): "elsewhere" | "stopped" | "lost" {
     const attempt = this.#attempts.get(attemptId);
-    assert(attempt !== undefined, "an attempt that is judged is attempt");
+    assert(attempt !== undefined, "an attempt that is classified is remote");
     const { worker } = attempt;
     const host = hostOf(worker);
     attempt.hasHost ||= this.#hosts.isLiving(host);
     if (this.#isElsewhere(attempt)) return "elsewhere";
     this.#attempts.delete(attemptId);
-    // A member that leaves stops what it runs itself, and sends its workers to others.
+    // A leaving member stops its own attempts, but those of remote workers move to other members.
     if (isRemote(worker)) return "lost";
     const { clean, previousOwner } = this.#claim;
-    // The last owner was not there any more when the shard came here, so it stopped what it ran before it left.
+    // The previous owner was gone when the shard was claimed, so it had stopped its attempts before it left.
     const wasStopped = clean && host === previousOwner && !attempt.hasHost;
     return wasStopped || this.#hosts.hasLeft(host) ? "stopped" : "lost";
   }
@@ -114,7 +115,7 @@ export class RemoteAttempts {
   #isElsewhere({ run, worker, addedAt, renewedAt }: RemoteAttempt): boolean {
     const hosts = this.#hosts;
     if (this.#clock.monotonic() - renewedAt >= hosts.lostMs) return false;
-    // A remote worker outlives the member it was connected to, and will turn up at another.
+    // A remote worker outlives the member it was connected to, and reconnects to another.
     if (isRemote(worker)) return true;
     return !hosts.hasSeen(addedAt) || hosts.isLiving(hostOf(worker)) || hosts.isReporting(run.attemptId);
   }
@@ -124,7 +125,8 @@ export class RemoteAttempts {
   }
 
   /**
-   * Its host says that it has it, on that worker. False: it is not wanted. `CALL_UNANSWERED`: that cannot be said yet.
+   * Renews the lease of an attempt for a host and its worker. False if it is not wanted; `CALL_UNANSWERED` if that is not
+   * known yet.
    */
   renew(attemptId: string, host: string, worker?: string): boolean {
     const attempt = this.#attempts.get(attemptId);
@@ -135,17 +137,20 @@ export class RemoteAttempts {
     return true;
   }
 
-  /** Only a remote worker takes an attempt along, to a member that lives; and only one of the same principal. */
+  /** Whether it may be hosted there: only a remote worker of the same principal moves it to another living member. */
   #mayHost({ worker, hosts }: RemoteAttempt, host: string, other: string | undefined): boolean {
     if (other !== undefined && principalOf(`${host}/${other}`) !== principalOf(worker)) return false;
     if (hosts.has(host)) return true;
     if (!isRemote(worker)) return false;
     if (this.#hosts.isLiving(host)) return true;
-    // It has just joined; or it was given up, and its word comes late, by mailbox.
-    throw new EngineError("CALL_UNANSWERED", `member ${host} holds an attempt and is not among the living here`);
+    // It has just joined; or it was removed, and its call was delayed in a mailbox.
+    throw new EngineError(
+      "CALL_UNANSWERED",
+      `member ${host} hosts an attempt but is not in the view of this member yet`,
+    );
   }
 
-  /** It is with this member's dispatcher again, on the worker of that address. Undefined if it is not attempt. */
+  /** Moves an attempt back to this member's dispatcher, on the worker of that address. Undefined if it is not remote. */
   reclaim(attemptId: string, worker: string): InstanceTaskRun | undefined {
     const attempt = this.#attempts.get(attemptId);
     if (attempt === undefined || principalOf(attempt.worker) !== principalOf(worker)) return undefined;
@@ -154,8 +159,8 @@ export class RemoteAttempts {
   }
 
   /**
-   * Its end is known. False if it is not attempt, or cannot be with that host. `CALL_UNANSWERED`: that cannot be said
-   * yet.
+   * Removes an attempt whose end its host reports. False if it is not remote, or cannot be hosted there; `CALL_UNANSWERED`
+   * if that is not known yet.
    */
   delete(attemptId: string, host: string, worker?: string): boolean {
     const attempt = this.#attempts.get(attemptId);
@@ -179,8 +184,8 @@ export class RemoteAttempts {
   }
 
   /**
-   * Sweeps come often. If one is late, this member stood still; without a new view it does not reach the store, through
-   * which others report. Either way it heard nothing for its own reasons, and they may have a result by now.
+   * Extends all leases by a grace period after this member was stalled (a sweep is late) or cut off from the store (the view
+   * is old). Renewals are missing for its own reasons then, and hosts may have results by now.
    */
   #extendAfterStall(): void {
     const now = this.#clock.monotonic();
@@ -191,12 +196,12 @@ export class RemoteAttempts {
     for (const attempt of this.#attempts.values()) attempt.renewedAt = Math.max(attempt.renewedAt, now - graceMs);
   }
 
-  /** Now and then, and when members come and go: tells the instances of those that are lost, or were stopped. */
+  /** Reports lost and stopped attempts to their instances. Called periodically and when the view changes. */
   sweep(): void {
     this.#extendAfterStall();
     for (const [id, { run }] of this.#attempts) {
       const place = this.classify(id);
-      // Where nothing new is to start, an attempt that is taken back would never end.
+      // A failing instance starts nothing new, so a withdrawn attempt would never end.
       if (place === "stopped" && !run.actor.machine.state.failing) run.actor.withdrawn(run);
       else if (place !== "elsewhere") run.actor.lost(run);
     }
@@ -207,12 +212,12 @@ interface RemoteAttempt {
   readonly run: InstanceTaskRun;
   readonly worker: string;
   /**
-   * Whoever said that it has it, the member that granted it among them. A worker has taken it from one to the next, and
-   * their words may come in any order: it is the same run they speak of, so each of them may tell how it ended.
+   * All members that have hosted it, including the one that granted it. Its worker has moved from one to the next, and their
+   * calls may arrive in any order; they are about the same run, so each of them may report its end.
    */
   readonly hosts: Set<string>;
   readonly addedAt: number;
   renewedAt: number;
-  /** A member was there that could have it. */
+  /** A living member has been seen that could host it. */
   hasHost: boolean;
 }

@@ -1,13 +1,13 @@
 /**
- * Which grants of a connection a worker has seen. A number is good once; with each sign of life all numbers up to the
- * highest seen are closed, so that a worker need not remember them for ever and a member knows that they are void.
+ * Deduplicates the grants of a connection. A number is accepted once; each heartbeat closes all numbers up to the highest
+ * seen, so that a worker need not remember them for ever and a member knows that they are void.
  */
 export class GrantWindow {
   readonly #seen = new Set<number>();
   #closedUpTo = 0;
   #highest = 0;
 
-  /** Whether it was open. From now on it is not. */
+  /** Accepts the number if it is still open, and closes it. */
   take(grant: number): boolean {
     if (grant <= this.#closedUpTo || this.#seen.has(grant)) return false;
     this.#seen.add(grant);
@@ -15,7 +15,7 @@ export class GrantWindow {
     return true;
   }
 
-  /** Up to which number nothing is open any more. */
+  /** Closes all numbers up to the highest seen, and returns that one. */
   close(): number {
     this.#closedUpTo = this.#highest;
     this.#seen.clear();

@@ -22,24 +22,24 @@ export interface GrantedRunsParts {
   readonly clock: Clock;
   readonly worker: EmbeddedWorker;
   readonly slots: number;
-  /** An attempt that nobody vouched for during this time is stopped. */
+  /** The lease of an attempt: without a renewal for this long, it is stopped. */
   readonly leaseMs: number;
   readonly send: (message: WorkerMessage) => void;
 }
 
 /**
- * What a remote worker runs and has run, from the grant until the result is acknowledged.
+ * The attempts of a remote worker, from the grant until the result is acknowledged.
  *
- * - G1 An attempt is in `#running` or in `#results` or in neither; so it never runs twice at once. It leaves the first when
- *   its job ends or it is stopped, and what the job says after that is dropped.
- * - G2 Nothing runs for longer than `leaseMs` since the moment for which it was vouched last (M3), so a member that has
- *   given this worker up can be sure that it is stopped: that member waits longer, and counts from later.
+ * - G1 An attempt is in `#running` or in `#results` or in neither; so it never runs twice at once. It leaves `#running` when
+ *   its job ends or it is stopped, and later reports of the job are dropped.
+ * - G2 Nothing runs for longer than `leaseMs` after its last renewal (M3). So a member that declares this worker lost can be
+ *   sure that its attempts have stopped: that member waits longer, and counts from later.
  */
 export class GrantedRuns {
   readonly #parts: GrantedRunsParts;
   readonly #running = new Map<string, GrantedRun>();
   readonly #results = new Map<string, PendingResult>();
-  /** The latest of each shard. */
+  /** The latest epoch seen of each shard. */
   readonly #epochs = new Map<number, number>();
   #window = new GrantWindow();
   #isStopping = false;
@@ -58,16 +58,16 @@ export class GrantedRuns {
     return this.#results.size;
   }
 
-  // What is told to the member
+  // Messages to the member
 
-  /** Grants are numbered anew; all that is there is from before. */
+  /** Starts a new numbering of grants; all present attempts come from an earlier connection. */
   onReconnect(): void {
     this.#window = new GrantWindow();
     for (const run of this.#running.values()) run.grant = 0;
     for (const result of this.#results.values()) result.grant = 0;
   }
 
-  /** With each sign of life, all grants up to the last one seen are closed. */
+  /** Closes all grants up to the highest seen, for a heartbeat, and returns its number. */
   closeGrants(): number {
     return this.#window.close();
   }
@@ -81,8 +81,8 @@ export class GrantedRuns {
   }
 
   /**
-   * All that is there, for a hello. Results that would make the message too long are listed as running: they are sent by
-   * themselves soon after.
+   * All attempts and results, for a hello. Results that would make the message too long are listed as running; they are sent
+   * separately soon after.
    */
   get all(): { running: RunningAttempt[]; results: FinishedAttempt[] } {
     const running = Array.from(this.#running.values(), ({ grant, descriptor }) => ({ grant, descriptor }));
@@ -103,9 +103,9 @@ export class GrantedRuns {
     for (const result of this.#results.values()) this.#sendResult(result);
   }
 
-  // What the member says
+  // Messages from the member
 
-  /** `renewedAt` is the moment for which the member has vouched last: it will wait for this worker since then. */
+  /** `renewedAt` is the time of the last renewal by this member, from which it counts before it declares the worker lost. */
   onGrant(message: Grant, renewedAt: Moment): void {
     const { grant, descriptor } = message;
     const { attemptId } = descriptor;
@@ -126,7 +126,7 @@ export class GrantedRuns {
   }
 
   abort({ attemptId, grant, reason }: AbortOrder): void {
-    // Ahead of its own grant: that must not start any more.
+    // If the abort arrives before its grant, that grant must not start any more.
     if (grant > 0) this.#window.take(grant);
     const run = this.#running.get(attemptId);
     if (run?.grant === grant) {
@@ -134,7 +134,7 @@ export class GrantedRuns {
       error.name = reason.name;
       this.#stop(run, error);
     }
-    this.#parts.send({ type: "Refused", attemptId, grant, why: "the task was told to stop" });
+    this.#parts.send({ type: "Refused", attemptId, grant, why: "the task was aborted" });
   }
 
   onAcknowledged({ attemptId, grant }: GrantKey): void {
@@ -143,12 +143,12 @@ export class GrantedRuns {
     this.#resolveIfIdle();
   }
 
-  /** The member's answer to a sign of life that was sent at that moment. */
+  /** Applies the member's answer to a heartbeat that was sent at that time. */
   applyRenewal({ unwanted, undecided, renewalAges }: LeaseRenewal, sentAt: Moment): void {
     const { clock } = this.#parts;
     for (const { attemptId, grant } of unwanted) {
       const run = this.#running.get(attemptId);
-      if (run?.grant === grant) this.#stop(run, new DOMException("nobody wants the task any more", "AbortError"));
+      if (run?.grant === grant) this.#stop(run, new DOMException("the task is not wanted any more", "AbortError"));
     }
     const open = new Set(undecided.map(({ attemptId }) => attemptId));
     const ages = new Map(renewalAges.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
@@ -156,14 +156,14 @@ export class GrantedRuns {
       const { attemptId } = run.descriptor;
       if (open.has(attemptId)) continue;
       const renewedAt = earlier(sentAt, ages.get(attemptId) ?? 0);
-      // Of two moments with a sleep between them, the later one may be the earlier one by the monotonic clock.
+      // The machine may have slept between two renewals, so compare elapsed times: the monotonic clock alone may be wrong.
       if (elapsedMs(clock, renewedAt) < elapsedMs(clock, run.renewedAt)) run.renewedAt = renewedAt;
     }
   }
 
   // Stopping
 
-  /** Takes nothing more, and tells what runs to stop. */
+  /** Refuses new grants and aborts all running attempts. */
   stop(): void {
     this.#isStopping = true;
     for (const { abort } of this.#running.values()) {
@@ -171,7 +171,7 @@ export class GrantedRuns {
     }
   }
 
-  /** What has not stopped by now is given back as it is. */
+  /** Refuses the attempts that have not stopped by now, and returns them. */
   abandon(): GrantedRun[] {
     this.#timer?.cancel();
     const left = [...this.#running.values()];
@@ -180,7 +180,7 @@ export class GrantedRuns {
     return left;
   }
 
-  /** Nothing runs, and every result is acknowledged. */
+  /** Resolves when nothing runs and every result is acknowledged. */
   whenIdle(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onIdle = resolve;
@@ -194,7 +194,7 @@ export class GrantedRuns {
 
   // Running
 
-  /** It comes from an owner of the shard who is not that any more. */
+  /** Returns why a grant of an earlier owner of the shard is refused; undefined if it is not. */
   #reasonFenced({ fence }: Grant): string | undefined {
     if (fence === undefined) return undefined;
     const epoch = this.#epochs.get(fence.shard) ?? 0;
@@ -224,7 +224,7 @@ export class GrantedRuns {
     const answer = this.#parts.worker.execute(taskRunOf(message), run.abort);
     if (!("then" in answer)) return this.#onEnded(run, answer);
     answer.then(
-      // Without a lease to ask for, it refuses nothing.
+      // The embedded worker has no `mayStart` here, so it never refuses.
       (given) => this.#onEnded(run, given.kind === "refused" ? failureOutcome(new Error(given.why)) : given),
       (error: unknown) => this.#onEnded(run, failureOutcome(error)),
     );
@@ -233,7 +233,7 @@ export class GrantedRuns {
   #onEnded(run: GrantedRun, outcome: Outcome): void {
     if (!this.#isRunning(run)) return;
     this.#running.delete(run.descriptor.attemptId);
-    // Told to stop with the worker, it ended somehow; that says nothing about the task, unless it is done.
+    // An attempt that was aborted because the worker stops counts only if it succeeded.
     if (this.#isStopping && outcome.kind !== "success") this.#refuse(run);
     else this.#finish(run, outcome);
     this.#resolveIfIdle();
@@ -249,7 +249,7 @@ export class GrantedRuns {
     this.#parts.send({ type: "Refused", attemptId: descriptor.attemptId, grant, why: "the worker is stopping" });
   }
 
-  /** Whoever wanted that knows of no result of it. */
+  /** Stops an attempt without keeping a result. */
   #stop(run: GrantedRun, reason: Error): void {
     this.#running.delete(run.descriptor.attemptId);
     run.abort.abort(reason);
@@ -265,12 +265,12 @@ export class GrantedRuns {
     this.#parts.send({ type: "Result", attemptId, grant, outcome, startedAt });
   }
 
-  /** One timer, for whichever is due first; vouching only ever puts that off. */
+  /** Arms one timer for the lease that expires first; renewals only postpone it. */
   #watch(): void {
     if (this.#timer !== undefined || this.#running.size === 0) return;
     const { clock, leaseMs } = this.#parts;
     const leftMs = Array.from(this.#running.values(), (run) => leaseMs - elapsedMs(clock, run.renewedAt));
-    // A clock that runs at a rate of its own may call a hair too early: then the next look must not be in no time at all.
+    // The timer may fire slightly early; then the next delay must not be zero.
     this.#timer = clock.after(Math.max(1, Math.min(...leftMs)), () => {
       this.#timer = undefined;
       this.stopExpired();
@@ -278,21 +278,21 @@ export class GrantedRuns {
     });
   }
 
-  /** To be asked often, too: no timer follows the wall clock, which goes on while the machine sleeps. */
+  /** Stops attempts whose lease has expired. Also called periodically, because timers do not count the time a machine sleeps. */
   stopExpired(): void {
     const { clock, leaseMs } = this.#parts;
     for (const run of this.#running.values()) {
       if (elapsedMs(clock, run.renewedAt) < leaseMs) continue;
-      this.#stop(run, new DOMException("no member has vouched for the task for too long", "AbortError"));
+      this.#stop(run, new DOMException("the lease of the task has expired: no member renewed it", "AbortError"));
       this.#finish(run, { kind: "lost" });
     }
   }
 }
 
-/** The rest of a hello is names. */
+/** The maximum of results in a hello; the rest of it is names. */
 const helloResultsBytesMax = messageLengthMax / 2;
 
-/** An attempt that runs. */
+/** An attempt that this worker runs. */
 export interface GrantedRun {
   readonly descriptor: AttemptDescriptor;
   grant: number;
@@ -310,7 +310,7 @@ function keyOf({ grant, descriptor }: RunningAttempt): GrantKey {
   return { attemptId: descriptor.attemptId, grant };
 }
 
-/** The member refuses what does not fit its limits, and would refuse it again each time it is sent. */
+/** Turns an outcome that the member would refuse because of its size into a failure; otherwise it would be sent for ever. */
 function sendableOutcome(outcome: Outcome, taskName: string): Outcome {
   const problem = findOutcomeProblem(outcome);
   if (problem === undefined) return outcome;
@@ -318,10 +318,10 @@ function sendableOutcome(outcome: Outcome, taskName: string): Outcome {
   return { kind: "failure", failure: { type: "OUTPUT_TOO_LARGE", message, retryable: false } };
 }
 
-/** What is told to an owner, a remote worker writes to its member. */
+/** An owner that ignores notifications: a remote worker sends messages to its member instead. */
 const nobody: TaskOwner = { started: () => undefined, ended: () => undefined, withdrawn: () => undefined };
 
-/** Order and care are the member's; so is the timeout. */
+/** A run for the embedded worker. Order, isolation and timeout are managed by the member. */
 function taskRunOf({ descriptor, params, inputs }: Grant): TaskRun {
   return {
     ...descriptor,

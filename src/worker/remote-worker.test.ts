@@ -79,7 +79,7 @@ class WorkerRig {
   readonly jobs = new Map<string, Job>();
   readonly worker: RemoteWorker;
   /** Whoever answers signs of life, unless the test does. */
-  vouches = true;
+  renews = true;
 
   constructor(options: Partial<RemoteWorkerOptions> = {}) {
     this.jobs.set(
@@ -106,7 +106,7 @@ class WorkerRig {
     const send = link.send.bind(link);
     link.send = (text) => {
       send(text);
-      if (this.vouches) this.clock.soon(() => this.#answer(link));
+      if (this.renews) this.clock.soon(() => this.#answer(link));
     };
     this.links.push(link);
     return link;
@@ -166,7 +166,7 @@ const success = { kind: "success", output: '"done"' };
 describe("a remote worker", () => {
   test("says who it is and what it can do, until it is welcomed", async () => {
     const rig = new WorkerRig();
-    rig.vouches = false;
+    rig.renews = false;
     await rig.start();
     await rig.clock.advance(workerBeatMs / 2);
     const hellos = rig.link.take("Hello");
@@ -213,7 +213,7 @@ describe("a remote worker", () => {
       await rig.grant(id, place + 1);
       await rig.finish(id, "x".repeat(id === "d" ? 10 : 2_000_000));
     }
-    rig.vouches = false;
+    rig.renews = false;
     rig.link.listener.onClosed();
     await rig.clock.advance(workerBeatMs / 2);
     const { running, results, sequence } = rig.link.last("Hello");
@@ -226,7 +226,7 @@ describe("a remote worker", () => {
         ["a", "d"],
       ],
     );
-    rig.vouches = true;
+    rig.renews = true;
     rig.welcome(sequence);
     await rig.clock.advance(workerBeatMs);
     const sent = new Set(rig.link.take("Result").map(({ attemptId }) => attemptId));
@@ -272,7 +272,7 @@ describe("a remote worker", () => {
     assert.equal(outcomes[2]?.kind === "failure" && outcomes[2].failure.type, "RangeError");
   });
 
-  test("stops what it is told to stop, says that it has and no more, and has its slot back at once", async () => {
+  test("stops an aborted attempt, answers with a refusal and nothing more, and has its slot back at once", async () => {
     const rig = await welcomed({ slots: 1 });
     await rig.grant("a", 1);
     const reason = { name: "EngineError", message: "too long" };
@@ -282,7 +282,7 @@ describe("a remote worker", () => {
     rig.link.say({ type: "Abort", attemptId: "a", grant: 1, reason });
     assert.equal(signal.aborted, true);
     assert.deepEqual([(signal.reason as Error).name, (signal.reason as Error).message], ["EngineError", "too long"]);
-    const why = "the task was told to stop";
+    const why = "the task was aborted";
     assert.deepEqual(rig.link.take("Refused"), [
       { type: "Refused", attemptId: "a", grant: 9, why },
       { type: "Refused", attemptId: "a", grant: 1, why },
@@ -295,7 +295,7 @@ describe("a remote worker", () => {
 
   test("says what it runs and what it has finished, and up to which grant it has seen all it will take", async () => {
     const rig = await welcomed();
-    rig.vouches = false;
+    rig.renews = false;
     await rig.grant("a", 1);
     await rig.grant("b", 3, { job: "quick" });
     await rig.clock.advance(workerBeatMs);
@@ -308,7 +308,7 @@ describe("a remote worker", () => {
 
   test("announces its jobs again when they change", async () => {
     const rig = await welcomed();
-    rig.vouches = false;
+    rig.renews = false;
     rig.jobs.delete("quick");
     rig.worker.onJobsChanged();
     assert.deepEqual(rig.link.last("Hello").jobs, ["job"]);
@@ -388,7 +388,7 @@ describe("a grant", () => {
 
   test("that overtakes the welcome is not taken; nor is anything else", async () => {
     const rig = new WorkerRig();
-    rig.vouches = false;
+    rig.renews = false;
     await rig.start();
     await rig.grant("a", 1);
     assert.deepEqual(rig.starts, []);
@@ -398,16 +398,16 @@ describe("a grant", () => {
   });
 });
 
-describe("a worker that nobody vouches for", () => {
+describe("a worker whose leases are not renewed", () => {
   test("stops what runs a little before it is given up, counted from before its last answered heartbeat was sent", async () => {
     const rig = await welcomed();
     await rig.grant("a", 1);
     await rig.clock.advance(workerBeatMs);
-    rig.vouches = false;
+    rig.renews = false;
     const { signal } = rig.running.get("a")!.ctx;
     await rig.clock.advance(workerBeatMs);
     const { sequence } = rig.link.last("Heartbeat");
-    // The answer is on its way for long: it vouches for the moment when the question was asked.
+    // The answer is on its way for long: the lease counts from when the heartbeat was sent.
     await rig.clock.advance(workerBeatMs - 1);
     rig.renew(sequence);
     await rig.clock.advance(patienceMs - workerBeatMs);
@@ -420,7 +420,7 @@ describe("a worker that nobody vouches for", () => {
   test("reports it as lost once somebody hears it; a new grant of it runs", async () => {
     const rig = await welcomed();
     await rig.grant("a", 1);
-    rig.vouches = false;
+    rig.renews = false;
     await rig.clock.advance(patienceMs + workerBeatMs);
     assert.ok(rig.links.length > 1);
     const { running, results } = rig.link.last("Hello");
@@ -432,12 +432,12 @@ describe("a worker that nobody vouches for", () => {
     assert.equal(rig.worker.resultCount, 0);
   });
 
-  test("stops what a member has not made up its mind about, or vouches for only from hearsay", async () => {
+  test("stops attempts that are undecided, or whose owner renewed them long ago", async () => {
     const rig = await welcomed({ slots: 3 });
-    for (const [grant, id] of ["undecided", "hearsay", "vouched"].entries()) await rig.grant(id, grant + 1);
-    rig.vouches = false;
+    for (const [grant, id] of ["undecided", "old", "renewed"].entries()) await rig.grant(id, grant + 1);
+    rig.renews = false;
     const undecided = [{ attemptId: "undecided", grant: 1 }];
-    const renewalAges = [{ attemptId: "hearsay", grant: 2, ageMs: 8000 }];
+    const renewalAges = [{ attemptId: "old", grant: 2, ageMs: 8000 }];
     await rig.clock.advance(workerBeatMs);
     const askedAt = rig.clock.now();
     rig.renew(rig.link.last("Heartbeat").sequence, { undecided, renewalAges });
@@ -445,17 +445,17 @@ describe("a worker that nobody vouches for", () => {
     await rig.clock.advance(patienceMs - workerBeatMs);
     assert.deepEqual(aborted(), ["undecided"]);
     await rig.clock.advance(askedAt + patienceMs - 8000 - rig.clock.now());
-    assert.deepEqual(aborted(), ["undecided", "hearsay"]);
+    assert.deepEqual(aborted(), ["undecided", "old"]);
     await rig.clock.advance(7999);
-    assert.deepEqual(aborted(), ["undecided", "hearsay"]);
+    assert.deepEqual(aborted(), ["undecided", "old"]);
     await rig.clock.advance(1);
-    assert.deepEqual(aborted(), ["undecided", "hearsay", "vouched"]);
+    assert.deepEqual(aborted(), ["undecided", "old", "renewed"]);
   });
 
   test("stops at once what is not wanted, and says nothing of it", async () => {
     const rig = await welcomed();
     await rig.grant("a", 1);
-    rig.vouches = false;
+    rig.renews = false;
     await rig.clock.advance(workerBeatMs);
     const { sequence } = rig.link.last("Heartbeat");
     rig.renew(sequence, { unwanted: [{ attemptId: "a", grant: 7 }] });
@@ -470,7 +470,7 @@ describe("a worker that nobody vouches for", () => {
 
   test("refuses what comes after it was cut off for too long", async () => {
     const rig = await welcomed();
-    rig.vouches = false;
+    rig.renews = false;
     // Something is heard, but no answer to what it says.
     for (let ms = 0; ms <= patienceMs; ms += workerBeatMs) {
       await rig.clock.advance(workerBeatMs);
@@ -493,7 +493,7 @@ describe("a worker that nobody vouches for", () => {
   test("takes the later of two words for it, though its monotonic clock stood still between them", async () => {
     const rig = await welcomed();
     await rig.grant("a", 1);
-    rig.vouches = false;
+    rig.renews = false;
     const { clock } = rig;
     const grantedAt = clock.now();
     const sleptMs = 5000;
@@ -524,7 +524,7 @@ describe("a connection", () => {
     const rig = await welcomed();
     await rig.grant("a", 1);
     await rig.grant("b", 2, { job: "quick" });
-    rig.vouches = false;
+    rig.renews = false;
     rig.link.listener.onClosed();
     assert.equal(rig.worker.isConnected, false);
     await rig.clock.advance(workerBeatMs / 40);
@@ -548,7 +548,7 @@ describe("a connection", () => {
 
   test("is given up when nothing was heard for two beats, and its old texts are not", async () => {
     const rig = await welcomed();
-    rig.vouches = false;
+    rig.renews = false;
     const before = rig.link;
     await rig.clock.advance(2 * workerBeatMs - 1);
     assert.equal(before.isClosed, false);
@@ -612,7 +612,7 @@ describe("stopping", () => {
     await rig.grant("succeeds", 2);
     let isOver = false;
     const stopped = rig.worker.stop().then(() => (isOver = true));
-    rig.vouches = false;
+    rig.renews = false;
     await settle();
     assert.equal(rig.link.last("Hello").slots, 0);
     await rig.grant("late", 3);

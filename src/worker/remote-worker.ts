@@ -18,7 +18,7 @@ import { loggedLine } from "./logged-line.ts";
 import { type Moment, momentOf } from "../base/moment.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 
-/** Jobs by their ids, all of which are announced. A `Map` fits as it is. */
+/** Jobs by id; all of them are announced to members. A `Map` fits. */
 export interface JobCatalogue extends JobLookup {
   keys(): Iterable<string>;
 }
@@ -28,7 +28,7 @@ export interface RemoteWorkerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly jobs: JobCatalogue;
-  /** A link to a member. What comes in goes to the listener. */
+  /** Opens a link to a member; its messages go to the listener. */
   readonly connect: (listener: LinkListener) => Link;
   readonly timings?: Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
   /** How many attempts run at a time. Default 10. */
@@ -37,22 +37,23 @@ export interface RemoteWorkerOptions {
   readonly threads?: ThreadWorker;
   /** How many sub-tasks one attempt may generate. */
   readonly maxSubTasks?: number;
-  /** How long `stop` waits for jobs to end, and then for their results to be acknowledged. */
+  /** How long `stop` waits for jobs to end, and again for their results to be acknowledged. */
   readonly graceMs?: number;
 }
 
-/** Whatever waits for an answer is sent again this often within a beat. */
+/** How often per heartbeat interval unanswered messages are sent again. */
 const ticksInBeat = 4;
 
 /**
- * The worker's end of a session: connects to a member, runs what it is granted and reports what came of it. The jobs
- * themselves run as in the engine's own process, through an `EmbeddedWorker`.
+ * The worker's end of a session: connects to a member, runs the attempts that it is granted and reports their results. Jobs
+ * run in an `EmbeddedWorker`, as in the engine's own process.
  *
- * It connects again, perhaps to another member, when its link closes, when nothing was heard for two beats, or when it is sent away; whatever
- * it runs goes on, and the next member hears of it first. What nobody vouches for is stopped (`GrantedRuns`).
+ * It reconnects, perhaps to another member, when its link closes, when it has received nothing for two heartbeat intervals,
+ * or when the member disconnects it. Its attempts keep running, and its hello announces them to the next member. Attempts
+ * whose lease is not renewed are stopped (`GrantedRuns`).
  */
 export class RemoteWorker {
-  /** New for each process: who has this id has run all that it ever ran. */
+  /** New for each process, so the same id means the same attempts. */
   readonly id: string;
   readonly #options: RemoteWorkerOptions;
   readonly #worker: EmbeddedWorker;
@@ -61,22 +62,22 @@ export class RemoteWorker {
   readonly #beatMs: number;
   readonly #slots: number;
   #link: Link | undefined;
-  /** Counts the links, so that what comes over an earlier one is told from what comes over this. */
+  /** Counts the links, to ignore messages of earlier ones. */
   #connection = 0;
   #isWelcome = false;
   #lastWelcome: string | undefined;
-  /** Why it connected again the last time, until it is welcomed. */
+  /** The reason of the last reconnect, until the next welcome. */
   #lastWhy: string | undefined;
   #heardAt = 0;
   #sequence = 0;
-  /** When each beat was sent that is not answered yet. */
+  /** When each unanswered hello or heartbeat was sent, by sequence number. */
   readonly #sent = new Map<number, Moment>();
-  /** For which the member has vouched last. */
+  /** When the last heartbeat was sent that the member has answered. */
   #renewedAt: Moment;
   #ticks = 0;
   #tickTimer: Timer | undefined;
   #reconnectTimer: Timer | undefined;
-  /** It has no slots any more, and says so. */
+  /** Announces no slots any more. */
   #isStopping = false;
   #stopped: Promise<void> | undefined;
 
@@ -106,7 +107,7 @@ export class RemoteWorker {
     });
   }
 
-  /** A member has welcomed it, and was heard of lately. */
+  /** A member has welcomed it, and the link is alive. */
   get isConnected(): boolean {
     return this.#isWelcome;
   }
@@ -130,12 +131,12 @@ export class RemoteWorker {
     this.#tick();
   }
 
-  /** The worker knows other jobs than before. */
+  /** Called when the worker has other jobs than before. */
   onJobsChanged(): void {
     if (this.#link !== undefined) this.#announce();
   }
 
-  /** Takes nothing more, tells what runs to stop, gives back what does not end as a success, and leaves. */
+  /** Refuses new grants, aborts running attempts, refuses those that do not succeed, and leaves. */
   stop(): Promise<void> {
     return (this.#stopped ??= this.#stop());
   }
@@ -166,13 +167,13 @@ export class RemoteWorker {
     this.#announce();
   }
 
-  /** A member that restarts closes its links without a word. */
+  /** A member that restarts closes its links without a reason. */
   #onClosed(reason: string | undefined): void {
     if (reason === undefined && this.#isWelcome) this.#reconnect("the link was closed");
     else this.#reconnect(reason ?? "the link was closed before the member answered", "warn");
   }
 
-  /** A reason that comes again and again is logged once. */
+  /** Reconnects after a backoff. A repeated reason is logged once at its level. */
   #reconnect(why: string, level: "info" | "warn" = "info"): void {
     const { clock, logger } = this.#options;
     this.#connection++;
@@ -184,7 +185,7 @@ export class RemoteWorker {
     this.#lastWhy = why;
     logger[isRepeated ? "debug" : level](
       { worker: this.id, why, pauseMs },
-      "the worker is not connected, and tries again",
+      "the worker is not connected and will try again",
     );
     this.#reconnectTimer = clock.after(pauseMs, () => this.#open());
   }
@@ -200,7 +201,7 @@ export class RemoteWorker {
     this.#heardAt = this.#options.clock.monotonic();
     if (message.type === "Welcome") this.#welcome(message);
     else if (message.type === "Goodbye") this.#reconnect("the member cannot serve it");
-    // What overtakes the welcome will be said again, once the member knows what is here.
+    // The member repeats messages that overtook its welcome once it knows what runs here.
     else if (this.#isWelcome) this.#take(message);
   }
 
@@ -234,13 +235,13 @@ export class RemoteWorker {
     this.#runs.applyRenewal(renewal, sentAt);
   }
 
-  // Signs of life
+  // Heartbeats
 
   #tick(): void {
     const { clock } = this.#options;
     this.#runs.stopExpired();
     if (this.#link !== undefined) {
-      if (clock.monotonic() - this.#heardAt >= 2 * this.#beatMs) this.#reconnect("nothing was heard");
+      if (clock.monotonic() - this.#heardAt >= 2 * this.#beatMs) this.#reconnect("the member does not answer");
       else if (!this.#isWelcome) this.#announce();
       else this.#sendHeartbeat();
     }
@@ -250,7 +251,7 @@ export class RemoteWorker {
   #sendHeartbeat(): void {
     this.#runs.resendResults();
     if (++this.#ticks % ticksInBeat !== 0) return;
-    // With the whole truth, for its first word that it stops may have been lost.
+    // A stopping worker repeats its hello, because the first one without slots may have been lost.
     if (this.#isStopping) return this.#announce();
     const { runningKeys: running, finishedKeys: finished } = this.#runs;
     this.#send({
@@ -278,7 +279,7 @@ export class RemoteWorker {
     });
   }
 
-  /** Its moment is from before it is sent. */
+  /** Takes the time before the message is sent, so that a renewal never counts from too late (M3). */
   #nextSequence(): number {
     this.#sent.set(++this.#sequence, momentOf(this.#options.clock));
     return this.#sequence;

@@ -116,7 +116,7 @@ export class Wire {
 export class Work {
   readonly id: string;
   readonly timeoutMs: number;
-  /** Runs until it is told to stop. */
+  /** Runs until it is aborted. */
   readonly isEndless: boolean;
   /** It was taken back and placed anew, perhaps before its worker knew of the first. */
   isRestless = false;
@@ -363,7 +363,7 @@ export class World {
 
   // Jobs
 
-  /** Sleeps for a while of its process's time, or until it is told to stop, and is seen while it does. */
+  /** Sleeps for a while of its process's time, or until it is aborted, and is seen while it does. */
   #runJob(process: Process, { attemptId, signal }: JobContext): Promise<unknown> {
     const { isEndless = false } = this.works.get(attemptId) ?? {};
     this.expect(!process.active.has(attemptId), `${attemptId} runs once at a time on a worker`);
@@ -393,11 +393,11 @@ export class World {
     }
   }
 
-  /** Nothing runs for longer than it is vouched for, by the slowest clock there may be. */
+  /** Nothing runs for longer than its lease, by the slowest clock there may be. */
   checkVouched(): void {
     for (const { isolation, active } of this.processes) {
       const isOver = this.clock.now() - (isolation?.since ?? Infinity) > (ownPatience * workerLostMs) / 0.95 + 2;
-      this.expect(!isOver || active.size === 0, `${[...active].join()} runs though nobody vouches for it`);
+      this.expect(!isOver || active.size === 0, `${[...active].join()} runs although its lease has expired`);
     }
   }
 
