@@ -3,8 +3,7 @@ import { preview } from "../base/preview.ts";
 import { EngineError } from "../base/error.ts";
 import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
 import type { InstanceFilter } from "../stores/store.ts";
-import type { RaisedData } from "./code-starts.ts";
-import type { RunJobOptions, StartOptions, SubmitOptions } from "./engine.ts";
+import type { RaisedData, RunJobOptions, StartOptions, SubmitOptions } from "./start-options.ts";
 
 const instanceIdLengthMax = 512;
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];

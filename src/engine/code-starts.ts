@@ -2,17 +2,16 @@ import type { CodeRegistry } from "../authoring/code-registry.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
+import { checkName } from "../code/step-check.ts";
 import { fitting, textOf } from "../code/values.ts";
-import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
+import { hasEnded } from "../kernel/status.ts";
 import type { CallClient } from "../runtime/call-client.ts";
 import type { Reuse } from "../runtime/instance-starter.ts";
 import { checkGivenId } from "./argument-check.ts";
+import type { EngineState } from "./engine-state.ts";
+import type { InstanceCalls } from "./instance-calls.ts";
+import type { RaisedData } from "./start-options.ts";
 import type { Submission } from "./submission.ts";
-
-export interface RaisedData {
-  readonly name: string;
-  readonly data?: unknown;
-}
 
 export interface CodeStart {
   readonly id: string;
@@ -26,14 +25,11 @@ export interface CodeStart {
 const noContext = {};
 
 export interface CodeStartsParts {
+  readonly state: EngineState;
   readonly code: CodeRegistry;
   readonly submission: Submission;
   readonly calls: CallClient;
-  /** `ENGINE_STATE`, `STORE_UNAVAILABLE`. */
-  readonly refuseUnlessReady: () => void;
-  readonly statusOf: (id: string) => Promise<InstanceStatus>;
-  readonly raise: (id: string, event: RaisedData) => Promise<void>;
-  readonly terminate: (id: string, reason: string) => Promise<void>;
+  readonly instances: InstanceCalls;
 }
 
 /** Starts instances of code workflows, also under ids that may be taken. */
@@ -45,7 +41,7 @@ export class CodeStarts {
   }
 
   start(workflow: CodeWorkflow, input: unknown, start: CodeStart): Promise<void> {
-    this.#parts.refuseUnlessReady();
+    this.#parts.state.refuseUnlessReady();
     if (start.isGivenId) checkGivenId("startWorkflow", start.id);
     this.#refuseUnregistered(workflow);
     if (workflow.input === undefined) return this.#startWith(workflow, input, start);
@@ -82,7 +78,8 @@ export class CodeStarts {
         return await this.start(workflow, input, { ...how, isGivenId: true, reuse });
       } catch (error) {
         if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
-        if (hasEnded(await this.#parts.statusOf(how.id))) throw error;
+        const { status } = await this.#parts.instances.read({ type: "GetIdentity", id: how.id });
+        if (hasEnded(status)) throw error;
       }
       if (whenActive === "use") return;
       await this.#endActive(how.id);
@@ -96,9 +93,10 @@ export class CodeStarts {
     input: unknown,
     { id, event }: { id: string; event: RaisedData },
   ): Promise<void> {
+    checkName("an event", event.name);
     for (;;) {
       try {
-        return await this.#parts.raise(id, event);
+        return await this.#parts.instances.change({ type: "RaiseEvent", id, ...raisedData(event) });
       } catch (error) {
         if (!hasCode(error, "INSTANCE_UNKNOWN") && !hasCode(error, "INSTANCE_STATE")) throw error;
       }
@@ -112,7 +110,8 @@ export class CodeStarts {
 
   async #endActive(id: string): Promise<void> {
     try {
-      await this.#parts.terminate(id, "another instance takes its id");
+      const reason = "another instance takes its id";
+      await this.#parts.instances.change({ type: "TerminateInstance", id, reason });
     } catch (error) {
       // It has ended by itself meanwhile.
       if (!hasCode(error, "INSTANCE_STATE")) throw error;

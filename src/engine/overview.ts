@@ -135,3 +135,30 @@ export function jobView(
     updatedAt,
   };
 }
+
+/** The embedded pool of this process, unless it runs no jobs, and the remote workers that are connected to it. */
+export function workerViews(parts: {
+  readonly dispatcher: Dispatcher;
+  readonly registry: JobRegistry;
+  readonly options: { readonly runsJobs: boolean };
+  readonly address: string;
+}): WorkerView[] {
+  const { dispatcher, registry, options, address: ownAddress } = parts;
+  const remote = dispatcher.listConnected().map(({ worker, runningTasks }) => {
+    const { address, slots, isDraining, isReachable, lastHeardAt, jobs } = worker;
+    return { address, isRemote: true, slots, runningTasks, isDraining, isReachable, lastHeardAt, jobs };
+  });
+  if (!options.runsJobs) return remote;
+  const sum = (count: "slots" | "runningTasks"): number => remote.reduce((all, worker) => all + worker[count], 0);
+  const own: WorkerView = {
+    address: ownAddress,
+    isRemote: false,
+    slots: dispatcher.poolSize - sum("slots"),
+    runningTasks: dispatcher.runningCount - sum("runningTasks"),
+    isDraining: dispatcher.isDraining,
+    isReachable: true,
+    lastHeardAt: undefined,
+    jobs: registry.ids,
+  };
+  return [own, ...remote];
+}

@@ -1,25 +1,20 @@
 import { EngineError, hasCode } from "../base/error.ts";
-import { hasEnded, type InstanceStatus } from "../kernel/status.ts";
+import { hasEnded } from "../kernel/status.ts";
+import type { CallClient } from "../runtime/call-client.ts";
+import type { InstanceCalls } from "./instance-calls.ts";
 
-export interface PurgingParts {
-  /** `INSTANCE_UNKNOWN`. */
-  readonly identityOf: (instanceId: string) => Promise<{ readonly key: number; readonly status: InstanceStatus }>;
-  /** The instances that it started. */
-  readonly childrenOf: (instanceId: string) => Promise<string[]>;
-  /** False if somebody is looking at it, or is reopening it. */
-  readonly remove: (instance: { readonly key: number; readonly id: string }) => Promise<boolean>;
-}
-
-/** Removes every trace of ended instances. An id that was used again has several lives, and all of them go. */
+/** Removes every trace of ended instances. An id that was used again has several generations, and all of them go. */
 export class Purging {
-  readonly #parts: PurgingParts;
+  readonly #instances: InstanceCalls;
+  readonly #calls: CallClient;
 
-  constructor(parts: PurgingParts) {
-    this.#parts = parts;
+  constructor(instances: InstanceCalls, calls: CallClient) {
+    this.#instances = instances;
+    this.#calls = calls;
   }
 
   /**
-   * Gives back how many instances there were, and tells each id of which none is left. `INSTANCE_UNKNOWN`,
+   * Returns how many instances were removed, and calls `onPurged` with each id that is gone. `INSTANCE_UNKNOWN`,
    * `INSTANCE_STATE`.
    */
   async purge(
@@ -30,7 +25,7 @@ export class Purging {
     const family = options.recursive ? await this.#descendants(instanceId) : [];
     let purged = 0;
     for (const id of [...family, instanceId]) {
-      purged += await this.#purgeLives(id);
+      purged += await this.#purgeGenerations(id);
       options.onPurged?.(id);
     }
     return purged;
@@ -39,7 +34,7 @@ export class Purging {
   /** The instances that it started, and those they started, the youngest first. `INSTANCE_STATE` if one has not ended. */
   async #descendants(instanceId: string): Promise<string[]> {
     const ids: string[] = [];
-    for (const child of await this.#parts.childrenOf(instanceId)) {
+    for (const child of await this.#childrenOf(instanceId)) {
       try {
         await this.#refuseUnended(child);
         ids.push(...(await this.#descendants(child)), child);
@@ -50,7 +45,12 @@ export class Purging {
     return ids;
   }
 
-  async #purgeLives(instanceId: string): Promise<number> {
+  async #childrenOf(id: string): Promise<string[]> {
+    const { tasks } = await this.#instances.read({ type: "GetStatus", id });
+    return tasks.flatMap(({ childInstanceId }) => childInstanceId ?? []);
+  }
+
+  async #purgeGenerations(instanceId: string): Promise<number> {
     await this.#purgeNewest(instanceId);
     for (let purged = 1; ; purged++) {
       try {
@@ -65,12 +65,13 @@ export class Purging {
   async #purgeNewest(id: string): Promise<void> {
     for (;;) {
       const key = await this.#refuseUnended(id);
-      if (await this.#parts.remove({ key, id })) return;
+      // An instance that is being read or reopened is not removed.
+      if ((await this.#calls.purge([{ key, id }])) > 0) return;
     }
   }
 
   async #refuseUnended(instanceId: string): Promise<number> {
-    const { key, status } = await this.#parts.identityOf(instanceId);
+    const { key, status } = await this.#instances.read({ type: "GetIdentity", id: instanceId });
     if (hasEnded(status)) return key;
     throw new EngineError(
       "INSTANCE_STATE",

@@ -24,8 +24,9 @@ import {
 } from "../schedules/schedule-workflow.ts";
 import { TimeZone } from "../schedules/time-zone.ts";
 import { checkTiming, timetableOf } from "../schedules/timetable.ts";
-import type { Engine } from "./engine.ts";
-import type { JobRuns } from "./job-runs.ts";
+import type { InstanceOperations } from "./instance-operations.ts";
+import type { Registration } from "./registration.ts";
+import type { Submission } from "./submission.ts";
 
 /** Schedules are instances of a workflow of ours, and these their ids. */
 export const scheduleInstancePrefix = "schedule:";
@@ -40,13 +41,10 @@ export interface ListedSchedule extends ScheduleView {
 }
 
 export interface SchedulesParts {
-  readonly engine: Engine;
+  readonly engine: InstanceOperations;
   readonly clock: Clock;
-  /** Undefined for a workflow that nobody could start. */
-  readonly versionOf: (workflow: string) => string | undefined;
-  /** `INPUT_INVALID` for what does not fit the schema of a code workflow that is registered here. */
-  readonly checkInput: (workflow: string, input: unknown) => Promise<void>;
-  readonly jobs: Pick<JobRuns, "resolve" | "record">;
+  readonly registration: Registration;
+  readonly submission: Submission;
 }
 
 /** What is started again and again: by cron, at a rate, with a delay, or within hours of the day. */
@@ -136,7 +134,7 @@ export class Schedules {
   async #refuseUnstartable(scheduleId: string): Promise<void> {
     const { spec } = await this.get(scheduleId);
     if (spec.job !== undefined) await this.#resolveJob(spec);
-    if (this.#parts.versionOf(workflowOf(spec)) !== undefined) return;
+    if (this.#parts.registration.versionOf(workflowOf(spec)) !== undefined) return;
     throw new EngineError(
       "WORKFLOW_UNKNOWN",
       `schedule ${preview(scheduleId)} starts workflow ${preview(spec.workflow)}, which is not registered: register or save it again, or change the schedule`,
@@ -203,19 +201,19 @@ export class Schedules {
     const checked = { ...spec, every };
     checkSchedule(checked, this.#parts.clock.now());
     if (checked.job !== undefined) return { ...checked, job: await this.#resolveJob(checked) };
-    if (this.#parts.versionOf(checked.workflow) === undefined) {
+    if (this.#parts.registration.versionOf(checked.workflow) === undefined) {
       throw new EngineError(
         "WORKFLOW_UNKNOWN",
         `workflow ${preview(checked.workflow)} is not among the engine's "workflows", so nothing could be started`,
       );
     }
-    await this.#parts.checkInput(checked.workflow, checked.input);
+    await this.#parts.submission.checkInput(checked.workflow, checked.input);
     return checked;
   }
 
   /** What the job is to be referred to by, once its workflow is durable. `JOB_MISSING`, `PARAMS_INVALID`. */
   async #resolveJob({ job, params }: ScheduledJob): Promise<string> {
-    const { jobs } = this.#parts;
+    const { jobRuns: jobs } = this.#parts.registration;
     const resolved = jobs.resolve(job, params);
     await jobs.record();
     return resolved.job;

@@ -1,21 +1,21 @@
 import type { Workflow } from "../authoring/workflow.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Region } from "../runtime/region.ts";
-import type { Engine } from "./engine.ts";
+import type { InstanceOperations } from "./instance-operations.ts";
 import type { InstanceView } from "../views/instance-view.ts";
 import { LiveWorkflow } from "./live-workflow.ts";
 
 /** One started instance, in the hands of whoever started it. */
 export class WorkflowController {
   readonly instanceId: string;
-  readonly #engine: Engine;
+  readonly #engine: InstanceOperations;
   readonly #region: Region;
   readonly #definition: Workflow;
   #lastSeen: DagMachine | undefined;
   #live: LiveWorkflow | undefined;
 
   /** Made by `Engine`. */
-  constructor(parts: { engine: Engine; region: Region; instanceId: string; definition: Workflow }) {
+  constructor(parts: { engine: InstanceOperations; region: Region; instanceId: string; definition: Workflow }) {
     this.instanceId = parts.instanceId;
     this.#engine = parts.engine;
     this.#region = parts.region;

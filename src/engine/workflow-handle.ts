@@ -1,13 +1,13 @@
-import type { Engine } from "./engine.ts";
+import type { InstanceOperations } from "./instance-operations.ts";
 import type { InstanceView } from "../views/instance-view.ts";
 
 /** One instance of a code workflow, in the hands of whoever started it. */
 export class WorkflowHandle<Output = unknown> {
   readonly instanceId: string;
-  readonly #engine: Engine;
+  readonly #engine: InstanceOperations;
 
   /** Made by `Engine`. */
-  constructor(engine: Engine, instanceId: string) {
+  constructor(engine: InstanceOperations, instanceId: string) {
     this.#engine = engine;
     this.instanceId = instanceId;
   }

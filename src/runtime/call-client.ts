@@ -8,6 +8,7 @@ import type { DomainRow } from "../stores/store.ts";
 import type { CallOf, CallType, InstanceCallType, ResultOf, UpdateResult } from "./call.ts";
 import type { CallHandler } from "./call-handler.ts";
 import { callTable } from "./call-table.ts";
+import type { DefinitionSaver } from "./definition-saver.ts";
 import type { InstanceEnd } from "./instance-query.ts";
 import type { StartRequest } from "./instance-starter.ts";
 import type { Region } from "./region.ts";
@@ -31,6 +32,7 @@ export interface CallClientParts {
   readonly random: Random;
   readonly region: Region;
   readonly handler: CallHandler;
+  readonly definitions: DefinitionSaver;
   /** Undefined where one member owns every shard. */
   readonly transport: CallTransport | undefined;
 }
@@ -62,7 +64,7 @@ export class CallClient {
   }
 
   async #startAnywhere({ id, isGivenId, reuse, definition, definitions, input, event }: StartRequest): Promise<void> {
-    await this.#parts.region.saveDefinitions(definitions);
+    await this.#parts.definitions.save(definitions);
     const { name: workflow, version } = definition;
     const given = { id, isGivenId, reuse, workflow, version, input };
     await this.callInstance({ type: "StartInstance", ...given, ...(event && { event }) });

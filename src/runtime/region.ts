@@ -7,7 +7,6 @@ import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../store
 import type { AttemptHosts } from "./remote-attempts.ts";
 import type { Hint } from "./call.ts";
 import { CodeActor } from "./code-actor.ts";
-import type { Definition } from "./definitions.ts";
 import { noOtherHosts } from "./foreign-attempts.ts";
 import { IdleActors } from "./idle-actors.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
@@ -249,8 +248,8 @@ export class Region {
     return this.#gates.fullFor(workflow);
   }
 
-  /** This process has the workflow now: instances whose code it is, or whose code has asked for it, go on. */
-  workflowCame(name: string, version: string): void {
+  /** Instances go on whose code the workflow is, or whose code waits to start it. */
+  onWorkflowRegistered(name: string, version: string): void {
     for (const shard of this.#open()) {
       for (const { actor } of shard.entries) {
         if (!(actor instanceof CodeActor)) continue;
@@ -258,25 +257,6 @@ export class Region {
         if (isItsCode || actor.lacking === name) actor.codeCame();
       }
     }
-  }
-
-  /** Makes definitions durable ahead of the turn that refers to them. */
-  async saveDefinitions(definitions: readonly Definition[]): Promise<void> {
-    const now = this.#parts.clock.now();
-    const rows = definitions.flatMap((definition) => this.#parts.definitions.unstored(definition, now) ?? []);
-    if (rows.length === 0) return;
-    await this.#parts.store.saveDefinitions([...new Set(rows)]);
-    for (const { name, version } of rows) this.#parts.definitions.stored(name, version);
-  }
-
-  /** The same, for a job that has done its work: it does not fail because the store is away. */
-  async saveDefinitionsPatiently(definitions: readonly Definition[]): Promise<void> {
-    const { clock, dispatcher } = this.#parts;
-    await retryWhileUnavailable(
-      clock,
-      () => this.saveDefinitions(definitions),
-      () => dispatcher.isShutDown,
-    );
   }
 
   /** Of ended instances, those that live here. */

@@ -12,6 +12,7 @@ import type { CallOf, CallType, Hint, ResultOf } from "../../src/runtime/call.ts
 import { CallClient } from "../../src/runtime/call-client.ts";
 import { decodeResult } from "../../src/runtime/call-codec.ts";
 import { CallHandler } from "../../src/runtime/call-handler.ts";
+import { DefinitionSaver } from "../../src/runtime/definition-saver.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
 import { Expressions } from "../../src/expressions/expression.ts";
 import { ForeignAttempts } from "../../src/runtime/foreign-attempts.ts";
@@ -161,6 +162,7 @@ export class RigMember {
       random: new SeededRandom(2 + Number(id.slice(1))),
       region,
       handler: this.handler,
+      definitions: new DefinitionSaver({ store, clock, definitions, dispatcher }),
       transport: { callMs: 60_000, call: (shard, call, { key }) => rig.call(shard, call, key) },
     });
     const hasDomain = (): boolean => true;

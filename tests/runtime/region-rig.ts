@@ -8,6 +8,7 @@ import { Submission } from "../../src/engine/submission.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import { CallClient } from "../../src/runtime/call-client.ts";
 import { CallHandler } from "../../src/runtime/call-handler.ts";
+import { DefinitionSaver } from "../../src/runtime/definition-saver.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
 import { Expressions } from "../../src/expressions/expression.ts";
 import { Region } from "../../src/runtime/region.ts";
@@ -86,7 +87,9 @@ export class RegionRig {
     const isLeaseValid = (): boolean => true;
     const shared = { store, clock, definitions, registry, dispatcher, region };
     const handler = new CallHandler({ ...shared, allocators: undefined, isLeaseValid });
-    const calls = new CallClient({ clock, random: new SeededRandom(1), region, handler, transport: undefined });
+    const saver = new DefinitionSaver({ store, clock, definitions, dispatcher });
+    const random = new SeededRandom(1);
+    const calls = new CallClient({ clock, random, region, handler, definitions: saver, transport: undefined });
     const hasDomain = (): boolean => true;
     const submission = new Submission({
       definitions,

@@ -1,6 +1,7 @@
 import type { Task } from "../../src/authoring/task.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
-import type { Engine, SubmitOptions } from "../../src/engine/engine.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import type { SubmitOptions } from "../../src/engine/start-options.ts";
 import { packTask } from "./wire-format.ts";
 
 type Ask = (method: string, ...args: readonly unknown[]) => Promise<unknown>;

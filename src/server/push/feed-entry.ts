@@ -1,4 +1,4 @@
-import type { HistoryEntry } from "../../engine/engine.ts";
+import type { HistoryEntry } from "../../engine/instance-calls.ts";
 import type { InstanceChange } from "../../engine/instance-change.ts";
 import type { InstanceView, TaskView } from "../../views/instance-view.ts";
 import type { Cursor } from "./cursor.ts";

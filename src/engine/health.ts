@@ -1,0 +1,59 @@
+import { messageOf } from "../base/error.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { ClusterMember } from "../member/cluster-member.ts";
+import type { Region } from "../runtime/region.ts";
+import type { EngineState } from "./engine-state.ts";
+
+/** Whether an engine takes work, and how much is under way in its process. */
+export interface Health {
+  readonly status: "new" | "up" | "degraded" | "draining" | "stopped";
+  /** Why no new work is taken. */
+  readonly problem: string | undefined;
+  readonly unfinishedInstances: number;
+  readonly instancesInMemory: number;
+  readonly quarantinedInstances: number;
+  /** Ids of instances that have made no progress for the option `stuckMs`. */
+  readonly stuckInstances: readonly string[];
+  /** Tasks that wait for anything but their predecessors, and instances that wait as a whole. */
+  readonly waitingTasks: number;
+  readonly runningTasks: number;
+  /** When the task that runs longest was started. */
+  readonly oldestRunningAt: number | undefined;
+  /** Messages to instances of this process that no turn has taken yet. */
+  readonly unreadMessages: number;
+  /** Reports of older attempts or ended instances, which were dropped. */
+  readonly droppedReports: number;
+  /** Messages of remote workers that broke the protocol; each closed the worker's connection. */
+  readonly refusedWorkerMessages: number;
+}
+
+export function viewHealth(parts: {
+  readonly state: EngineState;
+  readonly region: Region;
+  readonly dispatcher: Dispatcher;
+  readonly member: ClusterMember | undefined;
+}): Health {
+  const { state, region, dispatcher, member } = parts;
+  const { unfinished, inMemory, quarantined, unread, droppedReports, stuck } = region.counts;
+  const problem = state.whyDegraded ?? (state.isUp ? member?.problem : undefined);
+  return {
+    status: statusOf(state, problem, dispatcher),
+    problem: problem === undefined ? undefined : messageOf(problem),
+    unfinishedInstances: unfinished,
+    instancesInMemory: inMemory,
+    quarantinedInstances: quarantined,
+    stuckInstances: stuck,
+    waitingTasks: dispatcher.waitingCount + region.waitingCount,
+    runningTasks: dispatcher.runningCount,
+    oldestRunningAt: dispatcher.oldestRunningAt,
+    unreadMessages: unread,
+    droppedReports: droppedReports + dispatcher.lateReports,
+    refusedWorkerMessages: member?.refusedWorkerMessages ?? 0,
+  };
+}
+
+function statusOf(state: EngineState, problem: unknown, { isDraining }: Dispatcher): Health["status"] {
+  if (!state.isUp) return state.stage === "new" ? "new" : "stopped";
+  if (problem !== undefined) return "degraded";
+  return isDraining ? "draining" : "up";
+}

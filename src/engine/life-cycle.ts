@@ -1,0 +1,158 @@
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { ClusterMember } from "../member/cluster-member.ts";
+import type { Region } from "../runtime/region.ts";
+import type { StoreProbe } from "../runtime/store-probe.ts";
+import { refuseHalfImported } from "../stores/transfer-mark.ts";
+import type { EngineState } from "./engine-state.ts";
+import type { Executor } from "./executor.ts";
+import type { Maintenance } from "./maintenance.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { OutageDeadline } from "./outage-deadline.ts";
+import type { ProcessCode } from "./process-code.ts";
+import type { Registration } from "./registration.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+export interface LifeCycleParts {
+  readonly options: ResolvedOptions;
+  readonly state: EngineState;
+  readonly dispatcher: Dispatcher;
+  readonly executor: Executor;
+  readonly region: Region;
+  /** Undefined for an engine alone on its store. */
+  readonly member: ClusterMember | undefined;
+  readonly registration: Registration;
+  readonly processCode: ProcessCode;
+  readonly watchdog: Watchdog | undefined;
+  readonly maintenance: Maintenance;
+  readonly storeProbe: StoreProbe;
+  readonly outage: OutageDeadline;
+  /** The name under which this process would own shards. */
+  readonly address: () => string;
+}
+
+/** Starts and stops the parts of an engine in order, and reacts when the store is away or belongs to another engine. */
+export class LifeCycle {
+  readonly #parts: LifeCycleParts;
+
+  constructor(parts: LifeCycleParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    const { state, options, watchdog, maintenance, storeProbe } = this.#parts;
+    state.beginStart();
+    try {
+      await options.storage.open();
+    } catch (error) {
+      state.stage = "new";
+      throw error;
+    }
+    watchdog?.start();
+    try {
+      await this.#openParts();
+    } catch (error) {
+      await this.#abandonStart();
+      throw error;
+    }
+    maintenance.start();
+    storeProbe.start();
+    state.stage = "up";
+  }
+
+  async #openParts(): Promise<void> {
+    const { options, member, region, registration, processCode, address } = this.#parts;
+    await this.#settleShardCount();
+    // A heartbeat of no member changes nothing, and shows the state of the shards.
+    refuseHalfImported((await options.storage.beat(address())).shards);
+    if (member === undefined) await this.#restoreDomains();
+    await registration.record();
+    processCode.start();
+    await (member ?? region).open();
+  }
+
+  /** While nothing runs, the next start finds everything as this one did. A member joins once. */
+  async #abandonStart(): Promise<void> {
+    const { state, options, dispatcher, executor, member, processCode, watchdog } = this.#parts;
+    processCode.stop();
+    await watchdog?.stop();
+    const isIdle = dispatcher.waitingCount + dispatcher.runningCount === 0;
+    state.stage = isIdle && member?.hasJoined !== true ? "new" : "stopped";
+    if (state.stage === "stopped") await executor.shutdown();
+    await options.storage.close();
+  }
+
+  async stop(): Promise<void> {
+    const { state, options, dispatcher, executor, region, member, processCode, watchdog } = this.#parts;
+    const { maintenance, storeProbe, outage } = this.#parts;
+    state.beginStop();
+    maintenance.stop();
+    storeProbe.stop();
+    outage.stop();
+    if (!dispatcher.isShutDown) await executor.shutdown();
+    try {
+      if (state.whyDegraded !== undefined) region.giveUp();
+      await (member ?? region).close();
+    } finally {
+      state.stage = "stopped";
+      processCode.stop();
+      await watchdog?.stop();
+      await options.storage.close();
+    }
+  }
+
+  async #settleShardCount(): Promise<void> {
+    const { storage, cluster } = this.#parts.options;
+    const wanted = cluster?.shards ?? 1;
+    const settled = await storage.settleShardCount(wanted);
+    if (settled === wanted) return;
+    throw new EngineError("OPTION_INVALID", shardCountProblem(settled, cluster));
+  }
+
+  /** Domains that were declared at runtime, but for those that the options name: their size there is in force again. */
+  async #restoreDomains(): Promise<void> {
+    const { executor, options } = this.#parts;
+    const { storage, domains, logger } = options;
+    const declared = (await storage.loadDomains()).filter(({ name }) => !Object.hasOwn(domains, name));
+    for (const { domain, error } of executor.restoreDomains(declared)) {
+      logger.warn({ domain, error: error.message }, "a domain that was declared at runtime does not fit into the pool");
+    }
+  }
+
+  /** `problem`: why the store takes no writes; undefined when it takes them again. */
+  onHealth(problem: unknown): void {
+    const { state, outage, dispatcher, region } = this.#parts;
+    state.problem = problem;
+    outage.onHealth(problem);
+    if (problem === undefined) return dispatcher.resumeDispatch();
+    dispatcher.pauseDispatch();
+    if (state.stage === "stopping") region.giveUp();
+  }
+
+  /** A shard is lost: in a cluster another member takes over, otherwise the whole engine is fenced. */
+  onFenced(shard: number, error: unknown): void {
+    const { state, member, dispatcher, options } = this.#parts;
+    if (member !== undefined) return member.lostShard(shard);
+    const { logger } = options;
+    if (!hasCode(error, "STORE_FENCED")) {
+      // The engine was stopped while the store took no writes. The next start repeats what was not written.
+      logger.warn(
+        { error: messageOf(error) },
+        "the engine stops without its last writes: the store does not take them",
+      );
+      return;
+    }
+    dispatcher.pauseDispatch();
+    logger.error({ error: messageOf(error) }, "this engine no longer owns its data and does nothing more");
+    state.onFenced(error);
+  }
+}
+
+/** A store keeps the number of shards that it was first opened with: 1 if that was an engine without a cluster. */
+function shardCountProblem(settled: number, cluster: ResolvedOptions["cluster"]): string {
+  if (cluster === undefined) {
+    return `the store belongs to a cluster: to join it, give this engine the option cluster: { shards: ${settled} }`;
+  }
+  const made = settled === 1 ? "1 shard, as an engine without a cluster makes it" : `${settled} shards`;
+  return `the store was made with ${made}, not ${cluster.shards}: set cluster.shards to ${settled}, or use another store`;
+}

@@ -1,0 +1,49 @@
+import type { Reuse } from "../runtime/instance-starter.ts";
+import type { JobTaskOptions } from "./job-workflow.ts";
+
+/** Options of `submitWorkflow`. */
+export interface SubmitOptions {
+  /** Default: a new UUID. The id of an active instance is refused with `INSTANCE_EXISTS`. */
+  readonly instanceId?: string;
+  /** Allows the id of an instance that has ended. Default false. */
+  readonly reuse?: boolean;
+  /** Merged into the workflow's context; a value that is not an object becomes `{ initParams: value }`. */
+  readonly params?: unknown;
+  /** How many tasks run at a time; takes precedence over the context's `maxConcurrentTasks`, the definition's and the engine's. */
+  readonly maxConcurrentTasks?: number;
+  /** W3C trace context: the instance becomes part of that trace. */
+  readonly traceparent?: string;
+}
+
+/** Options of `runJob`. */
+export interface RunJobOptions extends JobTaskOptions {
+  /** Default: a new UUID. The id of an active instance is refused with `INSTANCE_EXISTS`. */
+  readonly instanceId?: string;
+  /** Allows the id of an instance that has ended. Default false. */
+  readonly reuse?: boolean;
+  /** What the job finds in `ctx.context`. */
+  readonly context?: Readonly<Record<string, unknown>>;
+  /** W3C trace context: the instance becomes part of that trace. */
+  readonly traceparent?: string;
+}
+
+/** An event for the code of an instance. */
+export interface RaisedData {
+  readonly name: string;
+  readonly data?: unknown;
+}
+
+/** Options of `startWorkflow`. */
+export interface StartOptions {
+  /** Default: a new UUID. */
+  readonly instanceId?: string;
+  /** Allows the id of an instance that has ended; `"unless-succeeded"` only if it did not succeed. Default false. */
+  readonly reuse?: Reuse;
+  /**
+   * What to do if an instance with this id is active: `refuse` throws `INSTANCE_EXISTS` (the default), `use` returns it,
+   * `terminate` ends it and starts the new one.
+   */
+  readonly whenActive?: "refuse" | "use" | "terminate";
+  /** W3C trace context: the instance becomes part of that trace. */
+  readonly traceparent?: string;
+}
