@@ -1,8 +1,15 @@
-/** Where an instance lives, for messages between instances. An older generation's messages are dropped. */
+/** The address of an instance, for messages between instances. Messages of an older generation are dropped. */
 export interface InstanceAddress {
   readonly id: string;
   readonly key: number;
   readonly generation: number;
+}
+
+export function addressOf(
+  { id, key }: { readonly id: string; readonly key: number },
+  { generation }: { readonly generation: number },
+): InstanceAddress {
+  return { id, key, generation };
 }
 
 /** The nested-workflow task that a child instance reports its end to. */
@@ -29,7 +36,7 @@ export function childIdOf({ id, generation }: InstanceAddress, task: string | nu
   return generation === 1 ? `${id}/${task}` : `${id}/${task}~${generation}`;
 }
 
-/** Of these tasks, as they stand at this moment. */
+/** The ids of the current attempts of these tasks. */
 export function attemptIds(
   instance: InstanceAddress,
   tasks: readonly number[],

@@ -9,10 +9,9 @@ import {
   isAwaited,
   isCurrent,
   lossOf,
-  refuseIfEnded,
-  stateRefusal,
   succeededEvent,
 } from "./task-reports.ts";
+import { refuseIfEnded, stateRefusal } from "./refusals.ts";
 import { Turn } from "./turn.ts";
 
 const { state } = CodeRig.started([activity("a", { retryCount: 1, retryPolicy: { jitter: 1 } }), child("c")]).machine;

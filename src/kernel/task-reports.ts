@@ -6,12 +6,12 @@ import type { Failure } from "./failure.ts";
 import type { ChildEnded, Outcome, StopTask, TaskAttempt } from "./input.ts";
 import type { InstanceState } from "./instance-state.ts";
 import type { MachineIdentity } from "./machine.ts";
+import { refuseIfEnded } from "./refusals.ts";
 import { isRetryable, retryDelayMs } from "./retry.ts";
-import { hasEnded } from "./status.ts";
 import { isFinished, isInFlight, Phase, statusOf, type TaskRecord } from "./task-state.ts";
 import type { Turn } from "./turn.ts";
 
-// What is heard about tasks, and how it is put on record, whichever machine hears it.
+// Reports about tasks, and the events that record them, for both machines.
 
 export function isCurrent(state: InstanceState, report: TaskAttempt & { generation: number }): boolean {
   return report.generation === state.generation && isAwaited(state, report);
@@ -54,11 +54,11 @@ export interface FailedAttempt {
   readonly execution?: Execution | undefined;
   readonly timedOut?: boolean | undefined;
   readonly isChildMissing?: boolean | undefined;
-  /** Where nothing new is to start, there is no other attempt. */
+  /** No other attempt follows, because the instance starts nothing new. */
   readonly isFinal?: boolean;
 }
 
-/** With the time of the next attempt, if there is to be one. */
+/** The event of a failed attempt, with the time of the next attempt if there is one. */
 export function failedEvent(
   state: InstanceState,
   { task, failure, execution, timedOut, isChildMissing, isFinal = false }: FailedAttempt,
@@ -73,7 +73,7 @@ export function failedEvent(
     task,
     attempt: state.attempt(task),
     ...execution,
-    // Its own policy may make final what the job did not.
+    // The task's retry policy may make a failure final that the job called retryable.
     failure: mayRetry === failure.retryable ? failure : { ...failure, retryable: mayRetry },
     ...(timedOut && { timedOut }),
     ...(isChildMissing && { isChildMissing }),
@@ -81,7 +81,7 @@ export function failedEvent(
   };
 }
 
-/** How often the attempt would be lost with this loss; and the failure that this is, if it is once too often. */
+/** The failure of an attempt that was lost with its process more often than the limit allows; undefined if it may run again. */
 export function lossOf(state: InstanceState, task: number, lossesMax: number): Failure | undefined {
   const lost = awaitedRecord(state, task).interruptions + 1;
   if (lost <= lossesMax) return undefined;
@@ -89,16 +89,16 @@ export function lossOf(state: InstanceState, task: number, lossesMax: number): F
   return { type: "TASK_LOST", message, retryable: false };
 }
 
-/** Every level of nested workflows adds its own words to the reason: how it began and what caused it, at its end, are kept. */
-function shortened(reason: string): string {
+/** Keeps the beginning and the end of a reason: every level of nested workflows adds its own words to it. */
+function shorten(reason: string): string {
   const [first, last] = [100, 300];
   return reason.length <= first + last ? reason : `${reason.slice(0, first)} … ${reason.slice(-last)}`;
 }
 
-/** Of a child that did not end well. */
+/** The failure of a task whose child did not succeed. */
 export function childFailure(state: InstanceState, { task, status, reason, isMissing }: ChildEnded): Failure {
   const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
-  const because = reason === undefined ? "" : `: ${shortened(reason)}`;
+  const because = reason === undefined ? "" : `: ${shorten(reason)}`;
   const how = isMissing ? "could not be started" : `ended in ${status}`;
   const message = `nested workflow instance "${awaitedRecord(state, task).childId}" ${how}${because}`;
   return { type, message, retryable: true };
@@ -108,8 +108,8 @@ export function childFailure(state: InstanceState, { task, status, reason, isMis
  * A user stops one task that is ready, with the dispatcher, running or waiting for its retry: an attempt that is under way
  * is aborted, a child instance terminated. `TASK_STATE` for one that has ended, or waits for what comes before it.
  */
-export function stopTask(step: StoppingStep, { task, reason }: StopTask): void {
-  const { state, identity } = step;
+export function stopTask(transition: StopTransition, { task, reason }: StopTask): void {
+  const { state, identity } = transition;
   refuseIfEnded(state, identity.id, "stop a task of");
   const phase = state.phase(task);
   const { name, kind } = state.definition(task);
@@ -119,30 +119,19 @@ export function stopTask(step: StoppingStep, { task, reason }: StopTask): void {
   }
   const childId = state.record(task)?.childId;
   if (isInFlight(phase) && kind === "job") {
-    step.command({ type: "AbortTasks", attemptIds: attemptIds(step.address, [task], state) });
+    transition.command({ type: "AbortTasks", attemptIds: attemptIds(transition.address, [task], state) });
   } else if (isInFlight(phase) && childId !== undefined) {
-    step.command({ type: "TellChild", childId, tell: { type: "TerminateInstance", reason } });
+    transition.command({ type: "TellChild", childId, tell: { type: "TerminateInstance", reason } });
   }
   const failure: Failure = { type: "TASK_STOPPED", message: reason, retryable: false };
-  step.emit({ type: "TasksStopped", tasks: [task], failure });
+  transition.emit({ type: "TasksStopped", tasks: [task], failure });
 }
 
-/** What stopping a task needs of the message's step, of either machine. */
-interface StoppingStep {
+/** The part of a transition, of either machine, that stopping a task needs. */
+interface StopTransition {
   readonly identity: MachineIdentity;
   readonly address: InstanceAddress;
   readonly state: InstanceState;
   emit(event: TasksStopped): void;
   command(command: Command): void;
-}
-
-/** What the state does not allow. */
-export function stateRefusal(state: InstanceState, id: string, operation: string): EngineError {
-  const { status, pausing } = state;
-  const standing = pausing ? `${status} and already pausing` : status;
-  return new EngineError("INSTANCE_STATE", `cannot ${operation} instance "${id}": it is ${standing}`);
-}
-
-export function refuseIfEnded(state: InstanceState, id: string, operation: string): void {
-  if (hasEnded(state.status)) throw stateRefusal(state, id, operation);
 }

@@ -1,15 +1,15 @@
-import type { InstanceAddress } from "./address.ts";
+import { addressOf, type InstanceAddress } from "./address.ts";
 import type { Command } from "./command.ts";
 import type { Event } from "./event.ts";
 import type { AttemptStarted, AttemptsWithdrawn } from "./input.ts";
-import type { InstanceState } from "./instance-state.ts";
+import type { InstanceBase } from "./instance-base.ts";
 import type { MachineIdentity } from "./machine.ts";
 import { isAwaited, isCurrent } from "./task-reports.ts";
 import { Phase } from "./task-state.ts";
 import type { Turn } from "./turn.ts";
 
-/** One message on its way through an instance: what is decided about it goes through here, into the turn and the state. */
-export class Transition<State extends InstanceState & { apply(event: Event, at: number): void }> {
+/** One message on its way through an instance: every decision about it goes through here, into the turn and the state. */
+export class Transition<State extends InstanceBase> {
   readonly identity: MachineIdentity;
   readonly state: State;
   readonly turn: Turn;
@@ -21,27 +21,26 @@ export class Transition<State extends InstanceState & { apply(event: Event, at: 
   }
 
   get address(): InstanceAddress {
-    const { id, key } = this.identity;
-    return { id, key, generation: this.state.generation };
+    return addressOf(this.identity, this.state);
   }
 
-  /** It happened: written down, and the state follows at once. */
+  /** Records an event in the turn and applies it to the state. */
   emit(event: Event): void {
     this.turn.events.push(event);
     this.state.apply(event, this.turn.at);
   }
 
-  /** It is to be done, once what was emitted is durable. */
+  /** Adds a command, which is carried out when the events of the turn are durable. */
   command(command: Command): void {
     this.turn.command(command);
   }
 
-  /** A report that comes too late, or twice. */
+  /** Counts reports that came too late, or twice. */
   drop(reports = 1): void {
     this.turn.dropped += reports;
   }
 
-  /** An attempt is known to run. */
+  /** Records that an attempt has started. */
   noteStart(report: AttemptStarted): void {
     if (!isCurrent(this.state, report)) return this.drop();
     if (this.state.phase(report.task) === Phase.running) return;
@@ -49,7 +48,7 @@ export class Transition<State extends InstanceState & { apply(event: Event, at: 
     this.emit({ type: "TaskStarted", task, attempt, worker, startedAt });
   }
 
-  /** The dispatcher gave them back. */
+  /** Records which attempts the dispatcher gave back before they started. */
   noteWithdrawal({ runs }: AttemptsWithdrawn): void {
     const current = runs.filter((run) => isAwaited(this.state, run));
     const tasks = [...new Set(current.map(({ task }) => task))];

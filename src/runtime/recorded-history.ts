@@ -74,7 +74,7 @@ export async function replayRecorded(
 ): Promise<void> {
   const past = turns.flatMap(({ turn, at, events }) => events.map((event): PastEvent => ({ event, turn, at })));
   refuseForeign(workflow, instanceId, past);
-  const state = new CodeState();
+  const state = new CodeState({ maxConcurrentTasks: Infinity, timeoutMs: undefined });
   for (const { event, at } of past) state.apply(event, at);
   const run = new CodeRun({
     ...identityOfRun(instanceId, state),

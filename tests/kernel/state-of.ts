@@ -29,7 +29,7 @@ export function stateOf(machine: DagMachine): unknown {
     retryWaits: [...state.retryWaits.numbers],
     context: [...state.context.entries],
     contextBytes: state.context.bytes,
-    changedKeys: [...state.changedKeys],
+    result: state.resultFor("Success"),
     edgesOff: Array.from(state.graph.edgeTo, (_, edge) => state.isEdgeOff(edge)),
     tasks,
   };

@@ -50,9 +50,9 @@ export const sourceMutations: readonly Mutation[] = [
     name: "timeouts-without-compensation",
     about: "A code workflow whose time is up ends at once, and undoes nothing.",
     source: {
-      file: "src/kernel/code/code-machine.ts",
-      find: "    if (state.compensationMs !== undefined) {\n",
-      replace: '    if (state.compensationMs === undefined) return step.end("Failed", { reason });\n    else {\n',
+      file: "src/kernel/code/life-cycle.ts",
+      find: "  if (state.compensationMs !== undefined) {\n",
+      replace: '  if (state.compensationMs === undefined) return end(transition, "Failed", { reason });\n  else {\n',
     },
   },
   {
@@ -60,8 +60,8 @@ export const sourceMutations: readonly Mutation[] = [
     about: "An instance that is retried keeps its generation, so attempt ids are used again.",
     source: {
       file: "src/kernel/dag/life-cycle.ts",
-      find: "const generation = step.state.generation + 1;",
-      replace: "const generation = step.state.generation;",
+      find: "const generation = transition.state.generation + 1;",
+      replace: "const generation = transition.state.generation;",
     },
   },
   {

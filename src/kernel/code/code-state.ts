@@ -1,5 +1,4 @@
 import { assert, unreachable } from "../../base/assert.ts";
-import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import { DueQueue } from "../due-queue.ts";
@@ -13,17 +12,20 @@ import type {
   InstanceEnded,
   TaskFailed,
   KeptAnswer,
-  Trigger,
 } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { InstanceState } from "../instance-state.ts";
+import { InstanceBase } from "../instance-base.ts";
 import type { Payload } from "../payload.ts";
-import type { InstanceStatus } from "../status.ts";
 import { defineTask, type TaskDefinition } from "../task-definition.ts";
 import { isFailed, isFinished, isInFlight, Phase } from "../task-state.ts";
-import { TaskTable } from "../task-table.ts";
 
 const none: readonly never[] = [];
+
+export interface CodeStateOptions {
+  /** Infinity for no limit. */
+  readonly maxConcurrentTasks: number;
+  readonly timeoutMs: number | undefined;
+}
 
 /**
  * A code workflow's instance as the fold of its events. What its code has in its variables is not here: that follows
@@ -33,27 +35,13 @@ const none: readonly never[] = [];
  * C2  A task that is ready is scheduled at once, unless the instance is paused or its activities are at their limit.
  * C3  Of a task that has ended nothing is kept but how: a long run stays small.
  */
-export class CodeState extends TaskTable implements InstanceState {
-  workflow = "";
-  version = "";
-  trigger: Trigger = "api";
-  traceparent: string | undefined;
-  parent: ParentAddress | undefined;
-  status: InstanceStatus = "Ready";
-  generation = 0;
-  /** Told to pause before it could start. */
-  pausing = false;
+export class CodeState extends InstanceBase {
   readonly failing = false;
-  reason: string | undefined;
-  deadline: number | undefined;
-  createdAt = 0;
-  startedAt: number | undefined;
-  endedAt: number | undefined;
-  updatedAt = 0;
   readonly context = Context.empty;
   readonly domain = undefined;
-  /** Of its activities; children do not count. */
+  /** Limit of its activities; children do not count. */
   readonly maxConcurrentTasks: number;
+  readonly timeoutMs: number | undefined;
   input: Payload | undefined;
   forkedFrom: ForkedFrom | undefined;
   output: Payload | undefined;
@@ -77,7 +65,6 @@ export class CodeState extends TaskTable implements InstanceState {
   /** Of the next timer. */
   timers = 0;
   readonly timersDue = new DueQueue();
-  readonly retryWaits = new DueQueue();
   /** How many are to be scheduled: added, taken back or due again. */
   readyCount = 0;
   /** None before it is ready. */
@@ -87,17 +74,18 @@ export class CodeState extends TaskTable implements InstanceState {
   tasksFailed = 0;
   #definitions: TaskDefinition[] = [];
 
-  constructor(maxConcurrentTasks = Infinity) {
+  constructor({ maxConcurrentTasks, timeoutMs }: CodeStateOptions) {
     super(0);
     this.maxConcurrentTasks = maxConcurrentTasks;
+    this.timeoutMs = timeoutMs;
   }
 
-  get waitingCount(): number {
+  override get waitingCount(): number {
     if (this.status === "Ready") return Math.min(this.generation, 1);
     return this.readyCount + this.retryWaits.size;
   }
 
-  waitingTasks(): number[] {
+  override waitingTasks(): number[] {
     return [...this.readyTasks(), ...this.retryWaits.numbers];
   }
 
@@ -107,17 +95,17 @@ export class CodeState extends TaskTable implements InstanceState {
     return definition;
   }
 
-  params(task: number): string | undefined {
+  override params(task: number): string | undefined {
     return this.definition(task).params;
   }
 
   /** Names are not unique: the code may call a job many times. */
-  find(name: string): number | undefined {
+  override find(name: string): number | undefined {
     const task = this.#definitions.findIndex((definition) => definition.name === name);
     return task === -1 ? undefined : task;
   }
 
-  parentOf(): undefined {
+  override parentOf(): undefined {
     return undefined;
   }
 
@@ -154,39 +142,28 @@ export class CodeState extends TaskTable implements InstanceState {
     return this.#detached?.has(placeOf(child)) ?? false;
   }
 
-  rank(): number {
+  override rank(): number {
     return 0;
   }
 
-  successors(): number {
+  override successors(): number {
     return 0;
   }
 
-  apply(event: Event, at: number): void {
-    this.updatedAt = at;
+  override resultFor(): { output?: Payload } {
+    return this.output === undefined ? {} : { output: this.output };
+  }
+
+  override applyOwn(event: Event, at: number): void {
     switch (event.type) {
       case "InstanceCreated":
         return this.#create(event, at);
       case "InstanceStarted":
-        return this.#start(event.deadline, at);
+        return this.begin(event.deadline, at);
       case "InstanceContinued":
         return this.#continue(event, at);
-      case "PauseRequested":
-        this.pausing = true;
-        return;
-      case "InstancePaused":
-        this.pausing = false;
-        this.status = "Paused";
-        return;
-      case "InstanceResumed":
-        this.pausing = false;
-        if (this.status === "Paused") this.status = "Running";
-        return;
       case "InstanceEnded":
         return this.#end(event, at);
-      case "ParentChanged":
-        this.parent = event.parent;
-        return;
       case "CancelRequested":
         this.cancelReason = event.reason;
         this.isCancelHeld = event.isHeld === true;
@@ -267,39 +244,23 @@ export class CodeState extends TaskTable implements InstanceState {
   }
 
   #create(event: InstanceCreated, at: number): void {
-    this.workflow = event.workflow;
-    this.version = event.version;
-    this.generation = event.generation;
-    this.parent = event.parent;
-    this.trigger = event.trigger;
-    this.traceparent = event.traceparent;
+    this.identify(event);
     this.input = event.input;
     this.forkedFrom = event.forkedFrom;
     this.createdAt = at;
   }
 
-  #start(deadline: number | undefined, at: number): void {
-    this.status = "Running";
-    this.startedAt = at;
-    this.deadline = deadline;
-  }
-
   #continue(event: InstanceContinued, at: number): void {
     this.#forgetAll();
-    this.workflow = event.workflow;
-    this.version = event.version;
-    this.generation = event.generation;
+    this.identify(event);
     this.createdAt = event.createdAt;
-    this.parent = event.parent;
-    this.trigger = event.trigger;
-    this.traceparent = event.traceparent;
     this.input = event.input;
     this.forkedFrom = undefined;
     this.customStatus = event.customStatus;
     this.#inherited = event.answers ?? none;
     for (const answer of this.#inherited) (this.#updates ??= new Map()).set(answer.update, answer);
     for (const child of event.children ?? none) this.#addDetached(child);
-    this.#start(event.deadline, at);
+    this.begin(event.deadline, at);
   }
 
   #forgetAll(): void {

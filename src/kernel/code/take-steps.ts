@@ -1,53 +1,54 @@
 import { unreachable } from "../../base/assert.ts";
-import { childIdOf, type ParentAddress } from "../address.ts";
-import type { StartChild } from "../command.ts";
+import { childIdOf } from "../address.ts";
 import { childWorkflow } from "../task-definition.ts";
 import type { LastStep, Step } from "./step.ts";
 import { isLast } from "./step.ts";
+import { addressAsParent, inputOf, schedule, startChild } from "./advance.ts";
 import type { CodeTransition } from "./code-transition.ts";
+import { cancelWaits, end, stopGeneration } from "./ending.ts";
 
-/** What the code does becomes events, and what has to be done for it. A last step ends this run of the code. */
-export function takeSteps(step: CodeTransition, steps: readonly Step[]): void {
-  const { state, identity } = step;
-  if (state.size + state.timers + steps.length > identity.limits.stepsMax) return tooLong(step);
+/** Records the steps of the code as events, and schedules the tasks they ask for. A last step ends this run of the code. */
+export function takeSteps(transition: CodeTransition, steps: readonly Step[]): void {
+  const { state, identity } = transition;
+  if (state.size + state.timers + steps.length > identity.limits.stepsMax) return tooLong(transition);
   for (const taken of steps) {
-    if (isLast(taken)) return takeLast(step, taken);
-    takeOne(step, taken);
+    if (isLast(taken)) return takeLast(transition, taken);
+    takeOne(transition, taken);
   }
-  schedule(step);
+  schedule(transition);
 }
 
-function takeOne(step: CodeTransition, taken: Exclude<Step, LastStep>): void {
+function takeOne(transition: CodeTransition, taken: Exclude<Step, LastStep>): void {
   switch (taken.type) {
     case "activity":
-      return addActivity(step, taken);
+      return addActivity(transition, taken);
     case "child":
-      return addChild(step, taken);
+      return addChild(transition, taken);
     case "timer":
-      return step.emit({ type: "TimerSet", timer: step.state.timers, dueAt: taken.dueAt });
+      return transition.emit({ type: "TimerSet", timer: transition.state.timers, dueAt: taken.dueAt });
     case "cancel-timer":
-      return step.emit({ type: "TimerCanceled", timer: taken.timer });
+      return transition.emit({ type: "TimerCanceled", timer: taken.timer });
     case "event": {
       const { to, name, data } = taken;
-      step.emit({ type: "EventSent", to, name, ...(data !== undefined && { data }) });
-      return step.command({ type: "SendEvent", to, name, ...(data !== undefined && { data }) });
+      transition.emit({ type: "EventSent", to, name, ...(data !== undefined && { data }) });
+      return transition.command({ type: "SendEvent", to, name, ...(data !== undefined && { data }) });
     }
     case "cancel-instance": {
       const { to, reason } = taken;
-      step.emit({ type: "CancelSent", to, reason });
-      return step.command({ type: "TellChild", childId: to, tell: { type: "CancelInstance", reason } });
+      transition.emit({ type: "CancelSent", to, reason });
+      return transition.command({ type: "TellChild", childId: to, tell: { type: "CancelInstance", reason } });
     }
     case "heed-cancel": {
-      const reason = step.state.cancelReason ?? "";
-      return step.cancel(reason, { type: "CancelHeeded" });
+      const reason = transition.state.cancelReason ?? "";
+      return cancelWaits(transition, reason, { type: "CancelHeeded" });
     }
     case "custom-status":
-      return step.emit({ type: "CustomStatusSet", status: taken.status });
+      return transition.emit({ type: "CustomStatusSet", status: taken.status });
     case "patch":
-      return step.emit({ type: "PatchMarked", patch: taken.patch });
+      return transition.emit({ type: "PatchMarked", patch: taken.patch });
     case "answer": {
       const { update, output, failure } = taken;
-      return step.emit({
+      return transition.emit({
         type: "UpdateAnswered",
         update,
         ...(output !== undefined && { output }),
@@ -59,115 +60,68 @@ function takeOne(step: CodeTransition, taken: Exclude<Step, LastStep>): void {
   }
 }
 
-function addActivity(step: CodeTransition, { node, refusal: failure }: Extract<Step, { type: "activity" }>): void {
-  const task = step.state.size;
-  step.emit({ type: "TaskAdded", node });
-  if (failure !== undefined) step.emit({ type: "TaskFailed", task, attempt: 0, failure });
+function addActivity(
+  transition: CodeTransition,
+  { node, refusal: failure }: Extract<Step, { type: "activity" }>,
+): void {
+  const task = transition.state.size;
+  transition.emit({ type: "TaskAdded", node });
+  if (failure !== undefined) transition.emit({ type: "TaskFailed", task, attempt: 0, failure });
 }
 
-/** A child is asked for in the same turn. One that nobody waits for is done with at once; its parent's end concerns it all the same, unless it is to be left alone. */
-function addChild(step: CodeTransition, { node, childId: ownId, isDetached }: Extract<Step, { type: "child" }>): void {
-  const { state } = step;
+/** Starts a child in the same turn. A detached child counts as done at once; it still ends with its parent, unless it is left alone. */
+function addChild(
+  transition: CodeTransition,
+  { node, childId: ownId, isDetached }: Extract<Step, { type: "child" }>,
+): void {
+  const { state } = transition;
   const task = state.size;
-  step.emit({ type: "TaskAdded", node });
-  const childId = ownId ?? childIdOf(step.address, task);
+  transition.emit({ type: "TaskAdded", node });
+  const childId = ownId ?? childIdOf(transition.address, task);
   const given = { ...inputOf(node.nodeParams), ...(ownId !== undefined && { isGivenId: true as const }) };
-  if (!isDetached) return startChild(step, task, childId, given);
+  if (!isDetached) return startChild(transition, task, childId, given);
   const { whenParentEnds = "terminate" } = node;
   const child = { task, childId, of: childWorkflow(state.definition(task)), ...given };
   if (whenParentEnds === "leave") {
-    step.emit({ type: "ChildDetached", task, childId });
-    return step.command({ type: "StartChild", ...child });
+    transition.emit({ type: "ChildDetached", task, childId });
+    return transition.command({ type: "StartChild", ...child });
   }
-  step.emit({ type: "ChildDetached", task, childId, whenParentEnds });
-  step.command({ type: "StartChild", ...child, parent: addressAsParent(step, task) });
+  transition.emit({ type: "ChildDetached", task, childId, whenParentEnds });
+  transition.command({ type: "StartChild", ...child, parent: addressAsParent(transition, task) });
 }
 
-function addressAsParent(step: CodeTransition, task: number): ParentAddress {
-  const { state, address } = step;
-  return { ...address, task, attempt: state.attempt(task), depth: (state.parent?.depth ?? 0) + 1 };
-}
-
-type Given = Pick<StartChild, "input" | "isGivenId">;
-
-function startChild(step: CodeTransition, task: number, childId: string, given?: Given): void {
-  const { state } = step;
-  step.emit({ type: "TasksScheduled", tasks: [task] });
-  const parent = addressAsParent(step, task);
-  const of = childWorkflow(state.definition(task));
-  step.emit({ type: "ChildStarted", task, attempt: parent.attempt, childId });
-  if (given !== undefined) step.command({ type: "StartChild", task, childId, of, parent, ...given });
-  else step.command({ type: "TellChild", childId, tell: { type: "RetryInstance", parent } });
-}
-
-function inputOf(params: string | undefined): { input?: string } {
-  return params === undefined ? {} : { input: params };
-}
-
-/** All that is ready, in an instance that took it over from another: children too are this one's own. */
-export function scheduleAnew(step: CodeTransition): void {
-  const { state } = step;
-  for (const task of state.readyTasks()) {
-    if (state.definition(task).kind === "nested")
-      startChild(step, task, childIdOf(step.address, task), inputOf(state.params(task)));
-  }
-  schedule(step);
-}
-
-/** A child that failed before goes on where it stopped; one that is not there is begun after all. */
-function childAgain(step: CodeTransition, task: number): void {
-  const { state } = step;
-  const { childId = "", isChildMissing } = state.recordOf(task);
-  const isGivenId = childId !== childIdOf(step.address, task);
-  const given = { ...inputOf(state.params(task)), ...(isGivenId && { isGivenId }) };
-  startChild(step, task, childId, isChildMissing ? given : undefined);
-}
-
-/** All that is ready, activities within their limit. */
-export function schedule(step: CodeTransition): void {
-  const { state } = step;
-  if (state.status !== "Running" || state.readyCount === 0) return;
-  const isJob = (task: number): boolean => state.definition(task).kind === "job";
-  const ready = state.startableTasks();
-  const jobs = ready.every(isJob) ? ready : ready.filter(isJob);
-  for (const task of ready) if (!isJob(task)) childAgain(step, task);
-  if (jobs.length === 0) return;
-  step.emit({ type: "TasksScheduled", tasks: jobs });
-  step.command({ type: "RunTasks", tasks: jobs });
-}
-
-/** An instance whose time is up ends as failed, whatever its code makes of it. */
-function takeLast(step: CodeTransition, last: LastStep): void {
-  const { isTimedOut, cancelReason = "" } = step.state;
-  if (isTimedOut && last.type !== "fail") return step.end("Failed", { reason: cancelReason });
+/** An instance that has timed out ends as failed, even if its code returns. */
+function takeLast(transition: CodeTransition, last: LastStep): void {
+  const { isTimedOut, cancelReason = "" } = transition.state;
+  if (isTimedOut && last.type !== "fail") return end(transition, "Failed", { reason: cancelReason });
   switch (last.type) {
     case "complete":
-      return step.end("Success", last.output === undefined ? {} : { output: last.output });
+      return end(transition, "Success", last.output === undefined ? {} : { output: last.output });
     case "fail":
-      return step.end("Failed", { reason: last.failure.message, failure: last.failure });
+      return end(transition, "Failed", { reason: last.failure.message, failure: last.failure });
     case "cancel":
-      return step.end("Terminated", { reason: last.reason });
+      return end(transition, "Terminated", { reason: last.reason });
     case "continue":
-      return continueAsNew(step, last);
+      return continueAsNew(transition, last);
   }
 }
 
 /**
- * What the code left running belongs to a generation that is over. A cancel that it has not heeded is for the next. So are
- * children that nobody waits for: the instance has not ended.
+ * Starts the next generation. Tasks that the code left running belong to the generation that is over. A cancel that it has
+ * not heeded passes to the next generation, and so do detached children: the instance has not ended.
  */
 function continueAsNew(
-  step: CodeTransition,
+  transition: CodeTransition,
   { input, events, updates = [] }: Extract<LastStep, { type: "continue" }>,
 ): void {
-  const { state } = step;
-  step.stopGeneration("the parent instance has begun anew");
+  const { state } = transition;
+  stopGeneration(transition, "the parent instance has begun anew");
   const { workflow, version, createdAt, parent, trigger, traceparent, customStatus } = state;
   const { deadline, compensationMs } = state;
   const reason = state.isCancelHeld ? state.cancelReason : undefined;
-  const answers = state.answersToKeep({ max: answersKeptMax, since: step.turn.at - answersKeptMs });
+  const answers = state.answersToKeep({ max: answersKeptMax, since: transition.turn.at - answersKeptMs });
   const children = state.detachedChildren;
-  step.emit({
+  transition.emit({
     type: "InstanceContinued",
     workflow,
     version,
@@ -183,19 +137,19 @@ function continueAsNew(
     ...(answers.length > 0 && { answers }),
     ...(children.length > 0 && { children }),
   });
-  for (const update of updates) step.emit({ type: "UpdateRequested", ...update });
+  for (const update of updates) transition.emit({ type: "UpdateRequested", ...update });
   if (compensationMs !== undefined)
-    step.emit({ type: "InstanceTimedOut", compensationMs, ...(deadline !== undefined && { deadline }) });
-  if (reason !== undefined) step.emit({ type: "CancelRequested", reason, isHeld: true });
+    transition.emit({ type: "InstanceTimedOut", compensationMs, ...(deadline !== undefined && { deadline }) });
+  if (reason !== undefined) transition.emit({ type: "CancelRequested", reason, isHeld: true });
 }
 
-/** So many answers outlive the generation that gave them; and all that were given so shortly before, for nobody may have heard them yet. */
+/** The next generation keeps this many answers, and all that were given this shortly before, because the caller may not have received them yet. */
 const answersKeptMax = 20;
 const answersKeptMs = 1000;
 
-function tooLong(step: CodeTransition): void {
+function tooLong(transition: CodeTransition): void {
   const message =
-    `the workflow has taken more than ${step.identity.limits.stepsMax} steps; ` +
+    `the workflow has taken more than ${transition.identity.limits.stepsMax} steps; ` +
     `let long-lived code begin anew now and then with ctx.continueAsNew()`;
-  step.end("Failed", { reason: message, failure: { type: "WORKFLOW_TOO_LONG", message, retryable: false } });
+  end(transition, "Failed", { reason: message, failure: { type: "WORKFLOW_TOO_LONG", message, retryable: false } });
 }

@@ -1,58 +1,31 @@
 import { EngineError } from "../../base/error.ts";
-import type { InstanceAddress, ParentAddress } from "../address.ts";
-import type { TellParent } from "../command.ts";
-import type { Event } from "../event.ts";
-import type { Machine, MachineIdentity, MachineLimits } from "../machine.ts";
-import type { EndStatus, InstanceStatus } from "../status.ts";
+import type { MachineLimits } from "../machine.ts";
+import { MachineBase } from "../machine-base.ts";
+import { refuseUnlessStarted } from "../refusals.ts";
+import { Transition } from "../transition.ts";
 import type { Turn } from "../turn.ts";
-import { jobsInFlight } from "./advance.ts";
 import type { DagInput } from "./dag-input.ts";
 import { DagState } from "./dag-state.ts";
-import { DagTransition } from "./dag-transition.ts";
-import { tellParent } from "./ending.ts";
+import type { DagTransition } from "./dag-transition.ts";
 import type { Graph } from "./graph.ts";
-import { admit, nextWake, pause, reopen, resume, retryWorkflow, start, terminate, wake } from "./life-cycle.ts";
+import { admit, nextWake, pause, reopen, resume, retryInstance, start, terminate, wake } from "./life-cycle.ts";
 import { rerun, settle } from "./reopening.ts";
-import { childEnded, completed, decided, withdrawn } from "./reports.ts";
-import { addSubTask, stopNode, updateContext, updateParams } from "./requests.ts";
+import { onAttemptEnded, onAttemptsWithdrawn, onChildEnded, onDecisionEvaluated } from "./reports.ts";
+import { addSubTask, stop, updateContext, updateParams } from "./requests.ts";
 
 /**
  * Decides what a DAG instance does about each message: a message becomes events, events become state, and what the state
  * now allows (`advance`) becomes more events and commands.
  */
-export class DagMachine implements Machine {
+export class DagMachine extends MachineBase<DagState> {
   readonly kind = "dag";
-  readonly state: DagState;
-  readonly #identity: MachineIdentity;
 
   constructor(graph: Graph, id: string, key: number, limits: MachineLimits) {
-    this.state = new DagState(graph);
-    this.#identity = { id, key, limits };
-  }
-
-  get address(): InstanceAddress {
-    const { id, key } = this.#identity;
-    return { id, key, generation: this.state.generation };
-  }
-
-  get status(): InstanceStatus {
-    return this.state.status;
-  }
-
-  apply(event: Event, at: number): void {
-    this.state.apply(event, at);
+    super({ id, key, limits }, new DagState(graph));
   }
 
   nextWake(): number | undefined {
     return nextWake(this.state);
-  }
-
-  tellParent(parent: ParentAddress, status: EndStatus): TellParent {
-    return tellParent(this.state, parent, status);
-  }
-
-  jobsInFlight(): number[] {
-    return jobsInFlight(this.state);
   }
 
   /** Decisions that were being evaluated; after a restart nobody else remembers them. */
@@ -63,60 +36,58 @@ export class DagMachine implements Machine {
   }
 
   handle(input: DagInput, turn: Turn): void {
-    const step = new DagTransition(this.#identity, this.state, turn);
-    if (input.type === "StartInstance") return start(step, input);
-    if (this.state.generation === 0) {
-      throw new EngineError("INSTANCE_UNKNOWN", `instance "${this.#identity.id}" was never started`);
-    }
+    const transition = new Transition(this.identity, this.state, turn);
+    if (input.type === "StartInstance") return start(transition, input);
+    refuseUnlessStarted(this.state, this.identity.id);
     switch (input.type) {
       case "AdmitInstance":
-        return admit(step, input.refusal);
+        return admit(transition, input.refusal);
       case "AttemptStarted":
-        return step.noteStart(input);
+        return transition.noteStart(input);
       case "AttemptEnded":
-        return completed(step, input);
+        return onAttemptEnded(transition, input);
       case "AttemptsWithdrawn":
-        return withdrawn(step, input);
+        return onAttemptsWithdrawn(transition, input);
       case "DecisionEvaluated":
-        return decided(step, input);
+        return onDecisionEvaluated(transition, input);
       case "ChildEnded":
-        return childEnded(step, input);
+        return onChildEnded(transition, input);
       case "TimerDue":
-        return wake(step);
+        return wake(transition);
       default:
-        return request(step, input);
+        return request(transition, input);
     }
   }
 }
 
 /** What users ask for: refused when the state does not allow it. */
-function request(step: DagTransition, input: UserRequest): void {
+function request(transition: DagTransition, input: UserRequest): void {
   switch (input.type) {
     case "PauseInstance":
-      return pause(step);
+      return pause(transition);
     case "ResumeInstance":
-      return resume(step);
+      return resume(transition);
     case "TerminateInstance":
     case "CancelInstance":
-      return terminate(step, input.reason);
+      return terminate(transition, input.reason);
     case "RetryInstance":
-      return retryWorkflow(step, input.parent);
+      return retryInstance(transition, input.parent);
     case "RerunInstance":
-      return reopen(step, rerun(step, input.task, input.params));
+      return reopen(transition, rerun(transition, input.task, input.params));
     case "SucceedTask":
-      return reopen(step, settle(step, { status: "Success", task: input.task, output: input.output }));
+      return reopen(transition, settle(transition, { status: "Success", task: input.task, output: input.output }));
     case "SkipTask":
-      return reopen(step, settle(step, { status: "Skipped", task: input.task, output: undefined }));
+      return reopen(transition, settle(transition, { status: "Skipped", task: input.task, output: undefined }));
     case "StopTask":
-      return stopNode(step, input);
+      return stop(transition, input);
     case "UpdateContext":
-      return updateContext(step, input.patch);
+      return updateContext(transition, input.patch);
     case "UpdateParams":
-      return updateParams(step, input.task, input.params);
+      return updateParams(transition, input.task, input.params);
     case "AddSubTask":
-      return addSubTask(step, input.parent, input.node);
+      return addSubTask(transition, input.parent, input.node);
     default:
-      throw notForDags(step, input);
+      throw notForDags(transition, input);
   }
 }
 

@@ -1,5 +1,4 @@
 import { assert, unreachable } from "../../base/assert.ts";
-import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
 import type {
   CodeEvent,
@@ -12,15 +11,12 @@ import type {
   SettledByUser,
   TaskFailed,
   TaskSucceeded,
-  Trigger,
 } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import { DueQueue } from "../due-queue.ts";
-import type { InstanceState } from "../instance-state.ts";
-import { hasEnded, type InstanceStatus } from "../status.ts";
+import { InstanceBase } from "../instance-base.ts";
+import { type EndStatus, hasEnded } from "../status.ts";
 import { defineTask, type TaskDefinition } from "../task-definition.ts";
 import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf } from "../task-state.ts";
-import { TaskTable } from "../task-table.ts";
 import { AddedTasks } from "./added-tasks.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import type { Graph } from "./graph.ts";
@@ -37,28 +33,12 @@ import { Waits, type WaitsOwner } from "./waits.ts";
  * S4  What waits to be decided about (`ready`, `toCancel` …) follows from the events too, so that a replayed instance goes
  *     on exactly as the first would have.
  */
-export class DagState extends TaskTable implements InstanceState, WaitsOwner {
+export class DagState extends InstanceBase implements WaitsOwner {
   readonly graph: Graph;
 
-  workflow = "";
-  version = "";
-  trigger: Trigger = "api";
-  traceparent: string | undefined;
-  parent: ParentAddress | undefined;
-  status: InstanceStatus = "Ready";
-  /** 0 before it is created. */
-  generation = 0;
   maxConcurrentTasks = 0;
-  /** Told to pause, with tasks still running; or before it could start. */
-  pausing = false;
-  /** A failure has ended the start of new tasks; what runs may finish. */
+  /** A failure has ended the start of new tasks; tasks that run may finish. */
   failing = false;
-  reason: string | undefined;
-  deadline: number | undefined;
-  createdAt = 0;
-  startedAt: number | undefined;
-  endedAt: number | undefined;
-  updatedAt = 0;
   context: Context = Context.empty;
 
   /** Ready job and nested-workflow tasks. */
@@ -67,7 +47,6 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
   readonly toCancel = new TaskSet();
   readonly toSkip = new TaskSet();
   readonly toDecide = new TaskSet();
-  readonly retryWaits = new DueQueue();
   unfinished = 0;
 
   #params: Map<number, string> | undefined;
@@ -82,22 +61,24 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
     this.#waits = new Waits(graph, this.#added, this);
   }
 
-  get domain(): string | undefined {
+  override get domain(): string | undefined {
     return this.graph.domain;
   }
 
-  /** Context keys changed since the start: what a child gives back to its parent. */
-  get changedKeys(): ReadonlySet<string> {
-    return this.#changedKeys ?? new Set();
+  /** A child gives back the context keys that it has changed. */
+  override resultFor(status: EndStatus): { patch?: ContextPatch } {
+    const keys = [...(this.#changedKeys ?? [])];
+    if (status !== "Success" || keys.length === 0) return {};
+    return { patch: Object.fromEntries(keys.map((key) => [key, this.context.entries.get(key) ?? null])) };
   }
 
   /** After a failure that stops the instance nothing new starts, so nothing waits. */
-  get waitingCount(): number {
+  override get waitingCount(): number {
     if (this.status === "Ready") return Math.min(this.generation, 1);
     return this.failing ? 0 : this.ready.size + this.toDecide.size + this.retryWaits.size;
   }
 
-  waitingTasks(): number[] {
+  override waitingTasks(): number[] {
     return this.failing ? [] : [...this.ready.tasks, ...this.toDecide, ...this.retryWaits.numbers];
   }
 
@@ -107,16 +88,16 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
     return definition;
   }
 
-  params(task: number): string | undefined {
+  override params(task: number): string | undefined {
     return this.#params?.get(task) ?? this.definition(task).params;
   }
 
   /** The task of that name, if it is still part of the instance. */
-  find(name: string): number | undefined {
+  override find(name: string): number | undefined {
     return this.graph.byName.get(name) ?? this.#added.find(name);
   }
 
-  parentOf(task: number): number | undefined {
+  override parentOf(task: number): number | undefined {
     return this.#added.parentOf(task);
   }
 
@@ -156,7 +137,7 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
    * The sub-task rule: below the siblings of the parent's level, above what comes after it. Levels only count once an
    * instance has sub-tasks; before that all ranks are equal.
    */
-  rank(task: number): number {
+  override rank(task: number): number {
     if (this.#added.count === 0) return 0;
     let below = 0;
     let ancestor = task;
@@ -168,7 +149,7 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
   }
 
   /** Tasks that wait for it directly; of two edges between the same tasks both count. */
-  successors(task: number): number {
+  override successors(task: number): number {
     let unfinished = 0;
     for (const edge of this.graph.outEdges(task)) {
       if (!this.isEdgeOff(edge) && !isFinished(this.phase(this.graph.edgeTo[edge] as number))) unfinished++;
@@ -176,34 +157,17 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
     return unfinished + this.siblingsAfter(task).length;
   }
 
-  apply(event: Event, at: number): void {
-    this.updatedAt = at;
+  override applyOwn(event: Event, at: number): void {
     switch (event.type) {
       case "InstanceCreated":
         return this.#create(event, at);
       case "InstanceStarted":
-        this.status = "Running";
-        this.startedAt = at;
-        this.deadline = event.deadline;
+        this.begin(event.deadline, at);
         return this.#recount();
-      case "PauseRequested":
-        this.pausing = true;
-        return;
-      case "InstancePaused":
-        this.pausing = false;
-        this.status = "Paused";
-        return;
-      case "InstanceResumed":
-        this.pausing = false;
-        if (this.status === "Paused") this.status = "Running";
-        return;
       case "InstanceEnded":
         return this.#end(event, at);
       case "InstanceReopened":
         return this.#reopen(event, at);
-      case "ParentChanged":
-        this.parent = event.parent;
-        return;
       case "ContextPatched":
         return this.#patchContext(event.patch);
       default:
@@ -249,14 +213,9 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
   }
 
   #create(event: InstanceCreated, at: number): void {
-    this.workflow = event.workflow;
-    this.version = event.version;
-    this.generation = event.generation;
+    this.identify(event);
     this.context = Context.of(event.context);
     this.maxConcurrentTasks = event.maxConcurrentTasks;
-    this.parent = event.parent;
-    this.trigger = event.trigger;
-    this.traceparent = event.traceparent;
     this.createdAt = at;
     this.unfinished = this.size;
   }
@@ -419,7 +378,7 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
   }
 
   /** The task waits for nothing more. */
-  unblocked(task: number): void {
+  onUnblocked(task: number): void {
     assert(this.phase(task) === Phase.waiting, "a task is unblocked once");
     if (this.#waits.isCutOff(task)) this.toCancel.add(task);
     else if (!this.definition(task).enabled) this.toSkip.add(task);
@@ -442,7 +401,7 @@ export class DagState extends TaskTable implements InstanceState, WaitsOwner {
     for (let task = 0; task < this.size; task++) {
       if (isFinished(this.phase(task))) continue;
       this.unfinished++;
-      if (this.#waits.isFree(task)) this.unblocked(task);
+      if (this.#waits.isFree(task)) this.onUnblocked(task);
     }
   }
 

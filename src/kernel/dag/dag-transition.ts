@@ -1,10 +1,10 @@
-import { Transition } from "../transition.ts";
+import type { Transition } from "../transition.ts";
 import type { DagState } from "./dag-state.ts";
 
 /** One message on its way through an instance of a DAG. */
-export class DagTransition extends Transition<DagState> {
-  /** The task, as messages call it. */
-  nameOf(task: number): string {
-    return `task "${this.state.definition(task).name}" of instance "${this.identity.id}"`;
-  }
+export type DagTransition = Transition<DagState>;
+
+/** The task, as errors call it. */
+export function nameOf({ state, identity }: DagTransition, task: number): string {
+  return `task "${state.definition(task).name}" of instance "${identity.id}"`;
 }

@@ -6,111 +6,100 @@ import type { Refusal, StartInstance } from "../input.ts";
 import type { Payload } from "../payload.ts";
 import { refuseDeep, refuseLargeContext } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
-import { refuseIfEnded, stateRefusal } from "../task-reports.ts";
-import { advance, conclude, withdrawScheduled } from "./advance.ts";
+import { followParent } from "../parent.ts";
+import { refuseIfEnded, refuseIfStarted, stateRefusal } from "../refusals.ts";
+import { advance, conclude } from "./advance.ts";
+import { withdrawScheduled } from "../dispatched-jobs.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
-import { end, tellChildren, tellParent } from "./ending.ts";
+import { end, tellChildren } from "./ending.ts";
 import { type Reopening, retry } from "./reopening.ts";
 
-export function start(step: DagTransition, input: StartInstance): void {
-  const { state, identity } = step;
+export function start(transition: DagTransition, input: StartInstance): void {
+  const { state, identity } = transition;
   const { workflow, version, generation, parent, trigger, traceparent, admission, taskParams } = input;
-  if (state.generation > 0) {
-    throw new EngineError(
-      "INSTANCE_EXISTS",
-      `instance "${identity.id}" has been started already; it is ${state.status}`,
-    );
-  }
+  refuseIfStarted(state, identity.id);
   const context = Context.of(input.context);
   refuseLargeContext(context, `the start context of workflow "${workflow}"`);
   refuseDeep(workflow, parent);
-  step.emit({
+  transition.emit({
     type: "InstanceCreated",
     workflow,
     version,
     generation,
     context: input.context,
-    maxConcurrentTasks: concurrency(input, context, step),
+    maxConcurrentTasks: concurrency(input, context, transition),
     trigger,
     ...(parent && { parent }),
     ...(traceparent !== undefined && { traceparent }),
   });
-  if (taskParams !== undefined) step.emit({ type: "TaskParamsUpdated", task: 0, params: taskParams });
-  if (admission === "run") admit(step);
-  else if (admission !== "queue") refuse(step, admission);
+  if (taskParams !== undefined) transition.emit({ type: "TaskParamsUpdated", task: 0, params: taskParams });
+  if (admission === "run") admit(transition);
+  else if (admission !== "queue") refuse(transition, admission);
 }
 
-function refuse(step: DagTransition, { refuse: policy, reason }: Refusal): void {
-  end(step, policy === "fail" ? "Failed" : "Terminated", reason);
+function refuse(transition: DagTransition, { refuse: policy, reason }: Refusal): void {
+  end(transition, policy === "fail" ? "Failed" : "Terminated", reason);
 }
 
-export function admit(step: DagTransition, refusal?: Refusal): void {
-  if (step.state.status !== "Ready") return step.drop();
-  if (refusal !== undefined) return refuse(step, refusal);
-  step.emit({ type: "InstanceStarted", ...newDeadline(step) });
-  advance(step);
+export function admit(transition: DagTransition, refusal?: Refusal): void {
+  if (transition.state.status !== "Ready") return transition.drop();
+  if (refusal !== undefined) return refuse(transition, refusal);
+  transition.emit({ type: "InstanceStarted", ...newDeadline(transition) });
+  advance(transition);
 }
 
 /** An instance that waits to be admitted will pause as soon as it is. */
-export function pause(step: DagTransition): void {
-  const { status, pausing } = step.state;
+export function pause(transition: DagTransition): void {
+  const { status, pausing } = transition.state;
   if ((status !== "Running" && status !== "Ready") || pausing)
-    throw stateRefusal(step.state, step.identity.id, "pause");
-  step.emit({ type: "PauseRequested" });
+    throw stateRefusal(transition.state, transition.identity.id, "pause");
+  transition.emit({ type: "PauseRequested" });
   if (status === "Ready") return;
-  withdrawScheduled(step);
-  tellChildren(step, { type: "PauseInstance" });
-  conclude(step);
+  withdrawScheduled(transition);
+  tellChildren(transition, { type: "PauseInstance" });
+  conclude(transition);
 }
 
-export function resume(step: DagTransition): void {
-  if (step.state.status !== "Paused" && !step.state.pausing) throw stateRefusal(step.state, step.identity.id, "resume");
-  step.emit({ type: "InstanceResumed" });
-  tellChildren(step, { type: "ResumeInstance" });
-  wake(step);
+export function resume(transition: DagTransition): void {
+  if (transition.state.status !== "Paused" && !transition.state.pausing)
+    throw stateRefusal(transition.state, transition.identity.id, "resume");
+  transition.emit({ type: "InstanceResumed" });
+  tellChildren(transition, { type: "ResumeInstance" });
+  wake(transition);
 }
 
-export function terminate(step: DagTransition, reason: string): void {
-  refuseIfEnded(step.state, step.identity.id, "terminate");
-  end(step, "Terminated", reason);
+export function terminate(transition: DagTransition, reason: string): void {
+  refuseIfEnded(transition.state, transition.identity.id, "terminate");
+  end(transition, "Terminated", reason);
 }
 
-export function retryWorkflow(step: DagTransition, parent: ParentAddress | undefined): void {
-  const { status } = step.state;
-  if (parent === undefined) return reopen(step, retry(step));
-  if (status === "Success" || !hasEnded(status)) return followParent(step, parent);
-  reopen(step, { ...retry(step), parent });
+export function retryInstance(transition: DagTransition, parent: ParentAddress | undefined): void {
+  const { status } = transition.state;
+  if (parent === undefined) return reopen(transition, retry(transition));
+  if (status === "Success" || !hasEnded(status)) return followParent(transition, parent);
+  reopen(transition, { ...retry(transition), parent });
 }
 
-/**
- * The parent wants its child retried, but a user has done so already, or the child ended well after its parent had given
- * it up. Nothing is to be run again; what counts is that this attempt of the parent hears of the end.
- */
-function followParent(step: DagTransition, parent: ParentAddress): void {
-  step.emit({ type: "ParentChanged", parent });
-  if (step.state.status === "Success") step.command(tellParent(step.state, parent, "Success"));
-}
-
-export function reopen(step: DagTransition, reopening: Reopening): void {
-  const generation = step.state.generation + 1;
-  step.emit({ type: "InstanceReopened", generation, ...reopening, ...newDeadline(step) });
-  advance(step);
+export function reopen(transition: DagTransition, reopening: Reopening): void {
+  const generation = transition.state.generation + 1;
+  transition.emit({ type: "InstanceReopened", generation, ...reopening, ...newDeadline(transition) });
+  advance(transition);
 }
 
 /** Something may have come due: the instance's deadline, its tasks' retries. */
-export function wake(step: DagTransition): void {
-  const { state, turn } = step;
+export function wake(transition: DagTransition): void {
+  const { state, turn } = transition;
   const { status, pausing, failing, deadline, retryWaits } = state;
   if (hasEnded(status)) return;
   if (deadline !== undefined && turn.at >= deadline) {
     const seconds = (state.graph.timeoutMs as number) / 1000;
-    return end(step, "Failed", `the instance did not end within its timeout of ${seconds} s`);
+    return end(transition, "Failed", `the instance did not end within its timeout of ${seconds} s`);
   }
   if (status !== "Running" || pausing) return;
   const due = failing ? [] : retryWaits.takeDue(turn.at);
-  if (due.length > 0) step.emit({ type: "RetriesDue", tasks: due });
-  advance(step);
+  if (due.length > 0) transition.emit({ type: "RetriesDue", tasks: due });
+  advance(transition);
 }
 
 /** When `wake` has something to do. */

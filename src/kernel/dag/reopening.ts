@@ -4,7 +4,7 @@ import type { Payload } from "../payload.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
 import type { DagState } from "./dag-state.ts";
-import type { DagTransition } from "./dag-transition.ts";
+import { type DagTransition, nameOf } from "./dag-transition.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { Phase, statusOf } from "../task-state.ts";
@@ -13,10 +13,10 @@ import { Phase, statusOf } from "../task-state.ts";
 export type Reopening = Omit<InstanceReopened, "type" | "generation" | "deadline">;
 
 /** Failed nodes that were not skippable, stopped ones and those canceled for any cause but their branch run again. */
-export function retry(step: DagTransition): Reopening {
-  const { state } = step;
-  refuseUnlessEnded(step, "retry");
-  if (state.status === "Success") throw refusal(step, "retry", "nothing failed");
+export function retry(transition: DagTransition): Reopening {
+  const { state } = transition;
+  refuseUnlessEnded(transition, "retry");
+  if (state.status === "Success") throw refusal(transition, "retry", "nothing failed");
   return { reset: tasksWhere(state, (task) => state.isHardFailure(task) || wasCutOff(state, task)) };
 }
 
@@ -24,10 +24,10 @@ export function retry(step: DagTransition): Reopening {
  * The node and all that comes after it run again, whatever they were, and with them what a retry would run. Sub-tasks of
  * what runs again are gone: their parents will generate their own.
  */
-export function rerun(step: DagTransition, task: number, params: string | undefined): Reopening {
-  const { state } = step;
-  refuseUnlessEnded(step, "re-run");
-  refuseDeadBranch(step, task);
+export function rerun(transition: DagTransition, task: number, params: string | undefined): Reopening {
+  const { state } = transition;
+  refuseUnlessEnded(transition, "re-run");
+  refuseDeadBranch(transition, task);
   const again = new Set([task, ...descendants(state, [task], { edges: "all" })]);
   const removed = new Set([...again].filter((other) => again.has(state.parentOf(other) ?? -1)));
   const reset = tasksWhere(
@@ -51,22 +51,22 @@ export interface Settlement {
 }
 
 /** A failed node is as the user says; what the failure kept from running runs, unless another failure keeps it. */
-export function settle(step: DagTransition, settlement: Settlement): Reopening {
-  const { state } = step;
+export function settle(transition: DagTransition, settlement: Settlement): Reopening {
+  const { state } = transition;
   const { task, status, output } = settlement;
-  refuseUnlessEnded(step, status === "Success" ? "mark a task as succeeded in" : "skip a task of");
+  refuseUnlessEnded(transition, status === "Success" ? "mark a task as succeeded in" : "skip a task of");
   if (!state.isHardFailure(task)) {
     throw new EngineError(
       "TASK_STATE",
-      `${step.nameOf(task)} is ${statusOf(state.phase(task))}; only a failed task that was not skipped can be marked as succeeded or skipped`,
+      `${nameOf(transition, task)} is ${statusOf(state.phase(task))}; only a failed task that was not skipped can be marked as succeeded or skipped`,
     );
   }
-  if (output !== undefined) refuseLargeOutput(output, `the output of ${step.nameOf(task)}`);
+  if (output !== undefined) refuseLargeOutput(output, `the output of ${nameOf(transition, task)}`);
   const settled: SettledByUser = {
     task,
     status,
     ...(output !== undefined && { output }),
-    ...(status === "Success" && choice(step, task, output)),
+    ...(status === "Success" && choice(transition, task, output)),
   };
   const failures = tasksWhere(state, (other) => other !== task && state.isHardFailure(other));
   const blocked = new Set(descendants(state, failures, { edges: "live" }));
@@ -74,15 +74,19 @@ export function settle(step: DagTransition, settlement: Settlement): Reopening {
 }
 
 /** The result that a user gives to a decision chooses among its edges, as one of its own would have. */
-function choice(step: DagTransition, task: number, output: Payload | undefined): { edgesOff?: readonly number[] } {
-  const { state } = step;
+function choice(
+  transition: DagTransition,
+  task: number,
+  output: Payload | undefined,
+): { edgesOff?: readonly number[] } {
+  const { state } = transition;
   if (state.definition(task).kind !== "decision") return {};
   const value: unknown = typeof output === "string" ? JSON.parse(output) : output;
   const chosen = edgesNotTaken(value, decisionEdges(state.graph, task));
   if ("failure" in chosen) {
     throw new EngineError(
       "DECISION_INVALID",
-      `${step.nameOf(task)} cannot be marked as succeeded: ${chosen.failure.message}`,
+      `${nameOf(transition, task)} cannot be marked as succeeded: ${chosen.failure.message}`,
     );
   }
   return { edgesOff: chosen.off };
@@ -100,18 +104,18 @@ function tasksWhere(state: DagState, holds: (task: number) => boolean): number[]
 }
 
 /** Run again, it would only be canceled again. */
-function refuseDeadBranch(step: DagTransition, task: number): void {
-  const phase = step.state.phase(task);
+function refuseDeadBranch(transition: DagTransition, task: number): void {
+  const phase = transition.state.phase(task);
   if (phase !== Phase.canceledBranch && phase !== Phase.removed) return;
   const because =
     phase === Phase.removed
       ? "is no longer part of the instance"
       : "is on a branch that was not taken; re-run the decision";
-  throw new EngineError("TASK_STATE", `cannot re-run from ${step.nameOf(task)}: it ${because}`);
+  throw new EngineError("TASK_STATE", `cannot re-run from ${nameOf(transition, task)}: it ${because}`);
 }
 
-function refuseUnlessEnded(step: DagTransition, operation: string): void {
-  if (!hasEnded(step.state.status)) throw refusal(step, operation, "only what has ended is reopened");
+function refuseUnlessEnded(transition: DagTransition, operation: string): void {
+  if (!hasEnded(transition.state.status)) throw refusal(transition, operation, "only what has ended is reopened");
 }
 
 function refusal({ state, identity }: DagTransition, operation: string, because: string): EngineError {

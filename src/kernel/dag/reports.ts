@@ -14,7 +14,8 @@ import {
   succeededEvent,
 } from "../task-reports.ts";
 import { isFinished, Phase } from "../task-state.ts";
-import { advance, failureReason, withdrawScheduled } from "./advance.ts";
+import { advance, failureReason } from "./advance.ts";
+import { withdrawScheduled } from "../dispatched-jobs.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import type { DecisionEvaluated } from "./dag-input.ts";
 import type { DagTransition } from "./dag-transition.ts";
@@ -23,50 +24,50 @@ import { descendants } from "./descendants.ts";
 import { end } from "./ending.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
 
-// What is heard about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
+// Reports about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
 
-export function completed(step: DagTransition, report: AttemptEnded): void {
-  if (!isCurrent(step.state, report)) return step.drop();
+export function onAttemptEnded(transition: DagTransition, report: AttemptEnded): void {
+  if (!isCurrent(transition.state, report)) return transition.drop();
   const { task, outcome } = report;
   const execution = executionOf(report);
-  if (outcome.kind === "success") succeed(step, task, outcome, execution);
-  else if (outcome.kind === "lost") lose(step, task, execution);
-  else fail(step, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
-  advance(step);
+  if (outcome.kind === "success") succeed(transition, task, outcome, execution);
+  else if (outcome.kind === "lost") lose(transition, task, execution);
+  else fail(transition, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
+  advance(transition);
 }
 
-export function withdrawn(step: DagTransition, report: AttemptsWithdrawn): void {
-  step.noteWithdrawal(report);
-  advance(step);
+export function onAttemptsWithdrawn(transition: DagTransition, report: AttemptsWithdrawn): void {
+  transition.noteWithdrawal(report);
+  advance(transition);
 }
 
-export function decided(step: DagTransition, report: DecisionEvaluated): void {
+export function onDecisionEvaluated(transition: DagTransition, report: DecisionEvaluated): void {
   const { task, value } = report;
-  if (!isAwaited(step.state, report)) return step.drop();
-  if ("failure" in value) fail(step, task, value.failure);
-  else choose(step, task, value.ok);
-  advance(step);
+  if (!isAwaited(transition.state, report)) return transition.drop();
+  if ("failure" in value) fail(transition, task, value.failure);
+  else choose(transition, task, value.ok);
+  advance(transition);
 }
 
-export function childEnded(step: DagTransition, report: ChildEnded): void {
-  if (!isCurrent(step.state, report)) return step.drop();
+export function onChildEnded(transition: DagTransition, report: ChildEnded): void {
+  if (!isCurrent(transition.state, report)) return transition.drop();
   const { task, status, output, patch } = report;
   if (status === "Success") {
     const result = { ...(output !== undefined && { output }), ...(patch !== undefined && { patch }) };
-    succeed(step, task, { kind: "success", ...result });
+    succeed(transition, task, { kind: "success", ...result });
   } else {
-    fail(step, task, childFailure(step.state, report), { isChildMissing: report.isMissing });
+    fail(transition, task, childFailure(transition.state, report), { isChildMissing: report.isMissing });
   }
-  advance(step);
+  advance(transition);
 }
 
 function succeed(
-  step: DagTransition,
+  transition: DagTransition,
   task: number,
   outcome: Outcome & { kind: "success" },
   execution: Execution = {},
 ): void {
-  const { state, identity } = step;
+  const { state, identity } = transition;
   const { output, patch } = outcome;
   let subTasks: readonly NodeSpec[] | undefined = outcome.subTasks;
   try {
@@ -75,51 +76,51 @@ function succeed(
     if (subTasks !== undefined) subTasks = admitSubTasks(state, task, subTasks, identity.limits.subTasksMax);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    return fail(step, task, { type: error.code, message: error.message, retryable: false }, { execution });
+    return fail(transition, task, { type: error.code, message: error.message, retryable: false }, { execution });
   }
-  step.emit(succeededEvent(state, task, { ...outcome, ...(subTasks !== undefined && { subTasks }) }, execution));
+  transition.emit(succeededEvent(state, task, { ...outcome, ...(subTasks !== undefined && { subTasks }) }, execution));
 }
 
-function choose(step: DagTransition, task: number, result: unknown): void {
-  const choice = edgesNotTaken(result, decisionEdges(step.state.graph, task));
-  if ("failure" in choice) return fail(step, task, choice.failure);
+function choose(transition: DagTransition, task: number, result: unknown): void {
+  const choice = edgesNotTaken(result, decisionEdges(transition.state.graph, task));
+  if ("failure" in choice) return fail(transition, task, choice.failure);
   const text = typeof result === "bigint" ? result.toString() : JSON.stringify(result);
-  step.emit({ type: "DecisionMade", task, result: text, edgesOff: choice.off });
+  transition.emit({ type: "DecisionMade", task, result: text, edgesOff: choice.off });
 }
 
 /** After a failure nothing new starts, but what was running finishes, if need be in another process. */
-function finishLost(step: DagTransition, task: number): void {
-  const { state } = step;
+function finishLost(transition: DagTransition, task: number): void {
+  const { state } = transition;
   if (!state.failing || state.pausing || state.status !== "Running") return;
-  step.emit({ type: "TasksScheduled", tasks: [task] });
-  step.command({ type: "RunTasks", tasks: [task] });
+  transition.emit({ type: "TasksScheduled", tasks: [task] });
+  transition.command({ type: "RunTasks", tasks: [task] });
 }
 
-function lose(step: DagTransition, task: number, execution: Execution): void {
-  const { state, identity } = step;
+function lose(transition: DagTransition, task: number, execution: Execution): void {
+  const { state, identity } = transition;
   const failure = lossOf(state, task, identity.limits.interruptionsMax);
-  if (failure !== undefined) return fail(step, task, failure, { execution });
+  if (failure !== undefined) return fail(transition, task, failure, { execution });
   const wasRunning = state.phase(task) === Phase.running;
-  step.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
-  if (wasRunning) finishLost(step, task);
+  transition.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+  if (wasRunning) finishLost(transition, task);
 }
 
-function fail(step: DagTransition, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
-  const { state, turn } = step;
+function fail(transition: DagTransition, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
+  const { state, turn } = transition;
   const wasFailing = state.failing;
-  step.emit(failedEvent(state, { ...how, task, failure, isFinal: wasFailing }, turn));
-  if (state.isHardFailure(task)) followFailure(step, task, wasFailing);
+  transition.emit(failedEvent(state, { ...how, task, failure, isFinal: wasFailing }, turn));
+  if (state.isHardFailure(task)) followFailure(transition, task, wasFailing);
 }
 
 /** A failure that nobody may skip: what depends on it is canceled, the workflow's policy decides about the rest. */
-export function followFailure(step: DagTransition, task: number, wasFailing: boolean): void {
-  const { state } = step;
+export function followFailure(transition: DagTransition, task: number, wasFailing: boolean): void {
+  const { state } = transition;
   const canceled = descendants(state, [task], {
     edges: "live",
     among: (other) => !isFinished(state.phase(other)),
   });
-  if (canceled.length > 0) step.emit({ type: "TasksCanceled", tasks: canceled, cause: "upstream-failed" });
+  if (canceled.length > 0) transition.emit({ type: "TasksCanceled", tasks: canceled, cause: "upstream-failed" });
   const policy = state.graph.failurePolicy;
-  if (policy === "abort-running") end(step, "Failed", failureReason(state, task));
-  else if (policy === "finish-running" && !wasFailing) withdrawScheduled(step);
+  if (policy === "abort-running") end(transition, "Failed", failureReason(state, task));
+  else if (policy === "finish-running" && !wasFailing) withdrawScheduled(transition);
 }

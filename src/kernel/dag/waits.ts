@@ -7,7 +7,7 @@ export interface WaitsOwner {
   /** Out-edges that the task, as it stands, has switched off. */
   edgesOff(task: number): Iterable<number>;
   /** The task waits for nothing more. */
-  unblocked(task: number): void;
+  onUnblocked(task: number): void;
 }
 
 /**
@@ -62,7 +62,7 @@ export class Waits {
     const waits = this.#countAddedWaits(task, parent);
     this.#waitingOn.push(waits);
     this.#countSubTasks(parent, 1);
-    if (waits === 0) this.#owner.unblocked(task);
+    if (waits === 0) this.#owner.onUnblocked(task);
   }
 
   /** The task has just been passed. */
@@ -152,6 +152,6 @@ export class Waits {
   }
 
   #countDown(task: number): void {
-    if (--(this.#waitingOn[task] as number) === 0) this.#owner.unblocked(task);
+    if (--(this.#waitingOn[task] as number) === 0) this.#owner.onUnblocked(task);
   }
 }

@@ -1,0 +1,84 @@
+import { EngineError } from "../../base/error.ts";
+import type { Execution } from "../event.ts";
+import type { Failure } from "../failure.ts";
+import type { ChildEnded, AttemptEnded, AttemptsWithdrawn, Outcome } from "../input.ts";
+import { refuseLargeOutput } from "../size-limits.ts";
+import {
+  childFailure,
+  executionOf,
+  type FailedAttempt,
+  failedEvent,
+  isCurrent,
+  lossOf,
+  succeededEvent,
+} from "../task-reports.ts";
+import type { CodeTransition } from "./code-transition.ts";
+import { schedule } from "./advance.ts";
+
+// Reports about activities and children. A report of an older attempt or generation, or of a stopped task, is dropped.
+
+export function onAttemptEnded(transition: CodeTransition, report: AttemptEnded): void {
+  if (!isCurrent(transition.state, report)) return transition.drop();
+  const { task, outcome } = report;
+  const execution = executionOf(report);
+  if (outcome.kind === "success") succeed(transition, task, outcome, execution);
+  else if (outcome.kind === "lost") lose(transition, task, execution);
+  else fail(transition, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
+  schedule(transition);
+}
+
+function lose(transition: CodeTransition, task: number, execution: Execution): void {
+  const { state, identity } = transition;
+  const failure = lossOf(state, task, identity.limits.interruptionsMax);
+  if (failure !== undefined) return fail(transition, task, failure, { execution });
+  transition.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+}
+
+export function onAttemptsWithdrawn(transition: CodeTransition, report: AttemptsWithdrawn): void {
+  transition.noteWithdrawal(report);
+  schedule(transition);
+}
+
+export function onChildEnded(transition: CodeTransition, report: ChildEnded): void {
+  const { generation } = report;
+  if (transition.state.hasDetached(report))
+    return transition.emit({ type: "DetachedChildEnded", generation, task: report.task });
+  if (!isCurrent(transition.state, report)) return transition.drop();
+  const { task, status, output } = report;
+  if (status !== "Success") {
+    return fail(transition, task, childFailure(transition.state, report), { isChildMissing: report.isMissing });
+  }
+  succeed(transition, task, output === undefined ? { kind: "success" } : { kind: "success", output }, {});
+}
+
+function succeed(
+  transition: CodeTransition,
+  task: number,
+  outcome: Outcome & { kind: "success" },
+  execution: Execution,
+): void {
+  const { state } = transition;
+  const { name } = state.definition(task);
+  try {
+    if (outcome.output !== undefined) refuseLargeOutput(outcome.output, `the output of activity "${name}"`);
+    refuseDagResults(outcome, name);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return fail(transition, task, { type: error.code, message: error.message, retryable: false }, { execution });
+  }
+  transition.emit(succeededEvent(state, task, outcome, execution));
+}
+
+/** A job may run in either kind of workflow; a result that only a DAG can use fails the activity instead of being ignored. */
+function refuseDagResults({ patch, subTasks }: Outcome & { kind: "success" }, name: string): void {
+  if (patch === undefined && subTasks === undefined) return;
+  const what = patch === undefined ? "generated sub-tasks" : "changed the context";
+  throw new EngineError(
+    "TASK_INVALID",
+    `activity "${name}" ${what}, which only a task of a DAG can do; give the result back instead`,
+  );
+}
+
+function fail(transition: CodeTransition, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
+  transition.emit(failedEvent(transition.state, { ...how, task, failure }, transition.turn));
+}

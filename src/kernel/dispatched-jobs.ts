@@ -1,0 +1,26 @@
+import { attemptIds } from "./address.ts";
+import type { InstanceBase } from "./instance-base.ts";
+import { Phase } from "./task-state.ts";
+import type { TaskTable } from "./task-table.ts";
+import type { Transition } from "./transition.ts";
+
+/** Jobs that the dispatcher has, by number. */
+export function jobsInFlight(state: TaskTable): number[] {
+  if (state.jobsInFlight === 0) return [];
+  return state.tasksInFlight().filter((task) => state.definition(task).kind === "job");
+}
+
+/** Takes back jobs that are not known to have started; the dispatcher reports which it could take back. */
+export function withdrawScheduled(transition: Transition<InstanceBase>): void {
+  const { state } = transition;
+  const tasks = jobsInFlight(state).filter((task) => state.phase(task) === Phase.scheduled);
+  if (tasks.length === 0) return;
+  transition.command({ type: "WithdrawTasks", attemptIds: attemptIds(transition.address, tasks, state) });
+}
+
+export function abortJobs(transition: Transition<InstanceBase>): void {
+  const { state } = transition;
+  const jobs = jobsInFlight(state);
+  if (jobs.length === 0) return;
+  transition.command({ type: "AbortTasks", attemptIds: attemptIds(transition.address, jobs, state) });
+}

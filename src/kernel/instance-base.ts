@@ -1,0 +1,83 @@
+import type { ParentAddress } from "./address.ts";
+import type { TellParent } from "./command.ts";
+import type { Context } from "./context.ts";
+import { DueQueue } from "./due-queue.ts";
+import type { Event, InstanceContinued, InstanceCreated, Trigger } from "./event.ts";
+import type { InstanceState } from "./instance-state.ts";
+import type { EndStatus, InstanceStatus } from "./status.ts";
+import { TaskTable } from "./task-table.ts";
+
+/** The part of an instance's state that is the same for DAGs and code workflows, and the events that change only it. */
+export abstract class InstanceBase extends TaskTable implements InstanceState {
+  workflow = "";
+  version = "";
+  trigger: Trigger = "api";
+  traceparent: string | undefined;
+  parent: ParentAddress | undefined;
+  status: InstanceStatus = "Ready";
+  generation = 0;
+  pausing = false;
+  reason: string | undefined;
+  deadline: number | undefined;
+  createdAt = 0;
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  updatedAt = 0;
+  readonly retryWaits = new DueQueue();
+
+  abstract readonly failing: boolean;
+  abstract readonly context: Context;
+  abstract readonly domain: string | undefined;
+  abstract readonly maxConcurrentTasks: number;
+  abstract readonly waitingCount: number;
+  abstract waitingTasks(): number[];
+  abstract params(task: number): string | undefined;
+  abstract find(name: string): number | undefined;
+  abstract parentOf(task: number): number | undefined;
+  abstract rank(task: number): number;
+  abstract successors(task: number): number;
+
+  /** What a parent gets from an instance that ended in this status. */
+  abstract resultFor(status: EndStatus): Pick<TellParent, "output" | "patch">;
+
+  /** Applies an event that only one kind of machine has, or that changes more than the fields above. */
+  abstract applyOwn(event: Event, at: number): void;
+
+  apply(event: Event, at: number): void {
+    this.updatedAt = at;
+    switch (event.type) {
+      case "PauseRequested":
+        this.pausing = true;
+        return;
+      case "InstancePaused":
+        this.pausing = false;
+        this.status = "Paused";
+        return;
+      case "InstanceResumed":
+        this.pausing = false;
+        if (this.status === "Paused") this.status = "Running";
+        return;
+      case "ParentChanged":
+        this.parent = event.parent;
+        return;
+      default:
+        return this.applyOwn(event, at);
+    }
+  }
+
+  /** Takes over the fields with which every generation of an instance begins. */
+  identify(event: InstanceCreated | InstanceContinued): void {
+    this.workflow = event.workflow;
+    this.version = event.version;
+    this.generation = event.generation;
+    this.parent = event.parent;
+    this.trigger = event.trigger;
+    this.traceparent = event.traceparent;
+  }
+
+  begin(deadline: number | undefined, at: number): void {
+    this.status = "Running";
+    this.startedAt = at;
+    this.deadline = deadline;
+  }
+}
