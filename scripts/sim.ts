@@ -3,7 +3,7 @@
  *
  * - `--seeds 1000 --from 1`: so many seeds; `--minutes 5`: as many as fit. `--jobs 2`: in so many processes.
  * - `--seed 123`: this one, with the end of its log; `--log`: with all of it. The same seed is the same run.
- * - `--members 3`, `--members alone`, `--workers 2`, `--climate crashes`: what the seed would otherwise choose.
+ * - `--members 3`, `--members alone`, `--workers 2`, `--profile crashes`: what the seed would otherwise choose.
  * - `--kinds limited,chain`, `--code-kinds code-mailer`: only these DAGs, and only this code.
  * - `--mutation name`: with a bug put in on purpose; `--mutations`: with each of them, or with those that `--mutation`
  *   names, until a seed finds it.
@@ -14,7 +14,7 @@
  * Ends with 1 if anything is wrong, or if a mutation is not found.
  */
 import { parseArgs } from "node:util";
-import type { ClimateName } from "../tests/sim/climate.ts";
+import type { FaultProfileName } from "../tests/sim/fault-profile.ts";
 import type { CodeKind } from "../tests/sim/code-shapes.ts";
 import { circumstancesOf, firstToCatch, type PlainSeedOptions } from "../tests/sim/main.ts";
 import { findMutation, mutations } from "../tests/sim/mutations.ts";
@@ -30,7 +30,7 @@ const { values } = parseArgs({
     jobs: { type: "string", default: "1" },
     members: { type: "string" },
     workers: { type: "string" },
-    climate: { type: "string" },
+    profile: { type: "string" },
     kinds: { type: "string" },
     "code-kinds": { type: "string" },
     mutation: { type: "string" },
@@ -49,7 +49,7 @@ const options: PlainSeedOptions = {
   hasStacks: values.stacks,
   ...(values.members !== undefined && { members: values.members === "alone" ? "alone" : Number(values.members) }),
   ...(values.workers !== undefined && { workers: Number(values.workers) }),
-  ...(values.climate !== undefined && { climate: values.climate as ClimateName }),
+  ...(values.profile !== undefined && { profile: values.profile as FaultProfileName }),
   ...(values.kinds !== undefined && { kinds: values.kinds.split(",") as Kind[] }),
   ...(values["code-kinds"] !== undefined && { codeKinds: values["code-kinds"].split(",") as CodeKind[] }),
 };
@@ -137,7 +137,7 @@ function show({ seed, about, hash, violations, tail }: SeedReport, withLog: bool
   console.log(`\nseed ${seed} FAILED: ${about}; hash ${hash}`);
   for (const violation of violations.slice(0, withLog ? violationsShown : 1)) console.log(`  ${violation}`);
   if (withLog) for (const line of tail) console.log(`  | ${line}`);
-  const given = (["members", "workers", "climate", "kinds", "code-kinds"] as const).filter(
+  const given = (["members", "workers", "profile", "kinds", "code-kinds"] as const).filter(
     (name) => values[name] !== undefined,
   );
   const more = given.map((name) => ` --${name} ${values[name]}`).join("");

@@ -3,7 +3,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { SimRandom } from "./sim-random.ts";
 import type { ClientCall, Operation } from "./evidence.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { Witness } from "./witness.ts";
+import type { Recorder } from "./recorder.ts";
 
 /** A process that a client may call. */
 export interface Callee {
@@ -28,19 +28,19 @@ export type Act = (engine: Engine, callee: Callee) => unknown;
  */
 export class Client {
   readonly #scheduler: Scheduler;
-  readonly #witness: Witness;
+  readonly #recorder: Recorder;
   readonly #random: SimRandom;
   readonly #callees: () => readonly Callee[];
 
   constructor(parts: {
     scheduler: Scheduler;
-    witness: Witness;
+    recorder: Recorder;
     random: SimRandom;
     /** Those that are up. */
     callees: () => readonly Callee[];
   }) {
     this.#scheduler = parts.scheduler;
-    this.#witness = parts.witness;
+    this.#recorder = parts.recorder;
     this.#random = parts.random;
     this.#callees = parts.callees;
   }
@@ -57,13 +57,13 @@ export class Client {
   async call(operation: Operation, about: About, act: Act): Promise<ClientCall> {
     const callee = await this.#findCallee();
     const { instanceId, marker, given = {} } = about;
-    const call = this.#witness.invoke({ operation, instanceId, marker, given, life: callee.number });
+    const call = this.#recorder.recordCall({ operation, instanceId, marker, given, life: callee.number });
     try {
       // Nobody answers for the dead.
       const dead = Symbol("dead");
       const value = await Promise.race([this.#act(act, callee), callee.died.then(() => dead)]);
-      if (value === dead) this.#witness.answer(call, { outcome: "unknown", code: undefined, value: undefined });
-      else this.#witness.answer(call, { outcome: "ok", code: undefined, value });
+      if (value === dead) this.#recorder.recordAnswer(call, { outcome: "unknown", code: undefined, value: undefined });
+      else this.#recorder.recordAnswer(call, { outcome: "ok", code: undefined, value });
     } catch (error) {
       this.#fail(call, error);
     }
@@ -87,12 +87,12 @@ export class Client {
   /** The engine says by its code whether a call was refused, or may or may not have been carried out. */
   #fail(call: ClientCall, error: unknown): void {
     if (!(error instanceof EngineError)) {
-      this.#witness.trouble(`${call.operation} ${call.instanceId} was answered with ${String(error)}`);
-      this.#witness.answer(call, { outcome: "unknown", code: undefined, value: undefined });
+      this.#recorder.recordProblem(`${call.operation} ${call.instanceId} was answered with ${String(error)}`);
+      this.#recorder.recordAnswer(call, { outcome: "unknown", code: undefined, value: undefined });
       return;
     }
     const outcome = error.retryable || error.code === "ENGINE_STATE" ? "unknown" : "refused";
-    this.#witness.answer(call, { outcome, code: error.code, value: error.message });
+    this.#recorder.recordAnswer(call, { outcome, code: error.code, value: error.message });
   }
 
   async #findCallee(): Promise<Callee> {

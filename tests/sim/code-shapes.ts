@@ -23,7 +23,7 @@ import { bulkyLength } from "./jobs.ts";
 import type { Brush } from "./shapes.ts";
 
 /** What has to be done to an instance from outside, or it does not come to its end. */
-export type CodeErrand = "retry" | "correspond" | "serve" | "cancel" | "cancel-undoing";
+export type CodeClientScript = "retry" | "correspond" | "serve" | "cancel" | "cancel-undoing";
 
 /** A workflow that is code or has code in it, and how an instance of it ends if nobody interferes. */
 export interface CodeShape {
@@ -32,7 +32,7 @@ export interface CodeShape {
   /** What it gives. Undefined where that depends on what clients do. */
   readonly outputs: unknown;
   readonly params: Readonly<Record<string, unknown>>;
-  readonly errand?: CodeErrand;
+  readonly script?: CodeClientScript;
   /** Its workflow's timeout may come first. */
   readonly mayTimeOut?: true;
 }
@@ -69,8 +69,8 @@ const codeShapes = {
       seen: [],
       ...(random.isLucky(0.5) && { timeoutMs: random.whole(1500, 4000), isRacing: random.isLucky(0.5) }),
     };
-    const errand = "correspond";
-    return { workflow: code.inbox, status: "Success", outputs: undefined, params: { ...input }, errand };
+    const script = "correspond";
+    return { workflow: code.inbox, status: "Success", outputs: undefined, params: { ...input }, script };
   },
 
   "code-saga"(brush: Brush): CodeShape {
@@ -80,8 +80,8 @@ const codeShapes = {
     const statuses = { well: "Success", broken: "Failed", "broken inside": "Failed", waits: "Terminated" } as const;
     const outputs = { sum: sumOf(input.activities) };
     const shape = { workflow: code.saga, status: statuses[ending], outputs, params: { ...input } };
-    if (ending === "broken inside" && random.isLucky(0.5)) return { ...shape, errand: "cancel-undoing" };
-    return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
+    if (ending === "broken inside" && random.isLucky(0.5)) return { ...shape, script: "cancel-undoing" };
+    return ending === "waits" ? { ...shape, script: "cancel" } : shape;
   },
 
   "code-timed-saga"(brush: Brush): CodeShape {
@@ -134,7 +134,7 @@ const codeShapes = {
     const statuses = { returns: "Success", throws: "Failed", waits: "Terminated" } as const;
     const outputs = { children: input.heirs.length };
     const shape = { workflow: code.household, status: statuses[ending], outputs, params: { ...input } };
-    return ending === "waits" ? { ...shape, errand: "cancel" } : shape;
+    return ending === "waits" ? { ...shape, script: "cancel" } : shape;
   },
 
   "code-timed-household"({ random }: Brush): CodeShape {
@@ -145,12 +145,12 @@ const codeShapes = {
   "code-retried"({ random }: Brush): CodeShape {
     const input: RetriedInput = { text: random.pick(["", bulkyText]) };
     const outputs = { sum: 3, length: input.text.length };
-    return { workflow: code.retried, status: "Success", outputs, params: { ...input }, errand: "retry" };
+    return { workflow: code.retried, status: "Success", outputs, params: { ...input }, script: "retry" };
   },
 
   "code-desk"({ random }: Brush): CodeShape {
     const params: DeskInput = random.isLucky(0.5) ? {} : { perGeneration: random.whole(1, 3) };
-    return { workflow: code.desk, status: "Success", outputs: undefined, params: { ...params }, errand: "serve" };
+    return { workflow: code.desk, status: "Success", outputs: undefined, params: { ...params }, script: "serve" };
   },
 
   "code-timed"(): CodeShape {
@@ -182,7 +182,7 @@ export function drawCodeShape(kind: CodeKind, brush: Brush): CodeShape {
 }
 
 /** Its instances wait for somebody from outside. */
-export function codeNeedsErrand(workflow: string): boolean {
+export function codeNeedsScript(workflow: string): boolean {
   return [code.inbox, code.saga, code.desk, code.household].some(({ name }) => name === workflow);
 }
 

@@ -24,13 +24,13 @@ function drawScenario(
   number: number,
   { kind, domains, spanMs }: { kind: CodeKind; domains: readonly string[]; spanMs: number },
 ): AnyScenario {
-  const { workflow, status, outputs, params, errand, mayTimeOut } = drawCodeShape(kind, { random, domains });
+  const { workflow, status, outputs, params, script, mayTimeOut } = drawCodeShape(kind, { random, domains });
   const drawn = drawActs(random, isCodeWorkflow(workflow));
   // A child that its parent leaves while both are paused would wait for somebody to resume it.
   const acts = kind.endsWith("household") ? drawn.filter(({ what }) => what !== "pause") : drawn;
   const instanceId = random.isLucky(0.7) ? `w${number}-${kind}` : undefined;
   const isSignaled = kind === "code-inbox" && instanceId !== undefined && random.isLucky(0.5);
-  const isCanceled = errand === "cancel-undoing" || acts.some(({ what }) => what === "cancel");
+  const isCanceled = script === "cancel-undoing" || acts.some(({ what }) => what === "cancel");
   const isEnded = isSignaled || isCanceled || acts.some(({ what }) => what === "terminate");
   return {
     number,
@@ -41,7 +41,7 @@ function drawScenario(
     maxConcurrentTasks: undefined,
     submitAt: random.within(0, spanMs),
     acts,
-    errand,
+    script,
     // A signal that lands late may start another one, which nobody knows of.
     ends: [status, ...(isEnded ? ["Terminated" as const] : []), ...(mayTimeOut ? ["Failed" as const] : [])],
     outputs,

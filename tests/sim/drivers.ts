@@ -8,7 +8,7 @@ import type { SimRandom } from "./sim-random.ts";
 import type { About, Client, Act as ClientAct } from "./client.ts";
 import { lastNote, type Note } from "./code-workflows.ts";
 import type { ClientCall } from "./evidence.ts";
-import { errands } from "./errands.ts";
+import { clientScripts } from "./client-scripts.ts";
 import type { Act, AnyScenario, Resize } from "./workload.ts";
 
 /** Plays one scenario from the first submit to the last answer, however often it has to ask. */
@@ -89,8 +89,8 @@ export class Driver {
   }
 
   async #run(id: string): Promise<void> {
-    const { errand } = this.#scenario;
-    if (errand !== undefined) await errands[errand](this, id);
+    const { script } = this.#scenario;
+    if (script !== undefined) await clientScripts[script](this, id);
     // One waits for the end, another looks now and then: it may be paused by a request whose answer was lost.
     const end = this.awaitEnd(id);
     await this.untilEnded(id);
@@ -230,7 +230,7 @@ export class Driver {
     await this.#client.call("terminate", about, (engine) => engine.terminateWorkflowInstance(id, marker));
   }
 
-  // What errands need
+  // What clientScripts need
 
   /** A new one with every use. */
   marker(): string {

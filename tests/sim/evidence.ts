@@ -28,15 +28,15 @@ export interface Evidence {
   readonly lives: readonly LifeRecord[];
   readonly clockSettings: readonly ClockSetting[];
   /** When a member could not reach the store as usual. */
-  readonly storeTroubles: readonly StoreTrouble[];
+  readonly storeOutages: readonly StoreOutage[];
   readonly commits: readonly CommitRecord[];
   readonly claims: readonly ClaimRecord[];
   readonly memberships: readonly MembershipRecord[];
-  readonly holdQuestions: readonly HoldQuestion[];
+  readonly renewalRequests: readonly RenewalRequest[];
   readonly logLines: readonly LogLine[];
   /** What went wrong in the run itself: errors that nobody caught, phases that did not end. */
-  readonly troubles: readonly string[];
-  readonly remains: Remains;
+  readonly problems: readonly string[];
+  readonly finalState: FinalState;
 }
 
 /** How the run was set up. */
@@ -83,11 +83,11 @@ export interface LifeRecord {
   /** Renewals of its lease that succeeded: when they were sent, and when it knew. */
   readonly renewals: { readonly member: string; readonly sentAt: number; readonly knownAt: number }[];
   /** Of a worker: what members answered to its signs of life. */
-  readonly vouches: Vouch[];
+  readonly workerRenewals: WorkerRenewal[];
 }
 
 /** A member's answer to a worker's sign of life: it counts from when that was sent, for whatever the worker runs. */
-export interface Vouch {
+export interface WorkerRenewal {
   /** The life of the member. */
   readonly member: number;
   readonly sentAt: number;
@@ -103,7 +103,7 @@ export interface ClockSetting extends Moment {
 }
 
 /** The way from the machine to the store was cut, slow or failing. */
-export interface StoreTrouble {
+export interface StoreOutage {
   readonly machine: string;
   readonly from: number;
   to: number;
@@ -193,7 +193,7 @@ export interface MembershipRecord extends Moment {
 }
 
 /** A member sends the owner of a shard the question whether attempts that it holds are wanted. */
-export interface HoldQuestion {
+export interface RenewalRequest {
   readonly life: number;
   readonly at: number;
   readonly attemptIds: readonly string[];
@@ -207,8 +207,8 @@ export interface LogLine extends Moment {
 }
 
 /** What the store holds when all is over. */
-export interface Remains {
-  readonly instances: readonly InstanceRemains[];
+export interface FinalState {
+  readonly instances: readonly FinalInstance[];
   /** By `definitionKey`. */
   readonly definitions: ReadonlyMap<string, DagSpec | CodeSpec>;
   /** Messages and mail that nobody had read a good while after the work was done, and all members still there. */
@@ -216,7 +216,7 @@ export interface Remains {
   /** Workers that had something to run or to report when there was nothing to be done any more. */
   readonly busyWorkers: readonly BusyWorker[];
   /** Keys of no instance that history or task rows have. */
-  readonly strayKeys: readonly number[];
+  readonly orphanedKeys: readonly number[];
 }
 
 export interface BusyWorker {
@@ -226,7 +226,7 @@ export interface BusyWorker {
   readonly results: number;
 }
 
-export interface InstanceRemains extends InstanceSummary {
+export interface FinalInstance extends InstanceSummary {
   readonly turns: readonly Turn[];
   readonly tasks: readonly TaskRow[];
 }

@@ -1,22 +1,22 @@
 import { ownPatience } from "../../src/cluster/timings.ts";
 import type { SimRandom } from "./sim-random.ts";
-import type { Climate, FaultKind } from "./climate.ts";
+import type { FaultProfile, FaultKind } from "./fault-profile.ts";
 import { Life, type Machine } from "./machine.ts";
 import { Member } from "./member.ts";
 import type { Network } from "./network.ts";
-import type { Operator } from "./operator.ts";
+import type { Supervisor } from "./supervisor.ts";
 import type { EventOwner, Scheduler } from "./scheduler.ts";
-import type { Witness } from "./witness.ts";
+import type { Recorder } from "./recorder.ts";
 import { WorkerMachine } from "./worker.ts";
 
 /** What faults are done to. */
 export interface FaultyWorld {
   readonly members: readonly Member[];
   readonly workers: readonly WorkerMachine[];
-  readonly operator: Operator;
+  readonly supervisor: Supervisor;
   readonly network: Network;
   readonly scheduler: Scheduler;
-  readonly witness: Witness;
+  readonly recorder: Recorder;
 }
 
 /** What happens between a member and the store: workers have nothing to do with that. */
@@ -38,30 +38,30 @@ const failingBeforeMs = 800;
 /** Promises that may settle between an event and the crash in the middle of what it leads to. */
 const promisesToCrash = 40;
 
-/** Lets what the climate has in store befall the machines, until it is calm. */
+/** Lets what the profile has in store befall the machines, until it is calm. */
 export class Faults {
   readonly #world: FaultyWorld;
-  readonly #climate: Climate;
+  readonly #profile: FaultProfile;
   readonly #random: SimRandom;
   #eventsToCrash = Infinity;
   #isOver = false;
 
-  constructor(world: FaultyWorld, climate: Climate, random: SimRandom) {
+  constructor(world: FaultyWorld, profile: FaultProfile, random: SimRandom) {
     this.#world = world;
-    this.#climate = climate;
+    this.#profile = profile;
     this.#random = random;
     for (const machine of this.#machines) this.#setUp(machine);
-    world.network.weather = climate.network;
+    world.network.conditions = profile.network;
     world.scheduler.afterEvent = (owner) => this.#afterEvent(owner);
   }
 
   async run(): Promise<void> {
     const { scheduler } = this.#world;
-    const { faultEveryMs, spanMs } = this.#climate;
+    const { faultEveryMs, spanMs } = this.#profile;
     for (;;) {
       await scheduler.sleep(this.#random.waitMs(faultEveryMs));
       if (scheduler.now >= spanMs) return;
-      const kind = this.#random.weighted(this.#climate.faults);
+      const kind = this.#random.weighted(this.#profile.faults);
       if (kind !== undefined) this.#befall(kind, this.#random.pick(this.#within(kind)));
     }
   }
@@ -79,22 +79,22 @@ export class Faults {
 
   /** From now on nothing goes wrong any more, and everybody is there. */
   end(): void {
-    const { network, scheduler, operator } = this.#world;
+    const { network, scheduler, supervisor } = this.#world;
     this.#isOver = true;
-    this.#world.witness.endStoreTroubles();
+    this.#world.recorder.endStoreOutages();
     scheduler.afterEvent = undefined;
     network.heal();
-    network.weather = { ...this.#climate.network, loss: 0, doubling: 0, straying: 0 };
+    network.conditions = { ...this.#profile.network, loss: 0, doubling: 0, straying: 0 };
     for (const machine of this.#machines) {
       if (machine instanceof Member) this.#mendStore(machine);
       machine.life?.thaw();
       void this.#setRight(machine);
-      void operator.begin(machine);
+      void supervisor.begin(machine);
     }
   }
 
   #mendStore({ link, life }: Member): void {
-    link.weather = { ...this.#climate.store, slowness: 0, failing: 0, lying: 0, lagging: 0 };
+    link.conditions = { ...this.#profile.store, slowness: 0, failing: 0, lying: 0, lagging: 0 };
     link.isCut = false;
     if (life === undefined) return;
     life.callsToLive = Infinity;
@@ -102,9 +102,9 @@ export class Faults {
   }
 
   #setUp(machine: Machine): void {
-    const { drift, wallSkewMs, store } = this.#climate;
+    const { drift, wallSkewMs, store } = this.#profile;
     machine.time.rate = 1 + this.#random.within(-drift, drift);
-    if (machine instanceof Member) machine.link.weather = store;
+    if (machine instanceof Member) machine.link.conditions = store;
     if (wallSkewMs > 0) this.#setClock(machine, this.#random.within(-wallSkewMs, wallSkewMs));
   }
 
@@ -125,7 +125,7 @@ export class Faults {
         return void this.#freezeAll();
       case "break-link":
         if (machine instanceof WorkerMachine) machine.life?.breakLink();
-        return this.#world.witness.fault(`the connection of ${machine.name} breaks`);
+        return this.#world.recorder.recordFault(`the connection of ${machine.name} breaks`);
       case "crash-at-event":
         this.#eventsToCrash = this.#random.whole(1, 200);
         return;
@@ -146,13 +146,13 @@ export class Faults {
 
   /** Some find the store failing while they leave, and have waited for it before. */
   async #leave(machine: Machine, trouble?: "unheard-store"): Promise<void> {
-    const awayMs = this.#random.waitMs(this.#climate.downMs);
+    const awayMs = this.#random.waitMs(this.#profile.downMs);
     if (machine instanceof Member && (trouble !== undefined || this.#random.isLucky(0.4))) {
       void this.#forAWhile(trouble ?? "failing-store", machine);
       await this.#world.scheduler.sleep(this.#random.waitMs(failingBeforeMs));
       if (this.#isOver) return;
     }
-    await this.#world.operator.leave(machine, awayMs);
+    await this.#world.supervisor.leave(machine, awayMs);
   }
 
   /** Half of the time workers lose their connections to it before it is gone, and turn to others. */
@@ -197,7 +197,7 @@ export class Faults {
    */
   async #freezeAll(): Promise<void> {
     const { members, scheduler } = this.#world;
-    const { suspectMs, lostMs, workerBeatMs, workerLostMs } = this.#climate.timings;
+    const { suspectMs, lostMs, workerBeatMs, workerLostMs } = this.#profile.timings;
     // Workers that hear nothing from anybody go on for a while: almost that long, or less.
     const workersMs = ownPatience * workerLostMs - this.#random.within(0, 1000);
     const membersMs = (suspectMs + lostMs) * this.#random.within(0.7, 1.5);
@@ -215,13 +215,13 @@ export class Faults {
 
   /** Nobody reaches the store, for less or more than it takes to give a member up. */
   async #storeOutage(): Promise<void> {
-    const { members, scheduler, witness } = this.#world;
-    const { suspectMs, lostMs } = this.#climate.timings;
+    const { members, scheduler, recorder } = this.#world;
+    const { suspectMs, lostMs } = this.#profile.timings;
     const ms = (suspectMs + lostMs) * this.#random.within(0.2, 1.6);
-    witness.fault(`store-outage for ${ms.toFixed(0)} ms`);
+    recorder.recordFault(`store-outage for ${ms.toFixed(0)} ms`);
     const ends = members.map(({ name, link }) => {
       link.isCut = true;
-      return witness.storeTrouble(name);
+      return recorder.startStoreOutage(name);
     });
     await scheduler.sleep(ms);
     if (this.#isOver) return;
@@ -231,7 +231,7 @@ export class Faults {
 
   /** One that was suspended must be able to see that by its wall clock: where there is that, clocks are not set back. */
   #jump(machine: Machine): void {
-    const { wallJumpMs, faults } = this.#climate;
+    const { wallJumpMs, faults } = this.#profile;
     const { wallOffsetMs } = machine.time;
     const isSetBack = (faults.suspend ?? 0) === 0;
     // Now and then somebody sets it right.
@@ -247,54 +247,59 @@ export class Faults {
 
   /** Silent for this long, it is given up by others. */
   #lostMs(machine: Machine): number {
-    const { suspectMs, lostMs, workerLostMs } = this.#climate.timings;
+    const { suspectMs, lostMs, workerLostMs } = this.#profile.timings;
     return machine instanceof WorkerMachine ? workerLostMs : suspectMs + lostMs;
   }
 
   #setClock(machine: Machine, wallOffsetMs: number): void {
     if (machine.time.wallOffsetMs === wallOffsetMs) return;
     machine.time.wallOffsetMs = wallOffsetMs;
-    this.#world.witness.clockSet(machine.name, wallOffsetMs);
+    this.#world.recorder.recordClockSetting(machine.name, wallOffsetMs);
   }
 
   /** Faults that begin and end. */
   async #forAWhile(kind: FaultKind, machine: Machine): Promise<void> {
-    const { scheduler, witness } = this.#world;
+    const { scheduler, recorder } = this.#world;
     const ms = this.#random.waitMs(this.#random.isLucky(0.3) ? 10_000 : 1500);
-    witness.fault(`${kind} at ${machine.name} for ${ms.toFixed(0)} ms`);
+    recorder.recordFault(`${kind} at ${machine.name} for ${ms.toFixed(0)} ms`);
     const mend =
       machine instanceof Member && storeFaults.includes(kind)
         ? this.#breakStore(kind, machine)
         : this.#breakNetwork(kind, machine);
-    const endTrouble = storeFaults.includes(kind) ? witness.storeTrouble(machine.name) : undefined;
+    const endOutage = storeFaults.includes(kind) ? recorder.startStoreOutage(machine.name) : undefined;
     await scheduler.sleep(ms);
-    endTrouble?.();
+    endOutage?.();
     // What the end of all faults has mended already is mended.
     if (!this.#isOver) mend();
   }
 
   /** Gives back how to mend it. */
   #breakStore(kind: FaultKind, { link }: Member): () => void {
-    const { store } = this.#climate;
+    const { store } = this.#profile;
     if (kind === "cut-store") {
       link.isCut = true;
       return () => void (link.isCut = false);
     }
-    if (kind === "slow-store") link.weather = { ...store, slowness: this.#random.within(0.3, 1) };
-    else if (kind === "unheard-store") link.weather = { ...store, lying: this.#random.within(0.5, 0.8) };
+    if (kind === "slow-store") link.conditions = { ...store, slowness: this.#random.within(0.3, 1) };
+    else if (kind === "unheard-store") link.conditions = { ...store, lying: this.#random.within(0.5, 0.8) };
     else {
       const failing = this.#random.within(0, 0.6);
-      link.weather = { ...store, failing, lying: this.#random.within(0, 0.9 - failing) };
+      link.conditions = { ...store, failing, lying: this.#random.within(0, 0.9 - failing) };
     }
-    return () => void (link.weather = store);
+    return () => void (link.conditions = store);
   }
 
   /** Gives back how to mend it. */
   #breakNetwork(kind: FaultKind, { name }: Machine): () => void {
     const { network } = this.#world;
     if (kind === "lossy-network") {
-      network.weather = { ...this.#climate.network, loss: this.#random.within(0.2, 1), doubling: 0.2, straying: 0.3 };
-      return () => void (network.weather = this.#climate.network);
+      network.conditions = {
+        ...this.#profile.network,
+        loss: this.#random.within(0.2, 1),
+        doubling: 0.2,
+        straying: 0.3,
+      };
+      return () => void (network.conditions = this.#profile.network);
     }
     this.#partition(name, kind === "one-way" ? this.#random.pick(["in", "out"]) : "both");
     return () => network.heal();

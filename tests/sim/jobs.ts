@@ -3,7 +3,7 @@ import type { Task } from "../../src/authoring/task.ts";
 import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { attemptName } from "../recovery/side-effects.ts";
-import type { Witness } from "./witness.ts";
+import type { Recorder } from "./recorder.ts";
 
 /** What every job of the workload is told: how long it takes, and what it adds to the sum of what came before it. */
 export interface Step {
@@ -47,9 +47,9 @@ export interface JobHost {
  * The jobs of the workload, for one life. Each gives the sum of what came before it and its own value, so that an output
  * tells its whole past; what it does depends on its params, its attempt and its generation, and on nothing else.
  */
-export function simJobs(host: JobHost, witness: Witness): Job[] {
+export function simJobs(host: JobHost, recorder: Recorder): Job[] {
   const job = <Params extends Step>(name: string, body: Body<Params>): Job<Params> =>
-    defineJob(name, (params: Params, ctx: JobContext) => run(host, witness, { name, body, params, ctx }));
+    defineJob(name, (params: Params, ctx: JobContext) => run(host, recorder, { name, body, params, ctx }));
   return [
     job("step", sumOf),
     job("bulky", (step, ctx) => ({ ...sumOf(step, ctx), text: "x".repeat(bulkyLength) })),
@@ -91,22 +91,22 @@ const hangMs = 3_600_000;
 
 async function run<Params extends Step>(
   host: JobHost,
-  witness: Witness,
+  recorder: Recorder,
   call: { name: string; body: Body<Params>; params: Params; ctx: JobContext },
 ): Promise<unknown> {
   const { name, body, params, ctx } = call;
   if (host.isDead) return await silence;
-  const record = witness.run(host, name, params as Readonly<Record<string, unknown>> & Params, ctx);
-  ctx.signal.addEventListener("abort", () => void (host.isDead || witness.runAborted(record)), { once: true });
+  const record = recorder.recordRun(host, name, params as Readonly<Record<string, unknown>> & Params, ctx);
+  ctx.signal.addEventListener("abort", () => void (host.isDead || recorder.recordAbort(record)), { once: true });
   try {
     await sleep(host, params.ms + (params.timeoutMs === undefined ? host.lingerMs() : 0), ctx.signal);
     const output = await body(params, ctx);
     if (host.isDead) return await silence;
-    witness.runEnded(record, "done");
+    recorder.recordRunEnd(record, "done");
     return output;
   } catch (error) {
     if (host.isDead) return await silence;
-    witness.runEnded(record, ctx.signal.aborted ? "aborted" : "failed");
+    recorder.recordRunEnd(record, ctx.signal.aborted ? "aborted" : "failed");
     throw error;
   }
 }

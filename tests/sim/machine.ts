@@ -2,7 +2,7 @@ import { LifeClock, MachineTime } from "./clock.ts";
 import type { EventLog } from "./event-log.ts";
 import type { LifeRecord } from "./evidence.ts";
 import type { EventOwner, Scheduler } from "./scheduler.ts";
-import type { Witness } from "./witness.ts";
+import type { Recorder } from "./recorder.ts";
 
 /** A machine: its clocks, and one process after the other. */
 export class Machine<Running extends Life = Life> {
@@ -26,7 +26,7 @@ export interface LifeParts {
   readonly role: LifeRecord["role"];
   readonly scheduler: Scheduler;
   readonly log: EventLog;
-  readonly witness: Witness;
+  readonly recorder: Recorder;
 }
 
 /** One process on a machine. Once it is dead, nothing of it is seen any more. */
@@ -40,12 +40,12 @@ export abstract class Life implements EventOwner {
   readonly #die: () => void;
 
   constructor(parts: LifeParts) {
-    const { machine, role, scheduler, witness } = parts;
+    const { machine, role, scheduler, recorder } = parts;
     this.#parts = parts;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.died = promise;
     this.#die = resolve;
-    this.record = witness.birth(machine.name, role, machine.time.rate);
+    this.record = recorder.recordStart(machine.name, role, machine.time.rate);
     this.clock = new LifeClock(scheduler, machine.time, this);
   }
 
@@ -69,7 +69,7 @@ export abstract class Life implements EventOwner {
   /** From one moment to the next it is gone. */
   crash(why: string): void {
     if (this.isDead) return;
-    this.#parts.witness.death(this.record, "crashed", why);
+    this.#parts.recorder.recordEnd(this.record, "crashed", why);
     this.#end();
     this.onCrash();
   }
@@ -77,24 +77,24 @@ export abstract class Life implements EventOwner {
   /** It has ended by itself. */
   finish(how: "stopped" | "gave up", why: string): void {
     if (this.isDead) return;
-    this.#parts.witness.death(this.record, how, why);
+    this.#parts.recorder.recordEnd(this.record, how, why);
     this.#end();
   }
 
   freeze(kind: "stopped" | "suspended"): void {
     this.isFrozen = true;
-    this.record.freezes.push({ from: this.#parts.witness.moment(), to: undefined, kind });
+    this.record.freezes.push({ from: this.#parts.recorder.moment(), to: undefined, kind });
     this.#parts.log.note(`${this.machine} is ${kind}`);
   }
 
   /** What would have happened meanwhile happens now. A suspended machine's monotonic clock has stood still. */
   thaw(): void {
     if (!this.isFrozen) return;
-    const { witness, log, machine, scheduler } = this.#parts;
+    const { recorder, log, machine, scheduler } = this.#parts;
     this.isFrozen = false;
     const freeze = this.record.freezes.at(-1);
     if (freeze !== undefined) {
-      freeze.to = witness.moment();
+      freeze.to = recorder.moment();
       if (freeze.kind === "suspended") machine.time.suspendedMs += freeze.to.at - freeze.from.at;
     }
     log.note(`${this.machine} goes on`);

@@ -1,11 +1,11 @@
 import { messageOf } from "../../src/base/error.ts";
 import { Schedule } from "../../src/schedules/schedule-workflow.ts";
 import { SimRandom } from "./sim-random.ts";
-import { checkers, patientCheckers } from "./checkers/all.ts";
-import type { Checker, PatientChecker } from "./checkers/checker.ts";
+import { checkers, asyncCheckers } from "./checkers/all.ts";
+import type { Checker, AsyncChecker } from "./checkers/checker.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Mutation } from "./mutations.ts";
-import { redefined } from "./redefined.ts";
+import { redefine } from "./redefine.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 /** What came of a seed. */
@@ -44,18 +44,18 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
   const { members = drawMembers(seed), workers = drawWorkers(seed), onWorld, ...rest } = options;
   const memberCount = members === "alone" ? undefined : members;
   const workerCount = memberCount === undefined ? 0 : workers;
-  const restore = redefined(Schedule.prototype, "runsPerBeginning", { get: () => runsPerBeginning });
+  const restore = redefine(Schedule.prototype, "runsPerBeginning", { get: () => runsPerBeginning });
   const uninstall = options.mutation?.install?.();
   try {
     const world = new World({ ...rest, seed, memberCount, workerCount });
     onWorld?.(world);
     const evidence = await world.run();
-    const { climate, scheduler, log } = world;
+    const { profile, scheduler, log } = world;
     return {
       seed,
       hash: log.hash,
       violations: await violationsIn(evidence),
-      about: `${population(memberCount, workerCount)}, ${climate.name}, ${climate.storeKind}`,
+      about: `${population(memberCount, workerCount)}, ${profile.name}, ${profile.storeKind}`,
       events: scheduler.happened,
       virtualMs: scheduler.now,
       log: (lines) => log.lines(lines),
@@ -68,13 +68,13 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
 
 async function violationsIn(evidence: Evidence): Promise<string[]> {
   const found: string[] = [];
-  for (const [name, check] of Object.entries({ ...checkers, ...patientCheckers }))
+  for (const [name, check] of Object.entries({ ...checkers, ...asyncCheckers }))
     found.push(...(await wrongBy(check, evidence)).map((what) => `${name}: ${what}`));
   return found;
 }
 
 /** A history that no engine could have written may break whoever follows it. */
-async function wrongBy(check: Checker | PatientChecker, evidence: Evidence): Promise<readonly string[]> {
+async function wrongBy(check: Checker | AsyncChecker, evidence: Evidence): Promise<readonly string[]> {
   try {
     return await check(evidence);
   } catch (error) {
@@ -98,9 +98,9 @@ function population(memberCount: number | undefined, workerCount: number): strin
 }
 
 /** In which the mutation shows soonest: what else a seed would draw is left out. */
-export function circumstancesOf({ climate, kinds, codeKinds }: Mutation): PlainSeedOptions {
+export function circumstancesOf({ profile, kinds, codeKinds }: Mutation): PlainSeedOptions {
   return {
-    ...(climate !== undefined && { climate }),
+    ...(profile !== undefined && { profile }),
     ...(kinds !== undefined && { kinds }),
     ...(codeKinds !== undefined && { codeKinds }),
   };

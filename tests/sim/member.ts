@@ -41,19 +41,19 @@ export class MemberLife extends Life implements StoreUser {
 
   constructor(parts: MemberLifeParts) {
     super({ ...parts, role: "member" });
-    const { machine, scheduler, witness, random, inner, log, mutation } = parts;
+    const { machine, scheduler, recorder, random, inner, log, mutation } = parts;
     const { link } = machine;
     this.#isServer = parts.isServer;
     this.#late = parts.late;
     this.#scheduler = scheduler;
-    this.#store = new SimStore({ inner, user: this, link, scheduler, random: random.fork("store"), log, witness });
+    this.#store = new SimStore({ inner, user: this, link, scheduler, random: random.fork("store"), log, recorder });
     this.engine = new Engine({
       ...parts.options(this),
       storage: mutation?.store?.(this.#store) ?? this.#store,
       clock: mutation?.clock?.(this.clock) ?? this.clock,
       random: random.fork("engine"),
-      logger: witness.loggerOf(this),
-      jobs: simJobs(this, witness),
+      logger: recorder.loggerOf(this),
+      jobs: simJobs(this, recorder),
       watchCode: false,
     });
   }

@@ -26,9 +26,9 @@ import type { Batch, Store } from "../../src/stores/store.ts";
 import { GrantWindow } from "../../src/worker/grant-window.ts";
 import { GrantedRuns } from "../../src/worker/granted-runs.ts";
 import { epochMs } from "./clock.ts";
-import type { ClimateName } from "./climate.ts";
+import type { FaultProfileName } from "./fault-profile.ts";
 import type { CodeKind } from "./code-shapes.ts";
-import { redefined } from "./redefined.ts";
+import { redefine } from "./redefine.ts";
 import type { Kind } from "./shapes.ts";
 import { sourceMutations } from "./source-mutations.ts";
 
@@ -45,7 +45,7 @@ export interface Mutation {
   /** It makes no difference where members run all jobs themselves. */
   readonly needsWorkers?: true;
   /** Where it shows sooner than elsewhere. */
-  readonly climate?: ClimateName;
+  readonly profile?: FaultProfileName;
   /** Of DAGs and of code: the workloads in which it shows sooner than in others. */
   readonly kinds?: readonly Kind[];
   readonly codeKinds?: readonly CodeKind[];
@@ -98,13 +98,13 @@ const classMutations: readonly Mutation[] = [
   {
     name: "deaf-dispatcher",
     about: "What is told to stop goes on.",
-    install: () => redefined(Dispatcher.prototype, "abort", { value: () => undefined }),
+    install: () => redefine(Dispatcher.prototype, "abort", { value: () => undefined }),
   },
   {
     name: "endless-lease",
     about: "A member trusts its lease for ever.",
     needsCluster: true,
-    install: () => redefined(Lease.prototype, "isValid", { get: () => true }),
+    install: () => redefine(Lease.prototype, "isValid", { get: () => true }),
   },
   {
     name: "forgotten-requests",
@@ -131,20 +131,20 @@ const classMutations: readonly Mutation[] = [
     name: "double-dispatch",
     about: "A shard's new owner runs again what is still running elsewhere.",
     needsCluster: true,
-    install: () => redefined(RemoteAttempts.prototype, "classify", { value: () => "lost" }),
+    install: () => redefine(RemoteAttempts.prototype, "classify", { value: () => "lost" }),
   },
   {
     name: "silent-holder",
     about: "What came of an attempt is not told to the shard's new owner.",
     needsCluster: true,
-    install: () => redefined(ForeignAttempts.prototype, "report", { value: () => undefined }),
+    install: () => redefine(ForeignAttempts.prototype, "report", { value: () => undefined }),
   },
   {
     name: "stale-answers",
     about: "A member answers from what it knew of a shard before it was lost.",
     needsCluster: true,
-    climate: "freezes",
-    install: () => redefined(Shard.prototype, "isLost", { get: () => false }),
+    profile: "freezes",
+    install: () => redefine(Shard.prototype, "isLost", { get: () => false }),
   },
   {
     name: "forgotten-wake-ups",
@@ -159,25 +159,25 @@ const classMutations: readonly Mutation[] = [
   {
     name: "forgotten-tasks",
     about: "Tasks that were scheduled when a shard was opened are not run.",
-    install: () => redefined(InstanceActor.prototype, "resumeTasks", { value: () => [] }),
+    install: () => redefine(InstanceActor.prototype, "resumeTasks", { value: () => [] }),
   },
   {
     name: "late-lease",
     about: "A lease counts from when its renewal was answered, and for as long as others are patient.",
     needsCluster: true,
-    climate: "freezes",
+    profile: "freezes",
     install: countLeaseLate,
   },
   {
     name: "repeated-grants",
     about: "A worker takes a grant up as often as it comes.",
     needsWorkers: true,
-    climate: "network",
-    install: () => redefined(GrantWindow.prototype, "take", { value: () => true }),
+    profile: "network",
+    install: () => redefine(GrantWindow.prototype, "take", { value: () => true }),
   },
   {
     name: "patient-worker",
-    about: "A worker that nobody vouches for goes on for three times as long as it may.",
+    about: "A worker that nobody workerRenewals for goes on for three times as long as it may.",
     needsWorkers: true,
     workerTimings: (timings) => ({ ...timings, workerLostMs: 3 * timings.workerLostMs }),
   },
@@ -191,7 +191,7 @@ const classMutations: readonly Mutation[] = [
     name: "hasty-acknowledgement",
     about: "A worker is told that its result is durable when it is not yet.",
     needsWorkers: true,
-    climate: "crashes",
+    profile: "crashes",
     install: acknowledgeEarly,
   },
   {
@@ -204,8 +204,8 @@ const classMutations: readonly Mutation[] = [
     name: "hasty-slots",
     about: "The slot of an attempt that a worker is told to stop is free before it has.",
     needsWorkers: true,
-    climate: "network",
-    install: () => redefined(WorkerSession.prototype, "whenStopped", { value: () => undefined }),
+    profile: "network",
+    install: () => redefine(WorkerSession.prototype, "whenStopped", { value: () => undefined }),
   },
   {
     name: "unsteady-random",
@@ -215,7 +215,7 @@ const classMutations: readonly Mutation[] = [
   {
     name: "lost-events",
     about: "Events that code has not waited for are gone when it begins anew.",
-    install: () => redefined(RaisedEvents.prototype, "untaken", { value: () => [] }),
+    install: () => redefine(RaisedEvents.prototype, "untaken", { value: () => [] }),
   },
   {
     name: "forgotten-undoing",
@@ -225,7 +225,7 @@ const classMutations: readonly Mutation[] = [
   {
     name: "hasty-cancels",
     about: "A cancel cuts short what a saga undoes.",
-    install: () => redefined(CodeRun.prototype, "isUndoingSaga", { get: () => false }),
+    install: () => redefine(CodeRun.prototype, "isUndoingSaga", { get: () => false }),
   },
   {
     name: "early-timers",
@@ -293,7 +293,7 @@ function withoutQuota(): () => void {
       this.size = size;
     }
   };
-  return redefined(DomainPool.prototype, "hasNext", { value });
+  return redefine(DomainPool.prototype, "hasNext", { value });
 }
 
 /** By shard: under which epoch and number the store was written last. */
@@ -346,7 +346,7 @@ function leakSlots(): () => void {
     pool.slots.delete = (id) => ++given % 3 !== 0 && giveBack(id);
     return pool;
   };
-  return redefined(DomainPools.prototype, "of", { value });
+  return redefine(DomainPools.prototype, "of", { value });
 }
 
 function acknowledgeEarly(): () => void {
@@ -356,7 +356,7 @@ function acknowledgeEarly(): () => void {
     acknowledge?.();
     end.call(this, run, outcome, execution);
   };
-  return redefined(InstanceActor.prototype, "ended", { value });
+  return redefine(InstanceActor.prototype, "ended", { value });
 }
 
 function withoutResults(): () => void {
@@ -364,7 +364,7 @@ function withoutResults(): () => void {
   const get = function (this: GrantedRuns): GrantedRuns["all"] {
     return { ...(all?.get?.call(this) as GrantedRuns["all"]), results: [] };
   };
-  return redefined(GrantedRuns.prototype, "all", { get });
+  return redefine(GrantedRuns.prototype, "all", { get });
 }
 
 function countLeaseLate(): () => void {
@@ -374,7 +374,7 @@ function countLeaseLate(): () => void {
     // A tenth of the others' patience is what the member keeps back: 0.8 s of 8.
     renew.call(this, { monotonic: monotonic + 800, wall: wall + 800 });
   };
-  return redefined(Lease.prototype, "renew", { value });
+  return redefine(Lease.prototype, "renew", { value });
 }
 
 function withoutSteadiness(): () => void {
@@ -383,7 +383,7 @@ function withoutSteadiness(): () => void {
   const value = function (this: DeterministicRandom): number {
     return (next.call(this) + ++asked / 1000) % 1;
   };
-  return redefined(DeterministicRandom.prototype, "next", { value });
+  return redefine(DeterministicRandom.prototype, "next", { value });
 }
 
 function forgetUndoing(): () => void {
@@ -392,7 +392,7 @@ function forgetUndoing(): () => void {
   const value: UndoScope["add"] = function (this: UndoScope, handler) {
     if (++added % 3 !== 0) add.call(this, handler);
   };
-  return redefined(UndoScope.prototype, "add", { value });
+  return redefine(UndoScope.prototype, "add", { value });
 }
 
 function fireEarly(): () => void {
@@ -400,7 +400,7 @@ function fireEarly(): () => void {
   const value: DueQueue["takeDue"] = function (this: DueQueue, at) {
     return takeDue.call(this, at + 1000);
   };
-  return redefined(DueQueue.prototype, "takeDue", { value });
+  return redefine(DueQueue.prototype, "takeDue", { value });
 }
 
 /** Of schedules, which are the only ones to carry that along. */
@@ -412,7 +412,7 @@ function changeBeginnings(change: (state: ScheduleState, now: number) => Schedul
     const isSchedule = state?.decidedUntil !== undefined;
     return begin.call(this, isSchedule ? change(state, this.now()) : input, options);
   };
-  return redefined(RunContext.prototype, "continueAsNew", { value });
+  return redefine(RunContext.prototype, "continueAsNew", { value });
 }
 
 function nameRunsByStart(): () => void {
@@ -423,7 +423,7 @@ function nameRunsByStart(): () => void {
     const instanceId = options.instanceId?.replace(/\d{4}-.*Z$/, now);
     return call.call(this, workflow, input, { ...options, ...(instanceId !== undefined && { instanceId }) });
   };
-  return redefined(RunContext.prototype, "callChild", { value });
+  return redefine(RunContext.prototype, "callChild", { value });
 }
 
 function ignoreClockChanges(): () => void {
@@ -431,5 +431,5 @@ function ignoreClockChanges(): () => void {
   const value: TimeZone["offset"] = function (this: TimeZone) {
     return offset.call(this, epochMs);
   };
-  return redefined(TimeZone.prototype, "offset", { value });
+  return redefine(TimeZone.prototype, "offset", { value });
 }

@@ -13,15 +13,15 @@ test("a message arrives after a while", async () => {
   assert.deepEqual(heard, ["hello"]);
 });
 
-test("messages are lost, doubled and overtaken as the weather says", async () => {
+test("messages are lost, doubled and overtaken as the conditions says", async () => {
   const { scheduler, network, heard, send } = stage();
-  network.weather = { ...calmNetwork, loss: 1 };
+  network.conditions = { ...calmNetwork, loss: 1 };
   send();
-  network.weather = { ...calmNetwork, doubling: 1 };
+  network.conditions = { ...calmNetwork, doubling: 1 };
   send("twice");
   await scheduler.run(() => false);
   assert.deepEqual(heard, ["twice", "twice"]);
-  network.weather = { ...calmNetwork, straying: 0.5 };
+  network.conditions = { ...calmNetwork, straying: 0.5 };
   for (let i = 0; i < 20; i++) send(`${i}`);
   await scheduler.run(() => false);
   assert.equal(heard.length, 22);

@@ -4,7 +4,7 @@ import type { EventLog } from "./event-log.ts";
 import type { EventOwner, Scheduler } from "./scheduler.ts";
 
 /** How messages fare, while nothing worse is wrong with the pair they travel between. */
-export interface NetworkWeather {
+export interface NetworkConditions {
   readonly delayMs: number;
   readonly loss: number;
   readonly doubling: number;
@@ -12,7 +12,7 @@ export interface NetworkWeather {
   readonly straying: number;
 }
 
-export const calmNetwork: NetworkWeather = { delayMs: 1, loss: 0, doubling: 0, straying: 0 };
+export const calmNetwork: NetworkConditions = { delayMs: 1, loss: 0, doubling: 0, straying: 0 };
 
 /** A process, where messages come from and go to. */
 export interface Place {
@@ -26,9 +26,9 @@ interface Connection extends Place {
   isOpen: boolean;
 }
 
-/** What is between the machines of a run: it carries texts, as badly as the weather says. The bus of the cluster is on it. */
+/** What is between the machines of a run: it carries texts, as badly as the conditions says. The bus of the cluster is on it. */
 export class Network {
-  weather: NetworkWeather = calmNetwork;
+  conditions: NetworkConditions = calmNetwork;
   readonly #scheduler: Scheduler;
   readonly #random: SimRandom;
   readonly #log: EventLog;
@@ -59,9 +59,9 @@ export class Network {
   send(from: Place, to: Place | undefined, { name, text }: { name: string; text: string }, hear: () => void): void {
     if (from.owner.isDead) return;
     this.#log.note(`${from.machine} sends to ${name}: ${text.slice(0, 80)}`, text);
-    if (to === undefined || this.#random.isLucky(this.weather.loss)) return;
+    if (to === undefined || this.#random.isLucky(this.conditions.loss)) return;
     this.#carry(from, to, hear);
-    if (this.#random.isLucky(this.weather.doubling)) this.#carry(from, to, hear);
+    if (this.#random.isLucky(this.conditions.doubling)) this.#carry(from, to, hear);
   }
 
   #connect(address: string, connection: Connection): BusConnection {
@@ -82,7 +82,7 @@ export class Network {
 
   /** What is cut off when it should arrive is lost, like what is for the dead; the frozen read it when they thaw. */
   #carry(from: Place, to: Place, hear: () => void): void {
-    const { delayMs, straying } = this.weather;
+    const { delayMs, straying } = this.conditions;
     const strayMs = this.#random.isLucky(straying) ? this.#random.waitMs(100 * delayMs) : 0;
     this.#scheduler.after(this.#random.waitMs(delayMs) + strayMs, to.owner, () => {
       if (!this.#cuts.has(`${from.machine}>${to.machine}`)) hear();

@@ -5,11 +5,11 @@ import type { OverflowPolicy } from "../../src/kernel/dag/dag-spec.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
 import { scheduleWorkflowName } from "../../src/kernel/event.ts";
 import type { SimRandom } from "./sim-random.ts";
-import { codeNeedsErrand } from "./code-shapes.ts";
+import { codeNeedsScript } from "./code-shapes.ts";
 import { bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";
 
 /** What has to be done to an instance from outside, or it does not come to its end. */
-export type Errand = "retry" | "mend" | "patch-external" | "add";
+export type ClientScript = "retry" | "mend" | "patch-external" | "add";
 
 /** A workflow, and how an instance of it ends if nobody interferes. */
 export interface Shape {
@@ -20,7 +20,7 @@ export interface Shape {
   /** By task name; of those that succeed. */
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly params?: Readonly<Record<string, unknown>>;
-  readonly errand?: Errand;
+  readonly script?: ClientScript;
 }
 
 /** What a shape is drawn with. */
@@ -230,7 +230,7 @@ const shapes = {
       .withTask(task(brush, "good", "step", { value: 1 }))
       .withTask(task(brush, "bad", "broken-at-first", { value: 2 }, { after: ["good"] }))
       .withTask(task(brush, "after", "step", { value: 3 }, { after: ["bad"] }));
-    return { ...success(workflow, { good: sum(1), bad: sum(3), after: sum(6) }), errand: "retry" };
+    return { ...success(workflow, { good: sum(1), bad: sum(3), after: sum(6) }), script: "retry" };
   },
 
   mended(brush: Brush): Shape {
@@ -238,13 +238,13 @@ const shapes = {
       .withTask(task(brush, "good", "step", { value: 1 }))
       .withTask(task(brush, "bad", "broken", { value: 2 }, { after: ["good"] }))
       .withTask(task(brush, "after", "step", { value: 3 }, { after: ["bad"] }));
-    return { ...success(workflow, { good: sum(1), bad: sum(70), after: sum(73) }), errand: "mend" };
+    return { ...success(workflow, { good: sum(1), bad: sum(70), after: sum(73) }), script: "mend" };
   },
 
   patched(brush: Brush): Shape {
     const retry = { count: 10_000, initialMs: 700 };
     const workflow = named("patched").withTask(task(brush, "wait", "await-context", { value: 1 }, { retry }));
-    return { ...success(workflow, { wait: sum(43) }), errand: "patch-external" };
+    return { ...success(workflow, { wait: sum(43) }), script: "patch-external" };
   },
 
   added(brush: Brush): Shape {
@@ -252,7 +252,7 @@ const shapes = {
     const workflow = named("added")
       .withTask(task(brush, "wait", "await-context", { value: 1 }, { retry }))
       .withTask(task(brush, "after", "step", { value: 1 }, { after: ["wait"] }));
-    return { ...success(workflow, { wait: sum(43), extra: sum(44), after: sum(88) }), errand: "add" };
+    return { ...success(workflow, { wait: sum(43), extra: sum(44), after: sum(88) }), script: "add" };
   },
 
   /** More tasks at once than a domain that all members share has slots. */
@@ -287,9 +287,9 @@ export function drawShape(kind: Kind, brush: Brush): Shape {
 }
 
 /** Its instances wait for somebody from outside. */
-export function needsErrand(workflow: string): boolean {
+export function needsScript(workflow: string): boolean {
   const isSchedule = workflow === scheduleWorkflowName;
-  return workflow === "patched" || workflow === "added" || isSchedule || codeNeedsErrand(workflow);
+  return workflow === "patched" || workflow === "added" || isSchedule || codeNeedsScript(workflow);
 }
 
 /** Layers of tasks of all sorts, each with some of the tasks above it to wait for. */

@@ -107,7 +107,7 @@ export const sourceMutations: readonly Mutation[] = [
     name: "unforgiving-watch",
     about: "Time in which nobody saw the store is held against the other members.",
     needsCluster: true,
-    climate: "store",
+    profile: "store",
     source: {
       file: "src/cluster/failure-detector.ts",
       find: "    this.#forgive({ asked, arrived });\n",
@@ -118,7 +118,7 @@ export const sourceMutations: readonly Mutation[] = [
     name: "hasty-rejections",
     about: "A holder hears that nobody wants a result before the reason is durable.",
     needsWorkers: true,
-    climate: "crashes",
+    profile: "crashes",
     source: {
       file: "src/runtime/shard.ts",
       find: "    await Promise.all(unwanted.map((id) => this.#durable(instanceOf(id))));\n",
@@ -129,7 +129,7 @@ export const sourceMutations: readonly Mutation[] = [
     name: "forgotten-admissions",
     about: "A gate that is opened anew does not count instances whose admission is on its way.",
     needsCluster: true,
-    climate: "crashes",
+    profile: "crashes",
     kinds: ["limited"],
     codeKinds: ["code-steps"],
     source: {
@@ -152,7 +152,7 @@ export const sourceMutations: readonly Mutation[] = [
     name: "unforgiving-owner",
     about: "Time in which an owner stood still is held against those who report to it.",
     needsWorkers: true,
-    climate: "freezes",
+    profile: "freezes",
     source: {
       file: "src/runtime/remote-attempts.ts",
       find: "    if (!hasStalled && this.#hosts.hasSeen(now - graceMs)) return;\n",
@@ -162,7 +162,7 @@ export const sourceMutations: readonly Mutation[] = [
   {
     name: "repeated-events",
     about: "An event from another instance is taken in again after a restart.",
-    climate: "crashes",
+    profile: "crashes",
     kinds: ["chain"],
     codeKinds: ["code-mailer"],
     source: {
@@ -174,7 +174,7 @@ export const sourceMutations: readonly Mutation[] = [
   {
     name: "overtaking-messages",
     about: "Messages overtake one that could not be handed on.",
-    climate: "everything",
+    profile: "everything",
     needsCluster: true,
     kinds: ["chain"],
     codeKinds: ["code-mailer"],

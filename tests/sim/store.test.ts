@@ -4,8 +4,8 @@ import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { SimRandom } from "./sim-random.ts";
 import { EventLog } from "./event-log.ts";
 import { Scheduler } from "./scheduler.ts";
-import { calmStore, SimStore, StoreLink, type StoreWeather } from "./store.ts";
-import { Witness } from "./witness.ts";
+import { calmStore, SimStore, StoreLink, type StoreConditions } from "./store.ts";
+import { Recorder } from "./recorder.ts";
 
 const definition = { name: "w", version: "1", spec: "{}", createdAt: 0 };
 
@@ -19,15 +19,15 @@ test("a call takes time there and back", async () => {
   assert.ok(scheduler.now > 0);
 });
 
-const fates: readonly { name: string; weather: Partial<StoreWeather>; isDone: boolean }[] = [
-  { name: "fails", weather: { failing: 1 }, isDone: false },
-  { name: "fails although it was carried out", weather: { lying: 1 }, isDone: true },
-  { name: "fails, and is carried out after that", weather: { lagging: 1 }, isDone: true },
+const fates: readonly { name: string; conditions: Partial<StoreConditions>; isDone: boolean }[] = [
+  { name: "fails", conditions: { failing: 1 }, isDone: false },
+  { name: "fails although it was carried out", conditions: { lying: 1 }, isDone: true },
+  { name: "fails, and is carried out after that", conditions: { lagging: 1 }, isDone: true },
 ];
 
-for (const { name, weather, isDone } of fates) {
+for (const { name, conditions, isDone } of fates) {
   test(`a call that ${name}`, async () => {
-    const { scheduler, store, has } = await stage(weather);
+    const { scheduler, store, has } = await stage(conditions);
     const refused = assert.rejects(store.saveDefinitions([definition]), { code: "STORE_UNAVAILABLE" });
     await scheduler.run(() => false);
     await refused;
@@ -64,7 +64,7 @@ test("what a process had sent when it died is carried out or not, and never answ
 });
 
 async function stage(
-  weather: Partial<StoreWeather>,
+  conditions: Partial<StoreConditions>,
   seed = 1,
 ): Promise<{
   scheduler: Scheduler;
@@ -77,7 +77,7 @@ async function stage(
   await inner.open();
   const scheduler = new Scheduler(() => undefined);
   const log = new EventLog(() => scheduler.now);
-  const witness = new Witness(log, () => scheduler.now);
+  const recorder = new Recorder(log, () => scheduler.now);
   const user = {
     number: 1,
     machine: "m1",
@@ -87,7 +87,7 @@ async function stage(
     losesCommit: () => false,
   };
   const link = new StoreLink();
-  link.weather = { ...calmStore, ...weather };
-  const store = new SimStore({ inner, user, link, scheduler, random: new SimRandom(seed), log, witness });
+  link.conditions = { ...calmStore, ...conditions };
+  const store = new SimStore({ inner, user, link, scheduler, random: new SimRandom(seed), log, recorder });
   return { scheduler, store, link, user, has: async () => (await inner.loadDefinition("w", "1")) !== undefined };
 }

@@ -3,10 +3,10 @@ import type { Batch, Changes, Store } from "../../src/stores/store.ts";
 import type { SimRandom } from "./sim-random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Scheduler, SimEvent } from "./scheduler.ts";
-import type { Witness } from "./witness.ts";
+import type { Recorder } from "./recorder.ts";
 
 /** How calls to the store fare from one machine. */
-export interface StoreWeather {
+export interface StoreConditions {
   /** Of the way there and of the way back, each. */
   readonly delayMs: number;
   /** Of calls that take a hundred times as long. */
@@ -19,14 +19,14 @@ export interface StoreWeather {
   readonly lagging: number;
 }
 
-export const calmStore: StoreWeather = { delayMs: 1, slowness: 0, failing: 0, lying: 0, lagging: 0 };
+export const calmStore: StoreConditions = { delayMs: 1, slowness: 0, failing: 0, lying: 0, lagging: 0 };
 
 /** A caller that hears nothing gives up after so long. */
 const timeoutMs = 3000;
 
 /** A machine's connection to the one store. It outlives the processes that use it. */
 export class StoreLink {
-  weather: StoreWeather = calmStore;
+  conditions: StoreConditions = calmStore;
   /** Nothing arrives there, and no answer comes back. */
   isCut = false;
 }
@@ -66,7 +66,7 @@ export class SimStore implements Store {
   readonly #scheduler: Scheduler;
   readonly #random: SimRandom;
   readonly #log: EventLog;
-  readonly #witness: Witness;
+  readonly #recorder: Recorder;
   readonly #inFlight = new Set<InFlight>();
 
   constructor(parts: {
@@ -76,7 +76,7 @@ export class SimStore implements Store {
     scheduler: Scheduler;
     random: SimRandom;
     log: EventLog;
-    witness: Witness;
+    recorder: Recorder;
   }) {
     this.#inner = parts.inner;
     this.#user = parts.user;
@@ -84,7 +84,7 @@ export class SimStore implements Store {
     this.#scheduler = parts.scheduler;
     this.#random = parts.random;
     this.#log = parts.log;
-    this.#witness = parts.witness;
+    this.#recorder = parts.recorder;
     this.lanes = parts.random.fork("lanes").pick([1, 2, 4]);
   }
 
@@ -114,12 +114,12 @@ export class SimStore implements Store {
     this.#call(
       `join ${member.id}`,
       () => this.#inner.join(member),
-      () => this.#witness.membership(this.#user, "joined", member.id),
+      () => this.#recorder.recordMembership(this.#user, "joined", member.id),
     );
   beat: Store["beat"] = async (member, about) => {
     const sentAt = this.#scheduler.now;
     const view = await this.#call("beat", () => this.#inner.beat(member, about));
-    if (view.members.some(({ id }) => id === member)) this.#witness.renewal(this.#user, member, sentAt);
+    if (view.members.some(({ id }) => id === member)) this.#recorder.recordLeaseRenewal(this.#user, member, sentAt);
     return view;
   };
   removeMember: Store["removeMember"] = (member, ifBeat) =>
@@ -127,7 +127,7 @@ export class SimStore implements Store {
       `removeMember ${member}`,
       () => this.#inner.removeMember(member, ifBeat),
       (isGone) => {
-        if (isGone) this.#witness.membership(this.#user, ifBeat === undefined ? "left" : "removed", member);
+        if (isGone) this.#recorder.recordMembership(this.#user, ifBeat === undefined ? "left" : "removed", member);
       },
     );
   claimShard: Store["claimShard"] = (shard, owner) =>
@@ -135,7 +135,7 @@ export class SimStore implements Store {
       `claimShard ${shard}`,
       () => this.#inner.claimShard(shard, owner),
       (claim) => {
-        if (claim !== undefined) this.#witness.claim(this.#user, shard, owner, claim);
+        if (claim !== undefined) this.#recorder.recordClaim(this.#user, shard, owner, claim);
       },
     );
 
@@ -149,7 +149,7 @@ export class SimStore implements Store {
     return this.#call(
       `commit ${shownFences(sent)}`,
       () => this.#inner.commit(sent),
-      () => this.#witness.commit(this.#user, sent),
+      () => this.#recorder.recordCommit(this.#user, sent),
     );
   }
 
@@ -172,7 +172,7 @@ export class SimStore implements Store {
   findRequest: Store["findRequest"] = (shard, key) =>
     this.#call("findRequest", () => this.#inner.findRequest(shard, key));
   post: Store["post"] = (mail) => {
-    this.#witness.sent(this.#user, mail.body);
+    this.#recorder.recordMessage(this.#user, mail.body);
     return this.#call(`post ${mail.box}`, () => this.#inner.post(mail));
   };
   readMailbox: Store["readMailbox"] = (boxes, limit) =>
@@ -271,7 +271,7 @@ export class SimStore implements Store {
   }
 
   #fate(): Fate {
-    const { failing, lying, lagging } = this.#link.weather;
+    const { failing, lying, lagging } = this.#link.conditions;
     const random = this.#random.next();
     if (random < failing) return "fails";
     if (random < failing + lying) return "lies";
@@ -279,7 +279,7 @@ export class SimStore implements Store {
   }
 
   #delayMs(): number {
-    const { delayMs, slowness } = this.#link.weather;
+    const { delayMs, slowness } = this.#link.conditions;
     return this.#random.waitMs(this.#random.isLucky(slowness) ? 100 * delayMs : delayMs);
   }
 }

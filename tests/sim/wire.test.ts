@@ -8,7 +8,7 @@ import { Life, Machine } from "./machine.ts";
 import { calmNetwork, Network } from "./network.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Wire } from "./wire.ts";
-import { Witness } from "./witness.ts";
+import { Recorder } from "./recorder.ts";
 
 test("the first text opens a connection at the member, and what is said goes both ways", async () => {
   const { settle, wire, heard, memberLink } = stage();
@@ -22,7 +22,7 @@ test("the first text opens a connection at the member, and what is said goes bot
 
 test("texts are lost, doubled and cut off as the network says", async () => {
   const { settle, wire, heard, network } = stage();
-  network.weather = { ...calmNetwork, doubling: 1 };
+  network.conditions = { ...calmNetwork, doubling: 1 };
   wire.link.send("twice");
   await settle();
   network.cut("w1", "m1");
@@ -100,10 +100,10 @@ function stage(
 } {
   const scheduler = new Scheduler(() => undefined);
   const log = new EventLog(() => scheduler.now);
-  const witness = new Witness(log, () => scheduler.now);
+  const recorder = new Recorder(log, () => scheduler.now);
   const network = new Network({ scheduler, random: new SimRandom(seed), log });
   const lifeOn = (name: string, role: "member" | "worker"): Life =>
-    new IdleLife({ machine: new Machine(name), role, scheduler, log, witness });
+    new IdleLife({ machine: new Machine(name), role, scheduler, log, recorder });
   const [worker, member] = [lifeOn("w1", "worker"), lifeOn("m1", "member")];
   const heard: string[] = [];
   const listenerOf = (name: string): LinkListener => ({

@@ -87,7 +87,7 @@ export class Wire {
     const { scheduler, random, network } = this.#parts;
     const when = random.weighted({ soon: 6, late: 2, never: 2 });
     if (when === "never") return;
-    const ms = random.waitMs(when === "soon" ? network.weather.delayMs : lateMs);
+    const ms = random.waitMs(when === "soon" ? network.conditions.delayMs : lateMs);
     scheduler.after(ms, end.owner, () => {
       if (!end.isOpen) return;
       end.isOpen = false;

@@ -11,7 +11,7 @@ import type { MemberLife } from "./member.ts";
 import type { Mutation } from "./mutations.ts";
 import type { Network } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { Witness } from "./witness.ts";
+import type { Recorder } from "./recorder.ts";
 import { Wire } from "./wire.ts";
 
 /** A machine that runs jobs for the members. It has no way to the store. */
@@ -36,7 +36,7 @@ export class WorkerLife extends Life {
   readonly #network: Network;
   readonly #scheduler: Scheduler;
   readonly #random: SimRandom;
-  readonly #witness: Witness;
+  readonly #recorder: Recorder;
   readonly #members: () => readonly MemberLife[];
   readonly #lingerMs: number;
   #wire: Wire | undefined;
@@ -44,18 +44,18 @@ export class WorkerLife extends Life {
 
   constructor(parts: WorkerLifeParts) {
     super({ ...parts, role: "worker" });
-    const { random, witness, timings, slots, mutation } = parts;
+    const { random, recorder, timings, slots, mutation } = parts;
     this.#network = parts.network;
     this.#scheduler = parts.scheduler;
     this.#random = random.fork("links");
-    this.#witness = witness;
+    this.#recorder = recorder;
     this.#members = parts.members;
     this.#lingerMs = parts.lingerMs;
     this.worker = new RemoteWorker({
       clock: this.clock,
       random: random.fork("worker"),
-      logger: witness.loggerOf(this),
-      jobs: byId(simJobs(this, witness)),
+      logger: recorder.loggerOf(this),
+      jobs: byId(simJobs(this, recorder)),
       connect: (listener) => this.#connect(listener),
       timings: mutation?.workerTimings?.(timings) ?? timings,
       slots,
@@ -91,7 +91,7 @@ export class WorkerLife extends Life {
     if (members.length === 0) throw new Error("no member is up");
     const member = this.#random.pick(members);
     this.#member = member;
-    const ledger = new Ledger(this, member, { witness: this.#witness, now: () => this.#scheduler.now });
+    const probe = new SessionProbe(this, member, { recorder: this.#recorder, now: () => this.#scheduler.now });
     this.#wire = new Wire({
       network: this.#network,
       scheduler: this.#scheduler,
@@ -101,9 +101,9 @@ export class WorkerLife extends Life {
       listener: {
         receive: (text) => {
           const { resultCount } = this.worker;
-          ledger.received(text);
+          probe.onReceive(text);
           listener.receive(text);
-          if (this.worker.resultCount < resultCount) ledger.forgot(text);
+          if (this.worker.resultCount < resultCount) probe.onForget(text);
         },
         onClosed: () => listener.onClosed(),
       },
@@ -112,7 +112,7 @@ export class WorkerLife extends Life {
     const { link } = this.#wire;
     return {
       send: (text) => {
-        ledger.sent(text);
+        probe.onSend(text);
         link.send(text);
       },
       close: () => link.close(),
@@ -121,24 +121,24 @@ export class WorkerLife extends Life {
 }
 
 /** Follows what is said over one connection, as far as it is about how long the worker may go on. */
-class Ledger {
+class SessionProbe {
   readonly #life: Life;
   readonly #member: Life;
-  readonly #witness: Witness;
+  readonly #recorder: Recorder;
   readonly #now: () => number;
   /** When the signs of life were sent that are not answered yet. */
   readonly #sentAt = new Map<number, number>();
   /** Results from before this connection. Whoever has not heard of them through others does not speak for them. */
   readonly #brought = new Set<string>();
 
-  constructor(life: Life, member: Life, parts: { witness: Witness; now: () => number }) {
+  constructor(life: Life, member: Life, parts: { recorder: Recorder; now: () => number }) {
     this.#life = life;
     this.#member = member;
-    this.#witness = parts.witness;
+    this.#recorder = parts.recorder;
     this.#now = parts.now;
   }
 
-  sent(text: string): void {
+  onSend(text: string): void {
     const message = parseWorkerMessage(text);
     if ("sequence" in message) this.#sentAt.set(message.sequence, this.#now());
     if (message.type !== "Hello") return;
@@ -146,12 +146,12 @@ class Ledger {
   }
 
   /** The worker has a result less, because of this. */
-  forgot(text: string): void {
+  onForget(text: string): void {
     const message = parseMemberMessage(text);
-    if (message.type === "Acknowledged") this.#witness.acknowledged(this.#life, message.attemptId);
+    if (message.type === "Acknowledged") this.#recorder.recordAcknowledgement(this.#life, message.attemptId);
   }
 
-  received(text: string): void {
+  onReceive(text: string): void {
     const message = parseMemberMessage(text);
     if (message.type === "Grant") this.#brought.delete(message.descriptor.attemptId);
     if (!("sequence" in message)) return;
@@ -162,7 +162,7 @@ class Ledger {
     const withheld = new Map(renewalAges.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
     for (const { attemptId } of [...unwanted, ...undecided]) withheld.set(attemptId, Infinity);
     for (const attemptId of this.#brought) withheld.set(attemptId, Infinity);
-    this.#witness.vouched(this.#life, { member: this.#member.number, sentAt, withheld });
+    this.#recorder.recordWorkerRenewal(this.#life, { member: this.#member.number, sentAt, withheld });
   }
 }
 

@@ -3,8 +3,8 @@ import type { Workflow } from "../../src/authoring/workflow.ts";
 import type { OverflowPolicy } from "../../src/kernel/dag/dag-spec.ts";
 import type { EndStatus } from "../../src/kernel/status.ts";
 import type { SimRandom } from "./sim-random.ts";
-import type { CodeErrand } from "./code-shapes.ts";
-import { drawShape, type Errand, type Kind, kinds } from "./shapes.ts";
+import type { CodeClientScript } from "./code-shapes.ts";
+import { drawShape, type ClientScript, type Kind, kinds } from "./shapes.ts";
 
 /** What clients do to an instance while it runs, beyond what it needs. */
 export type Act =
@@ -31,7 +31,7 @@ export interface AnyScenario {
   readonly maxConcurrentTasks: number | undefined;
   readonly submitAt: number;
   readonly acts: readonly Act[];
-  readonly errand: Errand | CodeErrand | undefined;
+  readonly script: ClientScript | CodeClientScript | undefined;
   readonly ends: readonly EndStatus[];
   /** How it ends if its workflow's maximum of instances refuses it; undefined if that never does. */
   readonly refusedAs?: EndStatus;
@@ -115,7 +115,7 @@ function drawScenario(random: SimRandom, number: number, options: ScenarioOption
     maxConcurrentTasks: random.isLucky(0.2) ? random.whole(1, 3) : undefined,
     submitAt: random.within(0, options.spanMs),
     acts,
-    errand: shape.errand,
+    script: shape.script,
     ends: isTerminated ? [shape.status, "Terminated"] : [shape.status],
     ...(shape.refusedAs !== undefined && { refusedAs: shape.refusedAs }),
     outputs: shape.outputs,

@@ -8,7 +8,7 @@ import { mailboxOf } from "../../src/stores/mailbox.ts";
 import type { InstanceSummary, Store } from "../../src/stores/store.ts";
 import { SimRandom } from "./sim-random.ts";
 import { Client } from "./client.ts";
-import { type Climate, type ClimateName, drawClimate } from "./climate.ts";
+import { type FaultProfile, type FaultProfileName, drawFaultProfile } from "./fault-profile.ts";
 import type { CodeKind } from "./code-shapes.ts";
 import { childDag, codeWorkflows, heirDags } from "./code-workflows.ts";
 import { drawCodeScenarios } from "./code-workload.ts";
@@ -20,15 +20,15 @@ import type { Life, Machine } from "./machine.ts";
 import { Member, MemberLife, type MemberLifeParts } from "./member.ts";
 import type { Mutation } from "./mutations.ts";
 import { Network } from "./network.ts";
-import { Operator } from "./operator.ts";
+import { Supervisor } from "./supervisor.ts";
 import { SimProcessTable } from "./process-table.ts";
-import { readRemains } from "./remains.ts";
+import { readFinalState } from "./final-state.ts";
 import { ScheduleDriver } from "./schedule-driver.ts";
 import { drawSchedules, type ScheduleScenario } from "./schedule-workload.ts";
 import { scheduledDags } from "./scheduled-workflows.ts";
 import { Scheduler } from "./scheduler.ts";
-import { type Kind, needsErrand } from "./shapes.ts";
-import { Witness } from "./witness.ts";
+import { type Kind, needsScript } from "./shapes.ts";
+import { Recorder } from "./recorder.ts";
 import { WorkerLife, WorkerMachine } from "./worker.ts";
 import { type AnyScenario, drawWorkload, type Resize } from "./workload.ts";
 
@@ -38,7 +38,7 @@ export interface WorldOptions {
   readonly memberCount?: number | undefined;
   /** So many machines that run jobs for the members. */
   readonly workerCount?: number;
-  readonly climate?: ClimateName;
+  readonly profile?: FaultProfileName;
   readonly kinds?: readonly Kind[];
   readonly codeKinds?: readonly CodeKind[];
   readonly mutation?: Mutation | undefined;
@@ -58,12 +58,12 @@ const domains: Readonly<Record<string, number>> = { red: 2, blue: 3 };
 export class World implements FaultyWorld {
   readonly scheduler: Scheduler;
   readonly log: EventLog;
-  readonly witness: Witness;
+  readonly recorder: Recorder;
   readonly network: Network;
   readonly members: readonly Member[];
   readonly workers: readonly WorkerMachine[];
-  readonly operator: Operator;
-  readonly climate: Climate;
+  readonly supervisor: Supervisor;
+  readonly profile: FaultProfile;
   readonly #options: WorldOptions;
   readonly #random: SimRandom;
   readonly #store: MemoryStore | SqliteStore;
@@ -88,19 +88,19 @@ export class World implements FaultyWorld {
       this.log.mix(at);
       this.log.mix(order);
     });
-    this.witness = new Witness(this.log, () => this.scheduler.now);
+    this.recorder = new Recorder(this.log, () => this.scheduler.now);
     this.network = new Network({ scheduler: this.scheduler, random: random.fork("network"), log: this.log });
-    const { memberCount, workerCount = 0, climate: name } = options;
-    const climate = { memberCount, workerCount, ...(name !== undefined && { name }) };
-    this.climate = drawClimate(random.fork("climate"), climate);
-    const { storeKind, spanMs, downMs } = this.climate;
-    this.members = Array.from({ length: this.climate.memberCount }, (_, i) => new Member(`m${i + 1}`));
+    const { memberCount, workerCount = 0, profile: name } = options;
+    const profile = { memberCount, workerCount, ...(name !== undefined && { name }) };
+    this.profile = drawFaultProfile(random.fork("climate"), profile);
+    const { storeKind, spanMs, downMs } = this.profile;
+    this.members = Array.from({ length: this.profile.memberCount }, (_, i) => new Member(`m${i + 1}`));
     this.workers = Array.from({ length: workerCount }, (_, i) => new WorkerMachine(`w${i + 1}`));
-    const { scheduler, log, witness } = this;
-    this.operator = new Operator({
+    const { scheduler, log, recorder } = this;
+    this.supervisor = new Supervisor({
       scheduler,
       log,
-      witness,
+      recorder,
       random,
       downMs,
       newLife: (machine) => this.#newLife(machine),
@@ -125,7 +125,7 @@ export class World implements FaultyWorld {
     this.#schedules = drawSchedules(random.fork("schedules"), { spanMs });
     this.#client = new Client({
       scheduler: this.scheduler,
-      witness: this.witness,
+      recorder: this.recorder,
       random: random.fork("client"),
       callees: () => this.#livesUp(),
     });
@@ -134,7 +134,7 @@ export class World implements FaultyWorld {
   /** Where there are workers, members run little themselves, so that the workers have something to do. */
   #drawSetting(random: SimRandom): Setting {
     const { memberCount, workerCount = 0 } = this.#options;
-    const { timings, spanMs, store } = this.climate;
+    const { timings, spanMs, store } = this.profile;
     const poolSize = random.whole(7, 12);
     const ofWorkers = this.#random.fork("workers");
     const ofLimits = this.#random.fork("activities");
@@ -160,7 +160,7 @@ export class World implements FaultyWorld {
   async run(): Promise<Evidence> {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = this.#options.hasStacks ? stackTraceLimit : 0;
-    const onRejection = (error: unknown): void => this.witness.trouble(`nobody caught: ${messageOf(error)}`);
+    const onRejection = (error: unknown): void => this.recorder.recordProblem(`nobody caught: ${messageOf(error)}`);
     process.on("unhandledRejection", onRejection);
     try {
       return await this.#run();
@@ -174,12 +174,12 @@ export class World implements FaultyWorld {
     await this.#store.open();
     try {
       void this.#live().catch((error: unknown) => {
-        this.witness.trouble(error instanceof Error ? (error.stack ?? error.message) : String(error));
+        this.recorder.recordProblem(error instanceof Error ? (error.stack ?? error.message) : String(error));
         this.#isOver = true;
       });
       await this.scheduler.run(() => this.#isOver);
-      if (!this.#isOver) this.witness.trouble("nothing is left that could happen, and it is not over");
-      for (const error of this.scheduler.errors) this.witness.trouble(`an event failed: ${messageOf(error)}`);
+      if (!this.#isOver) this.recorder.recordProblem("nothing is left that could happen, and it is not over");
+      for (const error of this.scheduler.errors) this.recorder.recordProblem(`an event failed: ${messageOf(error)}`);
       return await this.#evidence();
     } finally {
       for (const { life } of this.#machines) life?.crash("the run is over");
@@ -188,18 +188,19 @@ export class World implements FaultyWorld {
   }
 
   async #live(): Promise<void> {
-    const { scheduler, climate } = this;
-    const faults = new Faults(this, climate, this.#random.fork("faults"));
+    const { scheduler, profile } = this;
+    const faults = new Faults(this, profile, this.#random.fork("faults"));
     for (const [place, machine] of this.#machines.entries()) {
-      void this.operator.beginLater(machine, place === 0 ? 0 : 500);
+      void this.supervisor.beginLater(machine, place === 0 ? 0 : 500);
     }
     const work = this.#play();
     await faults.run();
     faults.end();
-    this.witness.fault("none from now on");
+    this.recorder.recordFault("none from now on");
     const all = work.then(() => this.#untilQuiet());
-    if (!(await scheduler.within(calmMs, all))) this.witness.trouble("the work did not end after the faults had");
-    for (const machine of this.#inOrderOfEnd()) await this.operator.stopForGood(machine);
+    if (!(await scheduler.within(calmMs, all)))
+      this.recorder.recordProblem("the work did not end after the faults had");
+    for (const machine of this.#inOrderOfEnd()) await this.supervisor.stopForGood(machine);
     scheduler.after(0, undefined, () => void (this.#isOver = true));
   }
 
@@ -246,7 +247,7 @@ export class World implements FaultyWorld {
       const unfinished = await this.#unfinished();
       if (unfinished.length === 0) return;
       for (const { id, workflow } of unfinished) {
-        if (!needsErrand(workflow)) continue;
+        if (!needsScript(workflow)) continue;
         const about = { instanceId: id, marker: `orphan-${number}` };
         await this.#client.call("terminate", about, (engine) => engine.terminateWorkflowInstance(id, about.marker));
       }
@@ -275,7 +276,7 @@ export class World implements FaultyWorld {
 
   #livingMembers(): string[] {
     const living = new Set<string>();
-    for (const { what, member } of this.witness.memberships) {
+    for (const { what, member } of this.recorder.memberships) {
       if (what === "joined") living.add(member);
       else living.delete(member);
     }
@@ -304,16 +305,16 @@ export class World implements FaultyWorld {
   }
 
   #newWorkerLife(machine: WorkerMachine): WorkerLife {
-    const { scheduler, log, witness, network } = this;
+    const { scheduler, log, recorder, network } = this;
     const { timings, workerSlots: slots } = this.#setting;
     const { mutation } = this.#options;
     return new WorkerLife({
       machine,
       scheduler,
       log,
-      witness,
+      recorder,
       network,
-      random: this.#random.fork(`life ${witness.lives.length}`),
+      random: this.#random.fork(`life ${recorder.lives.length}`),
       timings,
       slots,
       lingerMs: this.#lingerMs,
@@ -323,10 +324,10 @@ export class World implements FaultyWorld {
   }
 
   #newMemberLife(machine: Member): MemberLife {
-    const { scheduler, log, witness, network } = this;
+    const { scheduler, log, recorder, network } = this;
     const { mutation } = this.#options;
     const inner = this.#store instanceof MemoryStore ? this.#connection() : this.#store;
-    const random = this.#random.fork(`life ${witness.lives.length}`);
+    const random = this.#random.fork(`life ${recorder.lives.length}`);
     const late = this.#drawLate(random.fork("late"));
     const workflows = [
       childDag,
@@ -338,7 +339,7 @@ export class World implements FaultyWorld {
       machine,
       scheduler,
       log,
-      witness,
+      recorder,
       inner,
       isServer: this.#setting.isCluster,
       random,
@@ -353,7 +354,7 @@ export class World implements FaultyWorld {
    * all: what nobody ever had is in no store, and cannot be somebody's child.
    */
   #drawLate(random: SimRandom): MemberLifeParts["late"] {
-    const isFirst = this.witness.lives.length < this.members.length + this.workers.length;
+    const isFirst = this.recorder.lives.length < this.members.length + this.workers.length;
     const isComplete = !this.#setting.lacksCode || isFirst || random.isLucky(0.5);
     const workflows = isComplete ? [] : codeWorkflows.filter(() => random.isLucky(0.3));
     return { workflows, afterMs: random.waitMs(4000) };
@@ -379,7 +380,7 @@ export class World implements FaultyWorld {
       stopGraceMs: 1000,
     };
     if (!isCluster) return alone;
-    const plain = observedBus(network.busOf(member.name, life), (text) => this.witness.sent(life, text));
+    const plain = observedBus(network.busOf(member.name, life), (text) => this.recorder.recordMessage(life, text));
     const bus = this.#options.mutation?.bus?.(plain) ?? plain;
     const named = {
       name: member.name,
@@ -388,7 +389,7 @@ export class World implements FaultyWorld {
       remoteWorkers: this.workers.length > 0,
       ...this.#processTable(life),
     };
-    return { ...alone, cluster: this.climate.hasBus ? { ...named, bus } : named };
+    return { ...alone, cluster: this.profile.hasBus ? { ...named, bus } : named };
   }
 
   /** In half of the clusters all members are on one machine, and can prove that another has ended; in half of those, not always. */
@@ -396,17 +397,17 @@ export class World implements FaultyWorld {
     const random = this.#random.fork("process table");
     if (!random.isLucky(0.5)) return {};
     const isFaulty = random.isLucky(0.5);
-    const { lives } = this.witness;
+    const { lives } = this.recorder;
     const own = this.#random.fork(`process table of life ${life.number}`);
     return { processTable: new SimProcessTable({ life: life.number, lives, random: own, isFaulty }) };
   }
 
   async #evidence(): Promise<Evidence> {
-    const { witness } = this;
-    const { calls, runs, lives, clockSettings, storeTroubles, commits, claims, memberships } = witness;
-    const { holdQuestions, logLines, troubles } = witness;
-    const remains = {
-      ...(await readRemains(this.#store, commits)),
+    const { recorder } = this;
+    const { calls, runs, lives, clockSettings, storeOutages, commits, claims, memberships } = recorder;
+    const { renewalRequests, logLines, problems } = recorder;
+    const finalState = {
+      ...(await readFinalState(this.#store, commits)),
       leftovers: this.#leftovers,
       busyWorkers: this.#busyWorkers,
     };
@@ -417,19 +418,19 @@ export class World implements FaultyWorld {
       runs,
       lives,
       clockSettings,
-      storeTroubles,
+      storeOutages,
       commits,
       claims,
       memberships,
-      holdQuestions,
+      renewalRequests,
       logLines,
-      troubles,
-      remains,
+      problems,
+      finalState,
     };
   }
 }
 
-type Leftover = Evidence["remains"]["leftovers"][number];
+type Leftover = Evidence["finalState"]["leftovers"][number];
 
 function nameOf(left: Leftover): string {
   return "box" in left ? `${left.id}` : `${left.source}/${left.target}/${left.number}`;

@@ -24,8 +24,8 @@ export function evidenceOf(testimony: Testimony, { commits, claims }: Landings, 
     // Only the database knows when, and its order is compared with nothing but itself.
     memberships: [],
     clockSettings: clockSettings(testimony),
-    storeTroubles: [],
-    holdQuestions: [],
+    storeOutages: [],
+    renewalRequests: [],
   };
 }
 
@@ -43,8 +43,8 @@ export function orderOf(testimony: Testimony, { commits, claims }: Landings): Ev
     claims: claims.map((landing) => ({ ...placeOf(landing), ...claimOf(landing) })),
     memberships,
     clockSettings: [],
-    storeTroubles: [],
-    holdQuestions: [],
+    storeOutages: [],
+    renewalRequests: [],
   };
 }
 

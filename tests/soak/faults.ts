@@ -3,9 +3,9 @@ import type { DatabaseServer } from "../../scripts/servers/postgres-server.ts";
 import { messageOf } from "../../src/base/error.ts";
 import { crash, endSessions, freeze } from "../databases/server-faults.ts";
 import type { SimRandom } from "../sim/sim-random.ts";
-import type { Operator } from "../sim/operator.ts";
+import type { Supervisor } from "../sim/supervisor.ts";
 import type { Scheduler } from "../sim/scheduler.ts";
-import type { Witness } from "../sim/witness.ts";
+import type { Recorder } from "../sim/recorder.ts";
 import type { Host } from "./process-life.ts";
 
 /** What may befall a run, and how often, one beside the other. */
@@ -39,8 +39,8 @@ export type FaultKind = keyof typeof weights;
 export interface FaultsParts {
   readonly time: Scheduler;
   readonly random: SimRandom;
-  readonly witness: Witness;
-  readonly operator: Operator;
+  readonly recorder: Recorder;
+  readonly supervisor: Supervisor;
   readonly hosts: readonly Host[];
   readonly server: DatabaseServer;
   /** Of the database, past all proxies. */
@@ -78,15 +78,15 @@ export class Faults {
   async end(): Promise<void> {
     this.#isOver = true;
     for (const mend of this.#broken) await mend();
-    for (const host of this.#parts.hosts) void this.#parts.operator.begin(host);
+    for (const host of this.#parts.hosts) void this.#parts.supervisor.begin(host);
   }
 
   /** False if it has nobody to befall. */
   #befall(kind: FaultKind, host: Host): boolean {
-    const { random, operator, hosts, lostMs, witness, url } = this.#parts;
+    const { random, supervisor, hosts, lostMs, recorder, url } = this.#parts;
     const { life, proxy } = host;
     const note = (what: string): boolean => {
-      witness.fault(what);
+      recorder.recordFault(what);
       return true;
     };
     switch (kind) {
@@ -95,7 +95,7 @@ export class Faults {
         return life !== undefined;
       case "leave":
         if (!host.isUp) return false;
-        void operator.leave(host, random.waitMs(lostMs / 2));
+        void supervisor.leave(host, random.waitMs(lostMs / 2));
         return true;
       case "freeze":
         return this.#freeze(host, random.waitMs(lostMs / 3));
@@ -136,9 +136,9 @@ export class Faults {
   }
 
   async #disturb(kind: "stall" | "slow" | "refuse", { name, proxy }: Host): Promise<void> {
-    const { random, witness, lostMs } = this.#parts;
+    const { random, recorder, lostMs } = this.#parts;
     const ms = random.waitMs(lostMs / 2);
-    witness.fault(`${kind} at ${name} for ${ms.toFixed(0)} ms`);
+    recorder.recordFault(`${kind} at ${name} for ${ms.toFixed(0)} ms`);
     if (kind === "stall") {
       proxy.hold("requests", "answers");
       return await this.#forAWhile(ms, () => {
@@ -165,9 +165,9 @@ export class Faults {
   }
 
   async #breakServer(kind: "crash-server" | "restart-server" | "freeze-server"): Promise<void> {
-    const { server, random, lostMs, witness, time } = this.#parts;
+    const { server, random, lostMs, recorder, time } = this.#parts;
     const ms = kind === "freeze-server" ? lostMs * random.within(0.5, 1.8) : random.waitMs(1500);
-    witness.fault(`${kind} for ${ms.toFixed(0)} ms`);
+    recorder.recordFault(`${kind} for ${ms.toFixed(0)} ms`);
     if (kind === "freeze-server") {
       const thaw = freeze(server);
       return await this.#forAWhile(ms, () => {
@@ -182,9 +182,9 @@ export class Faults {
       await (kind === "crash-server" ? crash(server) : server.process.stop());
       if (!this.#isOver) await time.sleep(ms);
       await server.process.start();
-      witness.fault("the server is back");
+      recorder.recordFault("the server is back");
     } catch (error) {
-      witness.trouble(`the server does not come back: ${messageOf(error)}`);
+      recorder.recordProblem(`the server does not come back: ${messageOf(error)}`);
     }
     this.#isServerHit = false;
     this.#broken.delete(wait);

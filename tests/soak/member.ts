@@ -11,7 +11,7 @@ import { Journal } from "./journal.ts";
 import { journaled } from "./journal-store.ts";
 import { RealTime } from "./machine-time.ts";
 import type { MemberOptions } from "./member-options.ts";
-import { MemberWitness } from "./member-witness.ts";
+import { MemberRecorder } from "./member-recorder.ts";
 import { storeAt } from "../databases/database-stores.ts";
 import { type PackedTask, problemOf, type Reply, type Request, unpackTask } from "./wire-format.ts";
 import { drawWaves } from "./workload.ts";
@@ -43,7 +43,7 @@ function newEngine(): Engine {
   const time = new RealTime(shiftMs);
   const now = (): number => time.now;
   const journal = new Journal(journalFile, now);
-  const witness = new MemberWitness(journal, now);
+  const recorder = new MemberRecorder(journal, now);
   const mutation = options.mutation === undefined ? undefined : findMutation(options.mutation);
   mutation?.install?.();
   const store = journaled(storeAt(kind, url), journal, now);
@@ -52,8 +52,8 @@ function newEngine(): Engine {
   return new Engine({
     storage: mutation?.store?.(store) ?? store,
     clock: mutation?.clock?.(systemClock) ?? systemClock,
-    logger: witness.loggerOf(),
-    jobs: simJobs(host, witness),
+    logger: recorder.loggerOf(),
+    jobs: simJobs(host, recorder),
     cluster: { name: machine, shards, timings: mutation?.memberTimings?.(timings) ?? timings },
     poolSize: options.poolSize,
     poolSizeMax: 16,

@@ -124,7 +124,7 @@ export class ProcessLife extends Life {
   #onExit(how: number | string): void {
     this.#exit();
     if (this.isDead || (how === 0 && this.record.stopping !== undefined)) return;
-    this.#parts.witness.trouble(`the process of ${this.machine} ended by itself in life ${this.number}: ${how}`);
+    this.#parts.recorder.recordProblem(`the process of ${this.machine} ended by itself in life ${this.number}: ${how}`);
     this.crash("by itself");
   }
 }

@@ -12,14 +12,14 @@ import { Client } from "../sim/client.ts";
 import { Driver, playResizes } from "../sim/drivers.ts";
 import type { Evidence, Setting } from "../sim/evidence.ts";
 import type { Machine } from "../sim/machine.ts";
-import { Operator } from "../sim/operator.ts";
-import { readRemains } from "../sim/remains.ts";
-import { needsErrand } from "../sim/shapes.ts";
+import { Supervisor } from "../sim/supervisor.ts";
+import { readFinalState } from "../sim/final-state.ts";
+import { needsScript } from "../sim/shapes.ts";
 import { keepAudit, readAudit } from "./audit.ts";
 import { Faults } from "./faults.ts";
 import { RealTime } from "./machine-time.ts";
 import { Host, ProcessLife, type ProcessLifeParts } from "./process-life.ts";
-import { FileLog, RunWitness } from "./run-witness.ts";
+import { FileLog, RunRecorder } from "./run-recorder.ts";
 import { storeAt } from "../databases/database-stores.ts";
 import { hearMembers, type Testimony } from "./testimony.ts";
 import { drawWaves } from "./workload.ts";
@@ -74,13 +74,13 @@ const timings: ClusterTimings = {
 /** Members in processes of their own, a database server, and faults: one run of it, and what everybody says afterwards. */
 export class SoakWorld {
   readonly faults: Faults;
-  readonly witness: RunWitness;
+  readonly recorder: RunRecorder;
   readonly #options: SoakOptions;
   readonly #time: RealTime;
   readonly #log: FileLog;
   readonly #random: SimRandom;
   readonly #hosts: readonly Host[];
-  readonly #operator: Operator;
+  readonly #supervisor: Supervisor;
   readonly #client: Client;
   readonly #setting: Setting;
   readonly #shardCount: number;
@@ -89,7 +89,7 @@ export class SoakWorld {
   readonly #store: Store;
   readonly #workload: Workload;
   readonly #numbers: ReadonlyMap<Workflow, number>;
-  #leftovers: Evidence["remains"]["leftovers"] = [];
+  #leftovers: Evidence["finalState"]["leftovers"] = [];
   #isOver = false;
 
   private constructor(options: SoakOptions, url: string, proxies: readonly Proxy[]) {
@@ -98,7 +98,7 @@ export class SoakWorld {
     const random = (this.#random = new SimRandom(seed));
     const time = (this.#time = new RealTime(shiftMs));
     const log = (this.#log = new FileLog(join(folder, "log.txt"), () => time.now));
-    const witness = (this.witness = new RunWitness(log, () => time.now));
+    const recorder = (this.recorder = new RunRecorder(log, () => time.now));
     const hosts = (this.#hosts = proxies.map((proxy, i) => new Host(`m${i + 1}`, proxy)));
     this.#url = url;
     this.#store = storeAt(kind, url);
@@ -111,19 +111,19 @@ export class SoakWorld {
     const calmAt = time.now + spanMs;
     const limits = { maxInterruptions, maxConcurrentActivities: 0 };
     this.#setting = { isCluster: true, timings, poolSize, workerSlots: 0, domains, ...limits, calmAt };
-    const operator = (this.#operator = new Operator({
+    const supervisor = (this.#supervisor = new Supervisor({
       scheduler: time,
       log,
-      witness,
-      random: random.fork("operator"),
+      recorder,
+      random: random.fork("supervisor"),
       downMs,
       newLife: (machine) => this.#newLife(machine),
       isOver: () => this.#isOver,
     }));
     const callees = (): ProcessLife[] => hosts.flatMap(({ isUp, life }) => (isUp && life ? [life] : []));
-    this.#client = new Client({ scheduler: time, witness, random: random.fork("client"), callees });
+    this.#client = new Client({ scheduler: time, recorder, random: random.fork("client"), callees });
     const lostMs = timings.suspectMs + timings.lostMs;
-    const parts = { time, random: random.fork("faults"), witness, operator, hosts, server, url };
+    const parts = { time, random: random.fork("faults"), recorder, supervisor, hosts, server, url };
     this.faults = new Faults({ ...parts, everyMs: faultEveryMs, lostMs });
   }
 
@@ -160,18 +160,18 @@ export class SoakWorld {
   }
 
   async #live(): Promise<void> {
-    const { witness } = this;
+    const { recorder } = this;
     const time = this.#time;
-    for (const [place, host] of this.#hosts.entries()) void this.#operator.beginLater(host, place === 0 ? 0 : 500);
+    for (const [place, host] of this.#hosts.entries()) void this.#supervisor.beginLater(host, place === 0 ? 0 : 500);
     const work = this.#play();
     if (this.#options.isCalm) await time.sleep(this.#setting.calmAt - time.now);
     else await this.faults.run(this.#setting.calmAt);
     await this.faults.end();
-    witness.fault("none from now on");
+    recorder.recordFault("none from now on");
     await this.#store.open();
     const all = work.then(() => this.#untilQuiet());
-    if (!(await time.within(calmMs, all))) witness.trouble("the work did not end after the faults had");
-    for (const host of this.#hosts) await this.#operator.stopForGood(host);
+    if (!(await time.within(calmMs, all))) recorder.recordProblem("the work did not end after the faults had");
+    for (const host of this.#hosts) await this.#supervisor.stopForGood(host);
   }
 
   async #play(): Promise<void> {
@@ -198,9 +198,9 @@ export class SoakWorld {
       idleMs: this.#idleMs,
       ...(mutation !== undefined && { mutation }),
     };
-    const { witness } = this;
+    const { recorder } = this;
     const numberOf = (workflow: Workflow): number => this.#numbers.get(workflow) ?? -1;
-    return new ProcessLife({ machine, scheduler: this.#time, log: this.#log, witness, folder, options, numberOf });
+    return new ProcessLife({ machine, scheduler: this.#time, log: this.#log, recorder, folder, options, numberOf });
   }
 
   /** Everybody is there, and all is done and read, also what was carried out long after it was asked for. */
@@ -222,7 +222,7 @@ export class SoakWorld {
       const unfinished = await this.#unfinished();
       if (unfinished.length === 0) return;
       for (const { id, workflow } of unfinished) {
-        if (!needsErrand(workflow)) continue;
+        if (!needsScript(workflow)) continue;
         const about = { instanceId: id, marker: `orphan-${number}` };
         await this.#client.call("terminate", about, (engine) => engine.terminateWorkflowInstance(id, about.marker));
       }
@@ -256,22 +256,22 @@ export class SoakWorld {
   }
 
   async #testimony(): Promise<Testimony> {
-    const { calls, lives, troubles } = this.witness;
+    const { calls, lives, problems } = this.recorder;
     const heard = hearMembers(lives, (life) => join(this.#options.folder, `life-${life}.jsonl`));
     const audit = await readAudit(this.#url);
     const batches = heard.commitCalls.map(({ batch, life, sentAt }) => ({ batch, life, at: sentAt, order: sentAt }));
-    const remains = {
-      ...(await readRemains(this.#store, batches)),
+    const finalState = {
+      ...(await readFinalState(this.#store, batches)),
       leftovers: this.#leftovers,
       busyWorkers: [],
     };
     const { scenarios } = this.#workload;
     const stayed = await this.#livingMembers();
-    return { ...heard, setting: this.#setting, scenarios, calls, lives, troubles, audit, remains, stayed };
+    return { ...heard, setting: this.#setting, scenarios, calls, lives, problems, audit, finalState, stayed };
   }
 }
 
-type Leftover = Evidence["remains"]["leftovers"][number];
+type Leftover = Evidence["finalState"]["leftovers"][number];
 
 function nameOf(left: Leftover): string {
   return "box" in left ? `${left.id}` : `${left.source}/${left.target}/${left.number}`;

@@ -79,14 +79,14 @@ async function runRound(options: SoakOptions, server: DatabaseServer, spanMs: nu
 
 /** How much there was to get wrong. */
 function summary(testimony: Testimony, counts: ReadonlyMap<string, number>): string[] {
-  const { remains, runs, calls, audit, lives, commitCalls } = testimony;
+  const { finalState, runs, calls, audit, lives, commitCalls } = testimony;
   const again = runs.length - new Set(runs.map(({ attemptId }) => attemptId)).size;
   const takeovers = audit.filter((row) => row.what === "claim" && !row.clean).length;
   const unsure = commitCalls.filter(({ answeredAt, code }) => answeredAt === undefined || code === "STORE_UNAVAILABLE");
   const fenced = commitCalls.filter(({ code }) => code === "STORE_FENCED");
   const faults = [...counts].map(([kind, count]) => `${count} ${kind}`).sort();
   return [
-    `${remains.instances.length} instances, ${runs.length} runs of tasks, ${again} of them again, ${calls.length} calls`,
+    `${finalState.instances.length} instances, ${runs.length} runs of tasks, ${again} of them again, ${calls.length} calls`,
     `${lives.length} lives, ${commitCalls.length} commits sent, ${unsure.length} without an answer, ${fenced.length} fenced, ${takeovers} takeovers`,
     `faults: ${faults.join(", ")}`,
   ];

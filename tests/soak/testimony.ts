@@ -28,7 +28,7 @@ export interface ClaimCall extends StoreCall {
 /** What everybody says after a run: the clients, the members one by one, and the database. */
 export interface Testimony extends Pick<
   Evidence,
-  "setting" | "scenarios" | "calls" | "lives" | "troubles" | "remains"
+  "setting" | "scenarios" | "calls" | "lives" | "problems" | "finalState"
 > {
   readonly runs: readonly JobRun[];
   readonly logLines: readonly LogLine[];

@@ -1,27 +1,27 @@
 import { checkCausality } from "./causality.ts";
-import type { Checker, PatientChecker } from "./checker.ts";
-import { checkFamilies } from "./families.ts";
+import type { Checker, AsyncChecker } from "./checker.ts";
+import { checkChildren } from "./children.ts";
 import { checkFencing } from "./fencing.ts";
 import { checkHealth } from "./health.ts";
 import { checkHistories } from "./histories.ts";
-import { checkHolders } from "./holders.ts";
+import { checkExecutions } from "./executions.ts";
 import { checkLateness } from "./lateness.ts";
 import { checkLeases } from "./leases.ts";
 import { checkLeftovers } from "./leftovers.ts";
 import { checkLimits } from "./limits.ts";
 import { checkLiveness } from "./liveness.ts";
 import { checkMemberships } from "./memberships.ts";
-import { checkNotes } from "./notes.ts";
+import { checkDeliveries } from "./deliveries.ts";
 import { checkOutcomes } from "./outcomes.ts";
 import { checkReads } from "./reads.ts";
 import { checkReplays } from "./replays.ts";
 import { checkRequests } from "./requests.ts";
 import { checkSagas } from "./sagas.ts";
 import { checkSchedules } from "./schedules.ts";
-import { checkStandstills } from "./standstills.ts";
+import { checkStalls } from "./stalls.ts";
 import { checkTiming } from "./timing.ts";
 import { checkUpdates } from "./updates.ts";
-import { checkVouches } from "./vouches.ts";
+import { checkRenewals } from "./renewals.ts";
 
 export const checkers: Readonly<Record<string, Checker>> = {
   liveness: checkLiveness,
@@ -30,22 +30,22 @@ export const checkers: Readonly<Record<string, Checker>> = {
   fencing: checkFencing,
   histories: checkHistories,
   causality: checkCausality,
-  holders: checkHolders,
+  executions: checkExecutions,
   leases: checkLeases,
-  vouches: checkVouches,
+  renewals: checkRenewals,
   memberships: checkMemberships,
-  standstills: checkStandstills,
+  stalls: checkStalls,
   timing: checkTiming,
   lateness: checkLateness,
   limits: checkLimits,
-  families: checkFamilies,
+  children: checkChildren,
   requests: checkRequests,
   reads: checkReads,
   leftovers: checkLeftovers,
-  notes: checkNotes,
+  deliveries: checkDeliveries,
   sagas: checkSagas,
   updates: checkUpdates,
   schedules: checkSchedules,
 };
 
-export const patientCheckers: Readonly<Record<string, PatientChecker>> = { replays: checkReplays };
+export const asyncCheckers: Readonly<Record<string, AsyncChecker>> = { replays: checkReplays };

@@ -1,6 +1,6 @@
 import type { AttemptName } from "../../recovery/side-effects.ts";
 import type { Moment } from "../evidence.ts";
-import { type DurableEvent, eventsOf, type InstanceChronicle, isCopied } from "./chronicle.ts";
+import { type DurableEvent, eventsOf, type InstanceCommits, isCopied } from "./commit-history.ts";
 
 /** One attempt's way through a history, retold by a model that is as simple as can be. */
 export interface AttemptTrace {
@@ -50,9 +50,9 @@ function keyOf({ generation, task, attempt }: Numbers): string {
   return `${generation}:${task}:${attempt}`;
 }
 
-const traces = new WeakMap<InstanceChronicle, Trace>();
+const traces = new WeakMap<InstanceCommits, Trace>();
 
-export function traceOf(instance: InstanceChronicle): Trace {
+export function traceOf(instance: InstanceCommits): Trace {
   let trace = traces.get(instance);
   if (trace === undefined) traces.set(instance, (trace = new Tracer(instance)));
   return trace;
@@ -74,7 +74,7 @@ class Tracer implements Trace {
   #generation = 0;
   #hasEnded = false;
 
-  constructor(instance: InstanceChronicle) {
+  constructor(instance: InstanceCommits) {
     this.#id = instance.id;
     for (const event of eventsOf(instance)) this.#follow(event, isCopied(instance, event));
   }

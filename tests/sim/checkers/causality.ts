@@ -1,7 +1,7 @@
 import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
 import { attemptOf, type AttemptTrace, type Trace, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, type InstanceChronicle } from "./chronicle.ts";
+import { commitHistoryOf, type InstanceCommits } from "./commit-history.ts";
 import { isOfCode } from "./replay.ts";
 
 /**
@@ -12,16 +12,16 @@ import { isOfCode } from "./replay.ts";
  * long as the member would wait for the worker; its result is not wanted.
  */
 export const checkCausality: Checker = (evidence) => {
-  const chronicle = chronicleOf(evidence);
+  const commitHistory = commitHistoryOf(evidence);
   const wrong: string[] = [];
   const byAttempt = Map.groupBy(evidence.runs, ({ attemptId }) => attemptId);
-  for (const instance of chronicle.instances.values()) {
+  for (const instance of commitHistory.instances.values()) {
     const trace = traceOf(instance);
     wrong.push(...trace.violations);
     wrong.push(...checkSuccesses(instance, trace, byAttempt));
   }
   for (const run of evidence.runs) {
-    const instance = chronicle.at(run.name.instanceId, run.name.generation);
+    const instance = commitHistory.at(run.name.instanceId, run.name.generation);
     if (instance === undefined) wrong.push(`${run.attemptId} ran, and no history knows its instance`);
     else if (!isLateGrant(evidence, run, traceOf(instance)))
       wrong.push(...checkRun(run, traceOf(instance), pausesOf(evidence, instance)));
@@ -39,9 +39,9 @@ function isLateGrant({ lives, setting }: Evidence, { name, life, start }: JobRun
  * When nothing of it was to start. Code is paused at once, and what is with the dispatcher then is taken back before
  * anybody hears of the pause; on another member, or on a worker, it may be a while.
  */
-function pausesOf(evidence: Evidence, instance: InstanceChronicle): Trace["pauses"] {
+function pausesOf(evidence: Evidence, instance: InstanceCommits): Trace["pauses"] {
   const { pauses } = traceOf(instance);
-  if (!isOfCode(evidence.remains, instance)) return pauses;
+  if (!isOfCode(evidence.finalState, instance)) return pauses;
   if (evidence.setting.isCluster) return [];
   const told = evidence.calls.filter(
     ({ operation, outcome, instanceId }) => operation === "pause" && outcome === "ok" && instanceId === instance.id,
@@ -78,11 +78,7 @@ function successOf(trace: Trace, { task, generation }: AttemptTrace): AttemptTra
   return undefined;
 }
 
-function checkSuccesses(
-  { id }: InstanceChronicle,
-  trace: Trace,
-  runs: ReadonlyMap<string, readonly JobRun[]>,
-): string[] {
+function checkSuccesses({ id }: InstanceCommits, trace: Trace, runs: ReadonlyMap<string, readonly JobRun[]>): string[] {
   const wrong: string[] = [];
   for (const { task, attempt, generation, end } of trace.attempts.values()) {
     if (end?.how !== "succeeded" || end.worker === undefined) continue;

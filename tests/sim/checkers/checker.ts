@@ -4,4 +4,4 @@ import type { Evidence } from "../evidence.ts";
 export type Checker = (evidence: Evidence) => string[];
 
 /** One that has to wait for code that it runs. */
-export type PatientChecker = (evidence: Evidence) => Promise<string[]>;
+export type AsyncChecker = (evidence: Evidence) => Promise<string[]>;

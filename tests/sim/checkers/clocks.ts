@@ -27,14 +27,14 @@ export interface Lapse {
 export class Clocks {
   readonly #settings: ReadonlyMap<string, readonly ClockSetting[]>;
   readonly #leaseMs: number;
-  readonly #workerPatienceMs: number;
+  readonly #workerLeaseMs: number;
   readonly #lapses = new Map<LifeRecord, readonly Lapse[]>();
 
   constructor({ clockSettings, setting }: Evidence) {
     this.#settings = Map.groupBy(clockSettings, ({ machine }) => machine);
     const { suspectMs, lostMs, workerLostMs } = setting.timings;
     this.#leaseMs = ownPatience * (suspectMs + lostMs);
-    this.#workerPatienceMs = ownPatience * workerLostMs;
+    this.#workerLeaseMs = ownPatience * workerLostMs;
   }
 
   /** How far the wall clock was ahead. */
@@ -76,12 +76,12 @@ export class Clocks {
 
   /** Of a run on a worker: nobody had answered for it for its patience, by the fastest clock that any member may have. */
   isGivenUp(life: LifeRecord, run: Started, at: number): boolean {
-    const last = this.#vouchesFor(life, run).findLast(({ knownAt }) => knownAt <= at);
+    const last = this.#renewalsFor(life, run).findLast(({ knownAt }) => knownAt <= at);
     return last === undefined || at >= last.sentAt + last.forMs / fastestRate;
   }
 
   #lapsesOf(life: LifeRecord, run: Started): readonly Lapse[] {
-    if (life.role === "worker") return this.#findLapses(life, this.#vouchesFor(life, run));
+    if (life.role === "worker") return this.#findLapses(life, this.#renewalsFor(life, run));
     let lapses = this.#lapses.get(life);
     if (lapses === undefined) {
       const renewals = life.renewals.map(({ sentAt, knownAt }) => ({ sentAt, knownAt, forMs: this.#leaseMs }));
@@ -94,15 +94,15 @@ export class Clocks {
    * An attempt begins with what the worker had last, whatever that was about; after that it has what is said about it. What
    * ends sooner than what it has changes nothing.
    */
-  #vouchesFor({ vouches, rate }: LifeRecord, { attemptId, start }: Started): Permission[] {
+  #renewalsFor({ workerRenewals, rate }: LifeRecord, { attemptId, start }: Started): Permission[] {
     const permissions: Permission[] = [];
     let since = -Infinity;
-    for (const { sentAt, knownAt, withheld } of vouches) {
+    for (const { sentAt, knownAt, withheld } of workerRenewals) {
       const lessMs = knownAt <= start.at ? 0 : (withheld.get(attemptId) ?? 0);
       const countsFrom = sentAt - lessMs / rate;
       if (countsFrom <= since) continue;
       since = countsFrom;
-      permissions.push({ sentAt, knownAt, forMs: this.#workerPatienceMs - lessMs });
+      permissions.push({ sentAt, knownAt, forMs: this.#workerLeaseMs - lessMs });
     }
     return permissions;
   }

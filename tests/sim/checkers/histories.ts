@@ -5,14 +5,14 @@ import { isFailed, statusOf } from "../../../src/kernel/task-state.ts";
 import { messageOf } from "../../../src/base/error.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";
 import type { FinishedRow, InstanceRow, TaskRow } from "../../../src/stores/store.ts";
-import type { CommitRecord, Evidence, InstanceRemains } from "../evidence.ts";
+import type { CommitRecord, Evidence, FinalInstance } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf } from "./chronicle.ts";
+import { commitHistoryOf } from "./commit-history.ts";
 import { newMachine } from "./replay.ts";
 
 /** I10: histories have no gap, are what was committed, and replay to what the rows say, after every commit. */
 export const checkHistories: Checker = (evidence) => [
-  ...evidence.remains.instances.flatMap((instance) => [
+  ...evidence.finalState.instances.flatMap((instance) => [
     ...checkNumbers(instance),
     ...checkAgainstCommits(evidence, instance),
   ]),
@@ -23,7 +23,7 @@ export const checkHistories: Checker = (evidence) => [
  * Turns and events are numbered without gaps, and time does not run backwards. What was before a new beginning of code is
  * not kept, and nothing else is left out.
  */
-function checkNumbers({ id, turns }: InstanceRemains): string[] {
+function checkNumbers({ id, turns }: FinalInstance): string[] {
   const wrong: string[] = [];
   const [first] = turns;
   const beginsAnew = first?.events[0]?.type === "InstanceContinued";
@@ -46,8 +46,8 @@ function checkNumbers({ id, turns }: InstanceRemains): string[] {
   return wrong;
 }
 
-function checkAgainstCommits(evidence: Evidence, { id, key, turns }: InstanceRemains): string[] {
-  const all = chronicleOf(evidence).instances.get(key)?.turns ?? [];
+function checkAgainstCommits(evidence: Evidence, { id, key, turns }: FinalInstance): string[] {
+  const all = commitHistoryOf(evidence).instances.get(key)?.turns ?? [];
   const beginning = all.findLastIndex(({ events }) => events[0]?.type === "InstanceContinued");
   const committed = all.slice(Math.max(0, beginning));
   if (JSON.stringify(committed.map(({ events }) => events)) === JSON.stringify(turns.map(({ events }) => events)))
@@ -68,8 +68,8 @@ class Replay {
 
   constructor(evidence: Evidence) {
     this.#evidence = evidence;
-    for (const commit of chronicleOf(evidence).landings) this.#follow(commit);
-    for (const instance of evidence.remains.instances) this.#compareEnd(instance);
+    for (const commit of commitHistoryOf(evidence).landings) this.#follow(commit);
+    for (const instance of evidence.finalState.instances) this.#compareEnd(instance);
   }
 
   #follow({ batch }: CommitRecord): void {
@@ -98,8 +98,8 @@ class Replay {
   #machine(key: number): Machine | undefined {
     const known = this.#machines.get(key);
     if (known !== undefined) return known;
-    const instance = chronicleOf(this.#evidence).instances.get(key);
-    const machine = instance && newMachine(this.#evidence.remains, instance);
+    const instance = commitHistoryOf(this.#evidence).instances.get(key);
+    const machine = instance && newMachine(this.#evidence.finalState, instance);
     if (machine === undefined) this.wrong.push(`instance ${key} has history, but nobody knows what it is`);
     else this.#machines.set(key, machine);
     return machine;
@@ -156,7 +156,7 @@ class Replay {
   }
 
   /** What lists show in the end. */
-  #compareEnd({ id, key, status, generation, reason }: InstanceRemains): void {
+  #compareEnd({ id, key, status, generation, reason }: FinalInstance): void {
     const state = this.#machines.get(key)?.state;
     if (state === undefined) return void this.wrong.push(`${id} is there and was never committed`);
     this.#compare(`the list's ${id}`, {

@@ -3,7 +3,7 @@ import { shardOfKey } from "../../../src/stores/instance-key.ts";
 import { epochMs } from "../clock.ts";
 import type { Evidence, LifeRecord } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, type InstanceChronicle, type TurnRecord } from "./chronicle.ts";
+import { commitHistoryOf, type InstanceCommits, type TurnRecord } from "./commit-history.ts";
 import { clocksOf } from "./clocks.ts";
 
 /** A due time is met within this time by an owner that nothing keeps from it; reading and writing included. */
@@ -30,7 +30,7 @@ const driftShare = 0.11;
  * when a shard is opened is late by what had passed of it.
  */
 export const checkLateness: Checker = (evidence) =>
-  [...chronicleOf(evidence).instances.values()].flatMap((instance) => new Waits(evidence, instance).late);
+  [...commitHistoryOf(evidence).instances.values()].flatMap((instance) => new Waits(evidence, instance).late);
 
 interface Wait {
   /** By the wall clock of whoever set it. */
@@ -41,7 +41,7 @@ interface Wait {
 class Waits {
   readonly late: string[] = [];
   readonly #evidence: Evidence;
-  readonly #instance: InstanceChronicle;
+  readonly #instance: InstanceCommits;
   readonly #timers = new Map<number, Wait>();
   readonly #retries = new Map<number, Wait>();
   #deadline: Wait | undefined;
@@ -51,7 +51,7 @@ class Waits {
   /** Of the reaction on record. */
   #losses = 0;
 
-  constructor(evidence: Evidence, instance: InstanceChronicle) {
+  constructor(evidence: Evidence, instance: InstanceCommits) {
     this.#evidence = evidence;
     this.#instance = instance;
     for (const turn of instance.turns) for (const event of turn.events) this.#follow(event, turn);
@@ -128,12 +128,12 @@ class Waits {
   }
 
   #allowedMs(life: LifeRecord, { setAt }: Wait, from: number, to: number): number {
-    const { setting, storeTroubles } = this.#evidence;
+    const { setting, storeOutages } = this.#evidence;
     const isWithin = (start: number, end: number): boolean => start < to && end > from - recoveryMs;
-    const troubles = storeTroubles.filter((each) => each.machine === life.machine && isWithin(each.from, each.to));
+    const problems = storeOutages.filter((each) => each.machine === life.machine && isWithin(each.from, each.to));
     const freezes = life.freezes.filter((freeze) => isWithin(freeze.from.at, freeze.to?.at ?? to));
     const stretches = [
-      ...troubles.map((each) => [each.from, each.to] as const),
+      ...problems.map((each) => [each.from, each.to] as const),
       ...freezes.map((freeze) => [freeze.from.at, freeze.to?.at ?? to] as const),
     ];
     const troubledMs = stretches.reduce((sum, [start, end]) => sum + lengthWithin(start, end, from, to), 0);

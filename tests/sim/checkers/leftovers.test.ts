@@ -1,15 +1,15 @@
 import { test } from "node:test";
-import { caught } from "./caught.ts";
+import { expectViolations } from "./expect-violations.ts";
 import { checkLeftovers } from "./leftovers.ts";
-import { goodRun } from "./scene.ts";
+import { goodRun } from "./evidence-builder.ts";
 
 test("a message and mail that nobody reads, and rows of nobody", () => {
-  const { scene } = goodRun();
-  scene.leftovers.push({ source: 0, target: 1, number: 7, body: "{}" }, { id: 1, box: "shard:3", body: "hello" });
-  scene.strayKeys.push(99);
-  caught(
+  const { builder } = goodRun();
+  builder.leftovers.push({ source: 0, target: 1, number: 7, body: "{}" }, { id: 1, box: "shard:3", body: "hello" });
+  builder.orphanedKeys.push(99);
+  expectViolations(
     checkLeftovers,
-    scene,
+    builder,
     /message 7 from shard 0 to 1 was not read/,
     /mail in the box shard:3 was not fetched: hello/,
     /rows of instance 99, which is not there/,
@@ -17,7 +17,7 @@ test("a message and mail that nobody reads, and rows of nobody", () => {
 });
 
 test("a worker that has something to tell when there is nothing to be done any more", () => {
-  const { scene } = goodRun();
-  scene.busyWorkers.push({ machine: "w1", running: 0, results: 2 });
-  caught(checkLeftovers, scene, /worker w1 still has 0 attempts to run and 2 results to tell/);
+  const { builder } = goodRun();
+  builder.busyWorkers.push({ machine: "w1", running: 0, results: 2 });
+  expectViolations(checkLeftovers, builder, /worker w1 still has 0 attempts to run and 2 results to tell/);
 });

@@ -1,18 +1,18 @@
 import type { Checker } from "./checker.ts";
 
 /** I9: when all is over, nothing lies around that nobody will look at any more. */
-export const checkLeftovers: Checker = ({ remains }) => [
-  ...remains.leftovers.map((left) =>
+export const checkLeftovers: Checker = ({ finalState }) => [
+  ...finalState.leftovers.map((left) =>
     "box" in left
       ? `mail in the box ${left.box} was not fetched: ${left.body.slice(0, 250)}`
       : `message ${left.number} from shard ${left.source} to ${left.target} was not read`,
   ),
-  ...remains.busyWorkers.map(
+  ...finalState.busyWorkers.map(
     ({ machine, running, results }) =>
       `worker ${machine} still has ${running} attempts to run and ${results} results to tell`,
   ),
-  ...remains.strayKeys.map((key) => `rows of instance ${key}, which is not there`),
-  ...twice(remains.instances.map(({ key }) => key)).map((key) => `instance ${key} is there twice`),
+  ...finalState.orphanedKeys.map((key) => `rows of instance ${key}, which is not there`),
+  ...twice(finalState.instances.map(({ key }) => key)).map((key) => `instance ${key} is there twice`),
 ];
 
 function twice(keys: readonly number[]): number[] {

@@ -3,7 +3,7 @@ import { type ClientCall, type Evidence, isBefore, type JobRun, type Moment } fr
 import { limitedMax } from "../shapes.ts";
 import { attemptOf, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
-import { birthOf, chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { birthOf, commitHistoryOf, eventsOf, type InstanceCommits } from "./commit-history.ts";
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
 
 /**
@@ -55,7 +55,7 @@ function checkStart(evidence: Evidence, run: JobRun, running: readonly JobRun[])
 
 /** On a worker, or with a member that held it when its shard moved: there nobody knows yet that the attempt has ended. */
 function isOnlyToStop(evidence: Evidence, { name, life }: JobRun, next: JobRun): boolean {
-  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
+  const instance = commitHistoryOf(evidence).at(name.instanceId, name.generation);
   const isElsewhere = evidence.lives[life - 1]?.role === "worker" || life !== next.life;
   if (instance === undefined || !isElsewhere) return false;
   const trace = traceOf(instance);
@@ -98,7 +98,7 @@ function domainSize(evidence: Evidence, domain: string, run: JobRun): number {
 
 /** As the history has it, by the clock of the machine; otherwise, not before it was scheduled. */
 function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number {
-  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
+  const instance = commitHistoryOf(evidence).at(name.instanceId, name.generation);
   const record = evidence.lives[life - 1];
   if (instance === undefined || record === undefined) return start.at;
   const noted = eventsOf(instance).flatMap(({ event, generation }) => {
@@ -121,7 +121,7 @@ function settledAt({ outcome, answered, invoked }: ClientCall, { isCluster, timi
 }
 
 function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
-  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
+  const instance = commitHistoryOf(evidence).at(name.instanceId, name.generation);
   const birth = instance && birthOf(instance);
   const ofDag = birth?.type === "InstanceCreated" ? birth.maxConcurrentTasks : 0;
   return ofDag || evidence.setting.maxConcurrentActivities || Infinity;
@@ -129,11 +129,11 @@ function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
 
 /** Of the limited workflow: no more instances run at once than may, and none is refused before as many have been created. */
 function checkWorkflowLimit(evidence: Evidence): string[] {
-  const limited = [...chronicleOf(evidence).instances.values()].filter(({ workflow }) => workflow === "limited");
+  const limited = [...commitHistoryOf(evidence).instances.values()].filter(({ workflow }) => workflow === "limited");
   return [...checkTogether(limited), ...checkRefusals(limited)];
 }
 
-function checkRefusals(limited: readonly InstanceChronicle[]): string[] {
+function checkRefusals(limited: readonly InstanceCommits[]): string[] {
   return limited.flatMap((instance) => {
     const refused = eventsOf(instance).find(
       ({ event }) => event.type === "InstanceEnded" && event.reason?.startsWith("too many instances(") === true,
@@ -148,7 +148,7 @@ function checkRefusals(limited: readonly InstanceChronicle[]): string[] {
   });
 }
 
-function checkTogether(limited: readonly InstanceChronicle[]): string[] {
+function checkTogether(limited: readonly InstanceCommits[]): string[] {
   const steps: { moment: Moment; change: number }[] = [];
   for (const instance of limited) {
     for (const { from, to } of traceOf(instance).stretches) {

@@ -1,35 +1,35 @@
 import { test } from "node:test";
-import { caught } from "./caught.ts";
+import { expectViolations } from "./expect-violations.ts";
 import { checkLiveness } from "./liveness.ts";
-import { created, goodRun, solo } from "./scene.ts";
+import { created, goodRun, solo } from "./evidence-builder.ts";
 
 test("an instance that never ends", () => {
-  const { scene, life } = goodRun();
-  scene.turn(life, 2, created(scene, solo));
-  caught(checkLiveness, scene, /b is still Running/);
+  const { builder, life } = goodRun();
+  builder.turn(life, 2, created(builder, solo));
+  expectViolations(checkLiveness, builder, /b is still Running/);
 });
 
 test("an instance out of service", () => {
-  const { scene } = goodRun();
-  const [instance] = scene.instances.values();
-  scene.instances.set(1, { ...instance!, quarantined: "an invariant broke" });
-  caught(checkLiveness, scene, /a is quarantined: an invariant broke/);
+  const { builder } = goodRun();
+  const [instance] = builder.instances.values();
+  builder.instances.set(1, { ...instance!, quarantined: "an invariant broke" });
+  expectViolations(checkLiveness, builder, /a is quarantined: an invariant broke/);
 });
 
 test("an instance that was accepted and is lost", () => {
-  const { scene } = goodRun();
-  scene.instances.clear();
-  caught(checkLiveness, scene, /a was accepted and is lost/);
+  const { builder } = goodRun();
+  builder.instances.clear();
+  expectViolations(checkLiveness, builder, /a was accepted and is lost/);
 });
 
 test("a call that nobody answers", () => {
-  const { scene, life } = goodRun();
-  scene.ask(life, "pause");
-  caught(checkLiveness, scene, /call 2, pause a, was never answered/);
+  const { builder, life } = goodRun();
+  builder.ask(life, "pause");
+  expectViolations(checkLiveness, builder, /call 2, pause a, was never answered/);
 });
 
 test("trouble in the run itself", () => {
-  const { scene } = goodRun();
-  scene.lists.troubles.push("it did not stop");
-  caught(checkLiveness, scene, /it did not stop/);
+  const { builder } = goodRun();
+  builder.lists.problems.push("it did not stop");
+  expectViolations(checkLiveness, builder, /it did not stop/);
 });

@@ -2,13 +2,13 @@ import { hasEnded } from "../../../src/kernel/status.ts";
 import type { Checker } from "./checker.ts";
 
 /** I1: what was accepted is there and has ended, nothing is out of service, and everybody who asked was answered. */
-export const checkLiveness: Checker = ({ calls, remains, troubles }) => {
-  const wrong = [...troubles];
-  for (const { id, status, quarantined } of remains.instances) {
+export const checkLiveness: Checker = ({ calls, finalState, problems }) => {
+  const wrong = [...problems];
+  for (const { id, status, quarantined } of finalState.instances) {
     if (quarantined !== null) wrong.push(`${id} is quarantined: ${quarantined}`);
     else if (!hasEnded(status)) wrong.push(`${id} is still ${status}`);
   }
-  const known = new Set(remains.instances.map(({ id }) => id));
+  const known = new Set(finalState.instances.map(({ id }) => id));
   const purged = new Set(calls.filter(({ operation }) => operation === "purge").map(({ instanceId }) => instanceId));
   for (const { number, operation, outcome, instanceId = "" } of calls) {
     if (outcome === "pending") wrong.push(`call ${number}, ${operation} ${instanceId}, was never answered`);

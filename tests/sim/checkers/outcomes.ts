@@ -1,8 +1,8 @@
 import type { EndStatus } from "../../../src/kernel/status.ts";
-import type { ClientCall, Evidence, InstanceRemains, Operation } from "../evidence.ts";
+import type { ClientCall, Evidence, FinalInstance, Operation } from "../evidence.ts";
 import type { AnyScenario } from "../workload.ts";
 import type { Checker } from "./checker.ts";
-import { birthOf, chronicleOf } from "./chronicle.ts";
+import { birthOf, commitHistoryOf } from "./commit-history.ts";
 
 const begins: ReadonlySet<Operation> = new Set(["submit", "signal", "fork", "schedule"]);
 const ends: ReadonlySet<Operation> = new Set(["terminate", "cancel"]);
@@ -14,7 +14,7 @@ export const checkOutcomes: Checker = (evidence) => {
   for (const scenario of evidence.scenarios) {
     for (const id of idsOf.get(scenario.number) ?? []) {
       const calls = evidence.calls.filter(({ instanceId }) => instanceId === id);
-      for (const instance of evidence.remains.instances)
+      for (const instance of evidence.finalState.instances)
         if (instance.id === id) wrong.push(...checkEnd(scenario, instance, calls));
       for (const call of calls) if (call.operation === "await") wrong.push(...checkResult(scenario, id, call));
     }
@@ -33,7 +33,7 @@ function submittedIds({ calls }: Evidence): Map<number, Set<string>> {
   return ids;
 }
 
-function checkEnd(scenario: AnyScenario, instance: InstanceRemains, calls: readonly ClientCall[]): string[] {
+function checkEnd(scenario: AnyScenario, instance: FinalInstance, calls: readonly ClientCall[]): string[] {
   const { id, status, reason } = instance;
   if (status === scenario.refusedAs && reason?.startsWith("too many instances(")) return [];
   if (!scenario.ends.includes(status as EndStatus))
@@ -43,7 +43,7 @@ function checkEnd(scenario: AnyScenario, instance: InstanceRemains, calls: reado
   return isAsked ? [] : [`${id} was terminated for a reason that nobody gave: ${reason}`];
 }
 
-function checkResult({ outputs, ends, errand, refusedAs }: AnyScenario, id: string, call: ClientCall): string[] {
+function checkResult({ outputs, ends, script, refusedAs }: AnyScenario, id: string, call: ClientCall): string[] {
   if (call.outcome === "ok" && outputs === undefined) return [];
   if (call.outcome === "ok") {
     const [given, expected] = [canonical(call.value), canonical(outputs)];
@@ -52,7 +52,7 @@ function checkResult({ outputs, ends, errand, refusedAs }: AnyScenario, id: stri
   if (call.outcome !== "refused") return [];
   const status =
     call.code === "WORKFLOW_FAILED" ? "Failed" : call.code === "WORKFLOW_TERMINATED" ? "Terminated" : undefined;
-  const failsAtFirst = errand === "retry" || errand === "mend";
+  const failsAtFirst = script === "retry" || script === "mend";
   const isExpected = status !== undefined && (ends.includes(status) || status === refusedAs);
   if (isExpected || (status === "Failed" && failsAtFirst)) return [];
   return [`whoever waited for ${id} was told ${call.code}: ${String(call.value)}`];
@@ -60,14 +60,14 @@ function checkResult({ outputs, ends, errand, refusedAs }: AnyScenario, id: stri
 
 /** Nothing exists that nobody asked for. */
 function checkOrigins(evidence: Evidence): string[] {
-  const { calls, remains } = evidence;
-  const chronicle = chronicleOf(evidence);
+  const { calls, finalState } = evidence;
+  const commitHistory = commitHistoryOf(evidence);
   const asked = new Set(calls.filter(({ operation }) => begins.has(operation)).map(({ instanceId }) => instanceId));
   const markers = new Set(calls.map(({ marker }) => marker));
-  return remains.instances.flatMap(({ id, key }) => {
-    const instance = chronicle.instances.get(key);
+  return finalState.instances.flatMap(({ id, key }) => {
+    const instance = commitHistory.instances.get(key);
     const isChild = instance !== undefined && birthOf(instance)?.trigger !== "api";
-    const marker = instance && chronicle.markerOf(instance);
+    const marker = instance && commitHistory.markerOf(instance);
     const isKnown = marker !== undefined && markers.has(marker);
     return isChild || asked.has(id) || isKnown ? [] : [`${id} exists and was never submitted`];
   });

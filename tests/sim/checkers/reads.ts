@@ -4,7 +4,7 @@ import type { InstanceView } from "../../../src/views/instance-view.ts";
 import { viewInstance } from "../../../src/views/instance-view.ts";
 import { type ClientCall, type Evidence, isBefore, type Moment } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, type DurableEvent, eventsOf } from "./chronicle.ts";
+import { commitHistoryOf, type DurableEvent, eventsOf } from "./commit-history.ts";
 import { newMachine } from "./replay.ts";
 
 /**
@@ -41,7 +41,7 @@ class Readings {
 
   constructor(evidence: Evidence, id: string, calls: readonly ClientCall[]) {
     this.#id = id;
-    const lives = chronicleOf(evidence).livesOf(id);
+    const lives = commitHistoryOf(evidence).livesOf(id);
     this.#events = lives.flatMap(eventsOf);
     const isAsked = calls.some(({ operation }) => operation === "status");
     this.#views = isAsked ? lives.flatMap((instance) => viewsOf(evidence, instance)) : [];
@@ -122,7 +122,7 @@ class Readings {
 const codes = { Success: undefined, Failed: "WORKFLOW_FAILED", Terminated: "WORKFLOW_TERMINATED" } as const;
 
 function viewsOf(evidence: Evidence, instance: Parameters<typeof eventsOf>[0]): string[] {
-  const machine = newMachine(evidence.remains, instance);
+  const machine = newMachine(evidence.finalState, instance);
   if (machine === undefined) return [];
   return eventsOf(instance).map(({ event, turnAt }) => {
     machine.apply(event, turnAt);

@@ -4,21 +4,24 @@ import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
 import type { DagSpec } from "../../../src/kernel/dag/dag-spec.ts";
 import { defaultLimits, type Machine } from "../../../src/kernel/machine.ts";
 import type { CodeSpec } from "../../../src/runtime/definitions.ts";
-import { definitionKey, type Remains } from "../evidence.ts";
+import { definitionKey, type FinalState } from "../evidence.ts";
 
 const graphs = new WeakMap<DagSpec, Graph>();
 
 /** The kernel's own fold, from nothing. Undefined where the definition is lost. */
 export function newMachine(
-  remains: Remains,
+  finalState: FinalState,
   { id, key, workflow, version }: { id: string; key: number; workflow: string; version: string },
 ): Machine | undefined {
-  const spec = remains.definitions.get(definitionKey(workflow, version));
+  const spec = finalState.definitions.get(definitionKey(workflow, version));
   return spec && machineOf(spec, id, key);
 }
 
-export function isOfCode(remains: Remains, { workflow, version }: { workflow: string; version: string }): boolean {
-  const spec = remains.definitions.get(definitionKey(workflow, version));
+export function isOfCode(
+  finalState: FinalState,
+  { workflow, version }: { workflow: string; version: string },
+): boolean {
+  const spec = finalState.definitions.get(definitionKey(workflow, version));
   return spec !== undefined && "code" in spec;
 }
 

@@ -14,8 +14,14 @@ import type { PayloadRef } from "../../../src/kernel/payload.ts";
 import { failureFrom } from "../../../src/worker/failure-from.ts";
 import { codeWorkflows } from "../code-workflows.ts";
 import type { Evidence } from "../evidence.ts";
-import type { PatientChecker } from "./checker.ts";
-import { type Chronicle, chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import type { AsyncChecker } from "./checker.ts";
+import {
+  type CommitHistory,
+  commitHistoryOf,
+  type DurableEvent,
+  eventsOf,
+  type InstanceCommits,
+} from "./commit-history.ts";
 import { newMachine } from "./replay.ts";
 import { isSameEnd, isSameStep, isStepRecord, shownStep } from "./step-records.ts";
 
@@ -23,10 +29,10 @@ import { isSameEnd, isSameStep, isStepRecord, shownStep } from "./step-records.t
  * Code that is run again over what is on record of it, from the beginning of each of its generations, takes the steps on
  * record: the same ones, in the same order, with the same values, none before its cause; and it comes to the same end.
  */
-export const checkReplays: PatientChecker = async (evidence) => {
+export const checkReplays: AsyncChecker = async (evidence) => {
   const wrong: string[] = [];
-  for (const instance of chronicleOf(evidence).instances.values()) {
-    const machine = newMachine(evidence.remains, instance);
+  for (const instance of commitHistoryOf(evidence).instances.values()) {
+    const machine = newMachine(evidence.finalState, instance);
     if (!(machine instanceof CodeMachine)) continue;
     wrong.push(...(await new Rerun(evidence, instance, machine).follow()));
   }
@@ -34,8 +40,8 @@ export const checkReplays: PatientChecker = async (evidence) => {
 };
 
 class Rerun {
-  readonly #instance: InstanceChronicle;
-  readonly #chronicle: Chronicle;
+  readonly #instance: InstanceCommits;
+  readonly #commitHistory: CommitHistory;
   readonly #machine: CodeMachine;
   /** Why clients wanted it to end at once. */
   readonly #terminations: ReadonlySet<string | undefined>;
@@ -46,10 +52,10 @@ class Rerun {
   /** Taken by the code now, and not met on record yet. */
   #taken: Step[] = [];
 
-  constructor(evidence: Evidence, instance: InstanceChronicle, machine: CodeMachine) {
+  constructor(evidence: Evidence, instance: InstanceCommits, machine: CodeMachine) {
     this.#instance = instance;
     this.#machine = machine;
-    this.#chronicle = chronicleOf(evidence);
+    this.#commitHistory = commitHistoryOf(evidence);
     const calls = evidence.calls.filter(({ operation }) => operation === "terminate");
     this.#terminations = new Set(calls.map(({ marker }) => marker));
   }
@@ -103,8 +109,8 @@ class Rerun {
     }
   }
 
-  #text(payload: Parameters<Chronicle["textOf"]>[1]): string {
-    return this.#chronicle.textOf(this.#instance.key, payload);
+  #text(payload: Parameters<CommitHistory["textOf"]>[1]): string {
+    return this.#commitHistory.textOf(this.#instance.key, payload);
   }
 
   /** When that happened which was copied from another instance. */

@@ -1,7 +1,7 @@
 import type { Event } from "../../../src/kernel/event.ts";
 import { type ClientCall, type Evidence, isBefore, type Operation } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { birthOf, chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { birthOf, commitHistoryOf, type DurableEvent, eventsOf, type InstanceCommits } from "./commit-history.ts";
 import { isOfCode } from "./replay.ts";
 
 /**
@@ -22,9 +22,9 @@ export const checkRequests: Checker = (evidence) => [
 /** Starts are told apart by a marker in their context. All tries of one user share it where the id makes them one. */
 function checkSubmits(evidence: Evidence): string[] {
   const wrong: string[] = [];
-  const started = new Map<string, InstanceChronicle[]>();
-  for (const instance of chronicleOf(evidence).instances.values()) {
-    const marker = chronicleOf(evidence).markerOf(instance);
+  const started = new Map<string, InstanceCommits[]>();
+  for (const instance of commitHistoryOf(evidence).instances.values()) {
+    const marker = commitHistoryOf(evidence).markerOf(instance);
     if (marker !== undefined) started.set(marker, [...(started.get(marker) ?? []), instance]);
   }
   const submits = evidence.calls.filter(({ operation }) => operation === "submit");
@@ -48,7 +48,7 @@ function checkSubmits(evidence: Evidence): string[] {
 function checkRefusals(evidence: Evidence, submits: readonly ClientCall[]): string[] {
   return submits.flatMap(({ outcome, instanceId = "", answered, code, number }) => {
     if (outcome !== "refused" || code !== "INSTANCE_EXISTS" || answered === undefined) return [];
-    const lives = chronicleOf(evidence).livesOf(instanceId);
+    const lives = commitHistoryOf(evidence).livesOf(instanceId);
     const isThere = lives.some(({ turns }) => turns[0] !== undefined && isBefore(turns[0].landed, answered));
     if (isThere) return [];
     const what = lives.length > 0 ? "was not durable yet" : "never did";
@@ -110,12 +110,12 @@ function isCancel(event: Event): boolean {
 function checkCounted(evidence: Evidence, operations: readonly Operation[], type: CountedType): string[] {
   const calls = evidence.calls.filter(({ operation }) => operations.includes(operation));
   const wrong: string[] = [];
-  for (const instance of chronicleOf(evidence).instances.values()) {
+  for (const instance of commitHistoryOf(evidence).instances.values()) {
     const birth = birthOf(instance);
     const isCopied = birth?.type === "InstanceCreated" && birth.forkedFrom !== undefined;
     if (birth?.parent !== undefined || isCopied) continue;
     const about = calls.filter(({ instanceId }) => instanceId === instance.id);
-    const isCode = isOfCode(evidence.remains, instance);
+    const isCode = isOfCode(evidence.finalState, instance);
     const granted = about.filter(({ outcome }) => outcome === "ok").length;
     const others = isCode && type === "InstanceResumed" ? cancelsOf(evidence, instance) + timeoutsOf(instance) : 0;
     const possible = about.filter(({ outcome }) => outcome !== "refused").length + others;
@@ -131,12 +131,12 @@ function checkCounted(evidence: Evidence, operations: readonly Operation[], type
 }
 
 /** A cancel resumes code that is paused, even where that then comes to its own end and the cancel is too late. */
-function cancelsOf({ calls }: Evidence, { id }: InstanceChronicle): number {
+function cancelsOf({ calls }: Evidence, { id }: InstanceCommits): number {
   return calls.filter(({ operation, instanceId }) => operation === "cancel" && instanceId === id).length;
 }
 
 /** So does a timeout. */
-function timeoutsOf(instance: InstanceChronicle): number {
+function timeoutsOf(instance: InstanceCommits): number {
   return eventsOf(instance).filter(({ event }) => event.type === "InstanceTimedOut").length;
 }
 
@@ -162,7 +162,7 @@ function mayLeaveNoTrace({ setting }: Evidence, all: readonly DurableEvent[]): b
 }
 
 function eventsOfAll(evidence: Evidence, id: string): DurableEvent[] {
-  return chronicleOf(evidence).livesOf(id).flatMap(eventsOf);
+  return commitHistoryOf(evidence).livesOf(id).flatMap(eventsOf);
 }
 
 function isDurableAt(effect: { landed: { at: number; order: number } } | undefined, { answered }: ClientCall): boolean {

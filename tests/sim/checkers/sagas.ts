@@ -2,14 +2,14 @@ import type { Event } from "../../../src/kernel/event.ts";
 import { code } from "../code-workflows.ts";
 import type { Evidence } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { commitHistoryOf, eventsOf, type InstanceCommits } from "./commit-history.ts";
 
 /**
  * What a saga has done is undone if it fails, is canceled or times out, each step once and the last one first; nothing is undone
  * otherwise, nor what was not done. One that is terminated stops where it is.
  */
 export const checkSagas: Checker = (evidence) =>
-  [...chronicleOf(evidence).instances.values()]
+  [...commitHistoryOf(evidence).instances.values()]
     .filter(({ workflow }) => workflow === code.saga.name || workflow === code.timedSaga.name)
     .flatMap((instance) => new Saga(evidence, instance).wrong);
 
@@ -27,7 +27,7 @@ class Saga {
   #hasFailed = false;
   #end: Extract<Event, { type: "InstanceEnded" }> | undefined;
 
-  constructor({ calls }: Evidence, instance: InstanceChronicle) {
+  constructor({ calls }: Evidence, instance: InstanceCommits) {
     this.#id = instance.id;
     for (const { event } of eventsOf(instance)) this.#follow(event);
     const isTerminated = calls.some(

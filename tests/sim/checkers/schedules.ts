@@ -2,9 +2,9 @@ import { scheduleWorkflowName } from "../../../src/kernel/event.ts";
 import type { Evidence } from "../evidence.ts";
 import { promptMs } from "./lateness.ts";
 import type { Checker } from "./checker.ts";
-import { type Chronicle, chronicleOf } from "./chronicle.ts";
+import { type CommitHistory, commitHistoryOf } from "./commit-history.ts";
 import { dueTimes } from "./due-times.ts";
-import { type Backfill, type ScheduledRun, ScheduleStory, type Window } from "./schedule-story.ts";
+import { type Backfill, type ScheduledRun, ScheduleHistory, type Window } from "./schedule-history.ts";
 
 /** A due time that is decided about later than this was missed. */
 const missedAfterMs = 60_000;
@@ -15,24 +15,24 @@ const missedAfterMs = 60_000;
  * that are not to overlap do not; what is filled in later is started once for each time, so many at once as was asked for.
  */
 export const checkSchedules: Checker = (evidence) => {
-  const chronicle = chronicleOf(evidence);
-  return [...chronicle.instances.values()]
+  const commitHistory = commitHistoryOf(evidence);
+  return [...commitHistory.instances.values()]
     .filter(({ workflow }) => workflow === scheduleWorkflowName)
-    .flatMap((instance) => new ScheduleCheck(evidence, new ScheduleStory(chronicle, instance)).wrong);
+    .flatMap((instance) => new ScheduleCheck(evidence, new ScheduleHistory(commitHistory, instance)).wrong);
 };
 
 class ScheduleCheck {
   readonly wrong: string[] = [];
-  readonly #story: ScheduleStory;
-  readonly #chronicle: Chronicle;
+  readonly #story: ScheduleHistory;
+  readonly #commitHistory: CommitHistory;
   /** Started for a due time, by that; the first if there are several. */
   readonly #due: ReadonlyMap<number, ScheduledRun>;
   /** Where what it starts may be missing, a schedule does so in a later turn than it decided. */
   readonly #mayBeHeldUp: boolean;
   readonly #explained = new Set<ScheduledRun>();
 
-  constructor(evidence: Evidence, story: ScheduleStory) {
-    this.#chronicle = chronicleOf(evidence);
+  constructor(evidence: Evidence, story: ScheduleHistory) {
+    this.#commitHistory = commitHistoryOf(evidence);
     this.#mayBeHeldUp = evidence.setting.lacksCode === true;
     this.#story = story;
     const due = story.runs.filter(({ kind }) => kind === "due").toReversed();
@@ -51,7 +51,7 @@ class ScheduleCheck {
   #checkRun(run: ScheduledRun): void {
     const { id, kind, nominal, at } = run;
     if (this.#story.runs.find((other) => other.id === id) !== run) return this.#say(`${id} was started again`);
-    const lives = this.#chronicle.livesOf(id).length;
+    const lives = this.#commitHistory.livesOf(id).length;
     if (lives > 1) this.#say(`there are ${lives} instances ${id}`);
     if (Number.isNaN(nominal)) return this.#say(`${id} was started, and its id tells no time`);
     if (at < nominal) this.#say(`${id} was started ${nominal - at} ms early`);

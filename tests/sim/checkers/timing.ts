@@ -1,7 +1,7 @@
 import type { Event } from "../../../src/kernel/event.ts";
 import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle, isCopied } from "./chronicle.ts";
+import { commitHistoryOf, type DurableEvent, eventsOf, type InstanceCommits, isCopied } from "./commit-history.ts";
 import { type Clocks, clocksOf, fastestRate } from "./clocks.ts";
 
 /** Clocks tell whole milliseconds, at both ends of a stretch. */
@@ -14,7 +14,7 @@ const roundingMs = 2;
 export const checkTiming: Checker = (evidence) => {
   const clocks = clocksOf(evidence);
   const wrong: string[] = [];
-  for (const instance of chronicleOf(evidence).instances.values()) {
+  for (const instance of commitHistoryOf(evidence).instances.values()) {
     wrong.push(...checkTurnTimes(evidence, instance, clocks), ...checkDeadlines(instance), ...checkTimers(instance));
   }
   for (const [, runs] of Map.groupBy(evidence.runs, ({ name }) => `${name.instanceId}:${name.generation}:${name.task}`))
@@ -22,7 +22,7 @@ export const checkTiming: Checker = (evidence) => {
   return [...wrong, ...checkFailures(evidence)];
 };
 
-function checkTurnTimes(evidence: Evidence, instance: InstanceChronicle, clocks: Clocks): string[] {
+function checkTurnTimes(evidence: Evidence, instance: InstanceCommits, clocks: Clocks): string[] {
   const wrong: string[] = [];
   let before = 0;
   for (const { turn, at, landed, life } of instance.turns) {
@@ -66,7 +66,7 @@ function isTimedOutOnWorker(last: JobRun | undefined, retry: JobRun, lives: Evid
 function checkFailures(evidence: Evidence): string[] {
   const wrong: string[] = [];
   const runs = Map.groupBy(evidence.runs, ({ attemptId }) => attemptId);
-  for (const instance of chronicleOf(evidence).instances.values()) {
+  for (const instance of commitHistoryOf(evidence).instances.values()) {
     const retries = new Map<string, number>();
     for (const failed of eventsOf(instance)) {
       const { event, landed, turnAt, generation } = failed;
@@ -105,7 +105,7 @@ function isGrantRunOut(evidence: Evidence, { event, landed, turnAt }: DurableEve
   return waitedMs * fastestRate >= timeoutMs - roundingMs;
 }
 
-function checkDeadlines(instance: InstanceChronicle): string[] {
+function checkDeadlines(instance: InstanceCommits): string[] {
   const wrong: string[] = [];
   let deadline: number | undefined;
   let isTimedOut = false;
@@ -128,7 +128,7 @@ function isTimeout(event: Event, isTimedOut: boolean): boolean {
 }
 
 /** Each fires at most once, not before its time, and not after it was called off. */
-function checkTimers(instance: InstanceChronicle): string[] {
+function checkTimers(instance: InstanceCommits): string[] {
   const wrong: string[] = [];
   let dueAt = new Map<number, number>();
   for (const durable of eventsOf(instance)) {

@@ -2,14 +2,14 @@ import type { InstanceContinued, UpdateAnswered } from "../../../src/kernel/even
 import { type Added, code, type DeskInput } from "../code-workflows.ts";
 import { type ClientCall, type Evidence, isBefore, type Moment } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { type Chronicle, chronicleOf, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { type CommitHistory, commitHistoryOf, eventsOf, type InstanceCommits } from "./commit-history.ts";
 
 /**
  * An update is let in once and answered once, with what whoever asked is told, which is durable by then; what the code's
  * own check refuses leaves no trace. Sums follow one from the other, and no query goes back behind what was answered.
  */
 export const checkUpdates: Checker = (evidence) =>
-  [...chronicleOf(evidence).instances.values()]
+  [...commitHistoryOf(evidence).instances.values()]
     .filter(({ workflow }) => workflow === code.desk.name)
     .flatMap((instance) => new Desk(evidence, instance).wrong);
 
@@ -22,15 +22,15 @@ interface Answer {
 
 class Desk {
   readonly wrong: string[] = [];
-  readonly #chronicle: Chronicle;
-  readonly #instance: InstanceChronicle;
+  readonly #commitHistory: CommitHistory;
+  readonly #instance: InstanceCommits;
   /** By id. */
   readonly #requested = new Map<string, Added>();
   readonly #answers = new Map<string, Answer>();
   #sum = 0;
 
-  constructor(evidence: Evidence, instance: InstanceChronicle) {
-    this.#chronicle = chronicleOf(evidence);
+  constructor(evidence: Evidence, instance: InstanceCommits) {
+    this.#commitHistory = commitHistoryOf(evidence);
     this.#instance = instance;
     this.#follow();
     const calls = evidence.calls.filter(({ instanceId }) => instanceId === instance.id);
@@ -48,7 +48,7 @@ class Desk {
         if (this.#requested.has(event.update)) this.#say(`update ${event.update} was let in twice`);
         this.#requested.set(
           event.update,
-          JSON.parse(this.#chronicle.textOf(this.#instance.key, event.data ?? "{}")) as Added,
+          JSON.parse(this.#commitHistory.textOf(this.#instance.key, event.data ?? "{}")) as Added,
         );
       }
       if (event.type === "InstanceContinued") this.#continue(event, landed);
@@ -64,7 +64,7 @@ class Desk {
 
   /** The next generation asks itself for what the last one has not seen, and has the answers of its last turn. */
   #continue({ input, answers = [] }: InstanceContinued, landed: Moment): void {
-    const { sum = 0 } = JSON.parse(this.#chronicle.textOf(this.#instance.key, input ?? "{}")) as DeskInput;
+    const { sum = 0 } = JSON.parse(this.#commitHistory.textOf(this.#instance.key, input ?? "{}")) as DeskInput;
     const sums = [this.#sum];
     for (const event of answers) {
       if (this.#answers.has(event.update)) continue;
@@ -87,7 +87,7 @@ class Desk {
   /** Undefined if it failed. */
   #answeredSum({ output, failure }: UpdateAnswered): number | undefined {
     if (failure !== undefined || output === undefined) return undefined;
-    return (JSON.parse(this.#chronicle.textOf(this.#instance.key, output)) as { sum: number }).sum;
+    return (JSON.parse(this.#commitHistory.textOf(this.#instance.key, output)) as { sum: number }).sum;
   }
 
   #compare({ marker = "", outcome, code: refusal, value, answered, given }: ClientCall): void {
@@ -104,7 +104,7 @@ class Desk {
     const { output, failure } = answer.event;
     const recorded =
       failure === undefined
-        ? (JSON.parse(this.#chronicle.textOf(this.#instance.key, output ?? "null")) as unknown)
+        ? (JSON.parse(this.#commitHistory.textOf(this.#instance.key, output ?? "null")) as unknown)
         : { failed: failure.message };
     if (JSON.stringify(recorded) !== JSON.stringify(value))
       this.#say(`update ${marker} was answered with ${JSON.stringify(value)}, not ${JSON.stringify(recorded)}`);

@@ -3,12 +3,12 @@ import type { SimRandom } from "./sim-random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Life, Machine } from "./machine.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { Witness } from "./witness.ts";
+import type { Recorder } from "./recorder.ts";
 
-export interface OperatorParts {
+export interface SupervisorParts {
   readonly scheduler: Scheduler;
   readonly log: EventLog;
-  readonly witness: Witness;
+  readonly recorder: Recorder;
   readonly random: SimRandom;
   /** A process that crashed is started again after about so long. */
   readonly downMs: number;
@@ -20,10 +20,10 @@ export interface OperatorParts {
 const stopMs = 120_000;
 
 /** Sees to it that processes run on the machines where they are wanted. */
-export class Operator {
-  readonly #parts: OperatorParts;
+export class Supervisor {
+  readonly #parts: SupervisorParts;
 
-  constructor(parts: OperatorParts) {
+  constructor(parts: SupervisorParts) {
     this.#parts = parts;
   }
 
@@ -34,17 +34,17 @@ export class Operator {
 
   /** One that cannot start, because the store is away, tries again. */
   async begin(machine: Machine): Promise<void> {
-    const { witness, scheduler, random } = this.#parts;
+    const { recorder, scheduler, random } = this.#parts;
     while (machine.isWanted && machine.life === undefined && !this.#parts.isOver()) {
       const life = (machine.life = this.#parts.newLife(machine));
       void life.died.then(() => this.#afterDeath(machine, life));
       try {
         await Promise.race([life.start(), life.died]);
-        if (!life.isDead) life.record.up = witness.moment();
+        if (!life.isDead) life.record.up = recorder.moment();
         return;
       } catch (error) {
         if (!(error instanceof EngineError && error.retryable))
-          witness.trouble(`${machine.name} did not start: ${messageOf(error)}`);
+          recorder.recordProblem(`${machine.name} did not start: ${messageOf(error)}`);
         life.finish("gave up", messageOf(error));
       }
       await scheduler.sleep(random.within(100, 1000));
@@ -63,17 +63,18 @@ export class Operator {
   }
 
   async stopForGood(machine: Machine): Promise<void> {
-    const { scheduler, witness } = this.#parts;
+    const { scheduler, recorder } = this.#parts;
     machine.isWanted = false;
     const { life } = machine;
     if (life === undefined) return;
-    if (!(await scheduler.within(stopMs, this.#stop(life)))) witness.trouble(`${machine.name} did not stop in time`);
-    else if (life.record.end?.how !== "stopped") witness.trouble(`${machine.name} did not stop in good order`);
+    if (!(await scheduler.within(stopMs, this.#stop(life))))
+      recorder.recordProblem(`${machine.name} did not stop in time`);
+    else if (life.record.end?.how !== "stopped") recorder.recordProblem(`${machine.name} did not stop in good order`);
   }
 
   async #stop(life: Life): Promise<void> {
-    const { witness, log } = this.#parts;
-    life.record.stopping = witness.moment();
+    const { recorder, log } = this.#parts;
+    life.record.stopping = recorder.moment();
     log.note(`${life.machine} is told to stop`);
     try {
       await life.stop();

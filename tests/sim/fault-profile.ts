@@ -1,7 +1,7 @@
 import { type ClusterTimings, defaultTimings } from "../../src/cluster/timings.ts";
 import type { SimRandom } from "./sim-random.ts";
-import { calmNetwork, type NetworkWeather } from "./network.ts";
-import { calmStore, type StoreWeather } from "./store.ts";
+import { calmNetwork, type NetworkConditions } from "./network.ts";
+import { calmStore, type StoreConditions } from "./store.ts";
 
 /** What may befall a run from one moment to the next. */
 export type FaultKind =
@@ -38,7 +38,7 @@ export type FaultKind =
   | "clock-jump";
 
 /** What a run is like: which faults there are, how many, and of what the machines are made. */
-export interface Climate {
+export interface FaultProfile {
   /** What is worse here than elsewhere. */
   readonly name: string;
   readonly memberCount: number;
@@ -51,8 +51,8 @@ export interface Climate {
   readonly spanMs: number;
   readonly faultEveryMs: number;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
-  readonly store: StoreWeather;
-  readonly network: NetworkWeather;
+  readonly store: StoreConditions;
+  readonly network: NetworkConditions;
   /** A process that crashed is started again after about so long. */
   readonly downMs: number;
   /** Wall clocks are wrong by up to so much, and jump by up to so much. */
@@ -62,17 +62,9 @@ export interface Climate {
   readonly drift: number;
 }
 
-export type ClimateName =
-  | "mild"
-  | "crashes"
-  | "freezes"
-  | "store"
-  | "network"
-  | "clocks"
-  | "comings-and-goings"
-  | "everything";
+export type FaultProfileName = "mild" | "crashes" | "freezes" | "store" | "network" | "clocks" | "churn" | "everything";
 
-/** A little of everything, so that the worst of a climate never comes alone. */
+/** A little of everything, so that the worst of a profile never comes alone. */
 const everywhere: Readonly<Partial<Record<FaultKind, number>>> = {
   crash: 1,
   "crash-at-call": 1,
@@ -96,16 +88,16 @@ const betweenMembers: Readonly<Partial<Record<FaultKind, number>>> = {
 };
 
 /** Where there are workers: how often their connections break. */
-const linkBreaks: Readonly<Partial<Record<ClimateName, number>>> = { network: 8, everything: 3 };
+const linkBreaks: Readonly<Partial<Record<FaultProfileName, number>>> = { network: 8, everything: 3 };
 
-const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, number>>>>> = {
+const worse: Readonly<Record<FaultProfileName, Readonly<Partial<Record<FaultKind, number>>>>> = {
   mild: {},
   crashes: { crash: 10, "crash-at-call": 10, "crash-at-event": 10, "lose-commit": 10 },
   freezes: { freeze: 10, "long-freeze": 10, suspend: 6, "freeze-all": 6 },
   store: { "cut-store": 8, "slow-store": 8, "failing-store": 8, "crash-at-call": 3, "store-outage": 5 },
   network: { partition: 8, "one-way": 8, "lossy-network": 8, "cut-store": 3 },
   clocks: { "clock-jump": 12, suspend: 4 },
-  "comings-and-goings": { leave: 12, "leave-unheard": 4, crash: 3 },
+  churn: { leave: 12, "leave-unheard": 4, crash: 3 },
   everything: {
     crash: 3,
     "crash-at-call": 3,
@@ -128,7 +120,7 @@ const worse: Readonly<Record<ClimateName, Readonly<Partial<Record<FaultKind, num
   },
 };
 
-const names = Object.keys(worse) as readonly ClimateName[];
+const names = Object.keys(worse) as readonly FaultProfileName[];
 
 /** Of a process alone; the rest is for several. */
 const forOne: readonly FaultKind[] = [
@@ -159,28 +151,28 @@ const quickTimings: ClusterTimings = {
   rebalanceMs: 300,
 };
 
-export interface ClimateOptions {
+export interface FaultProfileOptions {
   /** Undefined: one engine alone. */
   readonly memberCount: number | undefined;
   readonly workerCount: number;
-  readonly name?: ClimateName;
+  readonly name?: FaultProfileName;
 }
 
-export function drawClimate(random: SimRandom, options: ClimateOptions): Climate {
+export function drawFaultProfile(random: SimRandom, options: FaultProfileOptions): FaultProfile {
   const { workerCount } = options;
   const name = options.name ?? random.pick(names);
   const isCluster = options.memberCount !== undefined;
-  const isStormy = random.isLucky(0.3);
-  const isBadAt = (part: ClimateName): boolean => name === part || name === "everything";
+  const isIntense = random.isLucky(0.3);
+  const isBadAt = (part: FaultProfileName): boolean => name === part || name === "everything";
   return {
-    name: isStormy ? `${name}, stormy` : name,
+    name: isIntense ? `${name}, intense` : name,
     memberCount: options.memberCount ?? 1,
     workerCount,
     storeKind: random.isLucky(0.5) ? "memory" : "sqlite",
     hasBus: isCluster && random.isLucky(0.8),
     timings: random.isLucky(0.1) ? defaultTimings : quickTimings,
     spanMs: random.within(10_000, isCluster ? 60_000 : 40_000),
-    faultEveryMs: name === "mild" ? 12_000 : isStormy ? random.within(300, 1000) : random.within(1000, 6000),
+    faultEveryMs: name === "mild" ? 12_000 : isIntense ? random.within(300, 1000) : random.within(1000, 6000),
     faults: faultsOf(name, { isCluster, hasWorkers: workerCount > 0, withSuspends: random.isLucky(0.5) }),
     store: isBadAt("store") ? roughStore(random, isCluster) : { ...calmStore, delayMs: random.within(0.2, 4) },
     network: isBadAt("network") ? roughNetwork(random) : { ...calmNetwork, delayMs: random.within(0.2, 3) },
@@ -196,7 +188,7 @@ export function drawClimate(random: SimRandom, options: ClimateOptions): Climate
  * other.
  */
 function faultsOf(
-  name: ClimateName,
+  name: FaultProfileName,
   { isCluster, hasWorkers, withSuspends }: { isCluster: boolean; hasWorkers: boolean; withSuspends: boolean },
 ): Partial<Record<FaultKind, number>> {
   const between = isCluster && name !== "mild" ? betweenMembers : {};
@@ -208,7 +200,7 @@ function faultsOf(
 }
 
 /** Each call fails in its own way now and then, on top of the hours in which many do. */
-function roughStore(random: SimRandom, isServer: boolean): StoreWeather {
+function roughStore(random: SimRandom, isServer: boolean): StoreConditions {
   return {
     delayMs: random.within(0.5, 15),
     slowness: random.within(0, 0.1),
@@ -218,7 +210,7 @@ function roughStore(random: SimRandom, isServer: boolean): StoreWeather {
   };
 }
 
-function roughNetwork(random: SimRandom): NetworkWeather {
+function roughNetwork(random: SimRandom): NetworkConditions {
   return {
     delayMs: random.within(0.5, 20),
     loss: random.within(0, 0.2),

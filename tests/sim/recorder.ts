@@ -7,35 +7,35 @@ import type {
   ClientCall,
   ClockSetting,
   CommitRecord,
-  HoldQuestion,
+  RenewalRequest,
   JobRun,
   LifeRecord,
   LogLine,
   MembershipRecord,
   Moment,
-  StoreTrouble,
-  Vouch,
+  StoreOutage,
+  WorkerRenewal,
 } from "./evidence.ts";
 
 /** Whose doing it is. */
-interface Doer {
+interface ProcessRef {
   readonly number: number;
   readonly machine: string;
 }
 
 /** Writes everything down as it happens, for the checkers and for the log. */
-export class Witness {
+export class Recorder {
   readonly calls: ClientCall[] = [];
   readonly runs: JobRun[] = [];
   readonly lives: LifeRecord[] = [];
   readonly clockSettings: ClockSetting[] = [];
-  readonly storeTroubles: StoreTrouble[] = [];
+  readonly storeOutages: StoreOutage[] = [];
   readonly commits: CommitRecord[] = [];
   readonly claims: ClaimRecord[] = [];
   readonly memberships: MembershipRecord[] = [];
-  readonly holdQuestions: HoldQuestion[] = [];
+  readonly renewalRequests: RenewalRequest[] = [];
   readonly logLines: LogLine[] = [];
-  readonly troubles: string[] = [];
+  readonly problems: string[] = [];
   readonly #log: EventLog;
   readonly #now: () => number;
   #order = 0;
@@ -49,28 +49,28 @@ export class Witness {
     return { at: this.#now(), order: this.#order++ };
   }
 
-  trouble(what: string): void {
-    this.#log.note(`trouble: ${what}`);
-    this.troubles.push(what);
+  recordProblem(what: string): void {
+    this.#log.note(`outage: ${what}`);
+    this.problems.push(what);
   }
 
-  fault(what: string): void {
+  recordFault(what: string): void {
     this.#log.note(`fault: ${what}`);
   }
 
   /** Gives back how to say that it is over; one that nobody says is over lasts to the end. */
-  storeTrouble(machine: string): () => void {
-    const trouble: StoreTrouble = { machine, from: this.#now(), to: Infinity };
-    this.storeTroubles.push(trouble);
-    return () => void (trouble.to = Math.min(trouble.to, this.#now()));
+  startStoreOutage(machine: string): () => void {
+    const outage: StoreOutage = { machine, from: this.#now(), to: Infinity };
+    this.storeOutages.push(outage);
+    return () => void (outage.to = Math.min(outage.to, this.#now()));
   }
 
   /** All faults are. */
-  endStoreTroubles(): void {
-    for (const trouble of this.storeTroubles) trouble.to = Math.min(trouble.to, this.#now());
+  endStoreOutages(): void {
+    for (const outage of this.storeOutages) outage.to = Math.min(outage.to, this.#now());
   }
 
-  birth(machine: string, role: LifeRecord["role"], rate: number): LifeRecord {
+  recordStart(machine: string, role: LifeRecord["role"], rate: number): LifeRecord {
     const record: LifeRecord = {
       number: this.lives.length + 1,
       machine,
@@ -82,24 +82,24 @@ export class Witness {
       end: undefined,
       freezes: [],
       renewals: [],
-      vouches: [],
+      workerRenewals: [],
     };
     this.lives.push(record);
     this.#log.note(`${machine} begins life ${record.number}`);
     return record;
   }
 
-  death(life: LifeRecord, how: "crashed" | "stopped" | "gave up", why: string): void {
+  recordEnd(life: LifeRecord, how: "crashed" | "stopped" | "gave up", why: string): void {
     life.end = { ...this.moment(), how };
     this.#log.note(`${life.machine} ${how} in life ${life.number}: ${why}`);
   }
 
-  clockSet(machine: string, wallOffsetMs: number): void {
+  recordClockSetting(machine: string, wallOffsetMs: number): void {
     this.clockSettings.push({ ...this.moment(), machine, wallOffsetMs });
     this.#log.note(`${machine} has its clock ${wallOffsetMs.toFixed(0)} ms ahead`);
   }
 
-  commit(life: Doer, batch: Batch): void {
+  recordCommit(life: ProcessRef, batch: Batch): void {
     this.commits.push({ ...this.moment(), life: life.number, batch });
     const { fences, changes } = batch;
     const shown = fences.map(({ shard, epoch, number }) => `${shard}/${epoch}/${number}`).join(" ");
@@ -108,39 +108,39 @@ export class Witness {
     this.#log.note(`${life.machine} committed ${shown}`, JSON.stringify([fences, named, rest]));
   }
 
-  claim(life: Doer, shard: number, owner: string, claim: ShardClaim): void {
+  recordClaim(life: ProcessRef, shard: number, owner: string, claim: ShardClaim): void {
     this.claims.push({ ...this.moment(), life: life.number, shard, owner, claim });
     this.#log.note(`${life.machine} claimed ${shard} with epoch ${claim.epoch}`);
   }
 
-  membership(life: Doer, what: MembershipRecord["what"], member: string): void {
+  recordMembership(life: ProcessRef, what: MembershipRecord["what"], member: string): void {
     this.memberships.push({ ...this.moment(), life: life.number, what, member });
     this.#log.note(`${life.machine}: member ${member} ${what}`);
   }
 
-  renewal(life: Doer, member: string, sentAt: number): void {
+  recordLeaseRenewal(life: ProcessRef, member: string, sentAt: number): void {
     this.lives[life.number - 1]?.renewals.push({ member, sentAt, knownAt: this.#now() });
   }
 
-  vouched(life: Doer, vouch: Omit<Vouch, "knownAt">): void {
-    this.lives[life.number - 1]?.vouches.push({ ...vouch, knownAt: this.#now() });
+  recordWorkerRenewal(life: ProcessRef, renewal: Omit<WorkerRenewal, "knownAt">): void {
+    this.lives[life.number - 1]?.workerRenewals.push({ ...renewal, knownAt: this.#now() });
   }
 
   /** A member sends a text to another, over the bus or through the store. */
-  sent(life: Doer, text: string): void {
+  recordMessage(life: ProcessRef, text: string): void {
     if (!text.includes('"type":"RenewAttempts"')) return;
     const { body } = JSON.parse(text) as { body?: { type?: string; attemptIds?: readonly string[] } };
     if (body?.type !== "RenewAttempts") return;
-    this.holdQuestions.push({ life: life.number, at: this.#now(), attemptIds: body.attemptIds ?? [] });
+    this.renewalRequests.push({ life: life.number, at: this.#now(), attemptIds: body.attemptIds ?? [] });
   }
 
   /** The worker keeps the result of its last go at the attempt no longer. */
-  acknowledged(life: Doer, attemptId: string): void {
+  recordAcknowledgement(life: ProcessRef, attemptId: string): void {
     const run = this.runs.findLast((each) => each.attemptId === attemptId && each.life === life.number);
     if (run?.end !== undefined) run.acknowledged = this.moment();
   }
 
-  run(life: Doer, job: string, params: JobRun["params"], context: JobRunContext): JobRun {
+  recordRun(life: ProcessRef, job: string, params: JobRun["params"], context: JobRunContext): JobRun {
     const { attemptId, taskName, workflowName } = context;
     const run: JobRun = {
       attemptId,
@@ -160,17 +160,17 @@ export class Witness {
     return run;
   }
 
-  runAborted(run: JobRun): void {
+  recordAbort(run: JobRun): void {
     run.abort ??= this.moment();
     this.#log.note(`life ${run.life} aborts ${run.attemptId}`);
   }
 
-  runEnded(run: JobRun, how: "done" | "failed" | "aborted"): void {
+  recordRunEnd(run: JobRun, how: "done" | "failed" | "aborted"): void {
     run.end = { ...this.moment(), how };
     this.#log.note(`life ${run.life} has ${run.attemptId} ${how}`);
   }
 
-  invoke(call: Omit<ClientCall, "number" | "invoked" | "answered" | "outcome" | "code" | "value">): ClientCall {
+  recordCall(call: Omit<ClientCall, "number" | "invoked" | "answered" | "outcome" | "code" | "value">): ClientCall {
     const number = this.calls.length + 1;
     const invoked = this.moment();
     const pending = { answered: undefined, outcome: "pending", code: undefined, value: undefined } as const;
@@ -181,12 +181,12 @@ export class Witness {
     return record;
   }
 
-  answer(call: ClientCall, answer: Pick<ClientCall, "outcome" | "code" | "value">): void {
+  recordAnswer(call: ClientCall, answer: Pick<ClientCall, "outcome" | "code" | "value">): void {
     Object.assign(call, answer, { answered: this.moment() });
     this.#log.note(`client hears of ${call.number}: ${answer.outcome} ${answer.code ?? ""}`);
   }
 
-  loggerOf(life: Doer): Logger {
+  loggerOf(life: ProcessRef): Logger {
     const write = (level: LogLine["level"]) => (fields: LogFields, message: string) => {
       this.logLines.push({ ...this.moment(), life: life.number, level, fields, message });
       if (level === "warn" || level === "error")

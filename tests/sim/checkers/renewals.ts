@@ -1,7 +1,7 @@
 import { shardOfKey } from "../../../src/stores/instance-key.ts";
-import type { Evidence, LifeRecord, Vouch } from "../evidence.ts";
+import type { Evidence, LifeRecord, WorkerRenewal } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf } from "./chronicle.ts";
+import { commitHistoryOf } from "./commit-history.ts";
 import { attemptName } from "../../recovery/side-effects.ts";
 
 /** Clocks tell whole milliseconds. */
@@ -12,10 +12,10 @@ const roundingMs = 2;
  * from no later than its last question to the owner, or from when it owned the shard itself: an owner that hears nothing
  * more counts from when it heard that question, and must not give the attempt up before its worker does.
  */
-export const checkVouches: Checker = (evidence) => {
+export const checkRenewals: Checker = (evidence) => {
   const questions = questionsOf(evidence);
-  return evidence.lives.flatMap(({ vouches }) =>
-    vouches.flatMap((vouch) => {
+  return evidence.lives.flatMap(({ workerRenewals }) =>
+    workerRenewals.flatMap((vouch) => {
       const member = evidence.lives[vouch.member - 1];
       // The clock of a machine that was suspended does not tell how old an answer is.
       if (member === undefined || member.freezes.some(({ kind }) => kind === "suspended")) return [];
@@ -34,9 +34,9 @@ export const checkVouches: Checker = (evidence) => {
 };
 
 /** By life and attempt: when it was asked about, in order. */
-function questionsOf({ holdQuestions }: Evidence): ReadonlyMap<string, readonly number[]> {
+function questionsOf({ renewalRequests }: Evidence): ReadonlyMap<string, readonly number[]> {
   const questions = new Map<string, number[]>();
-  for (const { life, at, attemptIds } of holdQuestions) {
+  for (const { life, at, attemptIds } of renewalRequests) {
     for (const attemptId of attemptIds) {
       const key = `${life} ${attemptId}`;
       const known = questions.get(key);
@@ -48,9 +48,9 @@ function questionsOf({ holdQuestions }: Evidence): ReadonlyMap<string, readonly 
 }
 
 /** Until when, as far as the answer goes, the member owned the shard of the attempt; -Infinity if it never did. */
-function ownedUntil(evidence: Evidence, { number }: LifeRecord, attemptId: string, { knownAt }: Vouch): number {
+function ownedUntil(evidence: Evidence, { number }: LifeRecord, attemptId: string, { knownAt }: WorkerRenewal): number {
   const { instanceId, generation } = attemptName(attemptId);
-  const instance = chronicleOf(evidence).at(instanceId, generation);
+  const instance = commitHistoryOf(evidence).at(instanceId, generation);
   if (instance === undefined) return knownAt;
   const shard = shardOfKey(instance.key);
   const claims = evidence.claims.filter((claim) => claim.shard === shard && claim.at <= knownAt);

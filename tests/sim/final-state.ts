@@ -2,25 +2,25 @@ import type { Event } from "../../src/kernel/event.ts";
 import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
 import type { CodeSpec } from "../../src/runtime/definitions.ts";
 import type { InstanceSummary, Store } from "../../src/stores/store.ts";
-import { type CommitRecord, definitionKey, type InstanceRemains, type Remains } from "./evidence.ts";
+import { type CommitRecord, definitionKey, type FinalInstance, type FinalState } from "./evidence.ts";
 
 /** More than any run leaves. */
 const rowsMax = 1_000_000;
 
 /** Reads what the store holds when all is over. */
-export async function readRemains(
+export async function readFinalState(
   store: Store,
   commits: readonly CommitRecord[],
-): Promise<Omit<Remains, "leftovers" | "busyWorkers">> {
+): Promise<Omit<FinalState, "leftovers" | "busyWorkers">> {
   const summaries = await store.listInstances({ limit: rowsMax });
   return {
     instances: await Promise.all(summaries.map((summary) => readInstance(store, summary))),
     definitions: await readDefinitions(store, [...summaries, ...everWritten(commits)]),
-    strayKeys: await findStrayKeys(store, summaries, commits),
+    orphanedKeys: await findOrphanedKeys(store, summaries, commits),
   };
 }
 
-async function readInstance(store: Store, summary: InstanceSummary): Promise<InstanceRemains> {
+async function readInstance(store: Store, summary: InstanceSummary): Promise<FinalInstance> {
   const history = await store.loadHistory([summary.key]);
   const turns = history.map((row) => ({ ...row, events: JSON.parse(row.events) as Event[] }));
   return { ...summary, turns, tasks: await store.readTasks(summary.key) };
@@ -46,7 +46,7 @@ async function readDefinitions(
 }
 
 /** Whatever was ever written must belong to an instance that is still there, or be gone. */
-async function findStrayKeys(
+async function findOrphanedKeys(
   store: Store,
   summaries: readonly InstanceSummary[],
   commits: readonly CommitRecord[],
@@ -57,10 +57,10 @@ async function findStrayKeys(
     for (const { instance } of [...history, ...tasks, ...payloads]) written.add(instance);
   }
   for (const { key } of summaries) written.delete(key);
-  const strays: number[] = [];
+  const orphaned: number[] = [];
   for (const key of written) {
     const history = await store.loadHistory([key]);
-    if (history.length + (await store.readTasks(key)).length > 0) strays.push(key);
+    if (history.length + (await store.readTasks(key)).length > 0) orphaned.push(key);
   }
-  return strays;
+  return orphaned;
 }

@@ -1,10 +1,10 @@
 import { appendFileSync } from "node:fs";
 import { EventLog } from "../sim/event-log.ts";
 import type { Moment } from "../sim/evidence.ts";
-import { Witness } from "../sim/witness.ts";
+import { Recorder } from "../sim/recorder.ts";
 
 /** Time alone tells before and after, where many processes write down what they see. */
-export class RunWitness extends Witness {
+export class RunRecorder extends Recorder {
   readonly #now: () => number;
 
   constructor(log: EventLog, now: () => number) {

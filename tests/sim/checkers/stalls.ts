@@ -1,6 +1,6 @@
 import { type Evidence, isBefore, type LifeRecord, type Moment } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import { commitHistoryOf, type DurableEvent, eventsOf, type InstanceCommits } from "./commit-history.ts";
 
 /** Clocks tell whole milliseconds. */
 const roundingMs = 2;
@@ -10,32 +10,32 @@ const roundingMs = 2;
  * other members the other half, from when it goes on, to tell it what became of their workers' attempts: it does not
  * count an attempt as interrupted before that while a living worker has its result.
  */
-export const checkStandstills: Checker = (evidence) => {
-  const patienceMs = evidence.setting.timings.workerLostMs / 2;
-  return [...chronicleOf(evidence).instances.values()].flatMap((instance) =>
+export const checkStalls: Checker = (evidence) => {
+  const graceMs = evidence.setting.timings.workerLostMs / 2;
+  return [...commitHistoryOf(evidence).instances.values()].flatMap((instance) =>
     eventsOf(instance).flatMap((interruption) => {
       if (interruption.event.type !== "TaskInterrupted") return [];
       const owner = ownerAt(evidence, instance, interruption.landed);
-      const standstill = owner && lastStandstill(owner, interruption.landed, patienceMs);
-      if (owner === undefined || standstill === undefined) return [];
-      const sinceMs = (interruption.landed.at - standstill.to.at) * owner.rate;
-      if (sinceMs >= patienceMs - roundingMs) return [];
-      return checkResult(evidence, { instance, interruption, owner, standstill });
+      const stall = owner && lastStall(owner, interruption.landed, graceMs);
+      if (owner === undefined || stall === undefined) return [];
+      const sinceMs = (interruption.landed.at - stall.to.at) * owner.rate;
+      if (sinceMs >= graceMs - roundingMs) return [];
+      return checkResult(evidence, { instance, interruption, owner, stall });
     }),
   );
 };
 
-interface Standstill {
+interface Stall {
   readonly from: Moment;
   readonly to: Moment;
 }
 
 /** Who wrote the turn. */
-function ownerAt({ lives }: Evidence, { turns }: InstanceChronicle, landed: Moment): LifeRecord | undefined {
+function ownerAt({ lives }: Evidence, { turns }: InstanceCommits, landed: Moment): LifeRecord | undefined {
   return lives[(turns.find((turn) => turn.landed.order === landed.order)?.life ?? 0) - 1];
 }
 
-function lastStandstill({ freezes, rate }: LifeRecord, at: Moment, leastMs: number): Standstill | undefined {
+function lastStall({ freezes, rate }: LifeRecord, at: Moment, leastMs: number): Stall | undefined {
   const last = freezes.findLast(({ to }) => to !== undefined && isBefore(to, at));
   if (last?.to === undefined || last.kind !== "stopped") return undefined;
   return (last.to.at - last.from.at) * rate > leastMs ? { from: last.from, to: last.to } : undefined;
@@ -43,21 +43,21 @@ function lastStandstill({ freezes, rate }: LifeRecord, at: Moment, leastMs: numb
 
 function checkResult(
   evidence: Evidence,
-  parts: { instance: InstanceChronicle; interruption: DurableEvent; owner: LifeRecord; standstill: Standstill },
+  parts: { instance: InstanceCommits; interruption: DurableEvent; owner: LifeRecord; stall: Stall },
 ): string[] {
-  const { instance, interruption, owner, standstill } = parts;
+  const { instance, interruption, owner, stall } = parts;
   const { event, generation, landed } = interruption;
   if (event.type !== "TaskInterrupted") return [];
   const attemptId = `${instance.id}:${generation}:${event.task}:${event.attempt}`;
   const run = evidence.runs.findLast((each) => each.attemptId === attemptId && isBefore(each.start, landed));
   const worker = run && evidence.lives[run.life - 1];
-  const hasResult = run?.end !== undefined && run.end.how !== "aborted" && isBefore(run.end, standstill.to);
+  const hasResult = run?.end !== undefined && run.end.how !== "aborted" && isBefore(run.end, stall.to);
   if (!hasResult || worker?.role !== "worker") return [];
   if (worker.end !== undefined && isBefore(worker.end, landed)) return [];
   // One that is connected to the owner itself is heard by it, or not.
-  const since = standstill.from.at - evidence.setting.timings.workerLostMs;
-  const vouches = worker.vouches.filter(({ knownAt }) => knownAt >= since && knownAt <= landed.at);
-  if (vouches.length === 0 || vouches.some(({ member }) => member === owner.number)) return [];
+  const since = stall.from.at - evidence.setting.timings.workerLostMs;
+  const workerRenewals = worker.workerRenewals.filter(({ knownAt }) => knownAt >= since && knownAt <= landed.at);
+  if (workerRenewals.length === 0 || workerRenewals.some(({ member }) => member === owner.number)) return [];
   return [
     `${attemptId} was counted as interrupted by life ${owner.number}, which had stood still, and life ${worker.number} had its result`,
   ];

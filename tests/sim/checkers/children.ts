@@ -1,17 +1,17 @@
 import type { Event } from "../../../src/kernel/event.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";
-import type { Evidence, InstanceRemains } from "../evidence.ts";
+import type { Evidence, FinalInstance } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { birthOf, type InstanceChronicle, chronicleOf, eventsOf } from "./chronicle.ts";
+import { birthOf, type InstanceCommits, commitHistoryOf, eventsOf } from "./commit-history.ts";
 
 /** I8: parents and children tell the same story. */
-export const checkFamilies: Checker = (evidence) => {
+export const checkChildren: Checker = (evidence) => {
   const byId = newestById(evidence);
-  const { instances } = chronicleOf(evidence);
+  const { instances } = commitHistoryOf(evidence);
   /** An id that the parent did not make of its own may be taken: then the child is somebody else's. */
-  const isOther = (child: InstanceRemains, parent: InstanceRemains): boolean => {
-    const chronicle = instances.get(child.key);
-    return chronicle !== undefined && birthOf(chronicle)?.parent?.key !== parent.key;
+  const isOther = (child: FinalInstance, parent: FinalInstance): boolean => {
+    const commitHistory = instances.get(child.key);
+    return commitHistory !== undefined && birthOf(commitHistory)?.parent?.key !== parent.key;
   };
   const wrong: string[] = [];
   for (const parent of byId.values()) {
@@ -37,7 +37,7 @@ export const checkFamilies: Checker = (evidence) => {
  * are told to. A user's cancel reaches what the code waits for, whatever is to become of that when the parent ends.
  */
 function checkHeirs(evidence: Evidence): string[] {
-  return evidence.remains.instances.flatMap(({ id, status }) => {
+  return evidence.finalState.instances.flatMap(({ id, status }) => {
     const [, parent = "", by, policy] =
       /^(.*)\/\d+\.\d+:(startChild|callChild):(terminate|cancel|leave)$/.exec(id) ?? [];
     if (policy === undefined || !hasEnded(status)) return [];
@@ -48,7 +48,7 @@ function checkHeirs(evidence: Evidence): string[] {
 }
 
 function wasCanceled(evidence: Evidence, id: string): boolean {
-  const lives = chronicleOf(evidence).livesOf(id);
+  const lives = commitHistoryOf(evidence).livesOf(id);
   return lives.flatMap(eventsOf).some(({ event }) => event.type === "CancelRequested" && !isTimeout(event));
 }
 
@@ -56,18 +56,18 @@ function isTimeout({ reason }: Extract<Event, { type: "CancelRequested" }>): boo
   return reason.includes("did not end within its timeout");
 }
 
-function newestById({ remains }: Evidence): Map<string, InstanceRemains> {
-  const newest = new Map<string, InstanceRemains>();
-  for (const instance of [...remains.instances].sort((a, b) => a.key - b.key)) newest.set(instance.id, instance);
+function newestById({ finalState }: Evidence): Map<string, FinalInstance> {
+  const newest = new Map<string, FinalInstance>();
+  for (const instance of [...finalState.instances].sort((a, b) => a.key - b.key)) newest.set(instance.id, instance);
   return newest;
 }
 
 /** The child of each nested task, and how that task ended after it was last started. */
-function childrenOf(evidence: Evidence, parent: InstanceRemains): { childId: string; outcome: string }[] {
-  const chronicle = chronicleOf(evidence).instances.get(parent.key);
-  if (chronicle === undefined) return [];
+function childrenOf(evidence: Evidence, parent: FinalInstance): { childId: string; outcome: string }[] {
+  const commitHistory = commitHistoryOf(evidence).instances.get(parent.key);
+  if (commitHistory === undefined) return [];
   const children = new Map<number, { childId: string; outcome: string }>();
-  for (const { event } of eventsOf(chronicle)) {
+  for (const { event } of eventsOf(commitHistory)) {
     // What an earlier generation had started was told to end.
     if (event.type === "InstanceContinued") children.clear();
     if (event.type === "ChildStarted") children.set(event.task, { childId: event.childId, outcome: "open" });
@@ -79,14 +79,14 @@ function childrenOf(evidence: Evidence, parent: InstanceRemains): { childId: str
 }
 
 /** Whoever has a parent was started by it, once for each of the parent's own lives. */
-function checkParents(evidence: Evidence, byId: ReadonlyMap<string, InstanceRemains>): string[] {
+function checkParents(evidence: Evidence, byId: ReadonlyMap<string, FinalInstance>): string[] {
   const wrong: string[] = [];
-  for (const instance of chronicleOf(evidence).instances.values()) {
+  for (const instance of commitHistoryOf(evidence).instances.values()) {
     const parentId = parentOf(instance);
     if (parentId === undefined) continue;
     const parent = byId.get(parentId);
     if (parent === undefined) wrong.push(`${instance.id} has no parent`);
-    const starts = chronicleOf(evidence)
+    const starts = commitHistoryOf(evidence)
       .livesOf(parentId)
       .flatMap(eventsOf)
       .filter(({ event }) => startsChild(event, instance.id));
@@ -103,6 +103,6 @@ function startsChild(event: Event, id: string): boolean {
   return (event.type === "ChildStarted" || event.type === "ChildDetached") && event.childId === id;
 }
 
-function parentOf(instance: InstanceChronicle): string | undefined {
+function parentOf(instance: InstanceCommits): string | undefined {
   return birthOf(instance)?.parent?.id;
 }

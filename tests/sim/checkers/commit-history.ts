@@ -14,7 +14,7 @@ export interface TurnRecord {
 }
 
 /** One life of one id, as the store's commits tell it. */
-export interface InstanceChronicle {
+export interface InstanceCommits {
   readonly key: number;
   readonly id: string;
   readonly workflow: string;
@@ -34,12 +34,12 @@ export interface DurableEvent {
 }
 
 /** What the commits tell, in order, each once: a batch that was sent again counts when it first landed. */
-export class Chronicle {
-  readonly instances = new Map<number, InstanceChronicle>();
+export class CommitHistory {
+  readonly instances = new Map<number, InstanceCommits>();
   /** By id, the oldest life first. */
-  readonly #byId = new Map<string, InstanceChronicle[]>();
+  readonly #byId = new Map<string, InstanceCommits[]>();
   /** By `id:generation`. */
-  readonly #byGeneration = new Map<string, InstanceChronicle>();
+  readonly #byGeneration = new Map<string, InstanceCommits>();
   readonly #firstLandings: readonly CommitRecord[];
   /** By `key:ref`. */
   readonly #payloads = new Map<string, string>();
@@ -68,7 +68,7 @@ export class Chronicle {
   }
 
   /** What a client's start put into the context of a DAG, or into the input of code, to know it again by. */
-  markerOf(instance: InstanceChronicle): string | undefined {
+  markerOf(instance: InstanceCommits): string | undefined {
     const birth = birthOf(instance);
     if (birth === undefined || birth.parent !== undefined) return undefined;
     if (birth.type === "InstanceCreated" && birth.forkedFrom !== undefined) return undefined;
@@ -78,12 +78,12 @@ export class Chronicle {
     return (JSON.parse(input) as { marker?: string }).marker;
   }
 
-  livesOf(id: string): readonly InstanceChronicle[] {
+  livesOf(id: string): readonly InstanceCommits[] {
     return this.#byId.get(id) ?? [];
   }
 
   /** The life of the id that was at that generation. */
-  at(id: string, generation: number): InstanceChronicle | undefined {
+  at(id: string, generation: number): InstanceCommits | undefined {
     return this.#byGeneration.get(`${id}:${generation}`);
   }
 
@@ -106,23 +106,23 @@ export class Chronicle {
   }
 }
 
-const chronicles = new WeakMap<Evidence, Chronicle>();
+const histories = new WeakMap<Evidence, CommitHistory>();
 
-export function chronicleOf(evidence: Evidence): Chronicle {
-  let chronicle = chronicles.get(evidence);
-  if (chronicle === undefined) chronicles.set(evidence, (chronicle = new Chronicle(evidence.commits)));
-  return chronicle;
+export function commitHistoryOf(evidence: Evidence): CommitHistory {
+  let commitHistory = histories.get(evidence);
+  if (commitHistory === undefined) histories.set(evidence, (commitHistory = new CommitHistory(evidence.commits)));
+  return commitHistory;
 }
 
-const events = new WeakMap<InstanceChronicle, readonly DurableEvent[]>();
+const events = new WeakMap<InstanceCommits, readonly DurableEvent[]>();
 
-export function eventsOf(instance: InstanceChronicle): readonly DurableEvent[] {
+export function eventsOf(instance: InstanceCommits): readonly DurableEvent[] {
   let all = events.get(instance);
   if (all === undefined) events.set(instance, (all = durableEvents(instance)));
   return all;
 }
 
-function durableEvents({ turns }: InstanceChronicle): DurableEvent[] {
+function durableEvents({ turns }: InstanceCommits): DurableEvent[] {
   let generation = 0;
   return turns.flatMap(({ events, firstEvent, at, landed }) =>
     events.map((event, place) => {
@@ -133,19 +133,19 @@ function durableEvents({ turns }: InstanceChronicle): DurableEvent[] {
 }
 
 /** How it began. Code may begin anew in its very first turn, and what was before that is not written. */
-export function birthOf({ turns }: InstanceChronicle): InstanceCreated | InstanceContinued | undefined {
+export function birthOf({ turns }: InstanceCommits): InstanceCreated | InstanceContinued | undefined {
   const first = turns[0]?.events[0];
   return first?.type === "InstanceCreated" || first?.type === "InstanceContinued" ? first : undefined;
 }
 
 /** From the instance that it goes on from. */
-export function isCopied(instance: InstanceChronicle, { landed }: DurableEvent): boolean {
+export function isCopied(instance: InstanceCommits, { landed }: DurableEvent): boolean {
   const birth = birthOf(instance);
   const isFork = birth?.type === "InstanceCreated" && birth.forkedFrom !== undefined;
   return isFork && landed.order === instance.turns[0]?.landed.order;
 }
 
-function generationsOf({ turns }: InstanceChronicle): number[] {
+function generationsOf({ turns }: InstanceCommits): number[] {
   return turns.flatMap(({ events }) => events.flatMap((event) => ("generation" in event ? [event.generation] : [])));
 }
 

@@ -2,11 +2,13 @@ import type { InstanceView } from "../../src/views/instance-view.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
 import { lastNote, type Note } from "./code-workflows.ts";
 import type { Driver } from "./drivers.ts";
-import type { CodeErrand } from "./code-shapes.ts";
-import type { Errand } from "./shapes.ts";
+import type { CodeClientScript } from "./code-shapes.ts";
+import type { ClientScript } from "./shapes.ts";
 
-/** Whoever runs an errand looks first what has been done: a call whose answer was lost may have been carried out. */
-export const errands: Readonly<Record<Errand | CodeErrand, (driver: Driver, id: string) => Promise<void>>> = {
+/** Whoever runs an script looks first what has been done: a call whose answer was lost may have been carried out. */
+export const clientScripts: Readonly<
+  Record<ClientScript | CodeClientScript, (driver: Driver, id: string) => Promise<void>>
+> = {
   async retry(driver, id) {
     for (let view = await driver.untilEnded(id); isFirstFailure(view); view = await driver.untilEnded(id))
       await driver.retry(id);

@@ -2,25 +2,31 @@ import type { Payload } from "../../../src/kernel/payload.ts";
 import { code, type Note } from "../code-workflows.ts";
 import { type ClientCall, type Evidence, isBefore } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { type Chronicle, chronicleOf, type DurableEvent, eventsOf, type InstanceChronicle } from "./chronicle.ts";
+import {
+  type CommitHistory,
+  commitHistoryOf,
+  type DurableEvent,
+  eventsOf,
+  type InstanceCommits,
+} from "./commit-history.ts";
 
 /**
  * What is raised for an instance and acknowledged is durable by then, comes once, and is seen by its code once and in the
  * order in which its sender was answered; also where the code begins anew. What one instance sends to another gets there
  * without a gap.
  */
-export const checkNotes: Checker = (evidence) => [
+export const checkDeliveries: Checker = (evidence) => [
   ...checkRaised(evidence),
-  ...[...chronicleOf(evidence).instances.values()]
+  ...[...commitHistoryOf(evidence).instances.values()]
     .filter(({ workflow }) => workflow === code.inbox.name)
     .flatMap((instance) => checkSeen(evidence, instance)),
 ];
 
 function checkRaised(evidence: Evidence): string[] {
-  const chronicle = chronicleOf(evidence);
+  const commitHistory = commitHistoryOf(evidence);
   const places = new Map<string, Raised>();
-  for (const { id } of chronicle.instances.values()) {
-    if (!places.has(id)) places.set(id, raisedFor(chronicle, id));
+  for (const { id } of commitHistory.instances.values()) {
+    if (!places.has(id)) places.set(id, raisedFor(commitHistory, id));
   }
   return evidence.calls.flatMap((call) => {
     const { operation, outcome, instanceId = "", marker = "" } = call;
@@ -47,13 +53,13 @@ interface Raised {
   readonly beginsAnew: boolean;
 }
 
-function raisedFor(chronicle: Chronicle, id: string): Raised {
+function raisedFor(commitHistory: CommitHistory, id: string): Raised {
   const raised = { counts: new Map<string, number>(), first: new Map<string, DurableEvent>(), beginsAnew: false };
-  for (const instance of chronicle.livesOf(id)) {
+  for (const instance of commitHistory.livesOf(id)) {
     for (const durable of eventsOf(instance)) {
       const { event } = durable;
       const note = (data: Payload | undefined, times: number): void => {
-        const { marker } = dataOf<{ marker?: string }>(chronicle, instance, data);
+        const { marker } = dataOf<{ marker?: string }>(commitHistory, instance, data);
         if (marker === undefined) return;
         raised.counts.set(marker, (raised.counts.get(marker) ?? 0) + times);
         if (!raised.first.has(marker)) raised.first.set(marker, durable);
@@ -67,9 +73,9 @@ function raisedFor(chronicle: Chronicle, id: string): Raised {
   return raised;
 }
 
-function checkSeen(evidence: Evidence, instance: InstanceChronicle): string[] {
-  const chronicle = chronicleOf(evidence);
-  const seen = seenBy(chronicle, instance);
+function checkSeen(evidence: Evidence, instance: InstanceCommits): string[] {
+  const commitHistory = commitHistoryOf(evidence);
+  const seen = seenBy(commitHistory, instance);
   const calls = evidence.calls.filter(
     ({ instanceId, given }) => instanceId === instance.id && given["name"] === "note",
   );
@@ -79,7 +85,7 @@ function checkSeen(evidence: Evidence, instance: InstanceChronicle): string[] {
     return problem === undefined ? [] : [`${instance.id} saw the notes ${numbers.join(" ")} of ${sender}, ${problem}`];
   });
   // Of two under one id, one after the other, either may have seen it.
-  const byAny = chronicle.livesOf(instance.id).flatMap((life) => seenBy(chronicle, life).notes);
+  const byAny = commitHistory.livesOf(instance.id).flatMap((life) => seenBy(commitHistory, life).notes);
   return [...wrong, ...(seen.isComplete ? checkMissing(instance, byAny, calls) : [])];
 }
 
@@ -101,7 +107,7 @@ function problemBetween(numbers: readonly number[]): string | undefined {
 }
 
 /** Whoever says that a note is the last knows that the others have been acknowledged. */
-function checkMissing({ id }: InstanceChronicle, seen: readonly Note[], calls: readonly ClientCall[]): string[] {
+function checkMissing({ id }: InstanceCommits, seen: readonly Note[], calls: readonly ClientCall[]): string[] {
   const senders = new Set(calls.map(({ given }) => String(given["sender"])).filter(isClient));
   return [...senders].flatMap((sender) => {
     const numbers = new Set(seen.filter((note) => note.sender === sender).map(({ number }) => number));
@@ -118,18 +124,25 @@ function acknowledged(calls: readonly ClientCall[], sender: string): number[] {
 }
 
 /** What its code says that it has seen, when it last said so. */
-function seenBy(chronicle: Chronicle, instance: InstanceChronicle): { notes: readonly Note[]; isComplete: boolean } {
+function seenBy(
+  commitHistory: CommitHistory,
+  instance: InstanceCommits,
+): { notes: readonly Note[]; isComplete: boolean } {
   let notes: readonly Note[] = [];
   let isComplete = false;
   for (const { event } of eventsOf(instance)) {
-    if (event.type === "InstanceContinued") notes = dataOf<{ seen: Note[] }>(chronicle, instance, event.input).seen;
+    if (event.type === "InstanceContinued") notes = dataOf<{ seen: Note[] }>(commitHistory, instance, event.input).seen;
     if (event.type !== "InstanceEnded" || event.status !== "Success") continue;
-    notes = dataOf<{ seen: Note[] }>(chronicle, instance, event.output).seen;
+    notes = dataOf<{ seen: Note[] }>(commitHistory, instance, event.output).seen;
     isComplete = true;
   }
   return { notes, isComplete };
 }
 
-function dataOf<T>(chronicle: Chronicle, { key }: InstanceChronicle, payload: Payload | undefined): Partial<T> & T {
-  return (payload === undefined ? {} : JSON.parse(chronicle.textOf(key, payload))) as T;
+function dataOf<T>(
+  commitHistory: CommitHistory,
+  { key }: InstanceCommits,
+  payload: Payload | undefined,
+): Partial<T> & T {
+  return (payload === undefined ? {} : JSON.parse(commitHistory.textOf(key, payload))) as T;
 }

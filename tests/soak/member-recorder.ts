@@ -1,13 +1,13 @@
 import type { LogFields, Logger } from "../../src/base/logger.ts";
 import { EventLog } from "../sim/event-log.ts";
 import type { JobRun } from "../sim/evidence.ts";
-import { Witness } from "../sim/witness.ts";
+import { Recorder } from "../sim/recorder.ts";
 import type { Journal } from "./journal.ts";
 
-type RunArguments = Parameters<Witness["run"]>;
+type RunArguments = Parameters<Recorder["recordRun"]>;
 
 /** Writes what jobs do and what the engine says into the journal, before the job goes on. */
-export class MemberWitness extends Witness {
+export class MemberRecorder extends Recorder {
   readonly #journal: Journal;
   readonly #numbers = new WeakMap<JobRun, number>();
 
@@ -16,8 +16,8 @@ export class MemberWitness extends Witness {
     this.#journal = journal;
   }
 
-  override run(...args: RunArguments): JobRun {
-    const run = super.run(...args);
+  override recordRun(...args: RunArguments): JobRun {
+    const run = super.recordRun(...args);
     const number = this.runs.length;
     this.#numbers.set(run, number);
     const { attemptId, taskName, workflow, job, params, start } = run;
@@ -25,13 +25,13 @@ export class MemberWitness extends Witness {
     return run;
   }
 
-  override runAborted(run: JobRun): void {
-    super.runAborted(run);
+  override recordAbort(run: JobRun): void {
+    super.recordAbort(run);
     this.#journal.write({ what: "aborted", run: this.#numberOf(run) });
   }
 
-  override runEnded(run: JobRun, how: "done" | "failed" | "aborted"): void {
-    super.runEnded(run, how);
+  override recordRunEnd(run: JobRun, how: "done" | "failed" | "aborted"): void {
+    super.recordRunEnd(run, how);
     this.#journal.write({ what: "ended", run: this.#numberOf(run), how });
   }
 

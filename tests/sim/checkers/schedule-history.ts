@@ -1,7 +1,7 @@
 import type { Event } from "../../../src/kernel/event.ts";
 import type { Payload } from "../../../src/kernel/payload.ts";
 import type { ScheduleSpec } from "../../../src/schedules/schedule-spec.ts";
-import type { Chronicle, InstanceChronicle } from "./chronicle.ts";
+import type { CommitHistory, InstanceCommits } from "./commit-history.ts";
 
 /** A stretch in which a schedule was on, with one and the same spec. Turns are told by their place in its history. */
 export interface Window {
@@ -53,7 +53,7 @@ function isWaking({ type }: Event): boolean {
 }
 
 /** What the history of one schedule tells of clients' wishes and of the runs that it started; not why it did. */
-export class ScheduleStory {
+export class ScheduleHistory {
   id = "";
   /** From when a rate counts. */
   anchor = 0;
@@ -70,16 +70,16 @@ export class ScheduleStory {
   #fired = new Map<number, number>();
   /** In which turn it came to its end. */
   ended = Infinity;
-  readonly #chronicle: Chronicle;
-  readonly #instance: InstanceChronicle;
+  readonly #commitHistory: CommitHistory;
+  readonly #instance: InstanceCommits;
   /** By task number, of this generation. */
   #children = new Map<number, ScheduledRun>();
   readonly #triggers = new Set<string>();
   #spec: ScheduleSpec | undefined;
   #isEnabled = true;
 
-  constructor(chronicle: Chronicle, instance: InstanceChronicle) {
-    this.#chronicle = chronicle;
+  constructor(commitHistory: CommitHistory, instance: InstanceCommits) {
+    this.#commitHistory = commitHistory;
     this.#instance = instance;
     for (const [turn, { at, events }] of instance.turns.entries()) {
       this.times.push(at);
@@ -202,6 +202,6 @@ export class ScheduleStory {
   }
 
   #read(payload: Payload | undefined): unknown {
-    return JSON.parse(this.#chronicle.textOf(this.#instance.key, payload ?? "null"));
+    return JSON.parse(this.#commitHistory.textOf(this.#instance.key, payload ?? "null"));
   }
 }

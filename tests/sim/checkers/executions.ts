@@ -2,7 +2,7 @@ import { shardOfKey } from "../../../src/stores/instance-key.ts";
 import { type Evidence, isBefore, type JobRun, type LifeRecord, type Moment } from "../evidence.ts";
 import { attemptOf, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
-import { chronicleOf } from "./chronicle.ts";
+import { commitHistoryOf } from "./commit-history.ts";
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
 
 /** Clocks tell whole milliseconds. */
@@ -19,7 +19,7 @@ const roundingMs = 2;
  * worker has been told that its result need not be kept, the attempt does not run again, whatever has happened since,
  * unless it was counted as lost before.
  */
-export const checkHolders: Checker = (evidence) => {
+export const checkExecutions: Checker = (evidence) => {
   const wrong: string[] = checkLosses(evidence);
   for (const [, runs] of Map.groupBy(evidence.runs, (run) => run.attemptId)) {
     for (const [place, again] of runs.entries()) {
@@ -44,7 +44,7 @@ function compare(evidence: Evidence, first: JobRun, again: JobRun): string[] {
 /** Its result was acknowledged while it was wanted. */
 function isDropped(evidence: Evidence, { name, start, acknowledged }: JobRun, again: JobRun): boolean {
   if (acknowledged === undefined || isBefore(again.start, acknowledged)) return false;
-  const instance = chronicleOf(evidence).at(name.instanceId, name.generation);
+  const instance = commitHistoryOf(evidence).at(name.instanceId, name.generation);
   const trace = instance && attemptOf(traceOf(instance), name);
   return trace?.interrupted.some((at) => isBefore(start, at) && isBefore(at, acknowledged)) !== true;
 }
@@ -52,7 +52,7 @@ function isDropped(evidence: Evidence, { name, start, acknowledged }: JobRun, ag
 /** Nothing on a worker is counted as interrupted that was not. */
 function checkLosses(evidence: Evidence): string[] {
   const byAttempt = Map.groupBy(evidence.runs, ({ attemptId }) => attemptId);
-  return [...chronicleOf(evidence).instances.values()].flatMap((instance) =>
+  return [...commitHistoryOf(evidence).instances.values()].flatMap((instance) =>
     [...traceOf(instance).attempts.values()].flatMap(({ task, attempt, generation, interrupted }) => {
       const attemptId = `${instance.id}:${generation}:${task}:${attempt}`;
       return interrupted.flatMap((at) => {
@@ -83,7 +83,7 @@ function isLost(evidence: Evidence, first: JobRun, again: Moment): boolean {
 /** A claim of its own that came late took the shard from under it. What a worker runs goes on for the new owner. */
 function wasFenced(evidence: Evidence, first: JobRun, again: Moment): boolean {
   const { instanceId, generation } = first.name;
-  const instance = chronicleOf(evidence).at(instanceId, generation);
+  const instance = commitHistoryOf(evidence).at(instanceId, generation);
   if (instance === undefined) return false;
   const claims = evidence.claims.filter(({ shard }) => shard === shardOfKey(instance.key));
   return claims.some(({ claim, order }, place) => {

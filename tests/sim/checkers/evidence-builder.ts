@@ -17,7 +17,7 @@ import {
   type ClientCall,
   definitionKey,
   type Evidence,
-  type InstanceRemains,
+  type FinalInstance,
   type JobRun,
   type LifeRecord,
   type Moment,
@@ -27,11 +27,11 @@ import {
 import { machineOf } from "./replay.ts";
 
 type Lists = {
-  -readonly [Part in keyof Omit<Evidence, "setting" | "remains">]: Evidence[Part][number][];
+  -readonly [Part in keyof Omit<Evidence, "setting" | "finalState">]: Evidence[Part][number][];
 };
 
 /** Evidence written by hand, as a run would have left it: each method is one thing that happens, one after the other. */
-export class Scene {
+export class EvidenceBuilder {
   /** Virtual time of what happens next. */
   now = 1000;
   readonly lists: Lists = {
@@ -40,18 +40,18 @@ export class Scene {
     runs: [],
     lives: [],
     clockSettings: [],
-    storeTroubles: [],
+    storeOutages: [],
     commits: [],
     claims: [],
     memberships: [],
-    holdQuestions: [],
+    renewalRequests: [],
     logLines: [],
-    troubles: [],
+    problems: [],
   };
-  readonly instances = new Map<number, InstanceRemains>();
-  readonly leftovers: Evidence["remains"]["leftovers"][number][] = [];
-  readonly busyWorkers: Evidence["remains"]["busyWorkers"][number][] = [];
-  readonly strayKeys: number[] = [];
+  readonly instances = new Map<number, FinalInstance>();
+  readonly leftovers: Evidence["finalState"]["leftovers"][number][] = [];
+  readonly busyWorkers: Evidence["finalState"]["busyWorkers"][number][] = [];
+  readonly orphanedKeys: number[] = [];
   readonly #setting: Setting;
   readonly #definitions = new Map<string, DagSpec | CodeSpec>();
   readonly #machines = new Map<number, Machine>();
@@ -74,10 +74,10 @@ export class Scene {
 
   /** For a checker: what happened so far. */
   get evidence(): Evidence {
-    const { instances, leftovers, busyWorkers, strayKeys } = this;
+    const { instances, leftovers, busyWorkers, orphanedKeys } = this;
     const definitions = this.#definitions;
-    const remains = { instances: [...instances.values()], definitions, leftovers, busyWorkers, strayKeys };
-    return { ...this.lists, setting: this.#setting, remains };
+    const finalState = { instances: [...instances.values()], definitions, leftovers, busyWorkers, orphanedKeys };
+    return { ...this.lists, setting: this.#setting, finalState };
   }
 
   moment(): Moment {
@@ -96,7 +96,7 @@ export class Scene {
       end: undefined,
       freezes: [],
       renewals: [],
-      vouches: [],
+      workerRenewals: [],
     };
     this.lists.lives.push(life);
     return life;
@@ -105,7 +105,7 @@ export class Scene {
   /** A worker's sign of life is answered at once; `withheld` is what the answer does not count for, or for less. */
   vouch(worker: LifeRecord, withheld: Readonly<Record<string, number>> = {}, member = 1): void {
     const { now } = this;
-    worker.vouches.push({ member, sentAt: now, knownAt: now, withheld: new Map(Object.entries(withheld)) });
+    worker.workerRenewals.push({ member, sentAt: now, knownAt: now, withheld: new Map(Object.entries(withheld)) });
   }
 
   claim(life: LifeRecord, parts: { owner?: string; epoch?: number; clean?: boolean } = {}): void {
@@ -247,8 +247,8 @@ export const nest: Workflow = new WorkflowBuilder()
   .withTask(new TaskBuilder("n").withNestedWorkflow(solo))
   .build();
 
-export function created(scene: Scene, workflow: Workflow, more: Partial<InstanceCreated> = {}): Event[] {
-  const { workflow: name, version } = scene.define(workflow);
+export function created(builder: EvidenceBuilder, workflow: Workflow, more: Partial<InstanceCreated> = {}): Event[] {
+  const { workflow: name, version } = builder.define(workflow);
   const context = { marker: '"s1-0"' };
   return [
     {
@@ -267,8 +267,13 @@ export function created(scene: Scene, workflow: Workflow, more: Partial<Instance
 }
 
 /** An instance of code, from its start. */
-export function createdCode(scene: Scene, workflow: CodeWorkflow, input: unknown, ...steps: readonly Event[]): Event[] {
-  scene.defineCode(workflow);
+export function createdCode(
+  builder: EvidenceBuilder,
+  workflow: CodeWorkflow,
+  input: unknown,
+  ...steps: readonly Event[]
+): Event[] {
+  builder.defineCode(workflow);
   return [
     {
       type: "InstanceCreated",
@@ -291,16 +296,16 @@ export const succeeded: readonly Event[] = [
 ];
 
 /** A whole run in which all is well: an instance `a` of one task is submitted, runs and ends. */
-export function goodRun(setting: Partial<Setting> = {}): { scene: Scene; life: LifeRecord; run: JobRun } {
-  const scene = new Scene(setting);
-  const life = scene.life();
-  scene.claim(life);
-  const submit = scene.ask(life, "submit", { marker: "s1-0" });
-  scene.turn(life, 1, created(scene, solo));
-  scene.answer(submit, { value: "a" });
-  const run = scene.run(life, "a:1:0:1");
-  scene.now += 100;
-  scene.ended(run);
-  scene.turn(life, 1, succeeded);
-  return { scene, life, run };
+export function goodRun(setting: Partial<Setting> = {}): { builder: EvidenceBuilder; life: LifeRecord; run: JobRun } {
+  const builder = new EvidenceBuilder(setting);
+  const life = builder.life();
+  builder.claim(life);
+  const submit = builder.ask(life, "submit", { marker: "s1-0" });
+  builder.turn(life, 1, created(builder, solo));
+  builder.answer(submit, { value: "a" });
+  const run = builder.run(life, "a:1:0:1");
+  builder.now += 100;
+  builder.ended(run);
+  builder.turn(life, 1, succeeded);
+  return { builder, life, run };
 }
