@@ -223,7 +223,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#quotas.start();
     this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchMessages());
     this.#every(timings.workerBeatMs, () => {
-      this.#runtime.region.sweepAttached();
+      this.#runtime.region.sweepRemoteAttempts();
       void this.#learnDomains();
     });
   }
@@ -363,7 +363,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#owners.follow(view);
     this.#runtime.region.followEpochs(view.shards);
     this.#keeper.follow(view, this.id);
-    this.#runtime.region.sweepAttached();
+    this.#runtime.region.sweepRemoteAttempts();
     for (const resolve of this.#viewWaiters.splice(0)) resolve();
   }
 

@@ -92,14 +92,14 @@ export class RemoteWorkers {
     const { attemptId, instanceId } = descriptor;
     const shard = region.shardOf(instanceId);
     if (!namesItself(descriptor)) return false;
-    const own = region.takeBack(shard, attemptId, worker.address);
+    const own = region.reclaimAttempt(shard, attemptId, worker.address);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
     const renewedAt = await foreignAttempts.ask(shard, attemptId, worker.connection);
     // It was announced again meanwhile, and taken in.
     if (dispatcher.isRunningOn(attemptId, worker)) return true;
     if (renewedAt === undefined) return false;
     // The shard may have come here meanwhile, and the answer from here.
-    const run = region.takeBack(shard, attemptId, worker.address);
+    const run = region.reclaimAttempt(shard, attemptId, worker.address);
     if (run !== undefined) return await this.#adoptOwn(announced, run);
     const foreign = foreignRun(descriptor, (...report) => foreignAttempts.report(...report));
     return await this.#adopt(announced, foreign, () => foreignAttempts.add(shard, [attemptId], renewedAt));

@@ -1,14 +1,15 @@
 import { assert } from "../base/assert.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Machine } from "../kernel/machine.ts";
-import { hasEnded } from "../kernel/status.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
 import type { AttemptHosts } from "./remote-attempts.ts";
 import type { Hint } from "./call.ts";
 import { CodeActor } from "./code-actor.ts";
 import { noOtherHosts } from "./foreign-attempts.ts";
+import { restoreGates, unfinishedInstances } from "./gated-instances.ts";
 import { IdleActors } from "./idle-actors.ts";
+import { countInstances, type InstanceCounts } from "./instance-counts.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { Lane } from "./lane.ts";
@@ -17,7 +18,7 @@ import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import { Shard, type ShardParts } from "./shard.ts";
 import { shardMoved } from "./shard-moved.ts";
 import type { WaitingTask } from "./waiting-task.ts";
-import { type UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
+import { WorkflowGates } from "./workflow-gate.ts";
 
 type OwnParts =
   | "gates"
@@ -31,15 +32,15 @@ type OwnParts =
   | "hosts";
 
 export interface RegionParts extends Omit<ShardParts, OwnParts> {
-  /** How many instances that wait for something stay in memory. */
+  /** How many idle instances stay in memory. */
   readonly idleMax: number;
   /** How many commits may be under way at a time. */
   readonly laneCount: number;
-  /** As whom shards are claimed. */
+  /** The name under which shards are claimed. */
   owner(): string;
-  /** Why nothing can be written, or undefined when it can again. */
+  /** Called with the reason when nothing can be written, and with undefined when it can again. */
   onHealth(problem: unknown): void;
-  /** Another owner has a shard. */
+  /** Called when another owner has claimed a shard. */
   onFenced(shard: number, error: unknown): void;
   /** Absent where one member owns every shard. */
   readonly cluster?: RegionCluster;
@@ -52,17 +53,6 @@ export interface RegionCluster {
   hintOwner(shard: number, hint: Hint): void;
 }
 
-export interface RegionCounts {
-  readonly unfinished: number;
-  readonly inMemory: number;
-  readonly quarantined: number;
-  /** Messages that no turn has taken yet. */
-  readonly unread: number;
-  readonly droppedReports: number;
-  /** Ids of instances that have made no progress since they were found to be stuck. */
-  readonly stuck: readonly string[];
-}
-
 export type TurnListener = (turn: CommittedTurn) => void;
 
 /**
@@ -73,13 +63,13 @@ export class Region {
   readonly #parts: RegionParts;
   readonly #shardParts: ShardParts;
   readonly #lanes: readonly Lane[];
-  /** Those that are open here. */
+  /** By number; undefined for shards that are not open here. */
   readonly #shards: (Shard | undefined)[];
   readonly #gates: WorkflowGates;
   readonly #listeners = new Set<TurnListener>();
-  /** By lane, and of the store's files. */
+  /** Why nothing can be written: by lane, and for the files of the store. */
   readonly #problems = new Map<number | "files", unknown>();
-  /** How often everything was lost. What was being opened then is lost too. */
+  /** Counts calls of `loseAll`: a shard that was being opened during one is lost too. */
   #losses = 0;
 
   constructor(parts: RegionParts) {
@@ -90,7 +80,7 @@ export class Region {
       return new Lane({ ...parts, onHealth: (problem) => this.#onHealth(lane, problem) });
     });
     this.#gates = new WorkflowGates({
-      unfinished: (workflow) => this.#unfinished(workflow),
+      unfinished: (workflow) => unfinishedInstances(this.#open(), workflow),
       admit: (workflow, id) => void this.#admit(workflow, id),
     });
     const listeners = this.#listeners;
@@ -114,7 +104,7 @@ export class Region {
 
   // Shards
 
-  /** Takes every shard; what was unfinished goes on by itself. For one member alone. */
+  /** Claims every shard, for one member alone; unfinished instances go on. `STORE_LOCKED`. */
   async open(): Promise<void> {
     const shards: Shard[] = [];
     for (let number = 0; number < this.#shards.length; number++) {
@@ -129,17 +119,17 @@ export class Region {
     for (const shard of shards) this.#shards[shard.number] = shard;
     for (const shard of shards) shard.resume();
     await this.#fetchMessagesOf(shards);
-    await this.#restoreGates();
+    await restoreGates(this.#gates, this.#open());
   }
 
-  /** Claims a shard and brings back what was unfinished. `taken`: a living member owns it. */
+  /** Claims a shard and restores its unfinished instances. `taken`: a living member owns it. */
   async openShard(number: number): Promise<"open" | "taken"> {
     const owner = this.#parts.owner();
     const losses = this.#losses;
     const isOver = (): boolean => owner !== this.#parts.owner() || losses !== this.#losses;
     let first: ShardClaim | undefined;
     const open = async (): Promise<"open" | "taken"> => {
-      // Another try has another claim: what the last one may still write must not take up its numbers.
+      // Every try has its own claim: a late write of the try before must not use the batch numbers of this one.
       const claim = await this.#parts.store.claimShard(number, owner);
       if (claim === undefined) return "taken";
       first ??= claim;
@@ -164,7 +154,7 @@ export class Region {
     void this.fetchMessages([number]);
   }
 
-  /** Gives a shard up in good order. Attempts that run go on, and are reported to whoever owns it next. */
+  /** Releases a shard cleanly. Running attempts go on, and are reported to the next owner. */
   async releaseShard(number: number): Promise<void> {
     const shard = this.#shards[number];
     this.#shards[number] = undefined;
@@ -172,8 +162,8 @@ export class Region {
   }
 
   /**
-   * The store shows a later epoch of a shard that is open here: it was claimed since. That may have been this very member,
-   * by a request that was given up and landed late; a shard with nothing to write would never find out.
+   * Loses shards that the store shows under a later epoch: they were claimed since. Even this member may have claimed them,
+   * by a request that it gave up and that landed late. A shard with nothing to write would never be fenced.
    */
   followEpochs(rows: readonly ShardRow[]): void {
     for (const { shard: number, epoch } of rows) {
@@ -183,7 +173,7 @@ export class Region {
     }
   }
 
-  /** This member is no longer who it was: whatever it owned is another's. */
+  /** Loses all shards: the cluster has removed this member, so others own them. */
   loseAll(error: unknown): void {
     this.#losses++;
     for (const shard of this.#open()) shard.lose(error);
@@ -195,12 +185,12 @@ export class Region {
     }
   }
 
-  /** Stops waiting for a store that does not come back. */
+  /** Gives up commits that wait for a store that is away. */
   giveUp(): void {
     for (const lane of this.#lanes) lane.giveUp();
   }
 
-  /** Of a shard that is open here. */
+  /** The epoch of a shard that is open here. */
   epochOf(number: number): number | undefined {
     return this.#shards[number]?.token.epoch;
   }
@@ -209,41 +199,40 @@ export class Region {
     return shardOfId(id, this.#shards.length);
   }
 
-  /** Looks for messages that did not come by themselves. */
+  /** Reads messages from the outboxes in the store, in case they were not delivered. */
   async fetchMessages(numbers: readonly number[]): Promise<void> {
     try {
       await this.#fetchMessagesOf(numbers.flatMap((number) => this.#shards[number] ?? []));
     } catch (error) {
-      this.#parts.logger.debug({ error: messageOf(error) }, "messages could not be read; the next look will find them");
+      this.#parts.logger.debug(
+        { error: messageOf(error) },
+        "messages could not be read from the store; the next poll tries again",
+      );
     }
   }
 
-  isOpen(number: number): boolean {
-    return this.#shards[number] !== undefined;
-  }
-
-  /** An attempt that was elsewhere has come to this member, which owns its shard. Undefined if it is not waited for. */
-  takeBack(number: number, attemptId: string, worker: string): InstanceTaskRun | undefined {
+  /** Takes back an attempt that a worker has brought to this member. Undefined if its shard does not wait for it. */
+  reclaimAttempt(number: number, attemptId: string, worker: string): InstanceTaskRun | undefined {
     return this.#shards[number]?.remoteAttempts.reclaim(attemptId, worker);
   }
 
-  /** Attempts that others hold, of shards that are open here: those that are lost by now run again. */
-  sweepAttached(): void {
+  /** Runs attempts again that other members hosted and that are lost by now. */
+  sweepRemoteAttempts(): void {
     for (const shard of this.#open()) shard.remoteAttempts.sweep();
   }
 
-  // What may be asked of instances
+  // Instances
 
   shardOfDomain(domain: string): number {
     return this.shardOf(`domain:${domain}`);
   }
 
-  /** Its state in memory, if it is there. */
+  /** The machine of an instance that is in memory here. */
   peek(id: string): Machine | undefined {
     return this.#shards[this.shardOf(id)]?.peek(id);
   }
 
-  /** How many run, when one more that a user reopens would pass its workflow's maximum. */
+  /** How many instances of the workflow run, if that is its maximum: none can be reopened then. */
   fullFor(workflow: string): number | undefined {
     return this.#gates.fullFor(workflow);
   }
@@ -259,7 +248,7 @@ export class Region {
     }
   }
 
-  /** Of ended instances, those that live here. */
+  /** Removes those of the ended instances that live on shards of this member. */
   async purgeOwn(instances: readonly { key: number; id: string }[]): Promise<number> {
     let gone = 0;
     for (const [number, group] of Map.groupBy(instances, ({ key }) => shardOfKey(key))) {
@@ -277,22 +266,22 @@ export class Region {
     return this.#open().flatMap((shard) => shard.sweep(options));
   }
 
-  /** Instances of this member that have something under way and have made no progress since then. */
+  /** Lists instances that have something under way and have made no progress since then. */
   listStuck(before: number): InstanceEntry[] {
     return this.#open().flatMap((shard) => [...shard.entries].filter((entry) => entry.isStuck(before)));
   }
 
-  /** Keys of requests that nobody repeats any more. */
+  /** Deletes keys of calls that nobody repeats any more. */
   async forgetRequests(before: number): Promise<void> {
     for (const shard of this.#open()) await shard.commit({ requestsForgotten: [{ shard: shard.number, before }] });
   }
 
-  /** What waits inside instances; a sum over shards, which keep it turn by turn. */
+  /** Counts tasks that wait inside instances; shards keep the sum turn by turn. */
   get waitingCount(): number {
     return this.#open().reduce((count, shard) => count + shard.waitingCount, 0);
   }
 
-  /** At most so many. */
+  /** Lists at most so many tasks that wait inside instances. */
   async listWaiting(limit: number): Promise<WaitingTask[]> {
     const tasks: WaitingTask[] = [];
     for (const shard of this.#open()) {
@@ -302,26 +291,8 @@ export class Region {
     return tasks.slice(0, limit);
   }
 
-  get counts(): RegionCounts {
-    const counts = {
-      unfinished: 0,
-      inMemory: 0,
-      quarantined: 0,
-      unread: 0,
-      droppedReports: 0,
-      stuck: new Array<string>(),
-    };
-    for (const shard of this.#open()) {
-      counts.droppedReports += shard.droppedReports;
-      for (const entry of shard.entries) {
-        if (!hasEnded(entry.status)) counts.unfinished++;
-        if (entry.actor !== undefined) counts.inMemory++;
-        counts.unread += entry.actor?.inbox.length ?? 0;
-        if (entry.quarantined !== undefined) counts.quarantined++;
-        if (entry.isReportedStuck) counts.stuck.push(entry.id);
-      }
-    }
-    return counts;
+  get counts(): InstanceCounts {
+    return countInstances(this.#open());
   }
 
   /** The shard, if it is open here. */
@@ -329,6 +300,7 @@ export class Region {
     return this.#shards[number];
   }
 
+  /** `ENGINE_STATE` if the shard is not open here. */
   mustFind(number: number): Shard {
     const shard = this.#shards[number];
     if (shard === undefined) throw new EngineError("ENGINE_STATE", "the engine is not running");
@@ -347,12 +319,12 @@ export class Region {
 
   #onLost(shard: Shard, error: unknown): void {
     if (this.#shards[shard.number] !== shard) return;
-    // One member alone that has lost its data refuses everything from now on, and says why.
+    // An engine alone that is fenced keeps its shard, which refuses everything with the reason.
     if (this.#parts.cluster !== undefined) this.#shards[shard.number] = undefined;
     this.#parts.onFenced(shard.number, error);
   }
 
-  /** A problem that no lane has met, such as a database file that was deleted; undefined when it is over. */
+  /** Notes a problem that no commit has met, such as a deleted database file; undefined when it is over. */
   reportProblem(problem: unknown): void {
     this.#onHealth("files", problem);
   }
@@ -369,7 +341,7 @@ export class Region {
     else this.receive(row);
   }
 
-  /** A message for an instance of a shard that may be open here. */
+  /** Takes in a message for an instance, if its shard is open here. */
   receive(row: OutboxRow): void {
     const shard = this.#shards[row.target];
     if (shard !== undefined && !shard.receive(row)) void this.fetchMessages([row.target]);
@@ -383,30 +355,7 @@ export class Region {
     for (const row of rows) this.#shards[row.target]?.receive(row);
   }
 
-  *#unfinished(workflow: string): Iterable<UnfinishedInstance> {
-    for (const shard of this.#open()) {
-      for (const { id, workflow: of, status, quarantined } of shard.entries) {
-        const isWaiting = status === "Ready";
-        if (of === workflow && !(isWaiting && quarantined !== undefined)) yield { id, isWaiting };
-      }
-    }
-  }
-
-  async #restoreGates(): Promise<void> {
-    const waiting = new Map<string, string>();
-    for (const shard of this.#open()) {
-      for (const { workflow, status, id, quarantined } of shard.entries) {
-        if (status === "Ready" && quarantined === undefined) waiting.set(workflow, id);
-      }
-    }
-    for (const [workflow, id] of waiting) {
-      const shard = this.mustFind(this.shardOf(id));
-      const limit = await shard.ask(id, (_, actor) => actor.definition.spec.maxInstances);
-      this.#gates.restore(workflow, limit);
-    }
-  }
-
-  /** One that cannot take its place leaves it to the next. */
+  /** Admits a waiting instance. If it cannot be admitted, the next one gets its place. */
   async #admit(workflow: string, id: string): Promise<void> {
     try {
       await this.mustFind(this.shardOf(id)).tellInstance(id, { input: { type: "AdmitInstance" } });

@@ -100,7 +100,7 @@ export class ClusterRig {
   /** What members do now and then. */
   async look(): Promise<void> {
     for (const { region } of this.#members) {
-      region.sweepAttached();
+      region.sweepRemoteAttempts();
       await region.fetchMessages(Array.from({ length: shardCount }, (_, shard) => shard));
     }
     await this.clock.settle();
