@@ -8,90 +8,90 @@ import {
   type CallAnswer,
   type CallOutcome,
   type CallRequest,
-  carriedError,
+  carryError,
   type Envelope,
   formatEnvelope,
-  type Hint,
+  type HintMessage,
   parseEnvelope,
-  rebuiltError,
+  rebuildError,
 } from "./envelope.ts";
 import { MailboxPoller, type MailboxStore } from "./mailbox-poller.ts";
 import { type News, OutgoingCall, type Route } from "./outgoing-call.ts";
 import { RecentMap } from "./recent-map.ts";
 import type { ClusterTimings } from "./timings.ts";
 
-/** A request over the bus that is not answered for this long is repeated; from then on the pauses grow. */
+/** A request over the bus that is not answered for this long is repeated, with exponential backoff. */
 const pauseMsFirst = 1000;
 const pauseMsMax = 15_000;
 
-/** For this long after the bus was silent, calls to that member take the way through the store. */
+/** For this long after the bus was silent, calls to that member go through the store. */
 const silenceMs = 5000;
 
-/** The answers that are given again from memory: how old, how many, and how many characters in all. */
+/** Limits of the answers that are kept for repetitions: age, number, and characters in all. */
 const rememberedMs = 120_000;
 const rememberedMax = 10_000;
 const rememberedLengthMax = 16 * 1024 * 1024;
 
-/** Longer ago than any request that still waits for its answer. */
+/** Longer than any request waits for its answer. */
 const heardMs = 60_000;
 
 export interface CallRouterOptions {
   readonly store: MailboxStore;
-  /** Without one, everything goes through the store. */
+  /** Without a bus, everything goes through the store. */
   readonly bus: Bus | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly timings: ClusterTimings;
-  /** The id of the member that was last seen to own the shard. */
+  /** The member that owns the shard, as far as this one knows. */
   readonly ownerOf: (shard: number) => string | undefined;
-  /** This member's. */
+  /** The shards of this member, whose mailboxes it reads. */
   readonly ownedShards: () => Iterable<number>;
   /**
-   * Carries out a call to a shard of this member, and settles sooner or later. `SHARD_MOVED` if this member is not the
-   * owner: then it was not carried out, and never will be by this call of it. A call may come several times, also after
-   * it was answered: the same key is to be carried out once.
+   * Carries out a call to a shard of this member, and always settles. `SHARD_MOVED` if this member is not the owner: then
+   * this delivery was not carried out, and never will be. A call may be delivered several times, also after it was
+   * answered: the handler carries out each key once.
    */
   readonly handle: (shard: number, call: HandledCall) => Promise<unknown>;
-  /** Nobody waits for the answer to a request any more, and it is not to be carried out. Never rejects. */
+  /** Whether nobody waits for the answer any more, so that the request must not be carried out. Never rejects. */
   readonly isAbandoned: (request: { from: string; body: unknown }) => Promise<boolean>;
   readonly onHint: (hint: { from: string; body: unknown }) => void;
 }
 
-/** A call as it reaches the owner. */
+/** One delivery of a call to the owner of its shard. */
 export interface HandledCall {
   /** The same for every repetition of the call. */
   readonly key: string;
-  /** Nobody can have carried it out before: it comes from this member and was never tried. */
+  /** It comes from this member and was never tried, so there are no copies of it. */
   readonly isFirst: boolean;
   readonly body: unknown;
 }
 
 export interface CallOptions {
-  /** `Infinity`: for ever. */
+  /** `Infinity` for no timeout. */
   readonly timeoutMs?: number;
-  /** What the owner knows the call by; a new one unless given. */
+  /** The idempotency key of a call that was tried before; a new one by default. */
   readonly key?: string;
 }
 
 /**
- * Brings calls to the owner of a shard, whoever that is, and answers back. What stays true:
+ * Sends calls to the owner of a shard, over the bus or through mailboxes in the store, and returns the answers. Invariants:
  *
- * C1. A call is repeated, under one key, until it is answered or given up; so it is carried out at least once, or nobody
- *     knows. That it is carried out once only is the handler's part, who knows the keys.
- * C2. The caller hears one answer, whatever else arrives.
- * C3. Mail to a shard stays in its box until its answer is on its way, so a shard's next owner finds what the last one
- *     left undone. A request that is abandoned is dropped when it is read.
- * C4. `SHARD_MOVED` never reaches the caller: it only means that somebody else is to be asked.
+ * C1. A call is repeated under one key until it is answered or given up: at least once, or the outcome is unknown. The
+ *     handler, which records keys, makes it exactly once.
+ * C2. The caller gets one answer, whatever else arrives.
+ * C3. A request stays in the shard's mailbox until its answer was sent, so the next owner finds requests that the last one
+ *     did not answer. An abandoned request is dropped when it is read.
+ * C4. `SHARD_MOVED` never reaches the caller: the router asks the next owner.
  */
 export class CallRouter {
   readonly #options: CallRouterOptions;
   readonly #clock: Clock;
   readonly #calls = new Map<string, OutgoingCall>();
-  /** Calls of others that are being handled, by id, and the answers given of late. Only a shortcut: see C1. */
+  /** Calls of other members that are being handled, by id, and recent answers. They only save work: see C1. */
   readonly #handling = new Map<string, Promise<Handled>>();
   readonly #answers: RecentMap<string>;
-  /** When a member was last heard over the bus, and those that were not although they were asked. */
+  /** When a member was last heard over the bus, and members that did not answer over it. */
   readonly #heardAt: RecentMap<number>;
   readonly #silent: RecentMap<true>;
   #boxes: MailboxPoller | undefined;
@@ -114,16 +114,16 @@ export class CallRouter {
     this.#silent = new RecentMap({ clock, ageMsMax: silenceMs });
   }
 
-  /** From now on this is the member's id. Calls under way are repeated, so that their answers find it. */
+  /** Connects under the member's new id. Calls under way are repeated, so that answers are sent to that id. */
   start(member: string): void {
     this.#connection?.close();
     this.#member = member;
-    this.#connection = this.#options.bus?.connect(member, (text) => this.#hear(text));
-    this.#boxes ??= this.#openBoxes();
+    this.#connection = this.#options.bus?.connect(member, (text) => this.#onBusMessage(text));
+    this.#boxes ??= this.#startPolling();
     for (const call of this.#calls.values()) call.tell("rejoined");
   }
 
-  /** Calls under way, and those made before the next start, are rejected with the reason. */
+  /** Rejects calls under way, and those made before the next start, with the reason. */
   stop(reason: EngineError): void {
     this.#whyStopped = reason;
     this.#member = undefined;
@@ -135,9 +135,9 @@ export class CallRouter {
   }
 
   /**
-   * Gives what the owner's handler gives. The handler of this very member gets the body as it is, others as JSON.
+   * Returns the result of the owner's handler. The handler of this member gets the body as it is, others as JSON.
    * `CALL_UNANSWERED` after `timeoutMs`, by default `timings.callMs`: then the outcome is unknown. `ENGINE_STATE` before
-   * the start, and whatever `stop` was given.
+   * the start, and the reason of `stop` after it.
    */
   call(shard: number, body: unknown, options: CallOptions = {}): Promise<unknown> {
     if (this.#member === undefined) return Promise.reject(this.#whyStopped);
@@ -154,11 +154,11 @@ export class CallRouter {
       onSettled,
     });
     this.#calls.set(id, call);
-    this.#carry(call).catch((error: unknown) => call.reject(error));
+    this.#deliver(call).catch((error: unknown) => call.reject(error));
     return call.promise;
   }
 
-  /** Lossy, over the bus only. */
+  /** Sends a hint over the bus; it may get lost. */
   hint(member: string, body: unknown): void {
     this.hintAll([member], body);
   }
@@ -170,17 +170,17 @@ export class CallRouter {
     else this.#options.logger.debug({ length: text.length }, "a hint is too long for the bus and was dropped");
   }
 
-  /** One round after the other, until somebody has answered. */
-  async #carry(call: OutgoingCall): Promise<void> {
+  /** Tries again and again until the call is settled. */
+  async #deliver(call: OutgoingCall): Promise<void> {
     while (!call.isSettled && this.#member !== undefined) {
       const from = this.#member;
       const owner = this.#options.ownerOf(call.shard);
-      const news = owner === from ? await this.#carryOutHere(call) : await this.#ask(call, { from, owner });
+      const news = owner === from ? await this.#handleLocally(call) : await this.#ask(call, { from, owner });
       if (news === "moved") await call.pause(this.#jittered(call.nextMovedPauseMs()));
     }
   }
 
-  async #carryOutHere(call: OutgoingCall): Promise<News> {
+  async #handleLocally(call: OutgoingCall): Promise<News> {
     const { shard, key, body } = call;
     const isFirst = call.isUntried;
     call.isUntried = false;
@@ -193,65 +193,71 @@ export class CallRouter {
     return "settled";
   }
 
-  /** Sends the request once and waits for a while. A shard without an owner counts as moved: it will have one soon. */
+  /** Sends the request once and waits for its answer. A shard without an owner counts as moved: it will have one soon. */
   async #ask(call: OutgoingCall, parties: { from: string; owner: string | undefined }): Promise<News> {
     const { from, owner } = parties;
     if (owner === undefined && call.ageMs < pauseMsFirst) return "moved";
     const { id, key, shard, body } = call;
     const text = formatEnvelope({ kind: "request", id, key, from, shard, body });
-    const way = owner === undefined ? "mail" : this.#wayOf(call, { owner, text });
-    const pauseMs = this.#pauseMs(call.tries, way);
+    const route = owner === undefined ? "mail" : this.#routeOf(call, { owner, text });
+    const pauseMs = this.#pauseMs(call.tries, route);
     const sentAt = this.#clock.monotonic();
     call.isUntried = false;
-    call.asked(way);
-    if (owner !== undefined && way === "bus") this.#send(owner, text);
+    call.noteTry(route);
+    if (owner !== undefined && route === "bus") this.#send(owner, text);
     else await this.#post({ box: mailboxOfShard(shard), body: text });
-    // If it has another id by now, the answer to this one is not found.
-    const news = from === this.#member ? await call.answer(pauseMs) : "rejoined";
-    if (news === "time" && owner !== undefined && way === "bus") this.#unanswered(owner, sentAt);
-    if (news === "moved" || news === "rejoined") call.askAnew();
+    // An answer to an earlier id of this member would not find it.
+    const news = from === this.#member ? await call.waitForNews(pauseMs) : "rejoined";
+    if (news === "time" && owner !== undefined && route === "bus") this.#onUnanswered(owner, sentAt);
+    if (news === "moved" || news === "rejoined") call.forgetTries();
     return news;
   }
 
-  /** First the bus, unless it was silent of late, and then one after the other. */
-  #wayOf(call: OutgoingCall, request: { owner: string; text: string }): Route {
+  /** The bus first, unless it was silent recently; repetitions alternate between bus and mailbox. */
+  #routeOf(call: OutgoingCall, request: { owner: string; text: string }): Route {
     if (this.#connection === undefined || request.text.length > busTextLengthMax) return "mail";
     if (call.lastRoute === undefined) return this.#silent.get(request.owner) === true ? "mail" : "bus";
     return call.lastRoute === "bus" ? "mail" : "bus";
   }
 
-  /** Mail takes longer, so it begins with the second pause. */
-  #pauseMs(tries: number, way: Route): number {
-    if (tries === 0 && way === "bus") return pauseMsFirst;
+  /** Mailboxes are polled, so their first pause is the second one of the bus. */
+  #pauseMs(tries: number, route: Route): number {
+    if (tries === 0 && route === "bus") return pauseMsFirst;
     return this.#jittered(Math.min(pauseMsFirst * 2 ** Math.max(1, tries), pauseMsMax));
   }
 
-  /** A member that says other things meanwhile is only slow. */
-  #unanswered(member: string, sentAt: number): void {
+  /** A member that was heard since the request is only slow. */
+  #onUnanswered(member: string, sentAt: number): void {
     if ((this.#heardAt.get(member) ?? -Infinity) < sentAt) this.#silent.set(member, true);
   }
 
-  /** The bus may lose it; a bus that says so has lost it too. */
+  /** The bus may lose messages, with or without an error. */
   #send(to: string, text: string): void {
     try {
       this.#connection?.send(to, text);
     } catch (error) {
-      this.#options.logger.debug({ to, error: messageOf(error) }, "the bus did not take a message");
+      this.#options.logger.debug(
+        { to, error: messageOf(error) },
+        "the bus refused a message; it is repeated if it was a request",
+      );
     }
   }
 
-  /** False if the store did not say that it has it. */
+  /** False if the store did not confirm the write. */
   async #post(mail: { box: string; body: string }): Promise<boolean> {
     try {
       await this.#options.store.post({ ...mail, at: this.#clock.now() });
       return true;
     } catch (error) {
-      this.#options.logger.debug({ box: mail.box, error: messageOf(error) }, "the store did not take a message");
+      this.#options.logger.debug(
+        { box: mail.box, error: messageOf(error) },
+        "a message could not be posted to a mailbox; it is repeated if it was a request",
+      );
       return false;
     }
   }
 
-  #hear(text: string): void {
+  #onBusMessage(text: string): void {
     const envelope = this.#read(text, "bus");
     if (envelope === undefined) return;
     this.#heardAt.set(envelope.from, this.#clock.monotonic());
@@ -259,49 +265,55 @@ export class CallRouter {
     void this.#receive(envelope, "bus");
   }
 
-  /** Undefined, and a line in the log, for a text that no member has written. */
+  /** Logs and returns undefined for a text that no member has written. */
   #read(text: string, cameBy: Route): Envelope | undefined {
     try {
       return parseEnvelope(text);
     } catch (error) {
-      this.#options.logger.warn({ cameBy, error: messageOf(error) }, "a message was not understood and is dropped");
+      this.#options.logger.warn(
+        { cameBy, error: messageOf(error) },
+        "a message that is not of this cluster's protocol was dropped",
+      );
       return undefined;
     }
   }
 
-  /** True when all is done that it asks for; never rejects. */
+  /** True when the message is dealt with. Never rejects. */
   async #receive(envelope: Envelope, cameBy: Route): Promise<boolean> {
     if (envelope.kind === "request") return await this.#answerTo(envelope, cameBy);
-    if (envelope.kind === "answer") this.#answered(envelope);
-    else this.#hinted(envelope);
+    if (envelope.kind === "answer") this.#onAnswer(envelope);
+    else this.#onHint(envelope);
     return true;
   }
 
-  #hinted(hint: Hint): void {
+  #onHint(hint: HintMessage): void {
     const { from, body } = hint;
     try {
       this.#options.onHint({ from, body });
     } catch (error) {
-      this.#options.logger.error({ from, error: messageOf(error) }, "a hint could not be taken in");
+      this.#options.logger.error(
+        { from, error: messageOf(error) },
+        "a hint could not be handled; the member finds out by polling",
+      );
     }
   }
 
-  #answered(answer: CallAnswer): void {
+  #onAnswer(answer: CallAnswer): void {
     const call = this.#calls.get(answer.id);
     if (call === undefined) return;
     const { outcome } = answer;
     if ("value" in outcome) call.resolve(outcome.value);
     else if (outcome.error.code === "SHARD_MOVED") call.tell("moved");
-    else call.reject(rebuiltError(outcome.error));
+    else call.reject(rebuildError(outcome.error));
   }
 
-  /** False if somebody else is to answer, or the answer is not on its way: mail is then left where it is. */
+  /** False if another member has to answer, or the answer could not be sent: the request then stays in its mailbox. */
   async #answerTo(request: CallRequest, cameBy: Route): Promise<boolean> {
     const { id, from } = request;
-    const { text, isMoved } = await this.#handledOf(request);
+    const { text, isMoved } = await this.#handleOnce(request);
     if (this.#member === undefined || (cameBy === "mail" && isMoved)) return false;
     if (this.#calls.has(id)) {
-      // The shard has come to the member that asks, under this id or an earlier one.
+      // The shard has moved to the caller, which knows this call under its present or an earlier id.
       void this.#receive(parseEnvelope(text), cameBy);
       return true;
     }
@@ -312,8 +324,8 @@ export class CallRouter {
     return from === this.#member || (await this.#post({ box: mailboxOf(from), body: text }));
   }
 
-  /** A repetition joins the call that is being handled, and hears the same answer for a while after that. */
-  async #handledOf(request: CallRequest): Promise<Handled> {
+  /** A repetition joins the call that is being handled, and gets the same answer for a while after that. */
+  async #handleOnce(request: CallRequest): Promise<Handled> {
     const { id } = request;
     const text = this.#answers.get(id);
     if (text !== undefined) return { text, isMoved: false };
@@ -338,11 +350,11 @@ export class CallRouter {
         isMoved: false,
       };
     } catch (error) {
-      return { text: answer({ error: carriedError(error) }), isMoved: hasCode(error, "SHARD_MOVED") };
+      return { text: answer({ error: carryError(error) }), isMoved: hasCode(error, "SHARD_MOVED") };
     }
   }
 
-  #openBoxes(): MailboxPoller {
+  #startPolling(): MailboxPoller {
     const { store, logger, timings, bus } = this.#options;
     const intervalMs = bus === undefined ? timings.pollWithoutBusMs : timings.pollMs;
     const boxes = new MailboxPoller({
@@ -357,7 +369,7 @@ export class CallRouter {
     return boxes;
   }
 
-  /** True when it may be deleted. */
+  /** True when the row may be deleted. */
   async #openMail(text: string): Promise<boolean> {
     const envelope = this.#read(text, "mail");
     if (envelope === undefined) return true;
@@ -374,13 +386,13 @@ export class CallRouter {
     return [...own, ...Array.from(this.#options.ownedShards(), mailboxOfShard)];
   }
 
-  /** A fifth more or less, so that members do not fall into step. */
+  /** Adds jitter of a fifth, so that members do not synchronise. */
   #jittered(ms: number): number {
     return ms * (0.8 + 0.4 * this.#options.random.next());
   }
 }
 
-/** An answer to a call of another member. */
+/** The answer to a call of another member, as it is sent. */
 interface Handled {
   readonly text: string;
   readonly isMoved: boolean;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { EngineError, type ErrorCode, errorCodes, hasCode } from "../base/error.ts";
-import { carriedError, type Envelope, formatEnvelope, parseEnvelope, rebuiltError } from "./envelope.ts";
+import { carryError, type Envelope, formatEnvelope, parseEnvelope, rebuildError } from "./envelope.ts";
 
 const text = fc.string({ unit: "binary" });
 const shard = fc.nat();
@@ -92,8 +92,8 @@ describe("a text that no member has written", () => {
 describe("an error that travels", () => {
   test("keeps its code and its message, and nothing else", () => {
     const error = new EngineError("QUEUE_FULL", "no room", { cause: new Error("secret") });
-    assert.deepEqual(carriedError(error), { code: "QUEUE_FULL", message: "no room" });
-    const rebuilt = rebuiltError(carriedError(error));
+    assert.deepEqual(carryError(error), { code: "QUEUE_FULL", message: "no room" });
+    const rebuilt = rebuildError(carryError(error));
     assert.ok(hasCode(rebuilt, "QUEUE_FULL") && rebuilt instanceof EngineError);
     assert.equal(rebuilt.message, "no room");
     assert.equal(rebuilt.retryable, true);
@@ -107,9 +107,9 @@ describe("an error that travels", () => {
       ["a text", "a text"],
       [undefined, "undefined"],
     ]) {
-      assert.deepEqual(carriedError(thrown), { message });
+      assert.deepEqual(carryError(thrown), { message });
     }
-    const rebuilt = rebuiltError(carriedError(missing));
+    const rebuilt = rebuildError(carryError(missing));
     assert.equal(Object.getPrototypeOf(rebuilt), Error.prototype);
     assert.equal("code" in rebuilt, false);
   });

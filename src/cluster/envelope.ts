@@ -1,15 +1,15 @@
 import { EngineError, type ErrorCode, errorCodes, messageOf } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 
-/** What members say to each other, over the bus or through mailboxes in the store. */
-export type Envelope = CallRequest | CallAnswer | Hint;
+/** A message between members, over the bus or through a mailbox in the store. */
+export type Envelope = CallRequest | CallAnswer | HintMessage;
 
-/** Asks the owner of a shard for something. */
+/** Carries a call to the owner of a shard. */
 export interface CallRequest {
   readonly kind: "request";
-  /** The same for all repetitions of one call, and no other call has it: answers name it. */
+  /** Unique to one call and the same for all its repetitions; the answer names it. */
   readonly id: string;
-  /** By this the owner knows what it has carried out already. Calls may share one, if they ask for the same thing. */
+  /** The idempotency key, by which the owner recognises a call that it has carried out. */
   readonly key: string;
   /** The member that waits for the answer. */
   readonly from: string;
@@ -19,7 +19,7 @@ export interface CallRequest {
 
 export interface CallAnswer {
   readonly kind: "answer";
-  /** The request's. */
+  /** Of the request. */
   readonly id: string;
   /** The member that answers. */
   readonly from: string;
@@ -28,21 +28,21 @@ export interface CallAnswer {
 
 export type CallOutcome = { readonly value: unknown } | { readonly error: CarriedError };
 
-/** An error on its way to another member. Its stack stays behind. */
+/** An error as it is sent to another member, without its stack. */
 export interface CarriedError {
-  /** None for an error that is not one of Heddle's own. */
+  /** Absent for an error that is not an `EngineError`. */
   readonly code?: ErrorCode;
   readonly message: string;
 }
 
-/** Something worth knowing that nobody waits for. */
-export interface Hint {
+/** Carries a hint, which nobody waits for. */
+export interface HintMessage {
   readonly kind: "hint";
   readonly from: string;
   readonly body: unknown;
 }
 
-/** `VALUE_NOT_SERIALIZABLE`: what it carries cannot be written as JSON. */
+/** `VALUE_NOT_SERIALIZABLE` if the body cannot be written as JSON. */
 export function formatEnvelope(envelope: Envelope): string {
   try {
     return JSON.stringify(envelope);
@@ -52,7 +52,7 @@ export function formatEnvelope(envelope: Envelope): string {
   }
 }
 
-/** A plain error for a text that no member has written. */
+/** Throws a plain error for a text that no member has written. */
 export function parseEnvelope(text: string): Envelope {
   const envelope = envelopeOf(parsed(text));
   if (envelope === undefined) throw new Error(`not a message between members: ${preview(text)}`);
@@ -63,7 +63,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // No JSON is no message of ours, which is all that there is to say about it.
+    // A text that is not JSON is no message between members; `parseEnvelope` says so.
     return undefined;
   }
 }
@@ -81,7 +81,7 @@ function envelopeOf(value: unknown): Envelope | undefined {
   return outcome && { kind: "answer", id, from, outcome };
 }
 
-/** An answer without a value is one whose value is undefined: JSON has no other way to say so. */
+/** An answer without a value carries undefined, which JSON cannot express. */
 function outcomeOf(value: unknown): CallOutcome | undefined {
   if (!isRecord(value)) return undefined;
   const { error } = value;
@@ -91,13 +91,13 @@ function outcomeOf(value: unknown): CallOutcome | undefined {
   return { error: { message, ...(isCode(code) && { code }) } };
 }
 
-export function carriedError(error: unknown): CarriedError {
+export function carryError(error: unknown): CarriedError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return { message: messageOf(error), ...(isCode(code) && { code }) };
 }
 
-/** As it was thrown, as far as it could travel. */
-export function rebuiltError(carried: CarriedError): Error {
+/** Makes an error with the code and message of the original. */
+export function rebuildError(carried: CarriedError): Error {
   const { code, message } = carried;
   return code === undefined ? new Error(message) : new EngineError(code, message);
 }

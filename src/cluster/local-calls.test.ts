@@ -11,7 +11,7 @@ function rig() {
   const watch = (name: string, timeoutMs: number): PromiseWithResolvers<string> => {
     const work = Promise.withResolvers<string>();
     calls.watch(work.promise, { timeoutMs, onTime: () => "time is up" }).then(
-      (value) => given.push(`${name}: ${String(value)}`),
+      (value) => given.push(`${name}: ${value}`),
       (reason: unknown) => given.push(`${name} failed: ${String(reason)}`),
     );
     return work;

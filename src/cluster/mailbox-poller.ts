@@ -3,22 +3,22 @@ import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { MailboxRow, Store } from "../stores/store.ts";
 
-/** How much mail is fetched at once, and how much may wait for its answer before no more is fetched. */
+/** How many rows are read at once, and how many may be in hand before no more are read. */
 const pageSize = 200;
 const inHandMax = 2000;
 
 /**
- * Mail that nobody has fetched for this long is deleted, and looked for this often: nobody waits for its answer any more,
- * and the keys of requests, by which a repetition is recognised, are not kept for ever.
+ * Rows of this age are deleted, and looked for this often: nobody waits for their answers any more, and the keys by which
+ * a repetition would be recognised are not kept for ever.
  */
 const oldMailMs = 3_600_000;
 
 export type MailboxStore = Pick<Store, "post" | "readMailbox" | "deleteFromMailbox" | "deleteMailboxRowsBefore">;
 
 /**
- * Fetches mail from the boxes of a member, one read at a time, and deletes what is done with. A mail is *in hand* from
- * the moment it is fetched until no read can show it any more, and is not opened again meanwhile. One that is left for
- * somebody else goes out of hand when the pause is over.
+ * Reads the mailboxes of a member, one read at a time, and deletes rows that are dealt with. A row is *in hand* from the
+ * moment it is read until no read can return it any more, and is not opened again meanwhile. A row that is left for
+ * another member is out of hand after the pause.
  */
 export class MailboxPoller {
   readonly #store: MailboxStore;
@@ -38,17 +38,17 @@ export class MailboxPoller {
   #isDeleting = false;
   #isStopped = false;
   #timer: Timer | undefined;
-  /** On the monotonic clock. Before the first fetch: what was left by a cluster that was stopped long ago is not opened. */
-  #lookedForOldAt = -Infinity;
+  /** On the monotonic clock. Old rows are deleted before the first read: those of a cluster that was stopped long ago are not opened. */
+  #oldDeletedAt = -Infinity;
 
   constructor(parts: {
     store: MailboxStore;
     clock: Clock;
     logger: Logger;
-    /** Until the next round that is not for catching up. */
+    /** Between two rounds, unless a full page was read. */
     pauseMs: () => number;
     names: () => string[];
-    /** True when it may be deleted, false if it is left where it is. */
+    /** True when the row may be deleted, false if it stays. */
     open: (row: MailboxRow) => Promise<boolean>;
   }) {
     this.#store = parts.store;
@@ -87,7 +87,7 @@ export class MailboxPoller {
     this.#catchUp();
   }
 
-  /** What is in hand shows up again, so a page is that much larger: it brings something new, if there is anything. */
+  /** Rows in hand are returned again, so the page is larger by their number. */
   async #fetch(): Promise<void> {
     if (this.#isStopped) return;
     for (const id of this.#deleted.splice(0)) this.#inHand.delete(id);
@@ -113,7 +113,7 @@ export class MailboxPoller {
     this.#catchUp();
   }
 
-  /** After a full page the next one is fetched as soon as there are hands for it. */
+  /** After a full page the next one is read as soon as half a page is dealt with. */
   #catchUp(): void {
     if (this.#isStopped || this.#isRound || !this.#hasMore || this.#openedNow > pageSize / 2) return;
     this.#hasMore = false;
@@ -146,12 +146,15 @@ export class MailboxPoller {
 
   async #deleteOld(): Promise<void> {
     const now = this.#clock.monotonic();
-    if (this.#isStopped || now - this.#lookedForOldAt < oldMailMs) return;
+    if (this.#isStopped || now - this.#oldDeletedAt < oldMailMs) return;
     await this.#store.deleteMailboxRowsBefore(this.#clock.now() - oldMailMs);
-    this.#lookedForOldAt = now;
+    this.#oldDeletedAt = now;
   }
 
   #logStoreError(error: unknown): void {
-    this.#logger.debug({ error: messageOf(error) }, "mailboxes could not be emptied; the next round tries again");
+    this.#logger.debug(
+      { error: messageOf(error) },
+      "mailboxes could not be read or emptied; the next round tries again",
+    );
   }
 }

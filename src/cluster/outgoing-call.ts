@@ -1,13 +1,13 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 
-/** A shard that moves is usually there in a moment. */
+/** A shard that moves usually has its next owner in a moment. */
 const movedPauseMsFirst = 50;
 const movedPauseMsMax = 1000;
 
 export type Route = "bus" | "mail";
 
-/** What a call that waits may hear: all is over, its shard is elsewhere, its member has a new id, or nothing in time. */
+/** What a waiting call may learn: it is settled, its shard has moved, its member has a new id, or nothing in time. */
 export type News = "settled" | "moved" | "rejoined" | "time";
 
 /** A call of this member that nobody has answered yet. */
@@ -17,9 +17,9 @@ export class OutgoingCall {
   readonly shard: number;
   readonly body: unknown;
   readonly promise: Promise<unknown>;
-  /** Requests since it was last known where to ask, and the way of the last of them. */
+  /** Requests since the owner was last known, and the route of the last of them. */
   tries = 0;
-  /** It was never sent nor handled. */
+  /** It was neither sent nor handled yet. */
   isUntried: boolean;
   lastRoute: Route | undefined;
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class OutgoingCall {
     this.#clock = clock;
     this.#since = clock.monotonic();
     this.#onSettled = parts.onSettled;
-    // With a key from outside it may be the repetition of another call.
+    // With a given key it is the repetition of a call that was tried before.
     this.isUntried = parts.id === parts.key;
     if (timeoutMs === Infinity) return;
     this.#deadline = clock.after(timeoutMs, () => this.reject(unanswered(shard, timeoutMs)));
@@ -67,7 +67,7 @@ export class OutgoingCall {
     return this.#clock.monotonic() - this.#since;
   }
 
-  /** Both are harmless once it is settled: the first answer counts. */
+  /** The first of `resolve` and `reject` counts; later ones do nothing. */
   resolve(value: unknown): void {
     this.#settle();
     this.#resolve(value);
@@ -78,12 +78,13 @@ export class OutgoingCall {
     this.#reject(error);
   }
 
-  asked(way: Route): void {
+  noteTry(route: Route): void {
     this.tries++;
-    this.lastRoute = way;
+    this.lastRoute = route;
   }
 
-  askAnew(): void {
+  /** The owner may be another one now: its first request has no backoff. */
+  forgetTries(): void {
     this.tries = 0;
     this.lastRoute = undefined;
   }
@@ -97,11 +98,11 @@ export class OutgoingCall {
   }
 
   /** Waits for news of any kind. */
-  answer(timeoutMs: number): Promise<News> {
+  waitForNews(timeoutMs: number): Promise<News> {
     return this.#wait(timeoutMs, () => true);
   }
 
-  /** Waits, and does not listen to members that only now say that the shard has moved. */
+  /** Waits, and ignores late answers that say that the shard has moved. */
   async pause(timeoutMs: number): Promise<void> {
     await this.#wait(timeoutMs, (news) => news !== "moved");
   }
