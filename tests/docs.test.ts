@@ -2,22 +2,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { newDatabase } from "./databases/databases.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
@@ -69,7 +60,7 @@ declare global {
 `;
 
 /** A project of somebody who has installed Heddle, but for the build: the sources stand in for the package. */
-const project = mkdtempSync(join(tmpdir(), "heddle-docs-"));
+const project = temporaryFolder({ after });
 
 describe("the documents", () => {
   before(() => {
@@ -86,7 +77,6 @@ describe("the documents", () => {
       symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name), "junction");
     }
   });
-  after(() => rmSync(project, { recursive: true, force: true }));
 
   test("show code that compiles", async () => {
     const examples = compiled.flatMap(examplesOf);

@@ -1,16 +1,16 @@
 /** The package as users get it: packed, installed into an empty project, compiled against, and run. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, globSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import packageJson from "../package.json" with { type: "json" };
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const root = join(import.meta.dirname, "..");
-const project = mkdtempSync(join(tmpdir(), "heddle-package-"));
+const project = temporaryFolder({ after });
 let packed: { filename: string; files: { path: string }[]; unpackedSize: number };
 
 describe("the packed package", () => {
@@ -22,7 +22,6 @@ describe("the packed package", () => {
     writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
     await run("npm", ["install", "--loglevel=error", "--prefer-offline", `./${packed.filename}`], project);
   });
-  after(() => rmSync(project, { recursive: true, force: true }));
 
   test("holds the built code, its types and its SQL, the documents, and nothing else", () => {
     const paths = packed.files.map((file) => file.path);
@@ -34,7 +33,7 @@ describe("the packed package", () => {
     const kinds =
       /^(?:dist\/.+\.(?:js|d\.ts|js\.map|sql|html|css)|docs\/.+\.md|deploy\/.+|package\.json|LICENSE|README\.md|CHANGELOG\.md)$/;
     assert.deepEqual(
-      paths.filter((path) => !kinds.test(path) || path.includes(".test.")),
+      paths.filter((path) => !kinds.test(path) || /\.(?:test|rig)\./.test(path)),
       [],
     );
     assert.ok(packed.unpackedSize < 8_000_000, `${packed.unpackedSize} bytes`);

@@ -125,7 +125,7 @@ class World {
     const sentBefore = lossyBus.sent.length;
     await clock.advance(120_000);
     assert.equal(lossyBus.sent.length, sentBefore, "somebody still sends");
-    for (const { log } of this.#members) assert.deepEqual([...log.of("warn"), ...log.of("error")], []);
+    for (const { log } of this.#members) assert.deepEqual([...log.messages("warn"), ...log.messages("error")], []);
     this.cluster.stop();
     await clock.advance(5000);
     assert.equal(clock.timerCount, 0, "a timer is left behind");

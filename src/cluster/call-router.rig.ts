@@ -1,29 +1,13 @@
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
-import type { LogFields, Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { MailboxRow } from "../stores/store.ts";
+import { LogBook } from "../testing/log-book.rig.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { Bus, BusConnection, BusListener } from "./bus.ts";
 import { CallRouter, type CallRouterOptions, type HandledCall } from "./call-router.ts";
 import { type ClusterTimings, defaultTimings } from "./timings.ts";
-
-export class LogBook implements Logger {
-  readonly lines: { level: string; fields: LogFields; message: string }[] = [];
-  debug = this.#writer("debug");
-  info = this.#writer("info");
-  warn = this.#writer("warn");
-  error = this.#writer("error");
-
-  #writer(level: string): (fields: LogFields, message: string) => void {
-    return (fields, message) => void this.lines.push({ level, fields, message });
-  }
-
-  of(level: string): string[] {
-    return this.lines.filter((line) => line.level === level).map((line) => line.message);
-  }
-}
 
 type Method = "post" | "readMailbox" | "deleteFromMailbox" | "deleteMailboxRowsBefore";
 

@@ -234,7 +234,7 @@ describe("a call to a shard of another member", () => {
     await cluster.clock.advance(10_000);
     assert.equal(call.state, "waiting");
     assert.ok(
-      a.log.of("debug").includes("a message could not be posted to a mailbox; it is repeated if it was a request"),
+      a.log.messages("debug").includes("a message could not be posted to a mailbox; it is repeated if it was a request"),
     );
     cluster.boxes.faultOf = () => undefined;
     await cluster.clock.advance(20_000);
@@ -256,7 +256,7 @@ describe("a call to a shard of another member", () => {
       throw new Error("not connected");
     };
     assert.equal(await cluster.clock.until(a.call(1, "x")), "x");
-    assert.ok(a.log.of("debug").includes("the bus refused a message; it is repeated if it was a request"));
+    assert.ok(a.log.messages("debug").includes("the bus refused a message; it is repeated if it was a request"));
   });
 });
 
@@ -398,7 +398,7 @@ describe("a member with another id", () => {
       a.start("a2");
       await cluster.clock.advance(answeredAtMs - rejoinsAtMs);
       assert.deepEqual(call, { state: "resolved", value: "x" });
-      assert.equal(b.log.of("warn").length, 0);
+      assert.equal(b.log.messages("warn").length, 0);
       assert.equal(cluster.handled.length, 1);
     });
   }
@@ -708,7 +708,7 @@ describe("mail", () => {
     cluster.boxes.put("shard:1", mail(1));
     cluster.lossyBus.send("b", "over the bus");
     await cluster.clock.advance(7000);
-    assert.equal(b.log.of("warn").length, 4);
+    assert.equal(b.log.messages("warn").length, 4);
     assert.equal(cluster.handled.length, 1);
     assert.ok(!cluster.boxes.names.includes("shard:1"));
   });
@@ -737,7 +737,7 @@ describe("mail", () => {
     await cluster.clock.advance(700);
     assert.ok(!cluster.boxes.names.includes("shard:1"));
     assert.equal(cluster.boxes.posted.length, 1);
-    assert.ok(b.log.of("debug").some((line) => line.startsWith("mailboxes could not be read or emptied")));
+    assert.ok(b.log.messages("debug").some((line) => line.startsWith("mailboxes could not be read or emptied")));
   });
 
   test("that is deleted while it is being read is not answered again", async (t) => {
@@ -789,7 +789,7 @@ describe("mail", () => {
     cluster.boxes.put("shard:1", mail(1));
     await cluster.clock.advance(7000);
     assert.deepEqual([cluster.handled, cluster.boxes.names], [[], []]);
-    assert.deepEqual(b.log.of("warn"), ["a request was dropped because the member that sent it is gone"]);
+    assert.deepEqual(b.log.messages("warn"), ["a request was dropped because the member that sent it is gone"]);
     const call = watch(a.call(1, "x"));
     await cluster.clock.advance(100);
     assert.equal(call.value, "x");
@@ -833,7 +833,7 @@ describe("a hint", () => {
       { from: "a", body: "bang" },
       { from: "a", body: undefined },
     ]);
-    assert.deepEqual(c.log.of("error"), ["a hint could not be handled; the member finds out by polling"]);
+    assert.deepEqual(c.log.messages("error"), ["a hint could not be handled; the member finds out by polling"]);
     assert.deepEqual(cluster.boxes.posted, []);
   });
 
@@ -841,7 +841,7 @@ describe("a hint", () => {
     const { cluster, a } = pair(t);
     a.router.hint("b", "x".repeat(busTextLengthMax));
     assert.deepEqual(cluster.lossyBus.sent, []);
-    assert.equal(a.log.of("debug").length, 1);
+    assert.equal(a.log.messages("debug").length, 1);
   });
 
   test("goes nowhere without a bus", async (t) => {

@@ -1,8 +1,8 @@
 /** A clock, workers, sessions and owners of attempts, for the tests of dispatch and worker. */
 import type { Clock, Timer } from "../base/clock.ts";
-import type { LogFields, Logger } from "../base/logger.ts";
 import type { Execution } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
+import { LogBook } from "../testing/log-book.rig.ts";
 import type { Abort } from "./abort.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { TaskOwner, TaskRun } from "./task-run.ts";
@@ -68,18 +68,6 @@ export class HandClock implements Clock {
       for (const callback of callbacks) callback();
       await settle();
     }
-  }
-}
-
-export class LogBook implements Logger {
-  readonly lines: { level: string; fields: LogFields; message: string }[] = [];
-  debug = this.#writer("debug");
-  info = this.#writer("info");
-  warn = this.#writer("warn");
-  error = this.#writer("error");
-
-  #writer(level: string): (fields: LogFields, message: string) => void {
-    return (fields, message) => void this.lines.push({ level, fields, message });
   }
 }
 

@@ -5,7 +5,7 @@ import type { EngineError } from "../base/error.ts";
 import { defaultTimings } from "../cluster/timings.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { Abort } from "./abort.ts";
-import { HandClock, LogBook, makeRun, Owner, Rig, settle, success } from "./dispatcher.rig.ts";
+import { HandClock, makeRun, Owner, Rig, settle, success } from "./dispatcher.rig.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import { describeAttempt } from "./attempt-descriptor.ts";
 import type { Link, LinkListener } from "./link.ts";
@@ -17,6 +17,7 @@ import type { Answer } from "./worker.ts";
 import type { AnnouncedAttempt, SessionParts } from "./worker-session.ts";
 import { WorkerSession } from "./worker-session.ts";
 import { WorkerSessions } from "./worker-sessions.ts";
+import { LogBook } from "../testing/log-book.rig.ts";
 
 const { workerBeatMs, workerLostMs } = defaultTimings;
 

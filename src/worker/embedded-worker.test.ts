@@ -6,11 +6,12 @@ import type { Job, JobContext } from "../authoring/job.ts";
 import { TaskBuilder } from "../authoring/task-builder.ts";
 import type { Task } from "../authoring/task.ts";
 import { Abort } from "../dispatch/abort.ts";
-import { LogBook, makeRun, Owner } from "../dispatch/dispatcher.rig.ts";
+import { makeRun, Owner } from "../dispatch/dispatcher.rig.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { EmbeddedWorker } from "./embedded-worker.ts";
+import { LogBook } from "../testing/log-book.rig.ts";
 
 const log = new LogBook();
 

@@ -4,7 +4,7 @@ import { defineJob, type Job, type JobContext } from "../authoring/job.ts";
 import { TaskBuilder } from "../authoring/task-builder.ts";
 import { defaultTimings, ownPatience } from "../cluster/timings.ts";
 import { describeAttempt } from "../dispatch/attempt-descriptor.ts";
-import { HandClock, LogBook, makeRun, Owner, settle } from "../dispatch/dispatcher.rig.ts";
+import { HandClock, makeRun, Owner, settle } from "../dispatch/dispatcher.rig.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import {
   formatMessage,
@@ -20,6 +20,7 @@ import { SeededRandom } from "../testing/seeded-random.ts";
 import { Backoff } from "./backoff.ts";
 import { GrantWindow } from "./grant-window.ts";
 import { RemoteWorker, type RemoteWorkerOptions } from "./remote-worker.ts";
+import { LogBook } from "../testing/log-book.rig.ts";
 
 const { workerBeatMs, workerLostMs } = defaultTimings;
 const patienceMs = ownPatience * workerLostMs;

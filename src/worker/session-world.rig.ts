@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Clock, Timer } from "../base/clock.ts";
 import { defineJob, type Job, type JobContext } from "../authoring/job.ts";
 import { defaultTimings, ownPatience } from "../cluster/timings.ts";
-import { HandClock, LogBook, makeRun } from "../dispatch/dispatcher.rig.ts";
+import { HandClock, makeRun } from "../dispatch/dispatcher.rig.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
@@ -12,6 +12,7 @@ import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
 import { RemoteWorker } from "./remote-worker.ts";
+import { LogBook } from "../testing/log-book.rig.ts";
 
 export const { workerBeatMs, workerLostMs } = defaultTimings;
 

@@ -7,7 +7,9 @@ import { type DagSpec, defineJob, defineWorkflow, EngineError, type Store, Workf
 import { sqlite } from "../../src/sqlite.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { says } from "../engine/rig.ts";
-import { dag, eventually, House, type HouseOptions, standIn, temporaryFolder } from "./rig.ts";
+import { dag, House, type HouseOptions, standIn } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { eventually } from "../support/until.ts";
 
 const stores: Readonly<Record<string, (t: TestContext) => Store>> = {
   "in memory": () => memoryStore(),

@@ -19,7 +19,9 @@ import { FileAccess } from "../../src/catalogue/file-access.ts";
 import { Git } from "../../src/catalogue/git.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { says } from "../engine/rig.ts";
-import { dag, eventually, House, temporaryFolder } from "./rig.ts";
+import { dag, House } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { eventually } from "../support/until.ts";
 
 const isRoot = process.getuid?.() === 0;
 const isWindows = process.platform === "win32";

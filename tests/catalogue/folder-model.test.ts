@@ -8,7 +8,9 @@ import * as fc from "fast-check";
 import type { Catalogue } from "../../src/catalogue/catalogue.ts";
 import { type DagSpec, hasCode } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
-import { dag, eventually, House, Plug, temporaryFolder } from "./rig.ts";
+import { dag, House, Plug } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { eventually } from "../support/until.ts";
 
 interface Move {
   readonly do: "save" | "delete" | "edit" | "edit while down" | "restart";

@@ -16,7 +16,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type DagSpec, defineWorkflow, type Store } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { memoryStore } from "../../src/testing.ts";
-import { dag, eventually, House, Plug, temporaryFolder } from "./rig.ts";
+import { dag, House, Plug } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { eventually } from "../support/until.ts";
 
 /** A folder of definitions, as somebody with an editor sees it. */
 class Desk {

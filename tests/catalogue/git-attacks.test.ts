@@ -15,7 +15,8 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { FolderFiles } from "../../src/catalogue/folder-files.ts";
 import { Git } from "../../src/catalogue/git.ts";
-import { dag, temporaryFolder } from "./rig.ts";
+import { dag } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const save = { operation: "Update", by: "ann", at: 0 };
 

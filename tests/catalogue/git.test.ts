@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { Git } from "../../src/catalogue/git.ts";
 import { memoryStore } from "../../src/testing.ts";
-import { dag, eventually, House, temporaryFolder } from "./rig.ts";
+import { dag, House } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { eventually } from "../support/until.ts";
 
 function git(folder: string, ...args: string[]): string {
   return execFileSync("git", args, { cwd: folder, encoding: "utf8" }).trim();

@@ -6,7 +6,9 @@ import { describe, test, type TestContext } from "node:test";
 import { DocumentLock } from "../../src/catalogue/document-lock.ts";
 import { inProcessBus, type Store } from "../../src/index.ts";
 import { memoryStore, TestClock } from "../../src/testing.ts";
-import { dag, eventually, House, type HouseOptions, standIn, temporaryFolder } from "./rig.ts";
+import { dag, House, type HouseOptions, standIn } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { eventually } from "../support/until.ts";
 
 /** Two members, each with a definition folder of its own or the same one. */
 async function openPair(

@@ -8,7 +8,8 @@ import type { Catalogue } from "../../src/catalogue/catalogue.ts";
 import { hasCode, type Store, Workflow } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { memoryStore } from "../../src/testing.ts";
-import { dag, House, Plug, temporaryFolder } from "./rig.ts";
+import { dag, House, Plug } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 interface Known {
   readonly params: string;

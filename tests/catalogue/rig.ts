@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { Catalogue, type CatalogueEntry } from "../../src/catalogue/catalogue.ts";
 import { DefinitionFolder } from "../../src/catalogue/definition-folder.ts";
 import type { CatalogueStore } from "../../src/catalogue/entries.ts";
@@ -11,16 +7,8 @@ import type { CatalogueEngine } from "../../src/catalogue/reconciler.ts";
 import type { Git } from "../../src/catalogue/git.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import { type Clock, defineJob, type DagSpec, Engine, type EngineOptions, type Store } from "../../src/index.ts";
-import { Lines } from "../engine/rig.ts";
-
-const patienceMs = 20_000;
-
-/** Gone when the test ends. */
-export function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "heddle-catalogue-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { eventually } from "../support/until.ts";
 
 /** Two tasks, one after the other. What the second is given makes the version. */
 export function dag(params: string, jobName = "work"): DagSpec {
@@ -55,7 +43,7 @@ export class House {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
   readonly folder: DefinitionFolder | undefined;
-  readonly lines = new Lines();
+  readonly lines = new LogBook();
 
   constructor(options: HouseOptions) {
     const {
@@ -152,19 +140,6 @@ function paced(clock: Clock, pace: number): Clock {
 
 function timing({ name, cronExpr, timeZone }: Pick<CatalogueEntry, "name" | "cronExpr" | "timeZone">): string {
   return `${name}: ${cronExpr} ${timeZone}`;
-}
-
-/** Until it does not throw any more. */
-export async function eventually(holds: () => void | Promise<void>): Promise<void> {
-  const deadline = Date.now() + patienceMs;
-  for (;;) {
-    try {
-      return await holds();
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    }
-    await delay(10);
-  }
 }
 
 /** The same, but for some of it. */

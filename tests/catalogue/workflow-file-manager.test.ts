@@ -8,7 +8,9 @@ import * as fc from "fast-check";
 import { DagSpecBuilder, WorkflowFileManager } from "../../src/dag.ts";
 import { type DagSpec, type ErrorCode, hasCode, Workflow } from "../../src/index.ts";
 import { memoryStore } from "../../src/testing.ts";
-import { dag, eventually, House, temporaryFolder } from "./rig.ts";
+import { dag, House } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { eventually } from "../support/until.ts";
 
 function open(t: TestContext): { files: WorkflowFileManager; path: string } {
   const path = join(temporaryFolder(t), "definitions");

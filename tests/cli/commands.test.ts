@@ -1,13 +1,13 @@
 /** Spec §12.5: every command that talks to a server, in words and as JSON, against a real server. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { cliFile, heddle, Running } from "./program.ts";
 import { spawn } from "node:child_process";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "heddle-commands-"));
+const folder = temporaryFolder({ after });
 const appFile = join(import.meta.dirname, "slow-app.ts");
 let server: Running;
 let url: string;
@@ -48,7 +48,6 @@ describe("heddle", () => {
   after(async () => {
     server.child.kill("SIGTERM");
     const { code } = await server.ended;
-    rmSync(folder, { recursive: true, force: true });
     assert.equal(code, 0);
   });
 

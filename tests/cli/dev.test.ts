@@ -7,13 +7,14 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { HeddleClient } from "../../src/client.ts";
-import { begin, devServer, heddle, newFolder, root } from "./program.ts";
+import { begin, devServer, heddle, root } from "./program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const appFile = join(import.meta.dirname, "slow-app.ts");
 
 describe("heddle dev", () => {
   test("has examples of each kind, which have already run", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const { url, running } = await devServer(t, folder);
     const client = new HeddleClient({ url });
     const names = (await client.call("listWorkflows")).items.map(({ name }) => name).toSorted();
@@ -39,7 +40,7 @@ describe("heddle dev", () => {
   });
 
   test("says three lines: where it is, where its data are, and what to do next", async (t) => {
-    const running = begin(t, ["dev", "--port", "0", appFile], { cwd: newFolder(t) });
+    const running = begin(t, ["dev", "--port", "0", appFile], { cwd: temporaryFolder(t) });
     await running.says(/Next/);
     const [address, data, next, ...others] = running.stdout.trim().split("\n");
     assert.match(address ?? "", /^Heddle is at {2}http:\/\/127\.0\.0\.1:\d+$/);
@@ -53,13 +54,13 @@ describe("heddle dev", () => {
     await once(other, "listening");
     t.after(() => other.close());
     const { port } = other.address() as AddressInfo;
-    const running = begin(t, ["dev", "--port", String(port)], { cwd: newFolder(t) });
+    const running = begin(t, ["dev", "--port", String(port)], { cwd: temporaryFolder(t) });
     const [, actual] = await running.says(/127\.0\.0\.1:(\d+) \(port \d+ is taken\)/);
     assert.ok(Number(actual) > port);
   });
 
   test("lets what runs finish, and keeps what does not", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const { url, running } = await devServer(t, folder, { args: ["--drain-seconds", "5", appFile] });
     const client = new HeddleClient({ url });
     await client.start("slow", {}, { instanceId: "slow-1" });
@@ -82,7 +83,7 @@ describe("heddle dev", () => {
   });
 
   test("a second signal ends it at once", async (t) => {
-    const running = begin(t, ["dev", "--port", "0", "--drain-seconds", "600", appFile], { cwd: newFolder(t) });
+    const running = begin(t, ["dev", "--port", "0", "--drain-seconds", "600", appFile], { cwd: temporaryFolder(t) });
     const [url] = await running.says(/http:\S+/);
     const client = new HeddleClient({ url });
     await client.start("endless", {}, { instanceId: "e" });
@@ -100,7 +101,7 @@ describe("heddle dev", () => {
   });
 
   test("killed while something is followed, and started again: the follower sees it end", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const first = await devServer(t, folder, { args: [appFile] });
     const { port } = new URL(first.url);
     const follower = begin(t, ["run", "slow", "--id", "k-1", "--url", first.url]);
@@ -115,7 +116,7 @@ describe("heddle dev", () => {
   });
 
   test("Ctrl-C leaves what is followed running, and says how to look at it", async (t) => {
-    const { url } = await devServer(t, newFolder(t), { args: [appFile] });
+    const { url } = await devServer(t, temporaryFolder(t), { args: [appFile] });
     const follower = begin(t, ["run", "endless", "--id", "left", "--url", url]);
     await follower.says(/dawdle Running/);
     follower.child.kill("SIGINT");
@@ -126,7 +127,7 @@ describe("heddle dev", () => {
   });
 
   test("events reach code, and it drains when it is told to", async (t) => {
-    const { url } = await devServer(t, newFolder(t));
+    const { url } = await devServer(t, temporaryFolder(t));
     const at = ["--url", url];
     for (const id of ["one", "two"]) await heddle(["submit", "example-approval", "--id", id, ...at]);
     const raised = await heddle(["event", "one", "approved", "--data", '{"by":"Ada"}', ...at]);
@@ -144,7 +145,7 @@ describe("heddle dev", () => {
   });
 
   test("shows what jobs log and why they fail", async (t) => {
-    const { url, running } = await devServer(t, newFolder(t), { args: [appFile] });
+    const { url, running } = await devServer(t, temporaryFolder(t), { args: [appFile] });
     const client = new HeddleClient({ url });
     await client.end(await client.start("saying", undefined, { instanceId: "talk" }));
     await client.end(await client.start("failing", undefined, { instanceId: "bad" }));
@@ -158,7 +159,7 @@ describe("heddle dev", () => {
   });
 
   test("a module that cannot be loaded, or brings nothing, is named", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "broken.ts"), "\nexport const = 1;");
     writeFileSync(join(folder, "throwing.ts"), "\n\nnobody();");
     writeFileSync(join(folder, "empty.ts"), "export const answer = 42;");
@@ -177,7 +178,7 @@ describe("heddle dev", () => {
 
   test("ends if its examples cannot be run", async (t) => {
     const { code, stderr } = await heddle(["dev", "--port", "0"], {
-      cwd: newFolder(t),
+      cwd: temporaryFolder(t),
       env: { HEDDLE_TOKEN: "two words" },
     });
     assert.equal(code, 2);
@@ -185,7 +186,7 @@ describe("heddle dev", () => {
   });
 
   test("a second one on the same data is refused in words", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     await devServer(t, folder);
     const { code, stderr } = await heddle(["dev", "--port", "0"], { cwd: folder });
     assert.equal(code, 1);
@@ -193,7 +194,7 @@ describe("heddle dev", () => {
   });
 
   test("restarts after every change, however a file is saved, and says what has changed", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const file = join(folder, "app.ts");
     const source = (text: string): string =>
       `import { defineJob } from "${join(root, "src/index.ts")}";\nexport const job = defineJob("job", () => "${text}");\nconsole.log("version ${text}");`;
@@ -218,7 +219,7 @@ describe("heddle dev", () => {
   });
 
   test("leaves its address in the folder, so that commands typed there reach it", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const { running } = await devServer(t, folder, { args: [appFile] });
     const listed = await heddle(["workflow", "list"], { cwd: folder });
     assert.match(listed.stdout, /endless/);
@@ -230,7 +231,7 @@ describe("heddle dev", () => {
   });
 
   test("a module that waits for ever is named", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "endless.ts"), "await new Promise(() => undefined);");
     const { code, stderr } = await heddle(["dev", "endless.ts"], { cwd: folder });
     assert.equal(code, 1);
@@ -239,7 +240,7 @@ describe("heddle dev", () => {
 });
 
 test("an older Node is told which one is needed", async (t) => {
-  const older = join(newFolder(t), "older.mjs");
+  const older = join(temporaryFolder(t), "older.mjs");
   writeFileSync(older, 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });');
   const { code, stderr } = await heddle(["--version"], { env: { NODE_OPTIONS: `--import=${older}` } });
   assert.deepEqual([code, stderr], [1, "heddle: needs Node.js 24 or newer, this is 20.20.2\n"]);

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
-import { begin, heddle, newFolder, root } from "./program.ts";
+import { begin, heddle, root } from "./program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const run = promisify(execFile);
 
@@ -24,7 +25,7 @@ function linkPackage(project: string): void {
 
 describe("heddle init", () => {
   test("makes a project that compiles, passes its tests and runs", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const made = await heddle(["init", "My Flows"], { cwd: folder });
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stdout, /Next: cd 'My Flows' && npm install "\$\(npm pack --silent \S+\)" && npm start/);
@@ -55,7 +56,7 @@ describe("heddle init", () => {
   });
 
   test("says in words that its folder is a file", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "taken"), "mine");
     const { code, stderr } = await heddle(["init", "taken"], { cwd: folder });
     assert.equal(code, 1);
@@ -63,7 +64,7 @@ describe("heddle init", () => {
   });
 
   test("leaves a folder alone that is not empty", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "precious.txt"), "mine");
     const { code, stderr } = await heddle(["init"], { cwd: folder });
     assert.equal(code, 1);

@@ -1,7 +1,6 @@
 /** The real program, as a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -86,12 +85,6 @@ export class Running {
       await Promise.race([once(this.child[stream]!, "data"), this.ended]);
     }
   }
-}
-
-export function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "heddle-cli-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  return folder;
 }
 
 export interface DevServer {

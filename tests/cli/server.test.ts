@@ -12,7 +12,8 @@ import { sqlite } from "../../src/sqlite.ts";
 import { HeddleClient } from "../../src/client.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
-import { begin, devServer, heddle, newFolder, root, type Running } from "./program.ts";
+import { begin, devServer, heddle, root, type Running } from "./program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const appFile = join(import.meta.dirname, "slow-app.ts");
 
@@ -31,7 +32,7 @@ async function server(
 
 describe("heddle server", () => {
   test("logs JSON lines, and stops in good order", async (t) => {
-    const { url, running } = await server(t, newFolder(t), { args: ["--app", appFile] });
+    const { url, running } = await server(t, temporaryFolder(t), { args: ["--app", appFile] });
     assert.equal(
       (await new HeddleClient({ url }).result(await new HeddleClient({ url }).start("slow"))) !== undefined,
       true,
@@ -47,7 +48,7 @@ describe("heddle server", () => {
   });
 
   test("settings that are wrong are all named, with where they were said", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "heddle.config.json"), JSON.stringify({ prt: 1, cluster: { shards: 0 } }));
     const { code, stderr } = await heddle(["server", "--log-level", "loud"], {
       cwd: folder,
@@ -61,7 +62,7 @@ describe("heddle server", () => {
   });
 
   test("ends with exit code 1 when another engine has taken its database, so that a supervisor starts it again", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const { url, running } = await server(t, folder, { args: ["--app", appFile] });
     rmSync(join(folder, ".heddle/heddle.db-lock"));
     const other = new Engine({ storage: sqlite(join(folder, ".heddle/heddle.db")), logger: silentLogger });
@@ -74,7 +75,7 @@ describe("heddle server", () => {
   });
 
   test("takes the admin's token out of the environment before jobs are loaded", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const appText = `import { defineJob, TaskBuilder, WorkflowBuilder } from ${JSON.stringify(join(root, "src/index.ts"))};
       const atLoad = process.env["HEDDLE_TOKEN"] ?? "none";
       export const look = defineJob("look", () => [atLoad, process.env["HEDDLE_TOKEN"] ?? "none"]);
@@ -94,16 +95,16 @@ describe("heddle server", () => {
   });
 
   test("a taken port is an error in words", async (t) => {
-    const first = await server(t, newFolder(t));
+    const first = await server(t, temporaryFolder(t));
     const { port } = new URL(first.url);
-    const { code, stderr } = await heddle(["server", "--port", port], { cwd: newFolder(t) });
+    const { code, stderr } = await heddle(["server", "--port", port], { cwd: temporaryFolder(t) });
     assert.equal(code, 1);
     assert.match(stderr, new RegExp(`${port}[^]*choose another port with --port`));
     assert.doesNotMatch(stderr, /^\s+at /m);
   });
 
   test("whoever has no token, or too small a one, is told so with exit code 4", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const { url } = await server(t, folder, { env: { HEDDLE_TOKEN: "an/admin==secret" } });
     const as = (token: string, ...args: string[]) => heddle([...args, "--url", url], { env: { HEDDLE_TOKEN: token } });
     const nobody = await heddle(["list", "--url", url]);
@@ -142,7 +143,7 @@ describe("heddle server", () => {
   });
 
   test("a token of the configuration is let in by its hash", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const sha256 = createHash("sha256").update("hdl_from-the-file").digest("hex");
     writeFileSync(join(folder, "other.json"), JSON.stringify({ tokens: [{ name: "ci", role: "viewer", sha256 }] }));
     const { url } = await server(t, folder, { args: ["--config", "other.json"] });
@@ -153,7 +154,7 @@ describe("heddle server", () => {
 
 describe("heddle export and import", () => {
   test("move all that a store holds", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const { url, running } = await devServer(t, folder, { args: [appFile] });
     const client = new HeddleClient({ url });
     await client.result(await client.start("slow", {}, { instanceId: "moved" }));
@@ -185,7 +186,7 @@ describe("heddle export and import", () => {
 
 describe("heddle export", () => {
   test("refuses a database that is not there, and makes none", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const { code, stderr } = await heddle(["export", "sqlite:nope/x.db", "o.jsonl"], { cwd: folder });
     assert.equal(code, 1);
     assert.match(stderr, /there is no database at nope\/x\.db/);
@@ -194,7 +195,7 @@ describe("heddle export", () => {
   });
 
   test("leaves no file when it is refused, so that the next one is not in its way", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const storage = memoryStore();
     // An engine on the store, as a server on PostgreSQL: it can be opened beside it, and may not be exported.
     const engine = new Engine({ storage, cluster: { shards: 1 }, logger: silentLogger });
@@ -216,7 +217,7 @@ describe("heddle export", () => {
   });
 
   test("leaves a file alone that is there, says so in words, and makes one that only its owner can read", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const engine = new Engine({ storage: sqlite(join(folder, "x.db")), logger: silentLogger });
     await engine.start();
     await engine.stop();

@@ -8,7 +8,8 @@ import { test, type TestContext } from "node:test";
 import type { Command } from "commander";
 import type { Doors } from "../../src/cli/doors.ts";
 import { makeProgram } from "../../src/cli/program.ts";
-import { newFolder, root } from "./program.ts";
+import { root } from "./program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const moduleText = `import { defineJob } from ${JSON.stringify(join(root, "src/index.ts"))};
 export const nothing = defineJob("nothing", () => 1);
@@ -89,7 +90,7 @@ async function refusingServer(t: TestContext): Promise<{ url: string; heard: (st
 }
 
 test("every command sends the token of --token-file", async (t) => {
-  const folder = newFolder(t);
+  const folder = temporaryFolder(t);
   const tokenFile = join(folder, "token");
   writeFileSync(tokenFile, `${secret}\n`);
   writeFileSync(join(folder, "spec.json"), JSON.stringify({ nodes: [], edges: [] }));

@@ -14,7 +14,8 @@ import { knowCallers } from "../../src/server/security/caller.ts";
 import { workerRoutes, type WorkerRouteParts } from "../../src/server/worker-link.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { newDatabase } from "../databases/databases.ts";
-import { begin, heddle, newFolder, root } from "./program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { begin, heddle, root } from "./program.ts";
 
 const workflow = new WorkflowBuilder()
   .withName("elsewhere")
@@ -85,7 +86,7 @@ async function untilThere(engine: Engine): Promise<void> {
 
 describe("heddle worker", () => {
   test("connects, runs jobs, comes back after the link broke, and leaves", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "jobs.ts"), moduleText);
     const engine = await member(t);
     const first = await listen(t, engine);
@@ -121,7 +122,7 @@ describe("heddle worker", () => {
   });
 
   test("is told at once if it is not let in, or has nothing to run", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "jobs.ts"), moduleText);
     const { port } = await listen(t, await member(t));
     const url = `http://127.0.0.1:${port}`;
@@ -138,7 +139,7 @@ describe("heddle worker", () => {
   });
 
   test("says why it cannot connect, once, and when it is connected", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "jobs.ts"), moduleText);
     const engine = await member(t);
     const { app, port } = await listen(t, engine);
@@ -154,7 +155,7 @@ describe("heddle worker", () => {
   });
 
   test("gives up at once on a server that never takes workers, and on one that comes later and refuses the token", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "jobs.ts"), moduleText);
     const engine = new Engine({ storage: memoryStore(), jobs: [whereAmI], logger: silentLogger });
     await engine.start();
@@ -176,7 +177,7 @@ describe("heddle worker", () => {
   });
 
   test("warns with the reason when its token was deleted", async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "jobs.ts"), moduleText);
     const engine = await member(t);
     let isLetIn = true;
@@ -199,7 +200,7 @@ describe("heddle worker", () => {
 
   test("shares the work of a server on PostgreSQL", async (t) => {
     const storage = await newDatabase("postgres", t);
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     const app = `${moduleText}
 import { TaskBuilder, WorkflowBuilder } from ${JSON.stringify(join(root, "src/index.ts"))};
 const tasks = ["a", "b", "c", "d"].map((name) => new TaskBuilder(name).withJobFunction(whereAmI, undefined));

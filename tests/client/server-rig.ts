@@ -1,6 +1,4 @@
 /** A real server for the tests of the client, which can be stopped and started again where it was. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,6 +7,7 @@ import { silentLogger } from "../../src/base/logger.ts";
 import { loadConfig } from "../../src/server/config/load-config.ts";
 import { Server } from "../../src/server/server.ts";
 import { sqlite } from "../../src/sqlite.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const say = defineJob("say", async (params: { word: string; ms?: number }, ctx) => {
   ctx.log.info({ word: params.word }, "said");
@@ -42,17 +41,19 @@ const listener = defineWorkflow("listener", async (ctx) => {
 });
 
 export class ServerRig {
-  readonly #folder = mkdtempSync(join(tmpdir(), "heddle-client-"));
+  readonly #folder: string;
   #server: Server | undefined;
   #port = 0;
 
+  private constructor(t: TestContext) {
+    // The hooks run in this order: the server is down before its folder goes.
+    t.after(() => this.stop());
+    this.#folder = temporaryFolder(t);
+  }
+
   static async start(t: TestContext): Promise<ServerRig> {
-    const rig = new ServerRig();
+    const rig = new ServerRig(t);
     await rig.start();
-    t.after(async () => {
-      await rig.stop();
-      rmSync(rig.#folder, { recursive: true, force: true });
-    });
     return rig;
   }
 

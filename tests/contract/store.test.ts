@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
@@ -7,9 +5,9 @@ import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { storeContract } from "./store/all.ts";
 import { equalitySuite } from "./store/equality.ts";
 import type { MakeStore, Subject } from "./store/subject.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "heddle-contract-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder({ after });
 
 let files = 0;
 

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Proxy } from "./proxy.ts";
+import { until } from "../support/until.ts";
 
 /** A server that answers each piece with the same in capitals, a proxy to it, and what the server heard. */
 async function rig(t: TestContext): Promise<{ proxy: Proxy; heard: string[]; ended: () => number }> {
@@ -35,11 +36,6 @@ async function client(t: TestContext, proxy: Proxy): Promise<{ socket: Socket; h
   t.after(() => socket.destroy());
   await once(socket, "connect");
   return { socket, heard: () => text };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (const end = performance.now() + 5000; !isSo(); await sleep(2))
-    assert.ok(performance.now() < end, "it does not come to be so");
 }
 
 /** Long enough for anything to pass that would. */

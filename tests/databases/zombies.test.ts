@@ -14,6 +14,7 @@ import { newDatabase, type ServerKind } from "./databases.ts";
 import { Proxy } from "./proxy.ts";
 import { newSession, type Session } from "./session.ts";
 import { keysOf, whatLanded, wholeBatch } from "./whole-batch.ts";
+import { until } from "../support/until.ts";
 
 const shard = 5;
 
@@ -86,18 +87,16 @@ async function takeOver({ taker }: Scene): Promise<ShardClaim> {
   }
 }
 
-/** A MariaDB that is asked about its locks again within a tenth of a second says what it said before. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 10_000; !(await isSo()); await sleep(150))
-    assert.ok(performance.now() < end, "it does not come to be so");
-}
-
 /** Somebody waits for a lock that somebody else has. */
 async function untilWaiting({ kind, watch }: Scene, count: number): Promise<void> {
-  await until(async () => {
-    const [row] = (await watch.run(waiting[kind])) as { n: unknown }[];
-    return Number(row?.n) >= count;
-  });
+  await until(
+    async () => {
+      const [row] = (await watch.run(waiting[kind])) as { n: unknown }[];
+      return Number(row?.n) >= count;
+      // A MariaDB that is asked about its locks again within a tenth of a second says what it said before.
+    },
+    { everyMs: 150 },
+  );
 }
 
 /** What the owner says of its commit, once it has heard. An answer that was lost is asked for again, as the committer does. */

@@ -14,20 +14,9 @@ import { defineJob, type Engine, type EngineError, type ErrorCode } from "../../
 import { sqlite } from "../../src/sqlite.ts";
 import { Child } from "../stores/child.ts";
 import { fill, withSmallDisk } from "../stores/small-disk.ts";
-import {
-  eventually,
-  Gate,
-  newEngine,
-  readsWell,
-  says,
-  startEngine,
-  stillWorks,
-  stopEngine,
-  task,
-  temporaryFile,
-  temporaryFolder,
-  workflow,
-} from "./rig.ts";
+import { Gate, newEngine, readsWell, says, startEngine, stillWorks, stopEngine, task, workflow } from "./rig.ts";
+import { temporaryFile, temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const echo = defineJob("echo", () => "done");
 
@@ -249,21 +238,21 @@ describe("a disk that is full", () => {
       const engine = newEngine({ storage: sqlite(file), jobs: [defineJob("wait", () => gate.opened), echo] });
       await engine.start();
       const run = await engine.submitWorkflow(workflow("w", task("a", "wait"), task("b", "echo").withDependency("a")));
-      await eventually(() => engine.health.runningTasks === 1);
+      await until(() => engine.health.runningTasks === 1);
       const free = fill(disk, 0);
       const submits = Promise.allSettled(
         Array.from({ length: 20 }, () =>
           engine.submitWorkflow(workflow("big", task("t", "echo", "x".repeat(100_000)))),
         ),
       );
-      await eventually(() => engine.health.status === "degraded");
+      await until(() => engine.health.status === "degraded");
       await assert.rejects(
         engine.submitWorkflow(workflow("v", task("t", "echo"))),
         says("STORE_UNAVAILABLE", file, "full", "no new work"),
       );
       gate.open();
       free();
-      await eventually(() => engine.health.status === "up");
+      await until(() => engine.health.status === "up");
       assert.deepEqual(await run.result(), { b: "done" });
       assert.ok((await submits).every(({ status }) => status === "fulfilled"));
       await stillWorks(engine);

@@ -21,7 +21,6 @@ import {
 } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import {
-  eventually,
   Gate,
   newEngine,
   readsWell,
@@ -30,10 +29,11 @@ import {
   stillWorks,
   task,
   taskOf,
-  temporaryFile,
-  until,
   workflow,
+  untilInstance,
 } from "./rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 
@@ -550,7 +550,7 @@ describe("operations in the wrong state name the state", () => {
       ),
     );
     const id = run.instanceId;
-    await until(engine, id, (view) => taskOf(view, "a").status === "Running");
+    await untilInstance(engine, id, (view) => taskOf(view, "a").status === "Running");
     await assert.rejects(run.resume(), says("INSTANCE_STATE", "resume", id, "Running"));
     await assert.rejects(engine.retryWorkflowInstance(id), says("INSTANCE_STATE", "retry", "Running"));
     await assert.rejects(engine.rerunWorkflowInstance(id, "a"), says("INSTANCE_STATE", "re-run", "Running"));
@@ -560,7 +560,7 @@ describe("operations in the wrong state name the state", () => {
     await assert.rejects(engine.updateTaskParams(id, "d", {}), says("TASK_INVALID", '"d"', "no job"));
     await run.pause();
     gate.open();
-    await until(engine, id, ({ status }) => status === "Paused");
+    await untilInstance(engine, id, ({ status }) => status === "Paused");
     await assert.rejects(run.pause(), says("INSTANCE_STATE", "pause", id, "Paused"));
     await assert.rejects(engine.retryWorkflowInstance(id), says("INSTANCE_STATE", "retry", "Paused"));
     await run.resume();
@@ -578,7 +578,7 @@ describe("operations in the wrong state name the state", () => {
     const gate = new Gate();
     const engine = await startEngine(t, { jobs: [echo, defineJob("wait", () => gate.opened)] });
     const run = await engine.submitWorkflow(workflow("w", task("a", "echo"), task("b", "wait").withDependency("a")));
-    await until(engine, run.instanceId, (view) => taskOf(view, "b").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "b").status === "Running");
     await assert.rejects(
       run.workflow.addSubTask(task("s", "echo").build(), "a"),
       says("TASK_STATE", '"a"', run.instanceId, "Success"),
@@ -679,7 +679,7 @@ describe("weird names", () => {
     await engine.submitWorkflow(workflow("d", new TaskBuilder("d").withDecision('context["constructor"] == 1')), {
       params: { constructor: 1 },
     });
-    await eventually(() => engine.health.unfinishedInstances === 0);
+    await until(() => engine.health.unfinishedInstances === 0);
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   });
 

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defineWorkflow } from "../../src/index.ts";
 import { TestClock } from "../../src/testing.ts";
-import { Lines, startEngine } from "./rig.ts";
+import { startEngine } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const yearMs = 365 * 86_400_000;
 
@@ -18,13 +19,13 @@ class SetClock extends TestClock {
 
 test("an instance that had a turn while the clock was ahead is named in the log, and others are not", async (t) => {
   const clock = new SetClock();
-  const logger = new Lines();
+  const logger = new LogBook();
   const talk = defineWorkflow("talk", async (ctx) => {
     for (;;) await ctx.waitForEvent("go");
   });
   const engine = await startEngine(t, { clock, logger, workflows: [talk] });
   const warnings = (): unknown[] =>
-    logger.all.filter(({ message }) => message.startsWith("the clock is behind")).map(({ fields }) => fields);
+    logger.lines.filter(({ message }) => message.startsWith("the clock is behind")).map(({ fields }) => fields);
   await clock.until(engine.startWorkflow(talk, undefined, { instanceId: "before" }));
   clock.aheadMs = yearMs;
   await clock.until(engine.startWorkflow(talk, undefined, { instanceId: "during" }));

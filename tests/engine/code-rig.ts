@@ -1,7 +1,8 @@
 import type { TestContext } from "node:test";
 import { defineJob, type Engine, type EngineOptions, type Event, type Store } from "../../src/index.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
-import { Lines, newEngine, stopEngine } from "./rig.ts";
+import { newEngine, stopEngine } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 /** What a test may have otherwise: the engine's options, but for those that the rig has in its hands. */
 export type CodeRigOptions = Partial<Omit<EngineOptions, "clock" | "logger" | "random">>;
@@ -15,7 +16,7 @@ export class CodeRig {
   readonly storage: Store;
   /** What jobs were called with, in order. */
   readonly calls: string[] = [];
-  readonly log = new Lines();
+  readonly log = new LogBook();
   /** Notes its input, and gives it back. */
   readonly note = defineJob("note", (text: string) => {
     this.calls.push(text);

@@ -15,7 +15,9 @@ import {
   type WorkflowHandle,
 } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
-import { Lines, newEngine, says, startEngine, temporaryFile, workflow } from "./rig.ts";
+import { newEngine, says, startEngine, workflow } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
 
 async function copyTable(table: string, signal: AbortSignal): Promise<number> {
   signal.throwIfAborted();
@@ -30,7 +32,7 @@ const join = defineJob("join", (_params: unknown, ctx) => ({ joined: Object.keys
 const index = defineJob("index", () => "indexed");
 
 test("the example of the README compiles and runs", async (t) => {
-  const logger = new Lines();
+  const logger = new LogBook();
   const engine = new Engine({
     storage: sqlite(temporaryFile(t)),
     jobs: [extract, join, index],

@@ -7,7 +7,7 @@ import { findOutcomeProblem } from "../../src/dispatch/session-schema.ts";
 import { defineJob, type EngineError, type Event } from "../../src/index.ts";
 import type { Outcome } from "../../src/kernel/input.ts";
 import { HostileWorker, hostileSteps } from "../server/hostile-worker.ts";
-import { ClusterRig, type RigMember } from "./cluster-rig.ts";
+import { EngineClusterRig, type RigMember } from "./engine-cluster-rig.ts";
 import { task, workflow } from "./rig.ts";
 
 const { workerLostMs } = defaultTimings;
@@ -30,7 +30,7 @@ function connect(member: RigMember, id: string, jobs: readonly string[]): Connec
   return { worker, closedWith: () => closedWith, close: () => listener.onClosed() };
 }
 
-async function jobIds(rig: ClusterRig, { engine }: RigMember): Promise<string[]> {
+async function jobIds(rig: EngineClusterRig, { engine }: RigMember): Promise<string[]> {
   return (await rig.clock.until(engine.listJobs())).map(({ id }) => id);
 }
 
@@ -48,7 +48,7 @@ function outcomeIn(event: Event): Outcome | undefined {
   return event.type === "TaskFailed" ? { kind: "failure", failure: event.failure } : undefined;
 }
 
-async function checkDurable(rig: ClusterRig, { engine }: RigMember, instanceId: string): Promise<void> {
+async function checkDurable(rig: EngineClusterRig, { engine }: RigMember, instanceId: string): Promise<void> {
   const history = await rig.clock.until(engine.getWorkflowInstanceHistory(instanceId));
   for (const { events } of history) {
     for (const event of events) {
@@ -60,7 +60,7 @@ async function checkDurable(rig: ClusterRig, { engine }: RigMember, instanceId: 
 
 describe("12.6 a member with hostile workers", () => {
   test("12.6 goes on dispatching, whatever they send", { timeout: 120_000 }, async (t) => {
-    const [rig, a] = await ClusterRig.start(t, 1, {
+    const [rig, a] = await EngineClusterRig.start(t, 1, {
       jobs: [pause],
       poolSize: 2,
       poolSizeMax: 2,
@@ -96,7 +96,7 @@ describe("12.6 a member with hostile workers", () => {
         await checkDurable(rig, a, id);
       }
       assert.deepEqual(
-        a.log.all.filter(({ level }) => level === "error"),
+        a.log.lines.filter(({ level }) => level === "error"),
         [],
       );
     });
@@ -108,7 +108,7 @@ describe("12.6 a member with hostile workers", () => {
   });
 
   test("12.6 closes the link at the first violation, and says which", async (t) => {
-    const [rig, a] = await ClusterRig.start(t, 1, { jobs: [pause], cluster: { remoteWorkers: true } });
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [pause], cluster: { remoteWorkers: true } });
     const hello = {
       type: "Hello",
       sequence: 1,
@@ -144,6 +144,6 @@ describe("12.6 a member with hostile workers", () => {
       [],
     );
     assert.equal(a.engine.health.refusedWorkerMessages, wrong.length);
-    assert.equal(a.log.all.filter(({ level }) => level === "warn").length, wrong.length);
+    assert.equal(a.log.lines.filter(({ level }) => level === "warn").length, wrong.length);
   });
 });

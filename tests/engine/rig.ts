@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -11,7 +8,6 @@ import {
   type ErrorCode,
   type InstanceStatus,
   type InstanceView,
-  type Logger,
   type Task,
   TaskBuilder,
   type TaskView,
@@ -19,23 +15,12 @@ import {
   WorkflowBuilder,
   type WorkflowController,
 } from "../../src/index.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { TestClock } from "../../src/testing.ts";
 
 /** Far above what anything here takes: a test that waits this long has failed. */
 const patienceMs = 20_000;
-
-/** A folder that is gone when the test ends. */
-export function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "heddle-api-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-/** A new database file. */
-export function temporaryFile(t: TestContext): string {
-  return join(temporaryFolder(t), "heddle.db");
-}
 
 /** An engine that has been started, and is stopped when the test ends. In memory unless told otherwise. */
 export async function startEngine(t: TestContext, options: Partial<EngineOptions> = {}): Promise<Engine> {
@@ -48,43 +33,12 @@ export async function startEngine(t: TestContext, options: Partial<EngineOptions
 }
 
 export function newEngine(options: Partial<EngineOptions> = {}): Engine {
-  return new Engine({ storage: sqlite(":memory:"), logger: new Lines(), stopGraceMs: 200, ...options });
+  return new Engine({ storage: sqlite(":memory:"), logger: new LogBook(), stopGraceMs: 200, ...options });
 }
 
 /** Stops it unless the test has done so already. */
 export async function stopEngine(engine: Engine): Promise<void> {
   if (engine.health.status !== "stopped" && engine.health.status !== "new") await engine.stop();
-}
-
-export interface Line {
-  readonly level: keyof Logger;
-  readonly message: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-/** A logger that keeps its lines. */
-export class Lines implements Logger {
-  readonly all: Line[] = [];
-
-  debug(fields: Record<string, unknown>, message: string): void {
-    this.all.push({ level: "debug", message, fields });
-  }
-
-  info(fields: Record<string, unknown>, message: string): void {
-    this.all.push({ level: "info", message, fields });
-  }
-
-  warn(fields: Record<string, unknown>, message: string): void {
-    this.all.push({ level: "warn", message, fields });
-  }
-
-  error(fields: Record<string, unknown>, message: string): void {
-    this.all.push({ level: "error", message, fields });
-  }
-
-  find(level: keyof Logger, message: RegExp): Line | undefined {
-    return this.all.find((line) => line.level === level && message.test(line.message));
-  }
 }
 
 export function workflow(name: string, ...tasks: (Task | TaskBuilder)[]): Workflow {
@@ -99,7 +53,7 @@ export function task(name: string, job: string, params?: unknown): TaskBuilder {
 }
 
 /** Waits until the instance is as the test wants it. */
-export async function until(
+export async function untilInstance(
   engine: Engine,
   instanceId: string,
   holds: (view: InstanceView) => boolean,
@@ -114,15 +68,7 @@ export async function until(
 }
 
 export function untilStatus(engine: Engine, instanceId: string, status: InstanceStatus): Promise<InstanceView> {
-  return until(engine, instanceId, (view) => view.status === status);
-}
-
-export async function eventually(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + patienceMs;
-  while (!holds()) {
-    assert.ok(Date.now() < deadline, `never came about: ${holds.toString()}`);
-    await delay(2);
-  }
+  return untilInstance(engine, instanceId, (view) => view.status === status);
 }
 
 export function taskOf(view: InstanceView, name: string): TaskView {

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defineJob } from "../../src/index.ts";
-import { Gate, says, startEngine, statuses, task, temporaryFile, until, untilStatus, workflow } from "./rig.ts";
+import { Gate, says, startEngine, statuses, task, untilStatus, workflow, untilInstance } from "./rig.ts";
 import { sqlite } from "../../src/sqlite.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 
@@ -71,7 +72,7 @@ test("1 reports for an older generation of an id are dropped", async (t) => {
   const engine = await startEngine(t, { jobs: [stubborn] });
   const definition = workflow("w", task("t", "stubborn"));
   const first = await engine.submitWorkflow(definition, { instanceId: "a" });
-  await until(engine, "a", (view) => view.tasks[0]?.status === "Running");
+  await untilInstance(engine, "a", (view) => view.tasks[0]?.status === "Running");
   await first.terminate("enough");
   const second = await engine.submitWorkflow(definition, { instanceId: "a", reuse: true });
   assert.deepEqual(await second.result(), { t: "new" });
@@ -89,7 +90,7 @@ test("1 statuses of an instance and its tasks use one vocabulary", async (t) => 
   const run = await engine.submitWorkflow(
     workflow("w", task("first", "wait"), task("second", "echo").withDependency("first")),
   );
-  const running = await until(engine, run.instanceId, (view) => view.tasks[0]?.status === "Running");
+  const running = await untilInstance(engine, run.instanceId, (view) => view.tasks[0]?.status === "Running");
   assert.equal(running.status, "Running");
   assert.equal(running.tasks[1]?.status, "Pending");
   gate.open();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { defaultTimings, ownPatience } from "../../src/cluster/timings.ts";
 import { type HandCall, HandJob } from "../runtime/hand-job.ts";
-import { ClusterRig, lookMs, type RigMember } from "./cluster-rig.ts";
+import { EngineClusterRig, lookMs, type RigMember } from "./engine-cluster-rig.ts";
 import { says, task, taskOf, workflow } from "./rig.ts";
 import { RigWorker } from "./worker-rig.ts";
 
@@ -11,8 +11,8 @@ const { workerBeatMs, workerLostMs } = defaultTimings;
 const one = workflow("one", task("t", "work").withTimeout(3600));
 
 interface Stage {
-  readonly rig: ClusterRig;
-  readonly clock: ClusterRig["clock"];
+  readonly rig: EngineClusterRig;
+  readonly clock: EngineClusterRig["clock"];
   /** The worker is connected to `a`, and goes to `b` when it is gone. */
   readonly a: RigMember;
   readonly b: RigMember;
@@ -24,7 +24,7 @@ interface Stage {
 
 async function stage(t: TestContext): Promise<Stage> {
   const [remote, embedded] = [new HandJob(), new HandJob()];
-  const [rig, a, b] = await ClusterRig.start(t, 2, {
+  const [rig, a, b] = await EngineClusterRig.start(t, 2, {
     jobs: [embedded.job],
     poolSize: 1,
     poolSizeMax: 1,
@@ -91,7 +91,7 @@ describe("10.1 a remote worker", () => {
   });
 
   test("10.1 is refused by an engine that is not made for it", async (t) => {
-    const [, a] = await ClusterRig.start(t, 1);
+    const [, a] = await EngineClusterRig.start(t, 1);
     const link = { send: () => undefined, close: () => undefined };
     assert.throws(() => a.engine.acceptWorker(link), says("OPTION_INVALID", "cluster.remoteWorkers"));
   });

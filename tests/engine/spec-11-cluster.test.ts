@@ -14,7 +14,7 @@ import {
 import { sqlite } from "../../src/sqlite.ts";
 import { memoryStore, type TestClock } from "../../src/testing.ts";
 import { HandJob } from "../runtime/hand-job.ts";
-import { buses, type BusKind, ClusterRig, lookMs, type RigMember, shardCount } from "./cluster-rig.ts";
+import { buses, type BusKind, EngineClusterRig, lookMs, type RigMember, shardCount } from "./engine-cluster-rig.ts";
 import { newEngine, says, startEngine, statusesIn, task as taskOf, taskOf as viewOf, workflow } from "./rig.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
@@ -28,7 +28,7 @@ const one = workflow("one", task("t", "work"));
 const two = workflow("two", task("a", "work"), task("b", "echo").withDependency("a"));
 
 interface Three {
-  readonly rig: ClusterRig;
+  readonly rig: EngineClusterRig;
   readonly clock: TestClock;
   readonly a: RigMember;
   readonly b: RigMember;
@@ -39,7 +39,7 @@ interface Three {
 
 async function three(t: TestContext, bus: BusKind = "in-process"): Promise<Three> {
   const work = new HandJob();
-  const [rig, a, b, c] = await ClusterRig.start(t, 3, { jobs: [work.job, echo], bus });
+  const [rig, a, b, c] = await EngineClusterRig.start(t, 3, { jobs: [work.job, echo], bus });
   return { rig, clock: rig.clock, a, b, c, all: [a, b, c], work };
 }
 
@@ -55,7 +55,7 @@ describe("11.1 a cluster is configuration", () => {
   test("11.1 the same code, with the same results, standing alone and in a cluster", async (t) => {
     const flow = workflow("same", task("a", "echo", { n: 1 }), task("b", "echo").withDependency("a"));
     const alone = await startEngine(t, { jobs: [echo] });
-    const [rig, one] = await ClusterRig.start(t, 1, { jobs: [echo] });
+    const [rig, one] = await EngineClusterRig.start(t, 1, { jobs: [echo] });
     const expected = await (await alone.submitWorkflow(flow, { instanceId: "x" })).result();
     const run = await rig.clock.until(one.engine.submitWorkflow(flow, { instanceId: "x" }));
     assert.deepEqual(await rig.clock.until(run.result()), expected);
@@ -89,7 +89,7 @@ describe("11.1 a cluster is configuration", () => {
   });
 
   test("11.1 another number of shards than the store was made with is refused, with the right one", async (t) => {
-    const [rig, a] = await ClusterRig.start(t, 1, { jobs: [echo] });
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [echo] });
     const wrong = rig.add("b", { cluster: { shards: 8 } });
     await assert.rejects(
       rig.clock.until(wrong.engine.start()),
@@ -105,7 +105,7 @@ describe("11.1 a cluster is configuration", () => {
   });
 
   test("11.1 an engine without a cluster is refused on the store of one, whether or not it runs", async (t) => {
-    const [rig, a] = await ClusterRig.start(t, 1);
+    const [rig, a] = await EngineClusterRig.start(t, 1);
     const alone = newEngine({ storage: rig.store.connect(), clock: rig.clock });
     const refused = says("OPTION_INVALID", "belongs to a cluster", "cluster: { shards: 16 }");
     await assert.rejects(rig.clock.until(alone.start()), refused);
@@ -124,7 +124,7 @@ describe("11.1 a cluster is configuration", () => {
   });
 
   test("5.1 start and stop are refused when there is nothing to start or stop", async (t) => {
-    const [rig, a] = await ClusterRig.start(t, 1);
+    const [rig, a] = await EngineClusterRig.start(t, 1);
     await assert.rejects(a.engine.start(), says("ENGINE_STATE", "cannot be started", "already"));
     const b = rig.add("b");
     await assert.rejects(b.engine.stop(), says("ENGINE_STATE", "cannot be stopped", "not been started"));
@@ -137,7 +137,7 @@ describe("11.1 a cluster is configuration", () => {
   });
 
   test("5.1 a start that found the store away may be made again", async (t) => {
-    const [rig] = await ClusterRig.start(t, 1);
+    const [rig] = await EngineClusterRig.start(t, 1);
     const b = rig.add("b");
     b.connection.fail();
     await assert.rejects(rig.clock.until(b.engine.start()), says("STORE_UNAVAILABLE", "does not answer"));
@@ -147,7 +147,7 @@ describe("11.1 a cluster is configuration", () => {
   });
 
   test("11.1 all members name the same one as the oldest, and the next one when it is gone", async (t) => {
-    const [rig, a] = await ClusterRig.start(t, 1);
+    const [rig, a] = await EngineClusterRig.start(t, 1);
     await rig.clock.advance(1);
     const b = await rig.join("b");
     await rig.clock.advance(1);
@@ -169,7 +169,7 @@ describe("11.1 a cluster is configuration", () => {
     const alone = await startEngine(t);
     assert.deepEqual(alone.members(), []);
     alone.onMemberEvent(() => assert.fail("nothing happens"))();
-    const [rig, a] = await ClusterRig.start(t, 1);
+    const [rig, a] = await EngineClusterRig.start(t, 1);
     for (const engine of [alone, a.engine]) {
       assert.throws(
         () => engine.onMemberEvent(5 as never),
@@ -197,7 +197,7 @@ describe("11.2 when nobody is there to answer", () => {
   for (const how of ["fail", "hang"] as const) {
     test(`11.2 a call is given up after a while, and its error says so: the store's calls ${how}`, async (t) => {
       const { job } = new HandJob();
-      const [rig, a] = await ClusterRig.start(t, 1, { jobs: [job], cluster: { timings: { callMs: 90_000 } } });
+      const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [job], cluster: { timings: { callMs: 90_000 } } });
       const { clock } = rig;
       await clock.until(a.engine.submitWorkflow(one, { instanceId: "x" }));
       a.connection[how]();
@@ -213,7 +213,7 @@ describe("11.2 when nobody is there to answer", () => {
   }
 
   test("11.2 a call may be told to wait for less", async (t) => {
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [echo], cluster: { timings: { callMs: 5000 } } });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [echo], cluster: { timings: { callMs: 5000 } } });
     const id = await rig.idOn(b);
     b.kill();
     const since = rig.clock.now();
@@ -224,7 +224,7 @@ describe("11.2 when nobody is there to answer", () => {
   test("11.2 a start under an id of one's own can be repeated: it is carried out once", async (t) => {
     const work = new HandJob();
     const timings = { callMs: 5000 };
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [work.job], cluster: { timings } });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job], cluster: { timings } });
     const id = await rig.idOn(b);
     // It is carried out, but the answer does not come in time.
     b.connection.hang();
@@ -242,7 +242,7 @@ describe("11.2 when nobody is there to answer", () => {
     const what = isCallerGone ? "dropped with its member" : "carried out for a member that waits";
     test(`11.2 a start that nobody has read when the shard's owner dies is ${what}`, async (t) => {
       const work = new HandJob();
-      const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [work.job], bus: "none" });
+      const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job], bus: "none" });
       const id = await rig.idOn(b);
       b.kill();
       const start = a.engine.submitWorkflow(one, { instanceId: id }).catch(() => undefined);
@@ -609,7 +609,7 @@ for (const [bus, how] of buses) {
 
 describe("11.2 joins and leaves rebalance", () => {
   test("11.2 a member that joins gets its part of the shards, and everybody hears of it", async (t) => {
-    const [rig, a] = await ClusterRig.start(t, 1);
+    const [rig, a] = await EngineClusterRig.start(t, 1);
     assert.deepEqual(a.heardOf("a"), ["joined"]);
     assert.equal(a.shards, shardCount);
     const b = await rig.join("b");
@@ -648,7 +648,7 @@ describe("11.2 joins and leaves rebalance", () => {
   });
 
   test("11.2 everybody sees the roles of each member, and which one is draining", async (t) => {
-    const [rig, a, b] = await ClusterRig.start(t, 2, {});
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, {});
     const c = await rig.join("c", { runsJobs: false });
     await rig.clock.until(b.engine.drain());
     await rig.clock.advance(5000);
@@ -665,7 +665,7 @@ describe("11.2 joins and leaves rebalance", () => {
   });
 
   test("11.2 the default of 128 shards is spread over a few members, to each its part", async (t) => {
-    const [rig] = await ClusterRig.start(t, 4, { cluster: { shards: 128 } });
+    const [rig] = await EngineClusterRig.start(t, 4, { cluster: { shards: 128 } });
     for (const { shards } of rig.running) assert.ok(shards >= 16 && shards <= 48, `${shards} of 128`);
   });
 
@@ -698,7 +698,7 @@ describe("11.2 joins and leaves rebalance", () => {
       await new Promise<void>((resolve) => clock.after(4000, resolve));
       return ctx.taskName;
     });
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [step] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [step] });
     clock.after = (ms, done) => void rig.clock.after(ms, done);
     const names = ["s0", "s1", "s2", "s3", "s4", "s5"];
     const tasks = names.map((name, place) => {
@@ -721,7 +721,7 @@ describe("11.2 joins and leaves rebalance", () => {
 
   test("11.2 a retry that is waited for when its shard moves comes when it is due", async (t) => {
     const work = new HandJob();
-    const [rig, a] = await ClusterRig.start(t, 1, { jobs: [work.job] });
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [work.job] });
     const { clock } = rig;
     const patient = new TaskBuilder("t")
       .withJobFunction("work")
@@ -752,7 +752,7 @@ for (const [bus, how] of buses) {
     /** An attempt that a member runs for an instance that has moved to another. */
     async function moved(t: TestContext, definition: Workflow = one) {
       const work = new HandJob();
-      const [rig, a] = await ClusterRig.start(t, 1, { jobs: [work.job, echo], bus });
+      const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [work.job, echo], bus });
       const { clock } = rig;
       const ids = Array.from({ length: shardCount }, (_, place) => `i${place}`);
       for (const instanceId of ids) await clock.until(a.engine.submitWorkflow(definition, { instanceId }));
@@ -819,7 +819,7 @@ for (const [bus, how] of buses) {
 describe("11.3 stop()", () => {
   test("11.3 hands over within 5 seconds, although a job ignores its signal", async (t) => {
     const stubborn = defineJob("stubborn", () => new Promise<never>(() => undefined));
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [stubborn] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [stubborn] });
     const id = await rig.idOn(b);
     await rig.clock.until(a.engine.submitWorkflow(workflow("w", task("t", "stubborn")), { instanceId: id }));
     assert.ok((await rig.stop(b)) <= 5000);
@@ -846,7 +846,7 @@ describe("11.3 stop()", () => {
 
   test("11.3 may happen as often as it likes: a task is never failed by it", async (t) => {
     const work = new HandJob();
-    const [rig, a] = await ClusterRig.start(t, 1, { jobs: [work.job], maxInterruptions: 0 });
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [work.job], maxInterruptions: 0 });
     await rig.clock.until(a.engine.submitWorkflow(one, { instanceId: "x" }));
     let last = a;
     for (let times = 0; times < 6; times++) {
@@ -873,7 +873,7 @@ describe("11.3 stop()", () => {
 
   test("11.3 of the last member leaves everything to the next one", async (t) => {
     const work = new HandJob();
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [work.job] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job] });
     const ids = Array.from({ length: 8 }, (_, place) => `i${place}`);
     for (const instanceId of ids) await rig.clock.until(a.engine.submitWorkflow(one, { instanceId }));
     await rig.stop(a);

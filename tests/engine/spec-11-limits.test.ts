@@ -5,7 +5,7 @@ import type { OverflowPolicy, Workflow } from "../../src/index.ts";
 import { TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { HandJob } from "../runtime/hand-job.ts";
 import { Meter } from "./cluster-meter.ts";
-import { buses, ClusterRig, type ClusterRigOptions, lookMs, type RigMember } from "./cluster-rig.ts";
+import { buses, EngineClusterRig, type EngineClusterOptions, lookMs, type RigMember } from "./engine-cluster-rig.ts";
 import { says, task, taskOf, workflow } from "./rig.ts";
 
 const taskMs = 90_000;
@@ -17,7 +17,7 @@ const reportMs = 30_000;
 const ids = Array.from({ length: 18 }, (_, place) => `i${place}`);
 
 interface Metered {
-  readonly rig: ClusterRig;
+  readonly rig: EngineClusterRig;
   readonly meter: Meter;
   readonly a: RigMember;
   readonly b: RigMember;
@@ -25,11 +25,11 @@ interface Metered {
 }
 
 /** Three members that share a domain of `size`. */
-async function metered(t: TestContext, size: number, options: ClusterRigOptions = {}): Promise<Metered> {
-  const box: { rig?: ClusterRig } = {};
+async function metered(t: TestContext, size: number, options: EngineClusterOptions = {}): Promise<Metered> {
+  const box: { rig?: EngineClusterRig } = {};
   const meter = new Meter({ clock: () => box.rig?.clock ?? assert.fail("no rig yet"), ms: taskMs });
   const jobsOf = (member: string) => [meter.job(member)];
-  const [rig, a, b, c] = await ClusterRig.start(t, 3, { jobsOf, domains: { narrow: { size } }, ...options });
+  const [rig, a, b, c] = await EngineClusterRig.start(t, 3, { jobsOf, domains: { narrow: { size } }, ...options });
   box.rig = rig;
   return { rig, meter, a, b, c };
 }
@@ -47,7 +47,7 @@ async function resized({ engine }: RigMember, size: number): Promise<void> {
   await engine.executor.setDomainPoolSize("narrow", size);
 }
 
-async function allEnd(rig: ClusterRig, instances: readonly string[] = ids): Promise<void> {
+async function allEnd(rig: EngineClusterRig, instances: readonly string[] = ids): Promise<void> {
   const [member] = rig.running;
   assert.ok(member);
   for (const id of instances) await rig.clock.until(member.engine.awaitWorkflowInstance(id));
@@ -241,11 +241,11 @@ for (const [bus, how] of buses) {
   describe(`3.10 a workflow's maximum of instances, ${how}`, () => {
     async function three(t: TestContext) {
       const work = new HandJob();
-      const [rig, a, b, c] = await ClusterRig.start(t, 3, { jobs: [work.job], bus });
+      const [rig, a, b, c] = await EngineClusterRig.start(t, 3, { jobs: [work.job], bus });
       return { rig, clock: rig.clock, a, b, c, work };
     }
 
-    async function statusesOf(rig: ClusterRig, of: readonly string[]): Promise<string[]> {
+    async function statusesOf(rig: EngineClusterRig, of: readonly string[]): Promise<string[]> {
       const rows = await rig.rows();
       return of.map((id) => rows.find((row) => row.id === id)?.status ?? "none");
     }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { type HandCall, HandJob } from "../runtime/hand-job.ts";
-import { ClusterRig, lookMs, type RigMember } from "./cluster-rig.ts";
+import { EngineClusterRig, lookMs, type RigMember } from "./engine-cluster-rig.ts";
 import { says, task, taskOf, workflow } from "./rig.ts";
 
 const one = workflow("one", task("t", "work").withTimeout(3600));
@@ -19,8 +19,8 @@ const silences = {
 } as const;
 
 interface Silenced {
-  readonly rig: ClusterRig;
-  readonly clock: ClusterRig["clock"];
+  readonly rig: EngineClusterRig;
+  readonly clock: EngineClusterRig["clock"];
   readonly a: RigMember;
   readonly b: RigMember;
   readonly c: RigMember;
@@ -35,7 +35,7 @@ interface Silenced {
 /** Three members, of which `b` has an instance with a running task, and falls silent. */
 async function silenced(t: TestContext, silence: (member: RigMember) => void, definition = one): Promise<Silenced> {
   const work = new HandJob();
-  const [rig, a, b, c] = await ClusterRig.start(t, 3, { jobs: [work.job] });
+  const [rig, a, b, c] = await EngineClusterRig.start(t, 3, { jobs: [work.job] });
   const { clock } = rig;
   const id = await rig.idOn(b);
   await clock.until(a.engine.submitWorkflow(definition, { instanceId: id }));
@@ -226,7 +226,7 @@ for (const [which, silence] of Object.entries(silences)) {
 describe("11.3 a member that is gone without a word", () => {
   test("11.3 is taken over from: every instance goes on, completed tasks stay, running ones run again", async (t) => {
     const work = new HandJob();
-    const [rig, a, b, c] = await ClusterRig.start(t, 3, { jobs: [work.job] });
+    const [rig, a, b, c] = await EngineClusterRig.start(t, 3, { jobs: [work.job] });
     const { clock } = rig;
     const ids = Array.from({ length: 20 }, (_, place) => `i${place}`);
     for (const instanceId of ids) await clock.until(a.engine.submitWorkflow(two, { instanceId }));
@@ -254,7 +254,7 @@ describe("11.3 a member that is gone without a word", () => {
 
   test("11.3 was accepted is accepted: what its submitter had returned survives", async (t) => {
     const work = new HandJob();
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [work.job] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job] });
     const { clock } = rig;
     const { instanceId } = await clock.until(b.engine.submitWorkflow(one, { instanceId: await rig.idOn(b) }));
     b.kill();
@@ -265,7 +265,7 @@ describe("11.3 a member that is gone without a word", () => {
 
   test("11.3 calls to its instances wait until somebody has taken over", async (t) => {
     const work = new HandJob();
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [work.job] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job] });
     const { clock } = rig;
     const id = await rig.idOn(b);
     await clock.until(a.engine.submitWorkflow(one, { instanceId: id }));
@@ -280,7 +280,7 @@ describe("11.3 a member that is gone without a word", () => {
 
   test("11.3 together with all others but one: that one has everything", async (t) => {
     const work = new HandJob();
-    const [rig, a, b, c] = await ClusterRig.start(t, 3, { jobs: [work.job] });
+    const [rig, a, b, c] = await EngineClusterRig.start(t, 3, { jobs: [work.job] });
     const ids = Array.from({ length: 12 }, (_, place) => `i${place}`);
     for (const instanceId of ids) await rig.clock.until(a.engine.submitWorkflow(one, { instanceId }));
     a.kill();
@@ -294,7 +294,7 @@ describe("11.3 a member that is gone without a word", () => {
 
   test("11.3 may have a follower under the same name, at once", async (t) => {
     const work = new HandJob();
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [work.job] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job] });
     const { clock } = rig;
     const id = await rig.idOn(b);
     await clock.until(a.engine.submitWorkflow(one, { instanceId: id }));
@@ -312,7 +312,7 @@ describe("11.3 a member that is gone without a word", () => {
 
   test("4.5 an attempt that is lost with member after member fails, and says so", async (t) => {
     const work = new HandJob();
-    const [rig, a] = await ClusterRig.start(t, 1, { jobs: [work.job], maxInterruptions: 2 });
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [work.job], maxInterruptions: 2 });
     const { clock } = rig;
     await clock.until(a.engine.submitWorkflow(one, { instanceId: "x" }));
     let last = a;

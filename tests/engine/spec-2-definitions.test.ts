@@ -12,7 +12,8 @@ import {
   type WorkflowController,
 } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
-import { Gate, says, startEngine, statuses, task, taskOf, temporaryFile, until, workflow } from "./rig.ts";
+import { Gate, says, startEngine, statuses, task, taskOf, workflow, untilInstance } from "./rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const extract = defineJob("extract", { input: z.object({ table: z.string() }) }, ({ table }) => ({
@@ -242,7 +243,7 @@ describe("2.5 controller.workflow, the live one", () => {
         task("third", "echo").withDependency("second"),
       ),
     );
-    await until(engine, run.instanceId, (view) => taskOf(view, "first").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "first").status === "Running");
     return { gate, run, engine };
   }
 

@@ -14,17 +14,17 @@ import {
 } from "../../src/index.ts";
 import {
   aborted,
-  eventually,
   Gate,
   says,
   startEngine,
   statuses,
   task,
   taskOf,
-  until,
   untilStatus,
   workflow,
+  untilInstance,
 } from "./rig.ts";
+import { until } from "../support/until.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 const fail = defineJob("fail", () => {
@@ -138,7 +138,7 @@ describe("3.6 disabled nodes", () => {
         task("last", "echo").withDependency("off2"),
       ),
     );
-    await until(engine, run.instanceId, (view) => taskOf(view, "first").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "first").status === "Running");
     assert.equal((await statuses(run))["off1"], "Pending");
     gate.open();
     await run.result();
@@ -357,7 +357,7 @@ describe("3.9 failure policy", () => {
       .withTask(task("waiting", "echo").withDependency("slow"));
     if (policy !== undefined) builder.withFailurePolicy(policy);
     const run = await engine.submitWorkflow(builder.build());
-    await until(engine, run.instanceId, (view) => taskOf(view, "bad").status === "Failed");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "bad").status === "Failed");
     return { engine, run, gate, stopped };
   }
 
@@ -377,7 +377,7 @@ describe("3.9 failure policy", () => {
   test("3.9 abort-running: what runs is told to stop", async (t) => {
     const { engine, run, stopped } = await failing(t, "abort-running");
     await untilStatus(engine, run.instanceId, "Failed");
-    await eventually(() => stopped.length === 1);
+    await until(() => stopped.length === 1);
     assert.deepEqual(await statuses(run), {
       slow: "Stopped",
       bad: "Failed",

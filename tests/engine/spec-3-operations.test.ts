@@ -5,7 +5,6 @@ import { z } from "zod";
 import { defineJob, type Engine, TaskBuilder, WorkflowBuilder, WorkflowTerminated } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import {
-  eventually,
   newEngine,
   Gate,
   says,
@@ -13,17 +12,18 @@ import {
   statuses,
   task,
   taskOf,
-  temporaryFile,
-  until,
   untilStatus,
   workflow,
+  untilInstance,
 } from "./rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 const see = defineJob("see", (_: unknown, ctx) => ctx.context);
 const bytesMax = 10_485_760;
 
-/** A job that fails until it is mended, and counts its calls by task. */
+/** A job that fails untilInstance it is mended, and counts its calls by task. */
 function breakable(): { job: ReturnType<typeof defineJob>; calls: string[]; mend: () => void } {
   const calls: string[] = [];
   let broken = true;
@@ -99,7 +99,7 @@ describe("3.10 going on with an ended instance", () => {
     });
     const engine = await startEngine(t, { jobs: [wait, echo] });
     const run = await engine.submitWorkflow(workflow("w", task("a", "wait"), task("b", "echo").withDependency("a")));
-    await until(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
     await run.terminate("changed my mind");
     await assert.rejects(run.result(), WorkflowTerminated);
     assert.deepEqual(await statuses(run), { a: "Stopped", b: "Canceled (instance-ended)" });
@@ -492,7 +492,7 @@ describe("3.13 maxConcurrentTasks of an instance", () => {
       ...(given.request === undefined ? {} : { maxConcurrentTasks: given.request }),
       ...(given.context === undefined ? {} : { params: { maxConcurrentTasks: given.context } }),
     });
-    await eventually(() => engine.health.runningTasks > 0);
+    await until(() => engine.health.runningTasks > 0);
     await new Promise((resolve) => setImmediate(resolve));
     const waiting = (await run.getStatus()).tasks.find(({ status }) => status === "Pending");
     assert.match(waiting?.waitingFor ?? "", /concurrent tasks/);

@@ -7,20 +7,20 @@ import { sqlite } from "../../src/sqlite.ts";
 import { memoryStore, TestClock } from "../../src/testing.ts";
 import {
   aborted,
-  eventually,
   Gate,
-  Lines,
   says,
   startEngine,
   statuses,
   stillWorks,
   task,
   taskOf,
-  temporaryFile,
-  until,
   workflow,
+  untilInstance,
 } from "./rig.ts";
 import { exit, listen, spin, throwText, where } from "./thread-jobs.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 
@@ -50,7 +50,7 @@ describe("4.3 timeouts", () => {
     says("TASK_TIMEOUT", '"t"')(reasons[0]);
     const { droppedReports } = engine.health;
     late.open();
-    await eventually(() => engine.health.droppedReports === droppedReports + 1);
+    await until(() => engine.health.droppedReports === droppedReports + 1);
     assert.deepEqual(await statuses(run), { t: "TimeoutFailed" });
     assert.deepEqual((await engine.getWorkflowInstanceBreakpoint(run.instanceId)).context, {});
     noSlotLeaked(engine);
@@ -72,7 +72,7 @@ describe("4.3 timeouts", () => {
     const hold = defineJob("hold", () => gate.opened);
     const engine = await startEngine(t, { jobs: [hold, echo], poolSize: 1, clock, storage: memoryStore() });
     const first = await engine.submitWorkflow(workflow("w1", task("t", "hold").withTimeout(1000)));
-    await eventually(() => engine.health.runningTasks === 1);
+    await until(() => engine.health.runningTasks === 1);
     const second = await engine.submitWorkflow(workflow("w2", task("t", "echo").withTimeout(1)));
     await clock.advance(5000);
     gate.open();
@@ -264,7 +264,7 @@ describe("4.5 attempts lost with their process", () => {
       });
       const engine = await startEngine(t, { jobs: [wait], storage: sqlite(file) });
       if (id === "") id = (await engine.submitWorkflow(workflow("w", task("t", "wait")))).instanceId;
-      await eventually(() => attempts.length === round + 1);
+      await until(() => attempts.length === round + 1);
       if (round === 4) assert.deepEqual(await engine.awaitWorkflowInstance(id), { t: "done at last" });
       await engine.stop();
     }
@@ -295,13 +295,13 @@ describe("4.6 isolation", () => {
     assert.deepEqual(await statuses(run), { t: "TimeoutFailed" });
     await stillWorks(engine);
     noSlotLeaked(engine);
-    await eventually(() => engine.health.droppedReports === 1);
+    await until(() => engine.health.droppedReports === 1);
   });
 
   test("4.6 terminating a spinning thread kills it too", async (t) => {
     const engine = await startEngine(t, { jobs: [spin, echo], poolSize: 1 });
     const run = await engine.submitWorkflow(workflow("w", task("t", "spin")));
-    await until(engine, run.instanceId, (view) => taskOf(view, "t").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "t").status === "Running");
     await run.terminate("enough");
     await stillWorks(engine);
     assert.deepEqual(await statuses(run), { t: "Stopped" });
@@ -310,12 +310,12 @@ describe("4.6 isolation", () => {
   test("4.6 stop() ends a spinning thread", async (t) => {
     const engine = await startEngine(t, { jobs: [spin], stopGraceMs: 50 });
     const run = await engine.submitWorkflow(workflow("w", task("t", "spin")));
-    await until(engine, run.instanceId, (view) => taskOf(view, "t").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "t").status === "Running");
     await engine.stop();
   });
 
   test("4.6 a job in a thread has the same context: params, outputs, log, patch, sub-tasks, signal", async (t) => {
-    const logger = new Lines();
+    const logger = new LogBook();
     const engine = await startEngine(t, { jobs: [where, listen, echo], logger });
     const run = await engine.submitWorkflow(
       workflow("w", task("first", "echo", 1), task("t", "where", { a: 1 }).withDependency("first")),
@@ -333,7 +333,7 @@ describe("4.6 isolation", () => {
     assert.equal(logger.find("info", /in a thread/)?.fields["taskName"], "t");
     const listening = await engine.submitWorkflow(workflow("w2", task("t", "listen").withTimeout(0.2)));
     await assert.rejects(listening.result());
-    await eventually(() => engine.health.droppedReports === 1);
+    await until(() => engine.health.droppedReports === 1);
   });
 
   test("4.6 failures cross from the thread", async (t) => {
@@ -392,7 +392,7 @@ describe("4.7 slots", () => {
     await end("exit");
     await end("spin", 0.01);
     const run = await engine.submitWorkflow(workflow("w", task("t", "never")));
-    await eventually(() => engine.health.runningTasks === 1);
+    await until(() => engine.health.runningTasks === 1);
     await run.terminate();
     noSlotLeaked(engine);
     await stillWorks(engine);
@@ -408,10 +408,10 @@ describe("4.7 slots", () => {
     const after = defineJob("after", () => void started.push("after"));
     const engine = await startEngine(t, { jobs: [slow, after] });
     const run = await engine.submitWorkflow(workflow("w", task("t", "slow"), task("u", "after").withDependency("t")));
-    await until(engine, run.instanceId, (view) => taskOf(view, "t").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "t").status === "Running");
     await run.terminate("stop");
     late.open();
-    await eventually(() => engine.health.droppedReports === 1);
+    await until(() => engine.health.droppedReports === 1);
     assert.equal((await run.getStatus()).status, "Terminated");
     assert.deepEqual(started, []);
   });
@@ -447,9 +447,9 @@ describe("4.8 delivery", () => {
     const run = await engine.submitWorkflow(
       workflow("w", task("t", "slow").withTimeout(0.05).withRetryCount(1), task("u", "wait").withDependency("t")),
     );
-    await until(engine, run.instanceId, (view) => taskOf(view, "u").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "u").status === "Running");
     late.open();
-    await eventually(() => engine.health.droppedReports === 1);
+    await until(() => engine.health.droppedReports === 1);
     after.open();
     assert.deepEqual(await run.result(), { t: 2 });
   });

@@ -4,23 +4,13 @@ import { describe, test, type TestContext } from "node:test";
 import { defineJob, type Engine, type EngineOptions, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { TestClock } from "../../src/testing.ts";
-import {
-  aborted,
-  eventually,
-  Gate,
-  newEngine,
-  says,
-  startEngine,
-  statuses,
-  task,
-  temporaryFile,
-  until,
-  workflow,
-} from "./rig.ts";
+import { aborted, Gate, newEngine, says, startEngine, statuses, task, workflow, untilInstance } from "./rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 
-/** Jobs that run until the gate opens, and how many do. */
+/** Jobs that run untilInstance the gate opens, and how many do. */
 class Holding {
   readonly gate = new Gate();
   readonly names: string[] = [];
@@ -57,7 +47,7 @@ describe("4.1 setPoolSize", () => {
     const { engine, holding } = await holdingEngine(t);
     assert.equal(engine.executor.poolSize, 10);
     const all = hold(engine, 12);
-    await eventually(() => holding.running === 10);
+    await until(() => holding.running === 10);
     assert.deepEqual(engine.executor.getDomainPoolStatus("default"), { running: 10, size: 10 });
     assert.equal(engine.health.waitingTasks, 2);
     holding.gate.open();
@@ -101,12 +91,12 @@ describe("4.1 setPoolSize", () => {
     assert.deepEqual(engine.executor.getDomainPoolStatus("default"), { running: 0, size: 0 });
   });
 
-  test("4.1 growing and shrinking while tasks run: nothing is killed, nothing starts until it fits", async (t) => {
+  test("4.1 growing and shrinking while tasks run: nothing is killed, nothing starts untilInstance it fits", async (t) => {
     const { engine, holding } = await holdingEngine(t);
     const all = hold(engine, 20);
-    await eventually(() => holding.running === 10);
+    await until(() => holding.running === 10);
     engine.executor.setPoolSize(15);
-    await eventually(() => holding.running === 15);
+    await until(() => holding.running === 15);
     engine.executor.setPoolSize(2);
     assert.equal(holding.running, 15);
     assert.deepEqual(engine.executor.getDomainPoolStatus("default"), { running: 15, size: 2 });
@@ -122,7 +112,7 @@ describe("4.1 domains", () => {
     assert.deepEqual(engine.executor.getDomainPoolStatus("a"), { running: 0, size: 3 });
     assert.deepEqual(engine.executor.getDomainPoolStatus("default"), { running: 0, size: 7 });
     const all = [...hold(engine, 5, "a"), ...hold(engine, 9)];
-    await eventually(() => holding.running === 10);
+    await until(() => holding.running === 10);
     assert.deepEqual(engine.executor.getDomainPoolStatus("a"), { running: 3, size: 3 });
     assert.deepEqual(engine.executor.getDomainPoolStatus("default"), { running: 7, size: 7 });
     holding.gate.open();
@@ -184,9 +174,9 @@ describe("4.1 domains", () => {
   test("4.1 a domain grows and shrinks while its tasks run", async (t) => {
     const { engine, holding } = await holdingEngine(t, { domains: { a: { size: 2 } } });
     const all = hold(engine, 6, "a");
-    await eventually(() => holding.running === 2);
+    await until(() => holding.running === 2);
     await engine.executor.setDomainPoolSize("a", 4);
-    await eventually(() => holding.running === 4);
+    await until(() => holding.running === 4);
     await engine.executor.setDomainPoolSize("a", 1);
     assert.equal(holding.running, 4);
     holding.gate.open();
@@ -235,7 +225,7 @@ describe("4.1 domains", () => {
         .withTask(task("in-b", "hold").withDomain("b"))
         .build(),
     );
-    await eventually(() => holding.running === 2);
+    await until(() => holding.running === 2);
     assert.equal(engine.executor.getDomainPoolStatus("a").running, 1);
     assert.equal(engine.executor.getDomainPoolStatus("b").running, 1);
     holding.gate.open();
@@ -292,7 +282,7 @@ describe("4.1 submitTask", () => {
   test("4.1 the queue holds 10,000; one more is refused, and the engine's own dispatch is not", async (t) => {
     const { engine, holding } = await holdingEngine(t, { domains: { a: { size: 1 } } });
     const first = hold(engine, 1, "a");
-    await eventually(() => holding.running === 1);
+    await until(() => holding.running === 1);
     const waiting = hold(engine, 10_000, "a");
     assert.equal(engine.health.waitingTasks, 10_000);
     await assert.rejects(engine.executor.submitTask(task("t", "echo").build()), says("QUEUE_FULL", "10000"));
@@ -317,7 +307,7 @@ describe("4.1 shutdown", () => {
     const { engine, holding } = await holdingEngine(t);
     const all = hold(engine, 12);
     const ends = Promise.allSettled(all);
-    await eventually(() => holding.running === 10);
+    await until(() => holding.running === 10);
     await engine.executor.shutdown();
     assert.equal(holding.running, 0);
     for (const end of await ends) {
@@ -335,7 +325,7 @@ describe("4.1 shutdown", () => {
     const file = temporaryFile(t);
     const { engine, holding } = await holdingEngine(t, { storage: sqlite(file) });
     const run = await engine.submitWorkflow(workflow("w", task("a", "hold"), task("b", "echo").withDependency("a")));
-    await eventually(() => holding.running === 1);
+    await until(() => holding.running === 1);
     await engine.executor.shutdown();
     const later = await engine.submitWorkflow(workflow("w2", task("a", "echo")));
     assert.equal((await later.getStatus()).status, "Running");
@@ -363,11 +353,11 @@ describe("4.2 order", () => {
     const blocker = new Holding();
     const engine = await startEngine(t, { jobs: [note, blocker.job], ...options });
     const blocked = hold(engine, options.poolSize ?? 1, "default");
-    await eventually(() => blocker.running === blocked.length);
+    await until(() => blocker.running === blocked.length);
     await queue(engine);
     blocker.gate.open();
     await Promise.all(blocked);
-    await eventually(() => order.length === count);
+    await until(() => order.length === count);
     return order;
   }
 
@@ -405,8 +395,10 @@ describe("4.2 order", () => {
             task("after3", "note").withDependency("small-hub"),
           ),
         );
-        await until(engine, run.instanceId, ({ tasks }) => tasks.every(({ waitingFor }) => waitingFor !== "none"));
-        await eventually(() => engine.health.waitingTasks === 4);
+        await untilInstance(engine, run.instanceId, ({ tasks }) =>
+          tasks.every(({ waitingFor }) => waitingFor !== "none"),
+        );
+        await until(() => engine.health.waitingTasks === 4);
       },
       7,
     );
@@ -438,7 +430,7 @@ describe("4.2 order", () => {
     const blocker = new Holding();
     engine.registerJobFunction("hold", blocker.job.fn);
     const blocked = hold(engine, 1);
-    await eventually(() => blocker.running === 1);
+    await until(() => blocker.running === 1);
     const rich = (i: number) =>
       workflow(
         `w${i}`,
@@ -448,10 +440,10 @@ describe("4.2 order", () => {
         ),
       );
     const runs = [await engine.submitWorkflow(workflow("w", task("poor", "note")))];
-    await eventually(() => engine.health.waitingTasks === 1);
+    await until(() => engine.health.waitingTasks === 1);
     await clock.advance(11_000);
     for (let i = 0; i < 12; i++) runs.push(await engine.submitWorkflow(rich(i)));
-    await eventually(() => engine.health.waitingTasks === 13);
+    await until(() => engine.health.waitingTasks === 13);
     blocker.gate.open();
     await Promise.all(blocked);
     await Promise.all(runs.map((run) => run.result()));

@@ -5,7 +5,8 @@ import { z } from "zod";
 import { defineJob, defineWorkflow, type InstanceFilter, type ScheduleSpec, WorkflowFailed } from "../../src/index.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { CodeRig } from "./code-rig.ts";
-import { eventually, Gate, newEngine, says, startEngine, task, workflow } from "./rig.ts";
+import { Gate, newEngine, says, startEngine, task, workflow } from "./rig.ts";
+import { until } from "../support/until.ts";
 
 const double = defineJob("double", { input: z.object({ n: z.number() }) }, ({ n }) => n * 2);
 const echo = defineJob("echo", (params: unknown, ctx) => ({ params: params ?? "none", context: ctx.context }));
@@ -111,7 +112,7 @@ describe("4.9 a job runs by itself", () => {
     });
     await first.start();
     await first.runJob("slow", { n: 7 }, { instanceId: "s" });
-    await eventually(() => calls.length === 1);
+    await until(() => calls.length === 1);
     await first.stop();
     held.open();
     let isBroken = true;

@@ -3,19 +3,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, StepFailed, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
-import {
-  aborted,
-  eventually,
-  Gate,
-  says,
-  startEngine,
-  statuses,
-  task,
-  taskOf,
-  temporaryFile,
-  until,
-  workflow,
-} from "./rig.ts";
+import { aborted, Gate, says, startEngine, statuses, task, taskOf, workflow, untilInstance } from "./rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 
@@ -38,7 +28,7 @@ describe("4.9 a task that is stopped", () => {
     const run = await engine.submitWorkflow(
       workflow("w", task("a", "stubborn").withRetryCount(3), task("b", "echo").withDependency("a")),
     );
-    await until(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
     await engine.stopTask(run.instanceId, "a", { reason: "takes too long" });
     await assert.rejects(run.result(), says("WORKFLOW_FAILED", "takes too long"));
     assert.equal(work.aborts, 1);
@@ -58,7 +48,7 @@ describe("4.9 a task that is stopped", () => {
     const run = await engine.submitWorkflow(
       workflow("w", task("a", "stubborn").withSkipWhenFailed(true), task("b", "echo").withDependency("a")),
     );
-    await until(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
     await engine.stopTask(run.instanceId, "a");
     assert.deepEqual(await run.result(), { b: "done" });
     assert.equal((await run.getStatus()).withSkippedFailures, true);
@@ -71,7 +61,7 @@ describe("4.9 a task that is stopped", () => {
     const definition = new WorkflowBuilder().withName("w").withFailurePolicy("continue");
     for (const name of ["a", "b"]) definition.withTask(task(name, "stubborn"));
     const run = await engine.submitWorkflow(definition.build());
-    await until(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
+    await untilInstance(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
     assert.match((await engine.getTask(run.instanceId, "b")).waitingFor ?? "", /slot/);
     await engine.stopTask(run.instanceId, "b");
     work.gate.open();
@@ -86,7 +76,7 @@ describe("4.9 a task that is stopped", () => {
     const inner = workflow("inner", task("t", "stubborn"));
     const nested = new TaskBuilder("n").withNestedWorkflow(inner);
     const run = await engine.submitWorkflow(workflow("outer", nested));
-    await eventually(() => work.calls === 1);
+    await until(() => work.calls === 1);
     const { childInstanceId = "" } = await engine.getTask(run.instanceId, "n");
     await engine.stopTask(run.instanceId, "n", { reason: "enough" });
     await assert.rejects(run.result(), says("WORKFLOW_FAILED", "enough"));
@@ -105,7 +95,7 @@ describe("4.9 a task that is stopped", () => {
     });
     const engine = await startEngine(t, { jobs: [work.job], workflows: [code] });
     const run = await engine.startWorkflow(code, undefined);
-    await eventually(() => work.calls === 2);
+    await until(() => work.calls === 2);
     await assert.rejects(engine.stopTask(run.instanceId, "stubborn"), says("TASK_INVALID", "0, 1"));
     await engine.stopTask(run.instanceId, 0);
     assert.equal((await engine.getTask(run.instanceId, 0)).status, "Stopped");
@@ -127,7 +117,7 @@ describe("4.9 a task that is stopped", () => {
       ),
     );
     const id = run.instanceId;
-    await until(engine, id, (view) => taskOf(view, "a").status === "Running");
+    await untilInstance(engine, id, (view) => taskOf(view, "a").status === "Running");
     await assert.rejects(engine.stopTask(id, "e"), says("TASK_STATE", '"e"', "Success"));
     await assert.rejects(engine.stopTask(id, "b"), says("TASK_STATE", '"b"', "not started"));
     await assert.rejects(engine.stopTask(id, "x"), says("TASK_UNKNOWN", '"x"', id));
@@ -150,7 +140,7 @@ describe("4.9 a task that is queried", () => {
     });
     const before = await startEngine(t, { jobs: [echo], workflows: [code], storage: sqlite(file) });
     const { instanceId } = await before.startWorkflow(code, undefined);
-    await until(before, instanceId, ({ tasks }) => tasks[0]?.status === "Success");
+    await untilInstance(before, instanceId, ({ tasks }) => tasks[0]?.status === "Success");
     await before.stop();
     const engine = await startEngine(t, { storage: sqlite(file) });
     assert.equal((await engine.getTask(instanceId, "echo")).status, "Success");
@@ -172,7 +162,7 @@ describe("4.9 a task that is queried", () => {
     });
     const engine = await startEngine(t, { jobs: [progress, echo] });
     const run = await engine.submitWorkflow(workflow("w", task("a", "progress")));
-    const view = await until(engine, run.instanceId, (each) => taskOf(each, "a").status === "Running");
+    const view = await untilInstance(engine, run.instanceId, (each) => taskOf(each, "a").status === "Running");
     const running = await engine.getTask(run.instanceId, "a");
     assert.deepEqual(running, {
       ...taskOf(view, "a"),

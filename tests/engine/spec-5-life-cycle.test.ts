@@ -14,21 +14,20 @@ import { memoryStore, TestClock } from "../../src/testing.ts";
 import { shards } from "./children/shards.ts";
 import {
   aborted,
-  eventually,
   Gate,
-  Lines,
   newEngine,
   says,
   startEngine,
   statuses,
   task,
   taskOf,
-  temporaryFile,
-  temporaryFolder,
-  until,
   untilStatus,
   workflow,
+  untilInstance,
 } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { temporaryFile, temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const echo = defineJob("echo", (params: unknown) => params ?? "done");
 
@@ -41,7 +40,7 @@ async function gated(t: TestContext, options: Partial<ConstructorParameters<type
   });
   const engine = await startEngine(t, { jobs: [wait, echo], ...options });
   const run = await engine.submitWorkflow(workflow("w", task("a", "wait"), task("b", "echo").withDependency("a")));
-  await until(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
+  await untilInstance(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
   return { engine, run, gate, id: run.instanceId };
 }
 
@@ -237,7 +236,7 @@ describe("5.2 pause, resume, terminate", () => {
     assert.deepEqual(await run.result(), { a: "waited", b: "done" });
   });
 
-  test("5.2 retry waits that come due while paused stay until resume", async (t) => {
+  test("5.2 retry waits that come due while paused stay untilInstance resume", async (t) => {
     const clock = new TestClock();
     const attempts: number[] = [];
     const flaky = defineJob("flaky", (_: unknown, ctx) => {
@@ -317,13 +316,13 @@ describe("5.2 pause, resume, terminate", () => {
     const start = async () => {
       const run = await engine.submitWorkflow(outer);
       const child = `${run.instanceId}/n`;
-      await until(engine, run.instanceId, (view) => taskOf(view, "n").childInstanceId === child);
-      await eventually(() => engine.health.runningTasks === 1);
+      await untilInstance(engine, run.instanceId, (view) => taskOf(view, "n").childInstanceId === child);
+      await until(() => engine.health.runningTasks === 1);
       return { run, child };
     };
     const first = await start();
     await first.run.pause();
-    await until(engine, first.child, ({ pausing }) => pausing);
+    await untilInstance(engine, first.child, ({ pausing }) => pausing);
     gate.open();
     await untilStatus(engine, first.child, "Paused");
     await untilStatus(engine, first.run.instanceId, "Paused");
@@ -340,11 +339,11 @@ describe("5.2 pause, resume, terminate", () => {
     const engine = await startEngine(t, { jobs: [wait] });
     const inner = workflow("inner", task("t", "wait"));
     const run = await engine.submitWorkflow(workflow("outer", new TaskBuilder("n").withNestedWorkflow(inner)));
-    await eventually(() => engine.health.runningTasks === 1);
+    await until(() => engine.health.runningTasks === 1);
     await run.terminate("all of it");
     const child = await untilStatus(engine, `${run.instanceId}/n`, "Terminated");
     assert.equal(child.reason, "all of it");
-    await eventually(() => stopped.length === 1);
+    await until(() => stopped.length === 1);
     assert.equal(engine.health.runningTasks, 0);
   });
 });
@@ -445,7 +444,7 @@ describe("5.4 recovery", () => {
 
 test("5.5 a store that fails: no new work is taken, health and log say so, and it goes on when the store is back", async (t) => {
   const clock = new TestClock();
-  const logger = new Lines();
+  const logger = new LogBook();
   let broken = false;
   const store = memoryStore();
   const storage = new Proxy(store, {
@@ -503,7 +502,7 @@ test("5.6 idle instances leave memory and come back on the next message", async 
 
 test("5.7 stuck instances are found and reported", async (t) => {
   const clock = new TestClock();
-  const logger = new Lines();
+  const logger = new LogBook();
   const never = defineJob("never", () => new Promise<never>(() => undefined));
   const engine = await startEngine(t, { jobs: [never], clock, logger, storage: memoryStore() });
   const run = await engine.submitWorkflow(workflow("w", task("t", "never").withTimeout(100_000)));

@@ -5,19 +5,10 @@ import { describe, test } from "node:test";
 import { z } from "zod";
 import { defineJob, Engine, TaskBuilder } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
-import {
-  eventually,
-  Gate,
-  Lines,
-  newEngine,
-  says,
-  startEngine,
-  task,
-  taskOf,
-  temporaryFile,
-  until,
-  workflow,
-} from "./rig.ts";
+import { Gate, newEngine, says, startEngine, task, taskOf, workflow, untilInstance } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 interface JobRow {
   readonly id: string;
@@ -141,14 +132,14 @@ describe("6.2 on start", () => {
     const [first] = jobRows(file);
     assert.ok(first);
 
-    const unchanged = new Lines();
+    const unchanged = new LogBook();
     await (
       await startEngine(t, { storage: sqlite(file), jobs: [defineJob("a", byTable, () => 1)], logger: unchanged })
     ).stop();
     assert.deepEqual(jobRows(file), [first]);
     assert.equal(unchanged.find("info", /changed/), undefined);
 
-    const changed = new Lines();
+    const changed = new LogBook();
     await (
       await startEngine(t, { storage: sqlite(file), jobs: [defineJob("a", byTable, () => 2)], logger: changed })
     ).stop();
@@ -162,7 +153,7 @@ describe("6.2 on start", () => {
   test("6.2 a new signature under the same name replaces the old, logged", async (t) => {
     const file = temporaryFile(t);
     await (await startEngine(t, { storage: sqlite(file), jobs: [defineJob("a", byTable, () => 1)] })).stop();
-    const logger = new Lines();
+    const logger = new LogBook();
     await (await startEngine(t, { storage: sqlite(file), jobs: [defineJob("a", byNumber, () => 1)], logger })).stop();
     const rows = jobRows(file);
     assert.equal(rows.length, 1);
@@ -173,7 +164,7 @@ describe("6.2 on start", () => {
   test("6.2 gone: marked missing, a warning; submit refuses it as missing", async (t) => {
     const file = temporaryFile(t);
     await (await startEngine(t, { storage: sqlite(file), jobs: [defineJob("a", () => 1)] })).stop();
-    const logger = new Lines();
+    const logger = new LogBook();
     const engine = await startEngine(t, { storage: sqlite(file), logger });
     assert.equal(logger.find("warn", /no function here/)?.fields["job"], "a");
     assert.equal(jobRows(file)[0]?.missing, 1);
@@ -187,7 +178,7 @@ describe("6.2 on start", () => {
     );
     engine.registerJobFunction("a", () => 1);
     await (await engine.submitWorkflow(workflow("w", task("t", "a")))).result();
-    await eventually(() => jobRows(file)[0]?.missing === 0);
+    await until(() => jobRows(file)[0]?.missing === 0);
   });
 
   test("6.2 a running instance whose job is gone waits, shows why, and goes on when it is registered", async (t) => {
@@ -199,9 +190,9 @@ describe("6.2 on start", () => {
     const run = await before.submitWorkflow(workflow("w", task("a", "wait"), task("b", "later").withDependency("a")));
     await before.stop();
 
-    const logger = new Lines();
+    const logger = new LogBook();
     const engine = await startEngine(t, { storage: sqlite(file), jobs: [defineJob("wait", () => 1)], logger });
-    const waiting = await until(
+    const waiting = await untilInstance(
       engine,
       run.instanceId,
       (view) => taskOf(view, "b").waitingFor?.includes("not registered") ?? false,
@@ -224,14 +215,18 @@ describe("6.2 on start", () => {
     const before = await startEngine(t, { storage: sqlite(file), jobs: [wait] });
     const run = await before.submitWorkflow(workflow("w", task("a", "wait")));
     const other = await before.submitWorkflow(workflow("w", task("a", "wait")));
-    await eventually(() => before.health.runningTasks === 2);
+    await until(() => before.health.runningTasks === 2);
     await before.stop();
 
     const engine = await startEngine(t, { storage: sqlite(file) });
-    await until(engine, run.instanceId, (view) => taskOf(view, "a").waitingFor?.includes("not registered") ?? false);
+    await untilInstance(
+      engine,
+      run.instanceId,
+      (view) => taskOf(view, "a").waitingFor?.includes("not registered") ?? false,
+    );
     await engine.terminateWorkflowInstance(other.instanceId, "not needed");
     await engine.pauseWorkflowInstance(run.instanceId);
-    await until(engine, run.instanceId, ({ status }) => status === "Paused");
+    await untilInstance(engine, run.instanceId, ({ status }) => status === "Paused");
     await engine.resumeWorkflowInstance(run.instanceId);
     engine.registerJobFunction("wait", () => "here");
     assert.deepEqual(await engine.awaitWorkflowInstance(run.instanceId), { a: "here" });

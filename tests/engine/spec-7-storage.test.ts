@@ -1,7 +1,5 @@
 /** Spec §7.1: which database is a matter of configuration, and the same program runs on each. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { silentLogger } from "../../src/base/logger.ts";
@@ -11,6 +9,7 @@ import { MysqlStore } from "../../src/stores/mysql/mysql-store.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { newDatabase } from "../databases/databases.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const double = defineJob("double", async ({ n }: { n: number }) => n * 2);
 const workflow = new WorkflowBuilder()
@@ -76,8 +75,7 @@ describe("7.1 an address that makes no sense is refused in one sentence, without
 describe("7.1 one program runs on every database", () => {
   const addresses: Readonly<Record<string, (t: Parameters<typeof newDatabase>[1]) => Promise<string>>> = {
     SQLite: async (t) => {
-      const folder = mkdtempSync(join(tmpdir(), "heddle-storage-"));
-      t.after(async () => rmSync(folder, { recursive: true }));
+      const folder = temporaryFolder(t);
       return `sqlite:${join(folder, "heddle.db")}`;
     },
     PostgreSQL: (t) => newDatabase("postgres", t),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, StepFailed, TaskBuilder, type WorkflowContext } from "../../src/index.ts";
 import { CodeRig } from "./code-rig.ts";
-import { Gate, says, startEngine, task, taskOf, until, workflow } from "./rig.ts";
+import { Gate, says, startEngine, task, taskOf, workflow, untilInstance } from "./rig.ts";
 
 const double = defineWorkflow("double", async (ctx, n: number) => {
   await ctx.run("note", `double ${n}`);
@@ -207,7 +207,11 @@ describe("8.1 children that are code", () => {
     const byName = defineWorkflow("by-name", (ctx) => ctx.callChild("late", 20));
     const engine = await startEngine(t, { workflows: [byName], jobs: [defineJob("work", () => 1)] });
     const handle = await engine.startWorkflow(byName);
-    const { attention, status } = await until(engine, handle.instanceId, (view) => view.attention !== undefined);
+    const { attention, status } = await untilInstance(
+      engine,
+      handle.instanceId,
+      (view) => view.attention !== undefined,
+    );
     assert.equal(status, "Running");
     assert.match(attention ?? "", /child workflow "late" is not among the workflows of this process/);
     await engine.registerWorkflow(defineWorkflow("late", async (_, n: number) => n + 1));
@@ -219,7 +223,7 @@ describe("8.1 children that are code", () => {
     const early = defineWorkflow("early", (ctx) => ctx.callChild(late, 20));
     const engine = await startEngine(t, { workflows: [early] });
     const handle = await engine.startWorkflow(early);
-    const { attention } = await until(engine, handle.instanceId, (view) => view.attention !== undefined);
+    const { attention } = await untilInstance(engine, handle.instanceId, (view) => view.attention !== undefined);
     assert.match(attention ?? "", /child workflow "late" is not among the workflows of this process/);
     await engine.registerWorkflow(late);
     assert.equal(await handle.result(), 21);
@@ -229,7 +233,7 @@ describe("8.1 children that are code", () => {
     const byName = defineWorkflow("by-name", (ctx) => ctx.callChild("late-dag"));
     const engine = await startEngine(t, { workflows: [byName], jobs: [defineJob("work", () => 1)] });
     const handle = await engine.startWorkflow(byName);
-    await until(engine, handle.instanceId, (view) => view.attention !== undefined);
+    await untilInstance(engine, handle.instanceId, (view) => view.attention !== undefined);
     await engine.registerWorkflow(workflow("late-dag", task("a", "work")));
     assert.deepEqual(await handle.result(), { a: 1 });
   });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, type Engine, hasCode } from "../../src/index.ts";
 import { HandJob } from "../runtime/hand-job.ts";
-import { buses, ClusterRig, lookMs, type RigMember } from "./cluster-rig.ts";
+import { buses, EngineClusterRig, lookMs, type RigMember } from "./engine-cluster-rig.ts";
 import { says } from "./rig.ts";
 import { RigWorker } from "./worker-rig.ts";
 
@@ -47,7 +47,7 @@ for (const [bus, how] of buses) {
   describe(`8.1 clients of any member, ${how}`, () => {
     test("8.1 start, query, update, events, pause, resume, result, cancel, fork and purge", async (t) => {
       const { jobsOf } = witness();
-      const [rig, a, b, c] = await ClusterRig.start(t, 3, { jobsOf, workflows, bus });
+      const [rig, a, b, c] = await EngineClusterRig.start(t, 3, { jobsOf, workflows, bus });
       const id = await rig.idOn(b);
       const at = <T>(member: RigMember, call: (engine: Engine) => Promise<T>): Promise<T> =>
         rig.clock.until(call(member.engine));
@@ -94,11 +94,11 @@ describe("8.1 shards that move while code runs", () => {
   const ids = Array.from({ length: 24 }, (_, n) => `f${n}`);
 
   async function outcome(
-    t: Parameters<typeof ClusterRig.start>[0],
-    disturb: (rig: ClusterRig, members: RigMember[]) => Promise<void>,
+    t: Parameters<typeof EngineClusterRig.start>[0],
+    disturb: (rig: EngineClusterRig, members: RigMember[]) => Promise<void>,
   ) {
     const { executed, jobsOf } = witness();
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobsOf, workflows });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobsOf, workflows });
     const starts = ids.map((id, n) => a.engine.startWorkflow(family, n, { instanceId: id }));
     await rig.clock.until(Promise.all(starts));
     await disturb(rig, [a, b]);
@@ -164,7 +164,7 @@ describe("8.1 shards that move while code runs", () => {
         ends.push(ctx.isReplaying ? "replaying" : "live");
       }
     });
-    const [rig, a, b] = await ClusterRig.start(t, 2, { workflows: [watched] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { workflows: [watched] });
     const id = await rig.idOn(b);
     await rig.clock.until(a.engine.startWorkflow(watched, undefined, { instanceId: id }));
     await rig.stop(b);
@@ -185,7 +185,7 @@ describe("8.1 shards that move while code runs", () => {
       await ctx.waitForEvent("end");
       return sum;
     });
-    const [rig, a, b] = await ClusterRig.start(t, 2, { workflows: [slow] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { workflows: [slow] });
     const id = await rig.idOn(b);
     await rig.clock.until(a.engine.startWorkflow(slow, undefined, { instanceId: id }));
     const answer = a.engine.updateWorkflowInstance<number>(id, "add", 5);
@@ -200,7 +200,7 @@ describe("8.1 shards that move while code runs", () => {
 describe("8.4 members register what they like", () => {
   test("8.4 activities run on remote workers, which have no workflows, also when the owner changes", async (t) => {
     const [remote, embedded] = [new HandJob(), new HandJob()];
-    const [rig, a, b] = await ClusterRig.start(t, 2, {
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, {
       workflows,
       jobs: [embedded.job],
       poolSize: 1,
@@ -227,7 +227,7 @@ describe("8.4 members register what they like", () => {
 
   test("8.4 an instance whose owner lacks its code waits visibly, and goes on where the code is", async (t) => {
     const { jobsOf } = witness();
-    const [rig, a] = await ClusterRig.start(t, 1, { jobsOf, workflows });
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobsOf, workflows });
     const bare = await rig.join("bare", { workflows: [] });
     await rig.spread();
     const id = await rig.idOn(bare);

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type CodeWorkflow, defineJob, defineWorkflow, Engine, type WorkflowContext } from "../../src/index.ts";
 import { memoryStore, TestClock } from "../../src/testing.ts";
-import { eventually, Lines, newEngine, startEngine, untilStatus } from "./rig.ts";
+import { newEngine, startEngine, untilStatus } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { until } from "../support/until.ts";
 
 /** Counts how many of it run, and ends when it is told to. */
 class Held {
@@ -38,7 +40,7 @@ describe("8.7 activities at a time", () => {
     const handle = await engine.startWorkflow(workflow, undefined);
     const { instanceId } = handle;
     const result = handle.result();
-    await eventually(() => held.running >= expected);
+    await until(() => held.running >= expected);
     for (let status = ""; status !== "Success"; { status } = await engine.getWorkflowInstanceStatus(instanceId)) {
       held.release();
       await new Promise(setImmediate);
@@ -69,17 +71,17 @@ describe("8.7 activities at a time", () => {
   test("hold through a restart, and what waits is counted", async (t) => {
     const [storage, clock, held] = [memoryStore(), new TestClock(), new Held()];
     const fanOut = defineWorkflow("fan-out", { maxConcurrentActivities: 4 }, ten(held));
-    const options = { storage, clock, jobs: [held.job], workflows: [fanOut], logger: new Lines() };
+    const options = { storage, clock, jobs: [held.job], workflows: [fanOut], logger: new LogBook() };
     const first = new Engine(options);
     await first.start();
     const { instanceId } = await first.startWorkflow(fanOut, undefined);
-    await eventually(() => held.running === 4);
+    await until(() => held.running === 4);
     assert.equal(first.health.waitingTasks, 6);
     held.release(1);
-    await eventually(() => first.health.waitingTasks === 5);
+    await until(() => first.health.waitingTasks === 5);
     await clock.until(first.stop());
     const second = await startEngine(t, options);
-    await eventually(() => held.running === 4);
+    await until(() => held.running === 4);
     assert.equal(second.health.waitingTasks, 5);
     const [waiting] = await second.listQueuedTasks({ state: "waiting" });
     assert.deepEqual([waiting?.reason, waiting?.taskName], ["instance-limit", "held"]);
@@ -113,7 +115,7 @@ describe("8.7 instances at a time", () => {
     const engine = await startEngine(t, { workflows: [workflow] });
     const ids = ["a", "b", "c"];
     for (const instanceId of ids) await engine.startWorkflow(workflow, instanceId, { instanceId });
-    await eventually(() => seen.length === 1);
+    await until(() => seen.length === 1);
     assert.equal(engine.health.waitingTasks, 2);
     const [waiting] = await engine.listQueuedTasks({ state: "waiting" });
     assert.deepEqual([waiting?.reason, waiting?.instanceId], ["workflow-limit", "b"]);
@@ -129,7 +131,7 @@ describe("8.7 instances at a time", () => {
 
   test("that wait are let in after a restart, with the events they were sent", async (t) => {
     const [storage, clock, { seen, workflow }] = [memoryStore(), new TestClock(), greeting()];
-    const options = { storage, clock, workflows: [workflow], logger: new Lines() };
+    const options = { storage, clock, workflows: [workflow], logger: new LogBook() };
     const first = new Engine(options);
     await first.start();
     await first.startWorkflow(workflow, "a", { instanceId: "a" });

@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 import { defineJob, defineWorkflow, type Engine, StepFailed } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { CodeRig } from "./code-rig.ts";
-import { Gate, says, stillWorks, temporaryFile } from "./rig.ts";
+import { Gate, says, stillWorks } from "./rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
 
 const largestBytes = 10_485_760;
 /** As JSON it has two quotes more. */

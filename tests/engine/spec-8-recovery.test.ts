@@ -11,7 +11,8 @@ import { fileURLToPath } from "node:url";
 import { defineJob, hasCode } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { delivery, order } from "./children/orders.ts";
-import { startEngine, temporaryFolder } from "./rig.ts";
+import { startEngine } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Runs orders in a process that is killed as soon as so many were accepted; gives back the numbers of those. */
 async function runAndKill(

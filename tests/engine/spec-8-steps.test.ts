@@ -438,7 +438,7 @@ describe("8.1 the same in every replay", () => {
     await rig.restart();
     await rig.engine.raiseEvent("t", "go");
     await rig.engine.awaitWorkflowInstance("t");
-    const lines = rig.log.all.filter(({ fields }) => "step" in fields);
+    const lines = rig.log.lines.filter(({ fields }) => "step" in fields);
     assert.deepEqual(lines, [
       { level: "info", message: "one", fields: { instanceId: "t", workflowName: "talker", step: 1 } },
       { level: "warn", message: "two", fields: { instanceId: "t", workflowName: "talker", step: 2, replaying: false } },

@@ -4,7 +4,9 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { defineJob, defineWorkflow, Engine, type QueuedTask, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { memoryStore, TestClock } from "../../src/testing.ts";
-import { eventually, Lines, startEngine, task, until } from "./rig.ts";
+import { startEngine, task, untilInstance } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { until } from "../support/until.ts";
 
 /** Jobs that end when the test says so, and stop when they are told to. */
 class HeldJobs {
@@ -58,7 +60,7 @@ describe("the waiting queue", () => {
     const jobs = new HeldJobs();
     const engine = await startEngine(t, { jobs: jobs.all, poolSize: 10 });
     await engine.submitWorkflow(wide("tables", 100).build());
-    await eventually(() => engine.health.runningTasks === 5);
+    await until(() => engine.health.runningTasks === 5);
     assert.equal(engine.health.waitingTasks, 95);
     const waiting = await engine.listQueuedTasks({ state: "waiting" });
     assert.equal(waiting.length, 95);
@@ -86,8 +88,8 @@ describe("the waiting queue", () => {
     const one = new WorkflowBuilder().withName("one").withMaxInstances(1, "queue").withTask(task("a", "hold")).build();
     await engine.submitWorkflow(one);
     await engine.submitWorkflow(one);
-    await until(engine, instanceId, ({ tasks }) => tasks[0]?.retryAt !== undefined);
-    await eventually(() => engine.health.runningTasks === 3);
+    await untilInstance(engine, instanceId, ({ tasks }) => tasks[0]?.retryAt !== undefined);
+    await until(() => engine.health.runningTasks === 3);
     const waiting = await engine.listQueuedTasks({ state: "waiting" });
     assert.deepEqual(reasonsOf(waiting), [
       ": workflow-limit",
@@ -105,7 +107,7 @@ describe("the waiting queue", () => {
 
   test("has what waits in instances that a restart did not bring into memory", async (t) => {
     const [storage, clock, jobs] = [memoryStore(), new TestClock(), new HeldJobs()];
-    const options = { storage, clock, jobs: jobs.all, logger: new Lines() };
+    const options = { storage, clock, jobs: jobs.all, logger: new LogBook() };
     const code = defineWorkflow("code", (ctx) => ctx.run(jobs.fail, undefined, { retryCount: 1 }));
     const first = new Engine({ ...options, workflows: [code] });
     await first.start();
@@ -113,7 +115,7 @@ describe("the waiting queue", () => {
     for (const name of ["a", "b"]) builder.withTask(new TaskBuilder(name).withJobFunction("fail").withRetryCount(1));
     await first.submitWorkflow(builder.build());
     await first.startWorkflow(code);
-    await eventually(() => first.health.waitingTasks === 3);
+    await until(() => first.health.waitingTasks === 3);
     await clock.until(first.stop());
     const second = await startEngine(t, { ...options, workflows: [code] });
     assert.deepEqual([second.health.instancesInMemory, second.health.waitingTasks], [0, 3]);
@@ -128,16 +130,16 @@ describe("the waiting queue", () => {
       ctx.generateSubTask(task("s1", "hold").build());
       await (jobs.hold.fn as (params: undefined, context: unknown) => unknown)(undefined, ctx);
     });
-    const options = { storage, clock, jobs: [...jobs.all, parent], logger: new Lines() };
+    const options = { storage, clock, jobs: [...jobs.all, parent], logger: new LogBook() };
     const first = new Engine(options);
     await first.start();
     const { instanceId } = await first.submitWorkflow(
       new WorkflowBuilder().withName("w").withTask(task("p", "parent")).build(),
     );
-    await eventually(() => first.health.runningTasks === 1);
+    await until(() => first.health.runningTasks === 1);
     await first.pauseWorkflowInstance(instanceId);
     jobs.release(1);
-    await eventually(() => first.health.waitingTasks === 1);
+    await until(() => first.health.waitingTasks === 1);
     await first.addSubTask(instanceId, task("s2", "hold").build(), "p");
     assert.equal(first.health.waitingTasks, 2);
     await clock.until(first.stop());
@@ -149,7 +151,7 @@ describe("the waiting queue", () => {
     const jobs = new HeldJobs();
     const engine = await startEngine(t, { jobs: jobs.all });
     const { instanceId } = await engine.submitWorkflow(wide("w", 8).build());
-    await eventually(() => engine.health.waitingTasks === 3);
+    await until(() => engine.health.waitingTasks === 3);
     await engine.terminateWorkflowInstance(instanceId);
     assert.equal(engine.health.waitingTasks, 0);
     assert.deepEqual(await engine.listQueuedTasks({ state: "waiting" }), []);
@@ -199,7 +201,7 @@ class Model {
       jobs,
       poolSize: 3,
       idleMax: 1,
-      logger: new Lines(),
+      logger: new LogBook(),
     });
     await this.#engine.start();
     return this.#engine;

@@ -5,7 +5,7 @@ import { defaultTimings } from "../../src/cluster/timings.ts";
 import type { Grant, MemberMessage, RunningAttempt } from "../../src/dispatch/session-message.ts";
 import { parseMemberMessage } from "../../src/dispatch/session-schema.ts";
 import { defineJob, type LinkListener } from "../../src/index.ts";
-import { ClusterRig, type RigMember } from "./cluster-rig.ts";
+import { EngineClusterRig, type RigMember } from "./engine-cluster-rig.ts";
 import { task, workflow } from "./rig.ts";
 
 const { workerBeatMs } = defaultTimings;
@@ -41,7 +41,7 @@ class HandWorker {
 }
 
 interface Stage {
-  readonly rig: ClusterRig;
+  readonly rig: EngineClusterRig;
   readonly a: RigMember;
   readonly b: RigMember;
   readonly id: string;
@@ -52,7 +52,7 @@ interface Stage {
 
 /** An instance of `a` has an attempt on a worker that came to `a` as "own". */
 async function stage(t: TestContext): Promise<Stage> {
-  const [rig, a, b] = await ClusterRig.start(t, 2, {
+  const [rig, a, b] = await EngineClusterRig.start(t, 2, {
     jobs: [job],
     runsJobs: false,
     cluster: { remoteWorkers: true },

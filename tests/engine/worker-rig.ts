@@ -4,20 +4,20 @@ import type { Job, Link, LinkListener } from "../../src/index.ts";
 import { SeededRandom } from "../../src/testing.ts";
 import { RemoteWorker } from "../../src/worker/remote-worker.ts";
 import { MemberClock } from "./cluster-clock.ts";
-import type { ClusterRig, RigMember } from "./cluster-rig.ts";
-import { Lines } from "./rig.ts";
+import type { EngineClusterRig, RigMember } from "./engine-cluster-rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 /** A worker in a process of its own, over links in memory, to whichever of the members that run comes first. */
 export class RigWorker {
   readonly worker: RemoteWorker;
-  readonly log = new Lines();
-  readonly #rig: ClusterRig;
+  readonly log = new LogBook();
+  readonly #rig: EngineClusterRig;
   readonly #clock: MemberClock;
   #members: readonly RigMember[];
   #link: MemoryLink | undefined;
   #isIsolated = false;
 
-  private constructor(rig: ClusterRig, members: readonly RigMember[], jobs: readonly Job[], slots: number) {
+  private constructor(rig: EngineClusterRig, members: readonly RigMember[], jobs: readonly Job[], slots: number) {
     this.#rig = rig;
     this.#members = members;
     this.#clock = new MemberClock(rig.clock);
@@ -35,7 +35,7 @@ export class RigWorker {
   /** It is connected when this resolves. */
   static async start(
     t: TestContext,
-    rig: ClusterRig,
+    rig: EngineClusterRig,
     options: { members: readonly RigMember[]; jobs: readonly Job[]; slots?: number },
   ): Promise<RigWorker> {
     const { members, jobs, slots = 5 } = options;

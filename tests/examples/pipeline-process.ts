@@ -1,17 +1,16 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { TestContext } from "node:test";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const program = join(import.meta.dirname, "../../examples/pipeline.ts");
 
 /** A folder for the database and the files, gone when the test ends. */
 export function exampleFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "heddle-example-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   return folder;
 }
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,6 +8,7 @@ import { errorCodes, hasCode, messageOf } from "../../src/base/error.ts";
 import { silentLogger } from "../../src/base/logger.ts";
 import { defineJob, defineWorkflow, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const note = defineJob("note", async () => "n".repeat(300));
 const wait = defineJob("wait", async (_: unknown, { signal }) => {
@@ -87,17 +87,14 @@ async function use(file: string): Promise<unknown[]> {
 }
 
 describe("a damaged database file", () => {
-  let folder: string;
+  const folder = temporaryFolder({ after });
   let intact: Buffer;
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), "heddle-damaged-"));
     const file = join(folder, "intact.db");
     await fill(file);
     intact = readFileSync(file);
   });
-
-  after(() => rmSync(folder, { recursive: true, force: true }));
 
   test(
     "is opened, or refused with a code and words for people; no damage is taken for a bug",

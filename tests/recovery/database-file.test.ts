@@ -1,36 +1,26 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, copyFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync, copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode } from "../../src/base/error.ts";
 import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
-import { Lines } from "../engine/rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { temporaryFile, temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const noop = defineJob("noop", async () => 1);
 const one = new WorkflowBuilder().withName("one").withTask(new TaskBuilder("t").withJobFunction(noop, {})).build();
 const onPosix = { skip: process.platform === "win32" && "Windows does not let open files be deleted", timeout: 60_000 };
 
-function temporary(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "heddle-file-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-async function start(t: TestContext, file: string): Promise<{ engine: Engine; log: Lines }> {
-  const log = new Lines();
+async function start(t: TestContext, file: string): Promise<{ engine: Engine; log: LogBook }> {
+  const log = new LogBook();
   const engine = new Engine({ storage: sqlite(file), jobs: [noop], logger: log });
   await engine.start();
   t.after(async () => {
     if (engine.health.status !== "stopped") await engine.stop().catch(() => undefined);
   });
   return { engine, log };
-}
-
-async function until(state: () => boolean): Promise<void> {
-  while (!state()) await sleep(20);
 }
 
 describe("a database file that is taken away under the engine", () => {
@@ -46,7 +36,7 @@ describe("a database file that is taken away under the engine", () => {
 
   for (const [way, take] of Object.entries(ways)) {
     test(`${way}: nothing is acknowledged any more, and health and log say why`, onPosix, async (t) => {
-      const file = join(temporary(t), "h.db");
+      const file = temporaryFile(t);
       const { engine, log } = await start(t, file);
       await (await engine.submitWorkflow(one)).result();
       take(file);
@@ -56,7 +46,7 @@ describe("a database file that is taken away under the engine", () => {
         () => undefined,
       );
       await until(() => engine.health.status === "degraded");
-      assert.match(engine.health.problem ?? "", /h\.db(-wal)? was (deleted or moved|replaced) while it was in use/);
+      assert.match(engine.health.problem ?? "", /heddle\.db(-wal)? was (deleted or moved|replaced) while it was in use/);
       await assert.rejects(engine.submitWorkflow(one), (error) => hasCode(error, "STORE_GONE") && !error.retryable);
       assert.ok(log.find("error", /does not take writes|is gone/));
       assert.deepEqual(acknowledged, []);
@@ -67,7 +57,7 @@ describe("a database file that is taken away under the engine", () => {
     "is noticed also by an engine that has nothing to write, and it goes on when the file is back",
     onPosix,
     async (t) => {
-      const file = join(temporary(t), "h.db");
+      const file = temporaryFile(t);
       const { engine, log } = await start(t, file);
       renameSync(file, `${file}.away`);
       await until(() => engine.health.status === "degraded");
@@ -83,7 +73,7 @@ describe("a database file that is taken away under the engine", () => {
 
 describe("a database whose lock was removed, and which a second engine has taken", () => {
   test("its first engine says that it never comes back", onPosix, async (t) => {
-    const file = join(temporary(t), "h.db");
+    const file = temporaryFile(t);
     const { engine: first, log } = await start(t, file);
     await (await first.submitWorkflow(one)).result();
     rmSync(`${file}-lock`);
@@ -104,7 +94,7 @@ describe("the files of a database", () => {
   test("can be read by their owner alone, whatever the umask", onPosix, async (t) => {
     const before = process.umask(0);
     t.after(() => void process.umask(before));
-    const folder = join(temporary(t), "data", "deep");
+    const folder = join(temporaryFolder(t), "data", "deep");
     const file = join(folder, "h.db");
     const { engine } = await start(t, file);
     await (await engine.submitWorkflow(one)).result();
@@ -117,7 +107,7 @@ describe("the files of a database", () => {
   });
 
   test("that were there keep the permissions that somebody gave them", onPosix, async (t) => {
-    const file = join(temporary(t), "h.db");
+    const file = temporaryFile(t);
     await (await start(t, file)).engine.stop();
     chmodSync(file, 0o640);
     const { engine } = await start(t, file);

@@ -1,7 +1,5 @@
 import { deepEqual, ok } from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
@@ -12,6 +10,7 @@ import { live } from "./live.ts";
 import { checkOutputs } from "./outputs.ts";
 import { workload } from "./workload.ts";
 import type { Scenario } from "./workload.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** As a crash at that moment would leave them: what has been committed, and what has been done. */
 interface Remains {
@@ -59,8 +58,7 @@ const poolSize = 3;
 const lanes = 8;
 
 test("a crash before any commit loses nothing and repeats nothing", { timeout: 240_000 }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "heddle-every-commit-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const scenarios = workload(1, 21).filter(({ kind }) => !slow.includes(kind));
   const original = remainsIn(join(folder, "original"));
   const store = new CopyingStore(original, join(folder, "copies"));

@@ -1,8 +1,5 @@
 import { deepEqual, ok } from "node:assert/strict";
 import { randomInt } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { runChaos } from "./chaos.ts";
 import { checkers } from "./checkers.ts";
@@ -11,6 +8,7 @@ import type { Evidence } from "./evidence.ts";
 import { checkOutputs } from "./outputs.ts";
 import { planted } from "./planted.ts";
 import { workload } from "./workload.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const killsWanted = 32;
 const instances = 300;
@@ -20,8 +18,7 @@ const seed = Number(process.env["HEDDLE_SEED"] ?? randomInt(2 ** 31));
 
 test(`${instances} mixed instances survive ${killsWanted} kills at random moments`, { timeout: 240_000 }, async (t) => {
   t.diagnostic(`seed ${seed}`);
-  const folder = await mkdtemp(join(tmpdir(), "heddle-recovery-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const scenarios = workload(seed, instances);
   const chaos = await runChaos({
     folder,

@@ -1,12 +1,11 @@
 /** Spec §4.5 for the code of workflows: what ends or blocks its process is quarantined, and its neighbours are not. */
 import { equal, match, ok } from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { defineJob, defineWorkflow, Engine } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { Process } from "./process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Once before anybody records it, and then as often as is allowed and once more. */
 const deathsMax = 1 + 3 + 1;
@@ -42,8 +41,7 @@ async function live(file: string, how: string, where: string): Promise<Life> {
 }
 
 async function newFile(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "heddle-poison-code-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   return join(folder, "heddle.db");
 }
 

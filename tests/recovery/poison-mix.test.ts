@@ -1,10 +1,9 @@
 /** Spec §4.5 for jobs and the code of workflows in one process: neither is punished for what the other does. */
 import { deepEqual, ok } from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Process } from "./process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** For each that kills: once before anybody records it, and then as often as is allowed and once more. */
 const deathsPerKiller = 1 + 3 + 1;
@@ -32,8 +31,7 @@ describe(
     ];
     for (const { name, jobs, codes } of scenes) {
       test(name, { timeout: 300_000 }, async (t) => {
-        const folder = await mkdtemp(join(tmpdir(), "heddle-poison-mix-"));
-        t.after(() => rm(folder, { recursive: true, force: true }));
+        const folder = temporaryFolder(t);
         const file = join(folder, "heddle.db");
         let life = await live([file, jobs, codes]);
         for (let lives = 1; life.code !== 0; lives++) {

@@ -1,6 +1,4 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { TestContext } from "node:test";
@@ -13,6 +11,7 @@ import type { Scene } from "./poison-scenes.ts";
 import { Process } from "./process.ts";
 import { readSideEffects } from "./side-effects.ts";
 import { traceTasks } from "./task-trace.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** The engine's own default. */
 const maxInterruptions = 3;
@@ -116,8 +115,7 @@ class Stage {
   }
 
   static async build(t: TestContext, scene: Scene): Promise<Stage> {
-    const folder = await mkdtemp(join(tmpdir(), "heddle-poison-"));
-    t.after(() => rm(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder(t);
     return new Stage(folder, scene);
   }
 

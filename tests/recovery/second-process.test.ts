@@ -1,6 +1,4 @@
 import { equal, match, ok, rejects } from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
@@ -10,16 +8,17 @@ import { poisonJobs } from "./poison-jobs.ts";
 import { scenes } from "./poison-scenes.ts";
 import { Process } from "./process.ts";
 import { SideEffectLog } from "./side-effects.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A process that owns a database and is in the middle of its work, and an engine here that wants the same file. */
 async function rivals(t: TestContext): Promise<{ first: Process; second: () => Engine }> {
-  const folder = await mkdtemp(join(tmpdir(), "heddle-rivals-"));
+  const processes: Process[] = [];
+  // Hooks run in this order: the process is gone before its folder.
+  t.after(() => Promise.all(processes.map((process) => process.kill())));
+  const folder = temporaryFolder(t);
   const [databaseFile, logFile] = [join(folder, "heddle.db"), join(folder, "side-effects.log")];
   const first = new Process("./poison-child.ts", [databaseFile, logFile, 1, "innocent"]);
-  t.after(async () => {
-    await first.kill();
-    await rm(folder, { recursive: true, force: true });
-  });
+  processes.push(first);
   equal(await first.line(), "up", first.stderr);
   equal(await first.line(), "submitted", first.stderr);
   const log = new SideEffectLog(logFile, 2);

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Batch } from "../../src/stores/store.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Copies the database right before and right after the commit that stops a task: what a crash there would leave. */
 class StopWatchingStore extends SqliteStore {
@@ -45,8 +44,7 @@ const definition = new WorkflowBuilder()
   .build();
 
 test("the stop of a task is durable before its signal aborts, and a crash right after it does not run it again", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "heddle-stop-task-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const order: string[] = [];
   const started = Promise.withResolvers<void>();
   const work = defineJob("work", async (_: unknown, { signal }) => {

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HeddleClient } from "../../src/client.ts";
-import { begin, newFolder, type Running } from "../cli/program.ts";
+import { begin, type Running } from "../cli/program.ts";
 import { Process } from "./process.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 interface Line {
   readonly kind?: string;
@@ -45,7 +46,7 @@ describe("an engine with a watchdog names what blocks its event loop while it is
   ] as const;
   for (const [scene, culprit, result] of scenes) {
     test(scene, { timeout: 120_000 }, async (t) => {
-      const folder = newFolder(t);
+      const folder = temporaryFolder(t);
       const file = join(folder, "go-on");
       const child = new Process("./watchdog-child.ts", [
         join(folder, "heddle.db"),
@@ -71,7 +72,7 @@ describe("an engine with a watchdog names what blocks its event loop while it is
 });
 
 test("a process that was stopped, as on a suspended machine, is not ended", { timeout: 120_000 }, async (t) => {
-  const folder = newFolder(t);
+  const folder = temporaryFolder(t);
   const file = join(folder, "go-on");
   const child = new Process("./watchdog-child.ts", [join(folder, "heddle.db"), "idle", file, '{"endAfterMs":3000}']);
   try {
@@ -105,7 +106,7 @@ describe("heddle server", () => {
   const livesMax = 1 + 1 + 1 + 4;
 
   test("ends when its event loop stays blocked, until the instance is quarantined", { timeout: 240_000 }, async (t) => {
-    const folder = newFolder(t);
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "app.ts"), app);
     const args = ["server", "--port", "0", "--app", "app.ts", "--watchdog-seconds", "3", "--max-interruptions", "1"];
     let life = await startServer();

@@ -9,7 +9,8 @@ import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { Disk, type Fault, FaultyStore } from "./faulty-store.ts";
 import { HandJob } from "./hand-job.ts";
-import { LogBook, watch, World } from "./world.ts";
+import { watch, World } from "./world.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const two = defineWorkflow("two", async (ctx) => {
   let heard = 0;

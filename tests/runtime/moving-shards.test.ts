@@ -5,7 +5,7 @@ import { EngineError, hasCode } from "../../src/base/error.ts";
 import { defineJob } from "../../src/authoring/job.ts";
 import { defaultTimings } from "../../src/cluster/timings.ts";
 import type { Call } from "../../src/runtime/call.ts";
-import { ClusterRig, type RigMember, shardCount } from "./cluster-rig.ts";
+import { RegionClusterRig, type RigMember, shardCount } from "./region-cluster-rig.ts";
 import { Gate } from "./faulty-store.ts";
 import { HandJob } from "./hand-job.ts";
 import { watch } from "./world.ts";
@@ -420,7 +420,7 @@ describe("messages between members", () => {
 
   for (const hintsArrive of [true, false]) {
     test(`come home, ${hintsArrive ? "pushed" : "looked for in the store"}, each once`, async (t) => {
-      const [rig, m0, m1, m2] = await ClusterRig.start(t, 3, [done]);
+      const [rig, m0, m1, m2] = await RegionClusterRig.start(t, 3, [done]);
       assert.ok(m0 && m1 && m2);
       rig.hintsArrive = hintsArrive;
       await rig.move(1, m0, m1);
@@ -436,7 +436,7 @@ describe("messages between members", () => {
 
   test("find their shard wherever it has moved to meanwhile", async (t) => {
     for (let moveAt = 1; moveAt <= 12; moveAt++) {
-      const [rig, m0, m1] = await ClusterRig.start(t, 2, [done]);
+      const [rig, m0, m1] = await RegionClusterRig.start(t, 2, [done]);
       assert.ok(m0 && m1);
       let commits = 0;
       const moves: Promise<void>[] = [];
@@ -457,7 +457,7 @@ describe("messages between members", () => {
     }
   });
 
-  async function checkFamily(rig: ClusterRig): Promise<void> {
+  async function checkFamily(rig: RegionClusterRig): Promise<void> {
     const shards = Array.from({ length: shardCount }, (_, shard) => shard);
     assert.deepEqual(await rig.disk.inner.loadOutbox(shards), [], "what was read is gone");
     for (const name of children) {
@@ -470,10 +470,10 @@ describe("messages between members", () => {
 });
 
 async function start(
-  t: Parameters<typeof ClusterRig.start>[0],
+  t: Parameters<typeof RegionClusterRig.start>[0],
   work: HandJob,
-): Promise<[ClusterRig, RigMember, RigMember]> {
-  const [rig, m0, m1] = await ClusterRig.start(t, 2, [work.job]);
+): Promise<[RegionClusterRig, RigMember, RigMember]> {
+  const [rig, m0, m1] = await RegionClusterRig.start(t, 2, [work.job]);
   assert.ok(m0 && m1);
   return [rig, m0, m1];
 }

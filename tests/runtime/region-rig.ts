@@ -16,7 +16,8 @@ import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
 import { noCode } from "../../src/runtime/no-code.rig.ts";
-import { LogBook, MortalClock } from "./world.ts";
+import { MortalClock } from "./world.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 export interface RigOptions {
   readonly shardCount: number;

@@ -1,12 +1,12 @@
 import type { TestContext } from "node:test";
 import type { Job } from "../../src/authoring/job.ts";
 import type { Clock, Timer } from "../../src/base/clock.ts";
-import type { LogFields, Logger } from "../../src/base/logger.ts";
 import type { Random } from "../../src/base/random.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
 
 export interface WorldOptions extends Partial<Omit<EngineOptions, "storage" | "clock" | "jobs" | "logger">> {
@@ -136,22 +136,6 @@ export class MortalClock implements Clock {
 
   #ifAlive(callback: () => void): void {
     if (!this.isDead) callback();
-  }
-}
-
-export class LogBook implements Logger {
-  readonly lines: { level: string; fields: LogFields; message: string }[] = [];
-  debug = this.#writer("debug");
-  info = this.#writer("info");
-  warn = this.#writer("warn");
-  error = this.#writer("error");
-
-  messages(level: string): string[] {
-    return this.lines.filter((line) => line.level === level).map(({ message }) => message);
-  }
-
-  #writer(level: string): (fields: LogFields, message: string) => void {
-    return (fields, message) => void this.lines.push({ level, fields, message });
   }
 }
 

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { describeJob } from "../../src/authoring/job-metadata.ts";
 import { loadApp } from "../../src/server/config/app-modules.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("6.1 a job of a module has its code path, by itself or in a list, and is there once", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "heddle-app-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const file = join(folder, "app.ts");
   const door = join(import.meta.dirname, "../../src/index.ts");
   writeFileSync(

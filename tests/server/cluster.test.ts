@@ -5,6 +5,7 @@ import type { Store } from "../../src/index.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { ServerRig } from "./rig.ts";
 import { twoNodes } from "./sample-app.ts";
+import { until } from "../support/until.ts";
 
 /** Two servers on one store, which neither of them may close on the other. */
 async function twoMembers(t: TestContext): Promise<[ServerRig, ServerRig]> {
@@ -19,18 +20,11 @@ async function twoMembers(t: TestContext): Promise<[ServerRig, ServerRig]> {
   return [first, second];
 }
 
-async function eventually(check: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await check()); tries++) {
-    assert.ok(tries < 150, "it did not come to be within fifteen seconds");
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 const token = "root";
 
 test("12.1 what one member is told, the other knows", { timeout: 60_000 }, async (t) => {
   const [one, other] = await twoMembers(t);
-  await eventually(async () => (await one.ok("getCluster", { token })).totalMembers === 2);
+  await until(async () => (await one.ok("getCluster", { token })).totalMembers === 2);
   const [here, there] = [await one.ok("getCluster", { token }), await other.ok("getCluster", { token })];
   assert.notEqual(here.selfAddress, there.selfAddress);
   assert.deepEqual([here.leader, here.upMembers], [there.leader, 2]);
@@ -45,14 +39,14 @@ test("12.1 what one member is told, the other knows", { timeout: 60_000 }, async
 
   await one.ok("createWorkflow", { token, body: { name: "two", dagSpec: twoNodes }, key: "w" });
   await other.ok("createWorkflow", { token, body: { name: "two", dagSpec: twoNodes }, key: "w" });
-  await eventually(async () => (await other.send("triggerWorkflow", { token, params: { id: "two" } })).status === 201);
+  await until(async () => (await other.send("triggerWorkflow", { token, params: { id: "two" } })).status === 201);
 
   const ann = await one.ok("createToken", { token, body: { name: "ann", role: "viewer" } });
-  await eventually(async () => (await other.send("getCluster", { token: ann.token })).status === 200);
+  await until(async () => (await other.send("getCluster", { token: ann.token })).status === 200);
   await other.ok("deleteToken", { token, params: { name: "ann" } });
-  await eventually(async () => (await one.send("getCluster", { token: ann.token })).status === 401);
+  await until(async () => (await one.send("getCluster", { token: ann.token })).status === 401);
 
   await one.stop();
   assert.equal((await other.end(id, { token })).status, "Success");
-  await eventually(async () => (await other.ok("getCluster", { token })).totalMembers === 1);
+  await until(async () => (await other.ok("getCluster", { token })).totalMembers === 1);
 });

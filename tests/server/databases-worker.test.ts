@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { storage } from "../../src/storage.ts";
-import { begin, newFolder, root, type Running } from "../cli/program.ts";
+import { begin, root, type Running } from "../cli/program.ts";
 import { newDatabase } from "../databases/databases.ts";
 import { ServerRig } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 /** What the workers' processes have of the sample application: a job on the event loop of one, and in a thread of the other. */
 function moduleText(isolation: "inline" | "thread"): string {
@@ -23,19 +25,13 @@ export const say = defineJob("say", { isolation: "${isolation}", source }, (text
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const headers = { traceparent };
 
-async function until(look: () => Promise<boolean> | boolean): Promise<void> {
-  for (const end = performance.now() + 10_000; !(await look()); await sleep(30)) {
-    assert.ok(performance.now() < end, "it did not come to be within ten seconds");
-  }
-}
-
 async function said(rig: ServerRig, id: string): Promise<Record<string, unknown>[]> {
   const { items } = await rig.ok("getLogs", { params: { id } });
   return items.map(({ taskName, level, message, fields }) => ({ taskName, level, message, fields }));
 }
 
 test("10.3 a server without the role worker leaves its jobs to a worker", { timeout: 60_000 }, async (t) => {
-  const folder = newFolder(t);
+  const folder = temporaryFolder(t);
   for (const isolation of ["inline", "thread"] as const) {
     writeFileSync(join(folder, `${isolation}.ts`), moduleText(isolation));
   }

@@ -4,7 +4,7 @@ import { defineJob } from "../../src/index.ts";
 import { ChangeFeed } from "../../src/server/push/change-feed.ts";
 import type { Cursor } from "../../src/server/push/cursor.ts";
 import type { Outlet } from "../../src/server/push/outlet.ts";
-import { ClusterRig } from "../engine/cluster-rig.ts";
+import { EngineClusterRig } from "../engine/engine-cluster-rig.ts";
 import { HandJob } from "../runtime/hand-job.ts";
 import { chainOf, type PushedChange } from "./push-rig.ts";
 
@@ -32,7 +32,7 @@ class Ear implements Outlet {
 describe("in a cluster", () => {
   test("an instance is followed at any member, also while it moves", async (t) => {
     const work = new HandJob();
-    const [rig, a, b, c] = await ClusterRig.start(t, 3, { jobs: [work.job, defineJob("noOp", () => undefined)] });
+    const [rig, a, b, c] = await EngineClusterRig.start(t, 3, { jobs: [work.job, defineJob("noOp", () => undefined)] });
     const { clock } = rig;
     const feeds = [a, b, c].map(({ engine }) => new ChangeFeed({ engine, clock }));
     t.after(() => feeds.forEach((feed) => feed.stop()));
@@ -60,7 +60,7 @@ describe("in a cluster", () => {
 
   test("a client that comes back to another member has each turn once", async (t) => {
     const work = new HandJob();
-    const [rig, a, b] = await ClusterRig.start(t, 2, { jobs: [work.job] });
+    const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job] });
     const { clock } = rig;
     const [first, second] = [new ChangeFeed({ engine: a.engine, clock }), new ChangeFeed({ engine: b.engine, clock })];
     const instanceId = await rig.idOn(a);

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { chainOf, type PushServer, runMany, startPush, Watcher } from "./push-rig.ts";
 import { closeOf, frameHead, frameOf, opcodes, openRaw, textFrame } from "./raw-socket.ts";
+import { until } from "../support/until.ts";
 
 /** What the server holds of answers that were not read, at most, while the flood goes on. */
 async function flood(server: PushServer, socket: Socket, frames: Buffer, times: number): Promise<number> {
@@ -19,11 +20,6 @@ async function flood(server: PushServer, socket: Socket, frames: Buffer, times: 
   }
   clearInterval(look);
   return heldMax;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let waited = 0; !isSo() && waited < 1000; waited++) await delay(10);
-  assert.ok(isSo());
 }
 
 const noLimit = { messagesMax: 1e9 };

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { sqlite } from "../../src/sqlite.ts";
-import { temporaryFile } from "../engine/rig.ts";
 import { chainOf, nameOf, noOp, pausing, type PushedChange, runMany, startPush, Watcher } from "./push-rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
 
 /** The same chance every time. */
 function dice(seed: number): () => number {

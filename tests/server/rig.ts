@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { paths, type RouteName } from "../../src/api/paths.ts";
@@ -12,6 +10,7 @@ import { Server, type ServerParts } from "../../src/server/server.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { sampleApp } from "./sample-app.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 export interface Sent {
   readonly params?: Readonly<Record<string, string | number>>;
@@ -44,16 +43,14 @@ export class ServerRig {
   readonly done = new Set<RouteName>();
   #server: Server | undefined;
 
-  private constructor(folder: string) {
-    this.folder = folder;
+  private constructor(t: TestContext) {
+    // The hooks run in this order: the server is down before its folder goes.
+    t.after(() => this.stop());
+    this.folder = temporaryFolder(t);
   }
 
   static async start(t: TestContext, options: RigOptions = {}): Promise<ServerRig> {
-    const rig = new ServerRig(await mkdtemp(join(tmpdir(), "heddle-server-")));
-    t.after(async () => {
-      await rig.stop();
-      await rm(rig.folder, { recursive: true });
-    });
+    const rig = new ServerRig(t);
     await rig.begin(options);
     return rig;
   }

@@ -1,16 +1,14 @@
 /** Spec §12.3 over HTTP: what is wrong with a definition's file is seen where the workflow is. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ServerRig } from "./rig.ts";
 import { twoNodes } from "./sample-app.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("12.3 a workflow shows what is wrong with its file, and so does the one it has not become", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "heddle-definitions-"));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const write = (name: string, text: string): void => {
     mkdirSync(join(folder, name), { recursive: true });
     writeFileSync(join(folder, name, "dag-spec.json"), text);
@@ -40,8 +38,7 @@ test("12.3 a workflow shows what is wrong with its file, and so does the one it 
 });
 
 test("12.3 a file that was made or edited by hand is a line of the audit log", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "heddle-definitions-"));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   mkdirSync(join(folder, "two"));
   writeFileSync(join(folder, "two", "dag-spec.json"), JSON.stringify(twoNodes));
   const rig = await ServerRig.start(t, { workflows: folder });

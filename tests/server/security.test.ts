@@ -5,14 +5,13 @@ import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { get } from "node:https";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { paths, type RouteName } from "../../src/api/paths.ts";
 import { routes } from "../../src/api/routes.ts";
 import { ServerRig } from "./rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const sha256 = (secret: string): string => createHash("sha256").update(secret).digest("hex");
 
@@ -204,8 +203,7 @@ describe("the door", () => {
   });
 
   test("12.6 speaks TLS where it is given a key", async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), "heddle-tls-"));
-    t.after(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
     const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
     const files = ["-keyout", key, "-out", cert];

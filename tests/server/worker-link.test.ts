@@ -9,6 +9,7 @@ import type { DataOf } from "../../src/api/routes.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { HostileWorker, hostileSteps } from "./hostile-worker.ts";
 import { type RigOptions, ServerRig } from "./rig.ts";
+import { until } from "../support/until.ts";
 
 const cluster = { enabled: true, shards: 4, remoteWorkers: true };
 
@@ -40,12 +41,6 @@ async function connect(
     socket.addEventListener("error", () => resolve(false));
   });
   return isOpen ? { socket, texts, closed } : undefined;
-}
-
-async function until(look: () => Promise<boolean> | boolean): Promise<void> {
-  for (const end = performance.now() + 20_000; !(await look()); await sleep(10)) {
-    assert.ok(performance.now() < end, "it did not come to be within twenty seconds");
-  }
 }
 
 const hello = { type: "Hello", worker: "w", sequence: 1, lastGrant: 0, jobs: [], slots: 1, running: [], results: [] };

@@ -1,6 +1,4 @@
 import { cpSync, existsSync, mkdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
@@ -11,6 +9,7 @@ import { gatherEvidence } from "../recovery/evidence.ts";
 import { live } from "../recovery/live.ts";
 import { checkOutputs } from "../recovery/outputs.ts";
 import { type Scenario, workload } from "../recovery/workload.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** What a crash leaves: what has been committed, and what has been done. */
 export interface Remains {
@@ -64,8 +63,7 @@ export const scenarios: readonly Scenario[] = workload(1, 21).filter(({ kind }) 
 
 /** An engine on SQLite that crashes at many moments of the scenarios' lives. */
 export async function crashes(t: TestContext, commitsApart: number): Promise<Remains[]> {
-  const folder = await mkdtemp(join(tmpdir(), "heddle-crashes-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const original = remainsIn(join(folder, "original"));
   const store = new CopyingStore(original, { folder: join(folder, "copies"), commitsApart });
   await live({ storage: store, logFile: original.logFile, life: 1, scenarios, submitEveryMs: 0, poolSize });

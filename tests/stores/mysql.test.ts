@@ -30,6 +30,7 @@ import { batchOf, Owner } from "../contract/store/subject.ts";
 import { execute, newDatabase } from "../databases/databases.ts";
 import { Proxy } from "../databases/proxy.ts";
 import { newSession } from "../databases/session.ts";
+import { eventually } from "../support/until.ts";
 
 const isUnavailable = (error: unknown): boolean => hasCode(error, "STORE_UNAVAILABLE");
 
@@ -69,16 +70,6 @@ async function kill(url: string): Promise<number> {
   // One that has ended by itself meanwhile cannot be ended.
   for (const id of ids) await execute(url, `KILL ${id}`).catch(() => undefined);
   return ids.length;
-}
-
-async function waitFor(check: () => Promise<void>): Promise<void> {
-  for (const end = performance.now() + 5_000; ; await sleep(20)) {
-    try {
-      return await check();
-    } catch (error) {
-      if (performance.now() > end) throw error;
-    }
-  }
 }
 
 describe("texts on a MySQL server", () => {
@@ -275,7 +266,7 @@ describe("connections to a MySQL server", () => {
     ]);
     assert.equal((await connections(url)).length, 4);
     await store.close();
-    await waitFor(async () => assert.deepEqual(await connections(url), []));
+    await eventually(async () => assert.deepEqual(await connections(url), []));
   });
 
   test("see what is committed, and everything they ask for, whatever the server is set to", async (t) => {
@@ -306,7 +297,7 @@ describe("connections to a MySQL server", () => {
       await store.loadJobs();
       await store.beat("a");
       assert.equal(await kill(url), 3);
-      await waitFor(async () => assert.deepEqual(await connections(url), []));
+      await eventually(async () => assert.deepEqual(await connections(url), []));
       await sleep(20);
     }
     assert.equal((await store.claimShard(0, "a"))?.batch, 3);
@@ -349,7 +340,7 @@ describe("connections to a MySQL server", () => {
     assert.equal(await b.removeMember("b", 7), false);
     assert.deepEqual(await connections(url), before);
     assert.equal(await b.removeMember("a", 1), true);
-    await waitFor(async () => assert.equal((await connections(url)).length, 5));
+    await eventually(async () => assert.equal((await connections(url)).length, 5));
     await owners[1]?.commit({});
     assert.deepEqual(
       (await a.beat("a")).members.map(({ id }) => id),
@@ -359,7 +350,7 @@ describe("connections to a MySQL server", () => {
     await a.join({ id: "c", address: "" });
     await owners[0]?.commit({});
     assert.equal(await b.removeMember("c", 0), true);
-    await waitFor(async () => assert.equal((await connections(url)).length, 5));
+    await eventually(async () => assert.equal((await connections(url)).length, 5));
     assert.equal(await b.removeMember("b"), true);
     assert.equal((await connections(url)).length, 5, "one that leaves by itself ends its own");
   });

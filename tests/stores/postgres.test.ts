@@ -18,6 +18,7 @@ import { execute, newDatabase } from "../databases/databases.ts";
 import { Proxy } from "../databases/proxy.ts";
 import { newSession } from "../databases/session.ts";
 import { newPostgresUser } from "./postgres-user.ts";
+import { eventually } from "../support/until.ts";
 
 const isUnavailable = (error: unknown): boolean => hasCode(error, "STORE_UNAVAILABLE");
 
@@ -74,9 +75,9 @@ describe("sessions on a PostgreSQL server", () => {
     await (await Owner.claim(store)).commit({});
     await store.loadJobs();
     const ofMember = ["heddle commits host-1:00ff", "heddle life host-1:00ff", "heddle reads host-1:00ff"];
-    await waitFor(async () => assert.deepEqual(await sessions(url), ofMember));
+    await eventually(async () => assert.deepEqual(await sessions(url), ofMember));
     await store.close();
-    await waitFor(async () => assert.deepEqual(await sessions(url), []));
+    await eventually(async () => assert.deepEqual(await sessions(url), []));
   });
 
   test("have names that tell members apart, within what the server keeps", () => {
@@ -138,7 +139,7 @@ describe("a PostgreSQL server that ends sessions", () => {
       await store.loadJobs();
       await store.beat("a");
       assert.equal(await kill(url), 3);
-      await waitFor(async () => assert.deepEqual(await sessions(url), []));
+      await eventually(async () => assert.deepEqual(await sessions(url), []));
     }
     assert.equal((await store.claimShard(0, "b"))?.batch, 4);
   });
@@ -171,7 +172,7 @@ describe("a PostgreSQL server that ends sessions", () => {
     assert.equal((await sessions(url)).length, 6);
     assert.equal(await b.removeMember("a", 1), true);
     const left = ["heddle commits b", "heddle life a", "heddle life b", "heddle reads a", "heddle reads b"];
-    await waitFor(async () => assert.deepEqual(await sessions(url), left));
+    await eventually(async () => assert.deepEqual(await sessions(url), left));
     assert.deepEqual(
       (await a.beat("a")).members.map(({ id }) => id),
       ["b"],
@@ -451,16 +452,5 @@ async function commitTurns(
       return store.commit(batch);
     });
     failures.count += tries - 1;
-  }
-}
-
-async function waitFor(check: () => Promise<void>): Promise<void> {
-  for (const end = performance.now() + 5_000; ; await sleep(10)) {
-    try {
-      await check();
-      return;
-    } catch (error) {
-      if (performance.now() > end) throw error;
-    }
   }
 }

@@ -9,7 +9,7 @@ import { openFile, sqlFiles } from "../../src/stores/sqlite/database.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Migration } from "../../src/stores/sql-file.ts";
 import { definitionRow } from "../contract/store/rows.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const initial = sqlFiles.migrations();
 const addColumn: Migration = {

@@ -13,7 +13,7 @@ import { documentRow, historyRow } from "../contract/store/rows.ts";
 import { Owner } from "../contract/store/subject.ts";
 import { Child } from "./child.ts";
 import { fill, withSmallDisk } from "./small-disk.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A database with some rows in it, closed. */
 async function database(t: TestContext, turns = 200): Promise<string> {

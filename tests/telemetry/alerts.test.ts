@@ -8,9 +8,9 @@ import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import type { AlertRule } from "../../src/telemetry/alert-rule.ts";
 import { Alerts, type AlertsParts } from "../../src/telemetry/alerts.ts";
 import { TestClock } from "../../src/testing.ts";
-import { Lines } from "../engine/rig.ts";
 import { type Collector, startCollector } from "./collector.ts";
 import { change, ended, noon, taskView } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const failure = { type: "Error", message: "no money", retryable: true };
 
@@ -23,14 +23,14 @@ function end(status: "Success" | "Failed", told: Partial<InstanceChange> = {}): 
 interface Rig {
   readonly alerts: Alerts;
   readonly clock: TestClock;
-  readonly lines: Lines;
+  readonly lines: LogBook;
   readonly store: MemoryStore;
   readonly stuck: string[];
 }
 
 async function rig(t: TestContext, rules: readonly AlertRule[], told: Partial<AlertsParts> = {}): Promise<Rig> {
   const clock = new TestClock({ now: noon });
-  const lines = new Lines();
+  const lines = new LogBook();
   const store = new MemoryStore();
   const stuck: string[] = [];
   await store.open();
@@ -207,15 +207,15 @@ describe("alerts", () => {
     const { alerts, clock, lines } = await rig(t, [{ url: collector.url, on: ["failure"] }]);
     alerts.observe(end("Failed"));
     await received(collector, 1);
-    while (lines.all.length < 1) await delay(2);
+    while (lines.lines.length < 1) await delay(2);
     await clock.advance(1000);
     await received(collector, 2);
-    while (lines.all.length < 2) await delay(2);
+    while (lines.lines.length < 2) await delay(2);
     await clock.advance(1999);
     assert.equal(collector.received.length, 2);
     await clock.advance(1);
     await received(collector, 3);
-    assert.match(String(lines.all[0]?.fields["problem"]), /503/);
+    assert.match(String(lines.lines[0]?.fields["problem"]), /503/);
     assert.equal(lines.find("error", /./), undefined);
   });
 
@@ -228,9 +228,9 @@ describe("alerts", () => {
     alerts.observe(end("Failed"));
     await received(refusing, 1);
     await alerts.stop();
-    const given = lines.all.filter(({ level, message }) => level === "error" && /given up/.test(message));
+    const given = lines.lines.filter(({ level, message }) => level === "error" && /given up/.test(message));
     assert.equal(given.length, 2);
-    assert.ok(!JSON.stringify(lines.all).includes("secret-part"), "a webhook's address is a secret");
+    assert.ok(!JSON.stringify(lines.lines).includes("secret-part"), "a webhook's address is a secret");
   });
 
   test("of a receiver that hangs are cut off when the process stops", async (t) => {
@@ -307,7 +307,7 @@ describe("the body of an alert fits", () => {
     alerts.observe(end("Failed"));
     await received(collector, 1);
     await alerts.stop();
-    assert.match(JSON.stringify(lines.all), /sign not match/);
+    assert.match(JSON.stringify(lines.lines), /sign not match/);
   });
 });
 

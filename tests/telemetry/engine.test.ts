@@ -18,16 +18,9 @@ import { observedStore } from "../../src/telemetry/observed-store.ts";
 import { TaskLogs } from "../../src/telemetry/task-logs.ts";
 import { TraceIds } from "../../src/telemetry/trace-ids.ts";
 import { Tracing } from "../../src/telemetry/tracing.ts";
-import {
-  Lines,
-  newEngine,
-  startEngine,
-  stopEngine,
-  task,
-  temporaryFile,
-  untilStatus,
-  workflow,
-} from "../engine/rig.ts";
+import { newEngine, startEngine, stopEngine, task, untilStatus, workflow } from "../engine/rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { temporaryFile } from "../support/temporary-folder.ts";
 
 const exporter = new InMemorySpanExporter();
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -43,7 +36,7 @@ async function watched(t: TestContext, options: Partial<EngineOptions> = {}) {
   const tracing = new Tracing({ onTrace: (instanceId, id) => traceIds.remember(instanceId, id) });
   const traceIdOf = (instanceId: string): string => traceIds.of(instanceId);
   const logs = new TaskLogs({ store: storage, clock: systemClock, logger: silentLogger, traceIdOf, keepMs: 1000 });
-  const lines = new Lines();
+  const lines = new LogBook();
   const log = new InstanceLog({ logger: traceIds.addTo(lines), failuresOnly: false });
   const engine = newEngine({ ...rest, storage, onTaskLog: logs.add, aroundJob: tracing.aroundJob });
   metrics.watch(engine);
@@ -152,7 +145,7 @@ describe("a real engine", () => {
     );
     assert.deepEqual(said[0]?.fields, { rows: 3 });
 
-    const ofParent = lines.all.filter(({ fields }) => fields["instanceId"] === run.instanceId);
+    const ofParent = lines.lines.filter(({ fields }) => fields["instanceId"] === run.instanceId);
     const counts = Map.groupBy(ofParent, ({ message }) => message);
     const counted = Object.fromEntries([...counts].map(([message, found]) => [message, found.length]));
     assert.deepEqual(counted, {
@@ -182,7 +175,7 @@ describe("a real engine", () => {
       assert.ok(isBelow(only(name), only("waiting")));
     }
     assert.ok(isBelow(only("timer"), only("waiting")));
-    assert.equal(lines.all.filter(({ message }) => message === "node completed").length, 2);
+    assert.equal(lines.lines.filter(({ message }) => message === "node completed").length, 2);
   });
 
   test("goes on in the same trace after a restart", async (t) => {

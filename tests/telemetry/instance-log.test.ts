@@ -3,19 +3,19 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { InstanceLog } from "../../src/telemetry/instance-log.ts";
 import { TraceIds } from "../../src/telemetry/trace-ids.ts";
-import { Lines } from "../engine/rig.ts";
 import { change, created, ended, failed, noon, started, succeeded, taskView } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const about = { instanceId: "order-1", workflowId: "orders", traceId };
 const traced = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
 
-function rig(failuresOnly = false): { lines: Lines; log: InstanceLog; told: () => string[] } {
-  const lines = new Lines();
+function rig(failuresOnly = false): { lines: LogBook; log: InstanceLog; told: () => string[] } {
+  const lines = new LogBook();
   const traceIds = new TraceIds();
   traceIds.remember("order-1", traceId);
   const log = new InstanceLog({ logger: traceIds.addTo(lines), failuresOnly });
-  return { lines, log, told: () => lines.all.map(({ level, message }) => `${level} ${message}`) };
+  return { lines, log, told: () => lines.lines.map(({ level, message }) => `${level} ${message}`) };
 }
 
 describe("the log tells", () => {
@@ -30,7 +30,7 @@ describe("the log tells", () => {
       "info node completed",
       "info workflow completed",
     ]);
-    const [begun, executing, completed, over] = lines.all.map(({ fields }) => fields);
+    const [begun, executing, completed, over] = lines.lines.map(({ fields }) => fields);
     const node = { ...about, nodeId: 7, taskName: "pay", attempt: 1 };
     assert.deepEqual(begun, { ...about, trigger: "api", workflowVersion: "1" });
     assert.deepEqual(executing, { ...node, worker: "here", startedAt: noon });
@@ -66,9 +66,9 @@ describe("the log tells", () => {
     log.observe(change({ tasks, events: [succeeded(0, { attempt: 2 })] }));
     log.observe(change({ tasks, events: [{ ...ended("Failed"), reason: "pay failed" } as ReturnType<typeof ended>] }));
     assert.deepEqual(told(), ["warn task failed", "warn workflow completed"]);
-    assert.deepEqual(lines.all[0]?.fields["error"], { type: "Error", message: "no" });
-    assert.equal(lines.all[0]?.fields["retryAt"], noon + 10);
-    assert.equal(lines.all[1]?.fields["reason"], "pay failed");
+    assert.deepEqual(lines.lines[0]?.fields["error"], { type: "Error", message: "no" });
+    assert.equal(lines.lines[0]?.fields["retryAt"], noon + 10);
+    assert.equal(lines.lines[1]?.fields["reason"], "pay failed");
   });
 
   test("decisions and children", () => {
@@ -87,6 +87,6 @@ describe("the log tells", () => {
       change({ tasks: [taskView("ship", { number: 1 })], events: [{ type: "TaskSucceeded", task: 1, attempt: 1 }] }),
     );
     assert.deepEqual(told(), ["info node completed", "info node executing", "info node completed"]);
-    assert.equal(lines.all[1]?.fields["childInstanceId"], "order-1/ship");
+    assert.equal(lines.lines[1]?.fields["childInstanceId"], "order-1/ship");
   });
 });

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { context, trace } from "@opentelemetry/api";
 import { exportTraces } from "../../src/telemetry/otlp.ts";
 import { Tracing } from "../../src/telemetry/tracing.ts";
-import { Lines } from "../engine/rig.ts";
 import { startCollector } from "./collector.ts";
 import { change, created, ended, started } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -50,7 +50,7 @@ test("spans reach a collector, under the name of the service", async (t) => {
 
 test("an address without a path is the collector's, and a collector that refuses is heard of", async (t) => {
   const collector = await startCollector(t, (response) => response.writeHead(400).end("no spans today"));
-  const logger = new Lines();
+  const logger = new LogBook();
   const stop = await exportTraces({ url: collector.url, serviceName: "heddle-test", logger });
   t.after(() => {
     trace.disable();
@@ -59,13 +59,12 @@ test("an address without a path is the collector's, and a collector that refuses
   trace.getTracer("user").startSpan("a").end();
   await stop();
   assert.equal(collector.received[0]?.path, "/v1/traces");
-  assert.ok(logger.find("warn", /spans could not be sent/), JSON.stringify(logger.all));
+  assert.ok(logger.find("warn", /spans could not be sent/), JSON.stringify(logger.lines));
 });
 
 test("without the packages for it, the error says which to install", async (t) => {
   // A project that has the API, as everybody has, and nothing else.
-  const project = mkdtempSync(join(tmpdir(), "heddle-otlp-"));
-  t.after(() => rmSync(project, { recursive: true, force: true }));
+  const project = temporaryFolder(t);
   for (const folder of ["base", "telemetry"])
     cpSync(join(root, "src", folder), join(project, "src", folder), { recursive: true });
   mkdirSync(join(project, "node_modules/@opentelemetry"), { recursive: true });

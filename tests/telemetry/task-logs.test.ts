@@ -8,8 +8,8 @@ import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import type { KeptLogLine, TaskLogLine } from "../../src/telemetry/task-log-line.ts";
 import { TaskLogs, type TaskLogsParts } from "../../src/telemetry/task-logs.ts";
 import { TestClock } from "../../src/testing.ts";
-import { Lines } from "../engine/rig.ts";
 import { noon } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -132,7 +132,7 @@ describe("task logs", () => {
   });
 
   test("that the store refuses for what they are do not hold up the others", async () => {
-    const logger = new Lines();
+    const logger = new LogBook();
     const { store, logs } = await rig({ logger });
     store.problem = new EngineError("STORE_DATA", "never");
     logs.add(line("bad"));
@@ -144,7 +144,7 @@ describe("task logs", () => {
   });
 
   test("above the limit are left out, and a line says how many", async () => {
-    const logger = new Lines();
+    const logger = new LogBook();
     const { store, clock, logs } = await rig({ logger });
     store.problem = new EngineError("STORE_UNAVAILABLE", "gone");
     for (let i = 0; i < 50_100; i++) logs.add(line("again and again"));
@@ -155,7 +155,7 @@ describe("task logs", () => {
     assert.match(last[0]?.message ?? "", /^100 lines were left out here/);
     const other = await logs.read("order-2", { limit: 10 });
     assert.deepEqual(messages(other), ["7 lines were left out here: they came faster than the store took them"]);
-    assert.equal(logger.all.filter(({ message }) => /left out/.test(message)).length, 1);
+    assert.equal(logger.lines.filter(({ message }) => /left out/.test(message)).length, 1);
   });
 
   test("leave the store after their time", async () => {
@@ -201,7 +201,7 @@ describe("somebody who follows", () => {
   });
 
   test("goes on after a number, and after the store was away", async () => {
-    const logger = new Lines();
+    const logger = new LogBook();
     const { store, clock, logs } = await rig({ logger });
     for (let i = 0; i < 3; i++) logs.add(line(`${i}`));
     const [, second] = await logs.read("order-1", { limit: 2 });

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { performance as perfHooks } from "node:perf_hooks";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, mock, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -13,6 +12,7 @@ import { TestClock } from "../../src/testing.ts";
 import { ContextPromise } from "../../src/code/context-promise.ts";
 import { Interest } from "../../src/code/interest.ts";
 import { CodeWatch } from "../../src/code/watch-code.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ignore = (): void => undefined;
 
@@ -189,8 +189,7 @@ describe("a watch over the code of workflows", () => {
 
   test("names the user's line where a library calls, and none where no line did", async (t) => {
     const { watch, warnings } = started(t);
-    const folder = join(mkdtempSync(join(tmpdir(), "heddle-watch-")), "node_modules");
-    t.after(() => rmSync(dirname(folder), { recursive: true }));
+    const folder = join(temporaryFolder(t), "node_modules");
     mkdirSync(folder);
     writeFileSync(join(folder, "dice.mjs"), "export const roll = () => 1 + Math.floor(6 * Math.random());");
     const { roll } = (await import(pathToFileURL(join(folder, "dice.mjs")).href)) as { roll: () => number };

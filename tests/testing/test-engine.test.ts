@@ -13,7 +13,7 @@ import {
   type WorkflowContext,
 } from "../../src/index.ts";
 import { memoryStore, mockJob, testEngine } from "../../src/testing.ts";
-import { Lines } from "../engine/rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const dayMs = 24 * 3_600_000;
 const yearMs = 365 * dayMs;
@@ -85,7 +85,7 @@ describe("a test engine", () => {
   });
 
   test("tells a test that moves the clock itself why it hangs, once", async () => {
-    const logger = new Lines();
+    const logger = new LogBook();
     await using kit = await testEngine({
       workflows: [order],
       jobs: [ship],
@@ -95,10 +95,10 @@ describe("a test engine", () => {
     const run = await kit.engine.startWorkflow(order, { amount: 5, to: "Rome" }, { instanceId: "o-1" });
     await kit.clock.advance(1000);
     const at = kit.clock.now();
-    const hints = (): readonly unknown[] => logger.all.filter(({ message }) => message.includes("clock.until"));
+    const hints = (): readonly unknown[] => logger.lines.filter(({ message }) => message.includes("clock.until"));
     const results = [run.result(), run.result()].map((result) => result.then(({ receipt }) => receipt));
     while (hints().length === 0) await delay(20);
-    const hint = logger.all.find(({ message }) => message.includes("clock.until"));
+    const hint = logger.lines.find(({ message }) => message.includes("clock.until"));
     assert.deepEqual([hint?.level, hint?.fields["instanceId"]], ["warn", "o-1"]);
     await delay(1100);
     assert.deepEqual([hints().length, kit.clock.now()], [1, at]);
@@ -106,7 +106,7 @@ describe("a test engine", () => {
   });
 
   test("gives no such hint while a job runs or time passes, nor for what time does not bring", async () => {
-    const logger = new Lines();
+    const logger = new LogBook();
     const slow = defineJob("slow", () => delay(1300));
     const waits = defineWorkflow("waits", async (ctx, job: boolean) => {
       if (job) await ctx.run(slow);
@@ -121,13 +121,13 @@ describe("a test engine", () => {
     await waiting.raiseEvent("go");
     await result;
     assert.deepEqual(
-      logger.all.filter(({ message }) => message.includes("clock.until")),
+      logger.lines.filter(({ message }) => message.includes("clock.until")),
       [],
     );
   });
 
   test("reports a mock that nobody called and that stands in for nothing in the test", async () => {
-    const logger = new Lines();
+    const logger = new LogBook();
     const idle = defineWorkflow("idle", async () => 1);
     const dag = new WorkflowBuilder()
       .withName("dag")
@@ -140,7 +140,7 @@ describe("a test engine", () => {
       const run = await kit.engine.startWorkflow(idle);
       assert.equal(await kit.clock.until(run.result()), 1);
     }
-    const reported = logger.all.filter(({ message }) => message.startsWith("a mock was never called"));
+    const reported = logger.lines.filter(({ message }) => message.startsWith("a mock was never called"));
     assert.deepEqual(
       reported.map(({ level, fields }) => [level, fields["job"]]),
       [["warn", "charge"]],
@@ -317,7 +317,7 @@ describe("a test engine", () => {
     const endless = defineWorkflow("endless", (ctx) => ctx.run(deaf, undefined));
     let engine: Engine;
     {
-      await using kit = await testEngine({ workflows: [endless], jobs: [deaf], logger: new Lines() });
+      await using kit = await testEngine({ workflows: [endless], jobs: [deaf], logger: new LogBook() });
       ({ engine } = kit);
       await engine.startWorkflow(endless, undefined);
       await kit.clock.settle();
@@ -328,18 +328,18 @@ describe("a test engine", () => {
   });
 
   test("does not take a sleeper for one that is stuck", async () => {
-    const logger = new Lines();
+    const logger = new LogBook();
     const sleeps = defineWorkflow("sleeps", (ctx) => ctx.sleep(yearMs));
     const waits = defineWorkflow("waits", (ctx) => ctx.waitForEvent("never"));
     await using kit = await testEngine({ workflows: [sleeps, waits], logger });
     for (const workflow of [sleeps, waits]) await kit.engine.startWorkflow(workflow, undefined);
     await kit.clock.advance(dayMs);
     assert.deepEqual(kit.engine.health.stuckInstances, []);
-    assert.deepEqual(logger.all, []);
+    assert.deepEqual(logger.lines, []);
   });
 
   test("does not take an instance whose child waits for one that is stuck", async () => {
-    const logger = new Lines();
+    const logger = new LogBook();
     const approval = defineWorkflow("approval", (ctx) => ctx.waitForEvent("approved"));
     const parent = defineWorkflow("parent", (ctx) => ctx.callChild(approval, undefined));
     const dag = new WorkflowBuilder()
@@ -351,7 +351,7 @@ describe("a test engine", () => {
     await kit.engine.submitWorkflow(dag);
     await kit.clock.advance(dayMs);
     assert.deepEqual(kit.engine.health.stuckInstances, []);
-    assert.deepEqual(logger.all, []);
+    assert.deepEqual(logger.lines, []);
   });
 
   test("takes an instance with a job that does not end for one that is stuck, also beside a child", async () => {
@@ -361,7 +361,7 @@ describe("a test engine", () => {
     const parent = defineWorkflow("parent", (ctx) =>
       ctx.all([ctx.callChild(approval, undefined), ctx.run(deaf, undefined, { timeoutSeconds: 172_800 })]),
     );
-    await using kit = await testEngine({ workflows: [approval, parent], jobs: [deaf], logger: new Lines() });
+    await using kit = await testEngine({ workflows: [approval, parent], jobs: [deaf], logger: new LogBook() });
     const { instanceId } = await kit.engine.startWorkflow(parent, undefined);
     await kit.clock.advance(dayMs);
     assert.deepEqual(kit.engine.health.stuckInstances, [instanceId]);

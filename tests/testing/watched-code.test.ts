@@ -6,10 +6,10 @@ import type { AddressInfo } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { type CodeWorkflow, defineJob, defineWorkflow, Engine, type Job } from "../../src/index.ts";
 import { memoryStore, testEngine } from "../../src/testing.ts";
-import { Lines } from "../engine/rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 /** Looks at the clock for each line, as loggers do. */
-class StampedLines extends Lines {
+class StampedLines extends LogBook {
   override info(fields: Record<string, unknown>, message: string): void {
     super.info({ ...fields, time: Date.now() }, message);
   }
@@ -19,7 +19,7 @@ class StampedLines extends Lines {
   }
 
   get calls(): unknown[] {
-    return this.all.filter(({ level }) => level === "warn").map(({ fields }) => fields["call"]);
+    return this.lines.filter(({ level }) => level === "warn").map(({ fields }) => fields["call"]);
   }
 }
 
@@ -56,7 +56,7 @@ describe("the code of workflows", () => {
     assert.equal(await run.query("now"), true);
     assert.deepEqual(lines.calls, ["the code's own"]);
     assert.deepEqual(
-      lines.all.map(({ message }) => message),
+      lines.lines.map(({ message }) => message),
       ["begun", "nearly done"],
     );
   });
@@ -110,7 +110,7 @@ describe("the code of workflows", () => {
       new Set(lines.calls),
       new Set(["Math.random()", "Date.now()", "performance.now()", "crypto.randomUUID()"]),
     );
-    assert.ok(lines.all.every(({ fields }) => fields["file"] === import.meta.filename));
+    assert.ok(lines.lines.every(({ fields }) => fields["file"] === import.meta.filename));
   });
 
   test("is told how it waits for something that is not durable", async (t) => {
@@ -128,7 +128,7 @@ describe("the code of workflows", () => {
     const run = await engine.startWorkflow(stray, undefined);
     assert.match(String((await run.getStatus()).attention), /nothing that is durable/);
     assert.deepEqual(lines.calls, ["setTimeout()"]);
-    assert.deepEqual(lines.all.filter(({ level }) => level === "error").length, 1);
+    assert.deepEqual(lines.lines.filter(({ level }) => level === "error").length, 1);
   });
 
   test("is told of a fetch with its line, and of nothing that the fetch does inside Node", async (t) => {
@@ -186,7 +186,7 @@ describe("the code of workflows", () => {
 
 async function realEngine(
   t: TestContext,
-  parts: { workflows: CodeWorkflow[]; jobs: Job[]; logger: Lines; watchCode: boolean },
+  parts: { workflows: CodeWorkflow[]; jobs: Job[]; logger: LogBook; watchCode: boolean },
 ): Promise<Engine> {
   const engine = new Engine({ storage: memoryStore(), ...parts });
   await engine.start();

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
-import { finding, isTest, nodes } from "./source.ts";
+import { importsOf } from "./imports.ts";
+import { finding, isTest } from "./source.ts";
 import type { Finding, Source } from "./source.ts";
 
 /**
@@ -162,23 +163,4 @@ function wrongPackage(from: string, specifier: string, packages: PackageNames): 
 function folderOf(path: string): string | undefined {
   const parts = path.split("/");
   return parts.length > 2 ? parts[1] : undefined;
-}
-
-function importsOf(source: Source): { specifier: string; offset: number }[] {
-  const found: { specifier: string; offset: number }[] = [];
-  for (const { node } of nodes(source)) {
-    switch (node.type) {
-      case "ImportDeclaration":
-      case "ExportAllDeclaration":
-      case "ExportNamedDeclaration":
-      case "ImportExpression":
-      case "TSImportType":
-        if (node.source?.type === "Literal" && typeof node.source.value === "string") {
-          found.push({ specifier: node.source.value, offset: node.start });
-        }
-        break;
-      default:
-    }
-  }
-  return found;
 }

@@ -8,7 +8,7 @@ import type { EndStatus, InstanceStatus } from "../../src/kernel/status.ts";
 import type { OutboxMessage } from "../../src/runtime/outbox.ts";
 import { firstKey } from "../../src/stores/instance-key.ts";
 import { type Changes, type DefinitionRow, noChanges, type Store } from "../../src/stores/store.ts";
-import { shardOf } from "../engine/cluster-rig.ts";
+import { shardOf } from "../engine/engine-cluster-rig.ts";
 import { documentRow, jobRow } from "../contract/store/rows.ts";
 import { Owner } from "../contract/store/subject.ts";
 

@@ -5,18 +5,18 @@ import { defineJob, type Job } from "../../src/authoring/job.ts";
 import { Engine, type Event, type Store } from "../../src/index.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
-import { ClusterRig, type RigMember } from "../engine/cluster-rig.ts";
+import { EngineClusterRig, type RigMember } from "../engine/engine-cluster-rig.ts";
 import { stopEngine } from "../engine/rig.ts";
 import { Disk, FaultyStore } from "../runtime/faulty-store.ts";
 import { builder, nested, task, workflow } from "../runtime/workflows.ts";
-import { LogBook } from "../runtime/world.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const limited = builder("limited", task("l", "slow")).withMaxInstances(1).build();
 const outer = workflow("outer", task("first", "slow"), nested("n", limited).withDependency("first"));
 const ids = ["p0", "p1", "p2", "p3"];
 
 /** Takes a while of the rig's time, once there is a rig. */
-function slow(time: { rig?: ClusterRig }): Job {
+function slow(time: { rig?: EngineClusterRig }): Job {
   return defineJob("slow", async (_: unknown, { taskName }) => {
     await new Promise<void>((resolve) => time.rig?.clock.after(50, resolve));
     return taskName;
@@ -24,9 +24,9 @@ function slow(time: { rig?: ClusterRig }): Job {
 }
 
 /** Both members die when they send their nth commit since the instances were submitted. False if there are not as many. */
-async function killedAt(t: TestContext, nth: number): Promise<ClusterRig | undefined> {
-  const time: { rig?: ClusterRig } = {};
-  const [rig, one, other] = await ClusterRig.start(t, 2, { jobs: [slow(time)] });
+async function killedAt(t: TestContext, nth: number): Promise<EngineClusterRig | undefined> {
+  const time: { rig?: EngineClusterRig } = {};
+  const [rig, one, other] = await EngineClusterRig.start(t, 2, { jobs: [slow(time)] });
   time.rig = rig;
   const members: RigMember[] = [one, other];
   let commits = 0;
@@ -51,7 +51,7 @@ async function killedAt(t: TestContext, nth: number): Promise<ClusterRig | undef
 }
 
 /** Everything that is in the cluster's store, in SQLite. */
-async function movedToSqlite(rig: ClusterRig): Promise<Store> {
+async function movedToSqlite(rig: EngineClusterRig): Promise<Store> {
   const from = rig.store.connect();
   await from.open();
   // As an engine does that finds them silent.

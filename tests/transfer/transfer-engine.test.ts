@@ -11,7 +11,8 @@ import { memoryStore, TestClock } from "../../src/testing.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
 import { HandJob } from "../runtime/hand-job.ts";
 import { builder, chain, nested, task, workflow } from "../runtime/workflows.ts";
-import { LogBook, World } from "../runtime/world.ts";
+import { World } from "../runtime/world.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const hourMs = 3_600_000;
 const shards = 16;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryFolder } from "../stores/temporary-folder.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("a move takes no more memory than a page", { timeout: 120_000 }, (t) => {
   const script = join(import.meta.dirname, "children/move-large.ts");

@@ -5,7 +5,7 @@ import { Engine, hasCode } from "../../src/index.ts";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { TestClock } from "../../src/testing.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
-import { LogBook } from "../runtime/world.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const shards = 4;
 

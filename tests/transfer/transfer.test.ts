@@ -11,10 +11,10 @@ import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
 import type { OutboxMessage } from "../../src/runtime/outbox.ts";
-import { shardOf } from "../engine/cluster-rig.ts";
+import { shardOf } from "../engine/engine-cluster-rig.ts";
 import { contents, fill, lastOwner, needed, savedVersions } from "./random-contents.ts";
-import { temporaryFolder } from "../stores/temporary-folder.ts";
 import { linesOf, told } from "./transfer-rig.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const shardCount = fc.constantFrom(1, 2, 3, 16);
 

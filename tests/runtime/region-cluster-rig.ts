@@ -21,12 +21,12 @@ import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
 import { Disk, FaultyStore } from "./faulty-store.ts";
 import { noCode } from "../../src/runtime/no-code.rig.ts";
-import { LogBook } from "./world.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 export const shardCount = 4;
 
 /** Several regions on one disk. The test says who is a member and who opens which shard; calls find their way by themselves. */
-export class ClusterRig {
+export class RegionClusterRig {
   readonly clock = new TestClock();
   readonly log = new LogBook();
   readonly disk = new Disk(memoryStore());
@@ -43,8 +43,8 @@ export class ClusterRig {
   }
 
   /** `count` members; the first has every shard. */
-  static async start(t: TestContext, count: number, jobs: readonly Job[]): Promise<[ClusterRig, ...RigMember[]]> {
-    const rig = new ClusterRig(jobs);
+  static async start(t: TestContext, count: number, jobs: readonly Job[]): Promise<[RegionClusterRig, ...RigMember[]]> {
+    const rig = new RegionClusterRig(jobs);
     for (let place = 0; place < count; place++) rig.#members.push(await rig.#join(`m${place}`));
     for (let shard = 0; shard < shardCount; shard++) await rig.#members[0]?.region.openShard(shard);
     t.after(() => {
@@ -119,10 +119,10 @@ export class RigMember {
   isLeaseValid = true;
   /** Shards that it was told to have lost. */
   readonly fenced: number[] = [];
-  readonly #rig: ClusterRig;
+  readonly #rig: RegionClusterRig;
   readonly #submission: Submission;
 
-  constructor(id: string, rig: ClusterRig, store: FaultyStore) {
+  constructor(id: string, rig: RegionClusterRig, store: FaultyStore) {
     this.id = id;
     this.store = store;
     this.#rig = rig;

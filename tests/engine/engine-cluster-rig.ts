@@ -17,7 +17,8 @@ import { shardOfKey } from "../../src/stores/instance-key.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { MemberClock } from "./cluster-clock.ts";
 import { Connection } from "./cluster-connection.ts";
-import { Lines, stopEngine } from "./rig.ts";
+import { stopEngine } from "./rig.ts";
+import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 /** Enough to be spread over a few members, and few enough to be opened in no time. */
 export const shardCount = 16;
@@ -25,7 +26,7 @@ export const shardCount = 16;
 /** Longer than a member takes to see what another has done: a beat, and what follows from it. */
 export const lookMs = 3000;
 
-export interface ClusterRigOptions extends Partial<Omit<EngineOptions, "storage" | "clock" | "cluster" | "logger">> {
+export interface EngineClusterOptions extends Partial<Omit<EngineOptions, "storage" | "clock" | "cluster" | "logger">> {
   /** Jobs that know on which member they run, by its name. */
   readonly jobsOf?: (member: string) => readonly Job[];
   readonly cluster?: ClusterOptions;
@@ -46,16 +47,16 @@ export const buses: readonly (readonly [BusKind, string])[] = [
 const deafBus: Bus = { connect: () => ({ send: () => undefined, close: () => undefined }) };
 
 /** The members of one cluster: engines in one process, on one clock and one store, each with a connection of its own. */
-export class ClusterRig {
+export class EngineClusterRig {
   readonly clock = new TestClock();
   readonly store = memoryStore();
-  readonly #options: ClusterRigOptions;
+  readonly #options: EngineClusterOptions;
   readonly #bus: Bus | undefined;
   /** For looking at the tables without being anybody. */
   readonly #observer: Store = this.store.connect();
   readonly #members: RigMember[] = [];
 
-  private constructor(options: ClusterRigOptions) {
+  private constructor(options: EngineClusterOptions) {
     this.#options = options;
     const { bus = "in-process" } = options;
     if (bus !== "none") this.#bus = bus === "deaf" ? deafBus : new InProcessBus({ clock: this.clock });
@@ -65,9 +66,9 @@ export class ClusterRig {
   static async start(
     t: TestContext,
     count: number,
-    options: ClusterRigOptions = {},
-  ): Promise<[ClusterRig, RigMember, RigMember, RigMember]> {
-    const rig = new ClusterRig(options);
+    options: EngineClusterOptions = {},
+  ): Promise<[EngineClusterRig, RigMember, RigMember, RigMember]> {
+    const rig = new EngineClusterRig(options);
     await rig.#observer.open();
     t.after(() => rig.#end());
     for (let place = 0; place < count; place++) await rig.join(String.fromCharCode(97 + place));
@@ -77,7 +78,7 @@ export class ClusterRig {
   }
 
   /** Not started yet. */
-  add(name: string, options: ClusterRigOptions = {}): RigMember {
+  add(name: string, options: EngineClusterOptions = {}): RigMember {
     const { cluster, bus: _bus, jobs = [], jobsOf = () => [], ...common } = { ...this.#options, ...options };
     const bus = this.#bus === undefined ? {} : { bus: this.#bus };
     const member = new RigMember(name, {
@@ -95,7 +96,7 @@ export class ClusterRig {
   }
 
   /** It has joined when this resolves, and has no shards yet. */
-  async join(name: string, options: ClusterRigOptions = {}): Promise<RigMember> {
+  async join(name: string, options: EngineClusterOptions = {}): Promise<RigMember> {
     const member = this.add(name, options);
     await this.clock.until(member.engine.start());
     return member;
@@ -206,7 +207,7 @@ export class RigMember {
   readonly name: string;
   readonly engine: Engine;
   readonly connection: Connection;
-  readonly log = new Lines();
+  readonly log = new LogBook();
   readonly events: MemberEvent[] = [];
   readonly #clock: MemberClock;
 
