@@ -11,7 +11,7 @@ if (Number(major) < oldestMajor) {
 } else {
   // Most of a short command's time is spent on reading the program itself; the second time it is read in half of that.
   nodeModule.enableCompileCache();
-  const { main } = await import("./cli/main.ts");
+  const { main } = await import("./cli/program/main.ts");
 
   await main(process.argv, {
     storage: async (address) => (await import("./storage.ts")).storage(address),

@@ -1,5 +1,9 @@
-import type { Job } from "./job.ts";
 import type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.ts";
+
+/** A job, as far as its parameters are concerned. */
+interface WithInput {
+  readonly input?: StandardSchema | undefined;
+}
 
 /** Whether parameters fit a job: the value its function is to receive, or what is wrong with them, in one line. */
 export type ParamsVerdict =
@@ -7,7 +11,7 @@ export type ParamsVerdict =
   | { readonly ok: false; readonly issues: string };
 
 /** The check before a task runs. */
-export async function validateParams(job: Job, params: unknown): Promise<ParamsVerdict> {
+export async function validateParams(job: WithInput, params: unknown): Promise<ParamsVerdict> {
   return job.input === undefined ? { ok: true, value: params } : await validate(job.input, params);
 }
 
@@ -24,7 +28,7 @@ export async function validate(schema: StandardSchema, value: unknown): Promise<
  * The check where nobody can wait: while building. `undefined` when the schema answers only later; such parameters are
  * first checked before their task runs.
  */
-export function validateParamsNow(job: Job, params: unknown): ParamsVerdict | undefined {
+export function validateParamsNow(job: WithInput, params: unknown): ParamsVerdict | undefined {
   return validateNow(job.input, params);
 }
 

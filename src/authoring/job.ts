@@ -160,3 +160,6 @@ function isSource(source: JobSource): boolean {
 function invalid(name: string, problem: string): EngineError {
   return new EngineError("JOB_INVALID", `job ${preview(name)} ${problem}`);
 }
+
+/** Params may be left out where the job accepts none. */
+export type ParamsArgument<Input> = undefined extends Input ? [params?: Input] : [params: Input];

@@ -2,15 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { NodeType } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
-import type { Job } from "./job.ts";
+import type { Job, ParamsArgument } from "./job.ts";
 import { SettingCheck } from "./setting-check.ts";
 import { preview } from "../base/preview.ts";
 import { durationMsMax } from "../base/time-limits.ts";
 import { type Dependency, paramsText, Task, type TaskNode } from "./task.ts";
 import type { Workflow } from "./workflow.ts";
-
-/** Params may be left out where the job accepts none. */
-export type ParamsArgument<Input> = undefined extends Input ? [params?: Input] : [params: Input];
 
 export interface DependencyOptions {
   /** Where the dependency is a decision: the result that leads here. */

@@ -1,8 +1,7 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
-import { defineJob, type Job, type JobFunction, type JobOptions, type JobOptionsWithInput } from "../authoring/job.ts";
+import { defineJob, type Job, type JobFunction, type JobOptions, type JobOptionsWithInput, type ParamsArgument } from "../authoring/job.ts";
 import type { Jsonified } from "../authoring/jsonified.ts";
 import type { Task } from "../authoring/task.ts";
-import type { ParamsArgument } from "../authoring/task-builder.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError, messageOf } from "../base/error.ts";

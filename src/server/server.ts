@@ -20,13 +20,14 @@ import type { ServerConfig } from "./config/server-config.ts";
 import { engineOptionsOf } from "./engine-options.ts";
 import { HeldStore } from "./held-store.ts";
 import { makeHttpApp } from "./http/http-app.ts";
+import { Deadlines } from "./http/deadlines.ts";
 import { RequestKeys } from "./http/request-keys.ts";
 import { mountRoutes } from "./http/route-table.ts";
 import { Observers } from "./observers.ts";
 import { pageRoutes } from "./page/page-routes.ts";
 import { ChangeFeed } from "./push/change-feed.ts";
 import { pushRoutes } from "./push/push-routes.ts";
-import { Readiness } from "./readiness.ts";
+import { Readiness } from "./health/readiness.ts";
 import { actuatorRoutes } from "./routes/actuator-routes.ts";
 import { handlersOf } from "./routes/handlers.ts";
 import { Audit } from "./security/audit.ts";
@@ -35,7 +36,7 @@ import { Guard } from "./security/guard.ts";
 import { isLoopbackHost } from "./security/origin-check.ts";
 import { readTlsFiles } from "./security/tls-files.ts";
 import { Tokens } from "./security/tokens.ts";
-import { StoreWatch } from "./store-watch.ts";
+import { StoreWatch } from "./health/store-watch.ts";
 import { workerRoutes } from "./worker-link.ts";
 
 export interface ServerParts {
@@ -76,6 +77,7 @@ export class Server {
   readonly #readiness: Readiness;
   readonly #tokens: Tokens;
   readonly #keys: RequestKeys;
+  readonly #deadlines = new Deadlines(clock);
   readonly #feed: ChangeFeed;
   readonly #audit: Audit;
   readonly #stopping = new AbortController();
@@ -154,6 +156,7 @@ export class Server {
     this.#keys.start();
     started.defer(() => this.#keys.stop());
     started.defer(() => this.#feed.stop());
+    started.defer(() => this.#deadlines.stop());
     const app = await this.#makeApp();
     started.defer(() => this.#closeApp(app));
     this.#url = await this.#listen(app);
@@ -221,6 +224,7 @@ export class Server {
       tokens,
       audit,
       clock,
+      deadlines: this.#deadlines,
       logger,
       ofProgram,
       folder: this.#config.workflows,
@@ -230,7 +234,8 @@ export class Server {
     await workerRoutes(app, { engine, guard, audit });
     pageRoutes(app);
     const answerMs = requestTimeoutMs;
-    mountRoutes(app, { handlers, guard, audit, keys: this.#keys, watch: this.#watch, clock, logger, answerMs });
+    const [keys, watch, deadlines] = [this.#keys, this.#watch, this.#deadlines];
+    mountRoutes(app, { handlers, guard, audit, keys, watch, deadlines, logger, answerMs });
     actuatorRoutes(app, {
       engine,
       metrics,

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { EngineError } from "../base/error.ts";
 import type { Engine } from "../engine/engine.ts";
-import { HttpError } from "./http/http-error.ts";
+import { HttpError } from "./request/http-error.ts";
 import { acceptWebSockets } from "./push/web-sockets.ts";
 import type { Audit } from "./security/audit.ts";
 import { auditEntryOf } from "./security/audit-entry.ts";
-import { callerOf, letIn } from "./security/caller.ts";
+import { callerOf, letIn } from "./request/caller.ts";
 import type { Guard } from "./security/guard.ts";
 
 export interface WorkerRouteParts {

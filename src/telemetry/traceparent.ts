@@ -1,15 +1,7 @@
-import { type Context, isSpanContextValid, ROOT_CONTEXT, type Span, trace, TraceFlags } from "@opentelemetry/api";
+import { type Context, ROOT_CONTEXT, trace, TraceFlags } from "@opentelemetry/api";
 
 /** The W3C header: version, trace id, span id, flags. A later version may say more after them. */
 const header = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-
-/** What another process needs to go on with the trace. Undefined where nobody traces. */
-export function traceparentOf(span: Span): string | undefined {
-  const spanContext = span.spanContext();
-  if (!isSpanContextValid(spanContext)) return undefined;
-  const { traceId, spanId, traceFlags } = spanContext;
-  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
-}
 
 /** Where a span begins that another process, or an earlier life of this one, has a part in. */
 export function contextOf(traceparent: string | undefined): Context {

@@ -6,19 +6,13 @@ import type { JobContext, ProgressReport } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { OnProgress } from "../dispatch/task-progress.ts";
-import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
+import type { TaskInputs } from "../dispatch/task-run.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { ContextPatch } from "../kernel/event.ts";
 import type { Abort } from "../dispatch/abort.ts";
-import { attemptLog } from "./attempt-log.ts";
+import { attemptLog, type RunIdentity } from "./attempt-log.ts";
 import { progressOf } from "./task-progress.ts";
 import { subTaskNode } from "./sub-task-node.ts";
-
-/** The part of a run that its job is told; plain data, so that it can go to a thread. */
-export type RunIdentity = Pick<
-  TaskRun,
-  "instanceId" | "workflowName" | "taskName" | "task" | "attempt" | "attemptId" | "traceparent"
->;
 
 export interface AttemptContextOptions {
   readonly run: RunIdentity;

@@ -1,7 +1,13 @@
 import { type ContextLog, contextLog } from "../base/context-log.ts";
 import type { Logger } from "../base/logger.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import type { RunIdentity } from "./attempt-context.ts";
+import type { TaskRun } from "../dispatch/task-run.ts";
+
+/** The part of a run that its job is told; plain data, so that it can go to a thread. */
+export type RunIdentity = Pick<
+  TaskRun,
+  "instanceId" | "workflowName" | "taskName" | "task" | "attempt" | "attemptId" | "traceparent"
+>;
 
 /** A log whose every line names the attempt it comes from. */
 export function attemptLog(logger: Logger, run: RunIdentity, onTaskLog?: OnTaskLog): ContextLog {

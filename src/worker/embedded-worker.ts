@@ -8,11 +8,12 @@ import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
-import { AttemptContext, type RunIdentity } from "./attempt-context.ts";
+import { AttemptContext } from "./attempt-context.ts";
 import { admitted, type AdmitSubTasks, callJob, failureOutcome } from "./call-job.ts";
 import { callOwned, type FatalErrorOwner, startListening, stopListening } from "./fatal-errors.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 import type { Answer, Worker } from "../dispatch/worker.ts";
+import { type RunIdentity } from "./attempt-log.ts";
 
 /** By job id. A `Map` fits as it is. */
 export interface JobLookup {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { silentLogger } from "../../src/base/logger.ts";
 import type { Doors } from "../../src/cli/doors.ts";
-import { makeProgram } from "../../src/cli/program.ts";
+import { makeProgram } from "../../src/cli/program/program.ts";
 import { Engine } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { HeddleClient } from "../../src/client.ts";

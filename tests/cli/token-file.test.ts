@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Command } from "commander";
 import type { Doors } from "../../src/cli/doors.ts";
-import { makeProgram } from "../../src/cli/program.ts";
+import { makeProgram } from "../../src/cli/program/program.ts";
 import { root } from "./program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

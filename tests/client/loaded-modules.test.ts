@@ -39,7 +39,7 @@ describe("loading", () => {
   });
 
   test("the program begins without the engine, the server and their packages", () => {
-    const loaded = [...loadedBy("src/cli/main.ts")];
+    const loaded = [...loadedBy("src/cli/program/main.ts")];
     assert.ok(loaded.includes("src/cli/commands/dev.ts"));
     const others = loaded.filter(
       (name) => !/^(src\/(cli|client|base)\/|src\/api\/paths\.ts|node:|commander$)/.test(name),

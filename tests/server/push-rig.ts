@@ -16,7 +16,7 @@ import { ChangeFeed, type FeedLimits } from "../../src/server/push/change-feed.t
 import type { PushParts } from "../../src/server/push/push-parts.ts";
 import { pushRoutes } from "../../src/server/push/push-routes.ts";
 import { sendAnswer, answerOf } from "../../src/server/http/answer-error.ts";
-import { knowCallers } from "../../src/server/security/caller.ts";
+import { knowCallers } from "../../src/server/request/caller.ts";
 import { Guard } from "../../src/server/security/guard.ts";
 import type { Tokens } from "../../src/server/security/tokens.ts";
 import { silentLogger } from "../../src/base/logger.ts";

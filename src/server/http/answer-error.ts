@@ -4,7 +4,7 @@ import { interfaceErrors, type Refusal } from "../../api/envelope.ts";
 import { type ErrorCode, errorCodes, messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import { errorStatus } from "./error-status.ts";
-import { HttpError } from "./http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 export interface Answer {
   readonly status: number;

@@ -1,4 +1,4 @@
-import { HttpError } from "./http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 /** Where a page ended. Opaque to callers, so that what it is made of may change. */
 export function cursorOf(place: readonly (string | number)[]): string {

@@ -1,6 +1,6 @@
 import type { RouteName } from "../../api/paths.ts";
 import type { CheckedRequest, DataOf } from "../../api/routes.ts";
-import type { Caller } from "../security/caller.ts";
+import type { Caller } from "../request/caller.ts";
 
 /** A checked request, and who sent it. */
 export interface Asked<N extends RouteName> extends CheckedRequest<N> {

@@ -4,14 +4,14 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from "../../base/logger.ts";
 import type { Audit } from "../security/audit.ts";
 import { auditEntryOf } from "../security/audit-entry.ts";
-import { type Caller, knowCallers } from "../security/caller.ts";
+import { type Caller, knowCallers } from "../request/caller.ts";
 import { checkOrigin, type OriginCheckParts } from "../security/origin-check.ts";
 import type { TlsFiles } from "../security/tls-files.ts";
 import { securityHeaders, tlsHeaders } from "../security/security-headers.ts";
 import { type Answer, answerOf, sendAnswer } from "./answer-error.ts";
 import { answerClientError } from "./client-error.ts";
-import { HttpError } from "./http-error.ts";
-import { takeJsonOnly } from "./json-body.ts";
+import { HttpError } from "../request/http-error.ts";
+import { takeJsonOnly } from "../request/json-body.ts";
 import { MethodTable } from "./method-table.ts";
 import { openApiOf } from "./openapi.ts";
 import { referencePage, referenceStyle } from "./reference-page.ts";

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { HttpError } from "./http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 interface KnownPath {
   /** Between slashes; a parameter begins with a colon. */

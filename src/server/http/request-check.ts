@@ -2,7 +2,7 @@ import { z } from "zod";
 import { nothing } from "../../api/common-schemas.ts";
 import type { Route } from "../../api/route.ts";
 import { didYouMean } from "../../base/closest-name.ts";
-import { HttpError } from "./http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 export interface RawRequest {
   readonly params: unknown;

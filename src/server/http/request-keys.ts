@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { type ErrorCode, hasCode, messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { DocumentRow, Store } from "../../stores/store.ts";
-import { HttpError } from "./http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 const kind = "request";
 const hourMs = 3_600_000;

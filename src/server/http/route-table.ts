@@ -2,18 +2,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { paths, type RouteName } from "../../api/paths.ts";
 import type { Route } from "../../api/route.ts";
 import { routes } from "../../api/routes.ts";
-import type { Clock } from "../../base/clock.ts";
 import { EngineError } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Audit } from "../security/audit.ts";
 import { auditEntryOf } from "../security/audit-entry.ts";
-import { type Caller, callerOf, letIn } from "../security/caller.ts";
+import { type Caller, callerOf, letIn } from "../request/caller.ts";
 import type { Guard } from "../security/guard.ts";
-import type { StoreWatch } from "../store-watch.ts";
+import type { StoreWatch } from "../health/store-watch.ts";
 import { answerOf, sendAnswer } from "./answer-error.ts";
-import { changeInTime, inTime } from "./deadline.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { Asked, Handlers } from "./handler.ts";
-import { HttpError } from "./http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 import { checkRequest, type RawRequest } from "./request-check.ts";
 import type { RequestKeys } from "./request-keys.ts";
 
@@ -23,7 +22,7 @@ export interface RouteTableParts {
   readonly audit: Audit;
   readonly keys: RequestKeys;
   readonly watch: Pick<StoreWatch, "problem">;
-  readonly clock: Clock;
+  readonly deadlines: Deadlines;
   readonly logger: Logger;
   /** Every request is answered within this time; one that waits for a result, within the time it names and this. */
   readonly answerMs: number;
@@ -52,7 +51,7 @@ type AnyHandler = (asked: Asked<RouteName>) => unknown;
 function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTableParts): void {
   const route: Route = routes[name];
   const [method, path] = paths[name].split(" ") as [string, string];
-  const { guard, audit, keys, watch, clock, logger, answerMs } = parts;
+  const { guard, audit, keys, watch, deadlines, logger, answerMs } = parts;
   const handle: AnyHandler = parts.handlers[name];
   // What asks a question by POST is for viewers; everything else that is not a GET changes something.
   const isChange = method !== "GET" && route.role !== "viewer";
@@ -98,12 +97,12 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
       if (!isChange) {
         const read = carryOut(request, caller);
         // What is in memory is known; what is not would be waited for as long as the store tries.
-        const data = await (isAway ? inTime(clock, read) : inTime(clock, read, answerMs + waitMsOf(request)));
+        const data = await (isAway ? deadlines.query(read) : deadlines.query(read, answerMs + waitMsOf(request)));
         return reply.code(status).send({ code: 0, data: data ?? null });
       }
       if (isAway && !needsNoStore.has(name)) throw storeAway(watch);
       try {
-        const data = (await changeInTime(clock, carryOut(request, caller), answerMs)) ?? null;
+        const data = (await deadlines.change(carryOut(request, caller), answerMs)) ?? null;
         await note(audit.append(auditEntryOf(request, { status, data })));
         return await reply.code(status).send({ code: 0, data });
       } catch (error) {

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify";
-import type { Caller } from "../security/caller.ts";
+import type { Caller } from "../request/caller.ts";
 import type { Guard } from "../security/guard.ts";
 import { checkOrigin, type OriginCheckParts } from "../security/origin-check.ts";
-import { HttpError } from "../http/http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 export interface AdmissionParts {
   readonly guard: Pick<Guard, "admit" | "admitSecret">;

@@ -1,4 +1,4 @@
-import { HttpError } from "../http/http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 export interface ConnectionLimits {
   /** All sockets and streams together. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { messageOf } from "../../base/error.ts";
-import { callerOf, letIn } from "../security/caller.ts";
+import { callerOf, letIn } from "../request/caller.ts";
 import { admitSocket, mayStay } from "./admission.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { followMembers } from "./member-news.ts";

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { anyId, name } from "../../api/common-schemas.ts";
-import { HttpError } from "../http/http-error.ts";
-import { callerOf, letIn } from "../security/caller.ts";
+import { HttpError } from "../request/http-error.ts";
+import { callerOf, letIn } from "../request/caller.ts";
 import { admitWatcher, mayStay } from "./admission.ts";
 import type { Batch } from "./batch.ts";
 import { membersAlone, noCursor, topicOf } from "./client-message.ts";

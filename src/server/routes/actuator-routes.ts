@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Role } from "../../api/route.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { HttpError } from "../http/http-error.ts";
-import type { Readiness } from "../readiness.ts";
+import { HttpError } from "../request/http-error.ts";
+import type { Readiness } from "../health/readiness.ts";
 import type { Audit } from "../security/audit.ts";
 import { auditEntryOf } from "../security/audit-entry.ts";
-import { letIn } from "../security/caller.ts";
+import { letIn } from "../request/caller.ts";
 import type { Guard } from "../security/guard.ts";
 
 export interface ActuatorParts {

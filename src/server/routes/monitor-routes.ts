@@ -5,7 +5,6 @@ import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
 import type { TaskStatus } from "../../kernel/status.ts";
 import { nodeTypes } from "../../kernel/task-definition.ts";
-import { inTime } from "../http/deadline.ts";
 import type { Handlers } from "../http/handler.ts";
 import { nodeResults } from "./node-results.ts";
 import type { RouteParts } from "./route-parts.ts";
@@ -17,17 +16,17 @@ type MonitorRoutes = Pick<
 
 /** Instances as points and lines, in the words of PowerJob. */
 export function monitorRoutes(parts: RouteParts): MonitorRoutes {
-  const { engine, clock } = parts;
+  const { engine, deadlines } = parts;
   const queued = async (state: QueuedTask["state"], limit: number): Promise<DataOf<"listWaitingNodes">> => {
     const tasks = await engine.listQueuedTasks({ state, limit });
     const { waitingTasks, runningTasks } = engine.health;
     return { items: tasks.map(queuedNode), total: state === "waiting" ? waitingTasks : runningTasks };
   };
   return {
-    monitorInstance: ({ params }) => inTime(clock, monitorInstance(parts, params.instanceId)),
-    monitorTopology: ({ params }) => inTime(clock, monitorTopology(parts, params.instanceId)),
-    listWaitingNodes: ({ query }) => inTime(clock, queued("waiting", query.limit)),
-    listRunningNodes: ({ query }) => inTime(clock, queued("running", query.limit)),
+    monitorInstance: ({ params }) => deadlines.query(monitorInstance(parts, params.instanceId)),
+    monitorTopology: ({ params }) => deadlines.query(monitorTopology(parts, params.instanceId)),
+    listWaitingNodes: ({ query }) => deadlines.query(queued("waiting", query.limit)),
+    listRunningNodes: ({ query }) => deadlines.query(queued("running", query.limit)),
     listStuckInstances: ({ query: { minutes } }) => {
       return { items: engine.listStuckInstances(minutes === undefined ? {} : { forMs: minutes * 60_000 }) };
     },

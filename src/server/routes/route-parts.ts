@@ -4,6 +4,7 @@ import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../stores/store.ts";
 import type { TaskLogs } from "../../telemetry/task-logs.ts";
+import type { Deadlines } from "../http/deadlines.ts";
 import type { Audit } from "../security/audit.ts";
 import type { Tokens } from "../security/tokens.ts";
 
@@ -16,6 +17,7 @@ export interface RouteParts {
   readonly tokens: Tokens;
   readonly audit: Audit;
   readonly clock: Clock;
+  readonly deadlines: Deadlines;
   readonly logger: Logger;
   /** Where definitions live as files; a path of the server's disk, which is for admins. */
   readonly folder: string | undefined;

@@ -1,7 +1,7 @@
 import { preview } from "../../base/preview.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { Handlers } from "../http/handler.ts";
-import { HttpError } from "../http/http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 
 type SecurityRoutes = Pick<Handlers, "listAudit" | "listTokens" | "createToken" | "deleteToken">;

@@ -11,8 +11,8 @@ import type { Payload } from "../../kernel/payload.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { traceIdOf } from "../../telemetry/traceparent.ts";
 import type { Asked } from "../http/handler.ts";
-import { HttpError } from "../http/http-error.ts";
-import type { Caller } from "../security/caller.ts";
+import { HttpError } from "../request/http-error.ts";
+import type { Caller } from "../request/caller.ts";
 import type { RouteParts } from "./route-parts.ts";
 
 const keyPrefix = "key:";

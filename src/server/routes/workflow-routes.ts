@@ -10,7 +10,7 @@ import type { DataOf } from "../../api/routes.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { Asked, Handlers } from "../http/handler.ts";
-import type { Caller } from "../security/caller.ts";
+import type { Caller } from "../request/caller.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 import { startInstance } from "./start-instance.ts";
 

@@ -1,9 +1,31 @@
 import type { FastifyRequest } from "fastify";
 import type { RouteName } from "../../api/paths.ts";
+import type { Role } from "../../api/route.ts";
 import type { FileEdit } from "../../catalogue/catalogue.ts";
-import { bodyDigestOf } from "../http/json-body.ts";
-import type { AuditEntry } from "./audit.ts";
-import { type Caller, findCaller } from "./caller.ts";
+import { bodyDigestOf } from "../request/json-body.ts";
+import { type Caller, findCaller } from "../request/caller.ts";
+
+export interface AuditEntry {
+  /** The token's name; "anonymous" if no token was recognised. */
+  readonly who: string;
+  readonly role: Role | null;
+  /** Of the connection: behind a proxy, the proxy's. */
+  readonly address: string;
+  /** As the answer's header `x-request-id` says it. */
+  readonly requestId: string;
+  /** The operation. */
+  readonly what: string;
+  readonly target: string | null;
+  /** HTTP status of the answer. */
+  readonly status: number;
+  /** Of a refusal. */
+  readonly code?: string;
+  /** SHA-256 of the request's body, hexadecimal. */
+  readonly digest?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Of refusals that came so often that one line stands for them. */
+  readonly count?: number;
+}
 
 export interface Outcome {
   readonly status: number;

@@ -1,31 +1,9 @@
-import type { Role } from "../../api/route.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { LineRow, Store } from "../../stores/store.ts";
+import type { AuditEntry } from "./audit-entry.ts";
 import { RefusalWindows } from "./refusal-windows.ts";
-
-export interface AuditEntry {
-  /** The token's name; "anonymous" if no token was recognised. */
-  readonly who: string;
-  readonly role: Role | null;
-  /** Of the connection: behind a proxy, the proxy's. */
-  readonly address: string;
-  /** As the answer's header `x-request-id` says it. */
-  readonly requestId: string;
-  /** The operation. */
-  readonly what: string;
-  readonly target: string | null;
-  /** HTTP status of the answer. */
-  readonly status: number;
-  /** Of a refusal. */
-  readonly code?: string;
-  /** SHA-256 of the request's body, hexadecimal. */
-  readonly digest?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
-  /** Of refusals that came so often that one line stands for them. */
-  readonly count?: number;
-}
 
 export interface AuditFilter {
   readonly who?: string | undefined;

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Role } from "../../api/route.ts";
 import type { Clock } from "../../base/clock.ts";
-import { HttpError } from "../http/http-error.ts";
-import { type Caller, mayAct } from "./caller.ts";
+import { HttpError } from "../request/http-error.ts";
+import { type Caller, mayAct } from "../request/caller.ts";
 import { RateLimit } from "./rate-limit.ts";
 import type { Tokens } from "./tokens.ts";
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { HttpError } from "../http/http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]", "::1"]);
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../base/clock.ts";
-import type { AuditEntry } from "./audit.ts";
+import type { AuditEntry } from "./audit-entry.ts";
 
 interface Window {
   /** The last one of its kind. */

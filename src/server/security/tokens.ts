@@ -5,8 +5,8 @@ import { EngineError, messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import { preview } from "../../base/preview.ts";
 import { type Store, tokenDocument } from "../../stores/store.ts";
-import { HttpError } from "../http/http-error.ts";
-import type { Caller } from "./caller.ts";
+import { HttpError } from "../request/http-error.ts";
+import type { Caller } from "../request/caller.ts";
 import { hashOf, newSecret } from "./secret.ts";
 
 export interface GivenToken {

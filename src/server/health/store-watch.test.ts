@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EngineError } from "../base/error.ts";
-import { memoryStore, TestClock } from "../testing.ts";
+import { EngineError } from "../../base/error.ts";
+import { memoryStore, TestClock } from "../../testing.ts";
 import { StoreWatch } from "./store-watch.ts";
 
 test("13 a store that lets a sign of life wait, or refuses it, is away until one is answered", async () => {

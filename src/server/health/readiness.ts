@@ -1,5 +1,5 @@
-import type { Engine } from "../engine/engine.ts";
-import type { Health } from "../engine/health.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Health } from "../../engine/health.ts";
 import type { StoreWatch } from "./store-watch.ts";
 
 export interface ReadinessView {

@@ -1,5 +1,5 @@
 import type { InterfaceErrorCode, Refusal } from "../../api/envelope.ts";
-import type { Caller } from "../security/caller.ts";
+import type { Caller } from "./caller.ts";
 
 export interface HttpErrorOptions {
   readonly details?: Refusal["details"];

@@ -1,23 +1,23 @@
 import { Command } from "commander";
 import { readFileSync } from "node:fs";
-import { clusterCommand } from "./commands/cluster.ts";
-import { domainCommand } from "./commands/domain.ts";
-import { completionCommand } from "./commands/completion.ts";
-import { devCommand } from "./commands/dev.ts";
-import { initCommand } from "./commands/init.ts";
-import { jobCommand } from "./commands/job.ts";
-import { listCommand, showCommand } from "./commands/instances.ts";
-import { logsCommand } from "./commands/logs.ts";
-import { orderCommands } from "./commands/orders.ts";
-import { runCommand, submitCommand } from "./commands/run.ts";
-import { scheduleCommand } from "./commands/schedule.ts";
-import { serverCommand } from "./commands/server.ts";
-import { auditCommand } from "./commands/audit.ts";
-import { tokenCommand } from "./commands/token.ts";
-import { exportCommand, importCommand } from "./commands/transfer.ts";
-import { workerCommand } from "./commands/worker.ts";
-import { workflowCommand } from "./commands/workflow.ts";
-import type { Doors } from "./doors.ts";
+import { clusterCommand } from "../commands/cluster.ts";
+import { domainCommand } from "../commands/domain.ts";
+import { completionCommand } from "../commands/completion.ts";
+import { devCommand } from "../commands/dev.ts";
+import { initCommand } from "../commands/init.ts";
+import { jobCommand } from "../commands/job.ts";
+import { listCommand, showCommand } from "../commands/instances.ts";
+import { logsCommand } from "../commands/logs.ts";
+import { orderCommands } from "../commands/orders.ts";
+import { runCommand, submitCommand } from "../commands/run.ts";
+import { scheduleCommand } from "../commands/schedule.ts";
+import { serverCommand } from "../commands/server.ts";
+import { auditCommand } from "../commands/audit.ts";
+import { tokenCommand } from "../commands/token.ts";
+import { exportCommand, importCommand } from "../commands/transfer.ts";
+import { workerCommand } from "../commands/worker.ts";
+import { workflowCommand } from "../commands/workflow.ts";
+import type { Doors } from "../doors.ts";
 
 export function makeProgram(doors: Doors): Command {
   const program = new Command("heddle")
@@ -64,6 +64,6 @@ function withChildren(command: Command): Command[] {
 }
 
 function versionOfPackage(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }

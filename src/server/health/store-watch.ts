@@ -1,6 +1,6 @@
-import type { Clock } from "../base/clock.ts";
-import { messageOf } from "../base/error.ts";
-import type { Store } from "../stores/store.ts";
+import type { Clock } from "../../base/clock.ts";
+import { messageOf } from "../../base/error.ts";
+import type { Store } from "../../stores/store.ts";
 
 /** A sign of life that has waited for so long says enough; stores themselves try much longer. */
 const patienceMs = 2000;

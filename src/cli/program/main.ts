@@ -1,10 +1,10 @@
 import { CommanderError } from "commander";
-import { EngineError, messageOf } from "../base/error.ts";
-import { HeddleClientError } from "../client/client-error.ts";
-import type { Doors } from "./doors.ts";
-import { exitCodeOf, exitCodes, UsageError } from "./exit-code.ts";
-import { loadPlace } from "./load-place.ts";
-import { programName } from "./program-name.ts";
+import { EngineError, messageOf } from "../../base/error.ts";
+import { HeddleClientError } from "../../client/client-error.ts";
+import type { Doors } from "../doors.ts";
+import { exitCodeOf, exitCodes, UsageError } from "../exit-code.ts";
+import { loadPlace } from "../load-place.ts";
+import { programName } from "../program-name.ts";
 import { makeProgram } from "./program.ts";
 
 /** Runs the program `heddle`. Prints errors to standard error and sets the exit code by their kind. */
