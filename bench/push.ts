@@ -18,7 +18,7 @@ import { systemClock } from "../src/engine/system-clock.ts";
 import { Engine } from "../src/index.ts";
 import { ChangeFeed } from "../src/server/push/change-feed.ts";
 import { pushRoutes } from "../src/server/push/push-routes.ts";
-import { knowCallers } from "../src/server/security/caller.ts";
+import { knowCallers } from "../src/server/request/caller.ts";
 import { Guard } from "../src/server/security/guard.ts";
 import type { Tokens } from "../src/server/security/tokens.ts";
 import { sqlite } from "../src/sqlite.ts";

@@ -46,7 +46,10 @@ describe("a database file that is taken away under the engine", () => {
         () => undefined,
       );
       await until(() => engine.health.status === "degraded");
-      assert.match(engine.health.problem ?? "", /heddle\.db(-wal)? was (deleted or moved|replaced) while it was in use/);
+      assert.match(
+        engine.health.problem ?? "",
+        /heddle\.db(-wal)? was (deleted or moved|replaced) while it was in use/,
+      );
       await assert.rejects(engine.submitWorkflow(one), (error) => hasCode(error, "STORE_GONE") && !error.retryable);
       assert.ok(log.find("error", /does not take writes|is gone/));
       assert.deepEqual(acknowledged, []);

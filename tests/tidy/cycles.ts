@@ -43,14 +43,16 @@ export function cycleRatchet(found: readonly string[][], known: readonly KnownCy
   const findings: Finding[] = [];
   for (const cycle of found) {
     const before = known.find(({ members }) => cycle.every((member) => members.includes(member)));
-    if (before === undefined) findings.push({ path: cycle[0] ?? "", line: 0, what: `is in a cycle: ${cycle.join(" ")}` });
+    if (before === undefined)
+      findings.push({ path: cycle[0] ?? "", line: 0, what: `is in a cycle: ${cycle.join(" ")}` });
   }
   for (const { members, why } of known) {
     const path = members[0] ?? "";
     if (why === "") findings.push({ path, line: 0, what: "is in a known cycle without a reason" });
     const inCycle = new Set(found.flat());
     const free = members.filter((member) => !inCycle.has(member));
-    if (free.length > 0) findings.push({ path, line: 0, what: `take off the list what is in no cycle: ${free.join(" ")}` });
+    if (free.length > 0)
+      findings.push({ path, line: 0, what: `take off the list what is in no cycle: ${free.join(" ")}` });
   }
   return findings;
 }

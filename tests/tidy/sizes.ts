@@ -60,13 +60,18 @@ export function sizeRatchet(found: readonly Large[], known: readonly KnownLarge[
   for (const large of found) {
     const { path, name, what, count, line } = large;
     const before = known.find((each) => isSame(each, large))?.count ?? sizesMax[what];
-    if (count > before) findings.push({ path, line, what: `${name} has ${count} ${what}; at most ${before} are allowed` });
+    if (count > before)
+      findings.push({ path, line, what: `${name} has ${count} ${what}; at most ${before} are allowed` });
   }
   for (const each of known) {
     const { path, name, what, why } = each;
     if (why === "") findings.push({ path, line: 0, what: `${name} is on the list of large ones without a reason` });
     if (!found.some((large) => isSame(large, each))) {
-      findings.push({ path, line: 0, what: `${name} has no more than ${sizesMax[what]} ${what}: take it off the list` });
+      findings.push({
+        path,
+        line: 0,
+        what: `${name} has no more than ${sizesMax[what]} ${what}: take it off the list`,
+      });
     }
   }
   return findings;
