@@ -2,11 +2,10 @@ import type { ContextLog } from "../base/context-log.ts";
 import type { WhenParentEnds } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import type { CodeWorkflow } from "./code-workflow.ts";
-import type { Job } from "./job.ts";
+import type { Job, ParamsArgument } from "./job.ts";
 import type { Jsonified } from "./jsonified.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { Workflow } from "./workflow.ts";
-import { type ParamsArgument } from "./job.ts";
 
 /**
  * What the code of a workflow sees and does. All that lasts goes through here: each step is written down, and when the

@@ -13,7 +13,7 @@ import { admitted, type AdmitSubTasks, callJob, failureOutcome } from "./call-jo
 import { callOwned, type FatalErrorOwner, startListening, stopListening } from "./fatal-errors.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 import type { Answer, Worker } from "../dispatch/worker.ts";
-import { type RunIdentity } from "./attempt-log.ts";
+import type { RunIdentity } from "./attempt-log.ts";
 
 /** By job id. A `Map` fits as it is. */
 export interface JobLookup {

@@ -5,7 +5,7 @@ import type { LogLevel } from "../base/context-log.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
 import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { Outcome } from "../kernel/input.ts";
-import { type RunIdentity } from "./attempt-log.ts";
+import type { RunIdentity } from "./attempt-log.ts";
 
 /** What a thread is started with. */
 export interface ThreadData {

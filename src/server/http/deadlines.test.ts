@@ -9,10 +9,12 @@ describe("deadlines", () => {
   test("bound queries and changes, each with its own error", async () => {
     const clock = new HandClock();
     const deadlines = new Deadlines(clock);
-    const late = [deadlines.query(never), deadlines.change(never, 30_000)].map((each) => each.catch((error) => error));
+    const late = [deadlines.query(never), deadlines.change(never, 30_000)].map((each) =>
+      each.catch((error: unknown) => error),
+    );
     assert.equal(await deadlines.query(Promise.resolve(7)), 7);
     await clock.advance(30_000);
-    const codes = (await Promise.all(late)).map((error: { code: string }) => error.code);
+    const codes = (await Promise.all(late)).map((error) => (error as { code: string }).code);
     assert.deepEqual(codes, ["QUERY_TIMEOUT", "DEADLINE_EXCEEDED"]);
     assert.equal(clock.timerCount, 0);
   });
