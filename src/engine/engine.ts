@@ -1,5 +1,12 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
-import { defineJob, type Job, type JobFunction, type JobOptions, type JobOptionsWithInput, type ParamsArgument } from "../authoring/job.ts";
+import {
+  defineJob,
+  type Job,
+  type JobFunction,
+  type JobOptions,
+  type JobOptionsWithInput,
+  type ParamsArgument,
+} from "../authoring/job.ts";
 import type { Jsonified } from "../authoring/jsonified.ts";
 import type { Task } from "../authoring/task.ts";
 import { Workflow } from "../authoring/workflow.ts";

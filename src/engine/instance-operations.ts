@@ -1,4 +1,4 @@
-import type { ParamsArgument } from "../authoring/task-builder.ts";
+import type { ParamsArgument } from "../authoring/job.ts";
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Task } from "../authoring/task.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
