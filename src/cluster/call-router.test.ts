@@ -234,7 +234,9 @@ describe("a call to a shard of another member", () => {
     await cluster.clock.advance(10_000);
     assert.equal(call.state, "waiting");
     assert.ok(
-      a.log.messages("debug").includes("a message could not be posted to a mailbox; it is repeated if it was a request"),
+      a.log
+        .messages("debug")
+        .includes("a message could not be posted to a mailbox; it is repeated if it was a request"),
     );
     cluster.boxes.faultOf = () => undefined;
     await cluster.clock.advance(20_000);
