@@ -59,7 +59,7 @@ export class CallClient {
   start(request: StartRequest): Promise<void> {
     const { region, transport } = this.#parts;
     return transport === undefined
-      ? region.mustFind(region.shardOf(request.id)).start(request)
+      ? region.mustFind(region.shardOf(request.id)).starter.start(request)
       : this.#startAnywhere(request);
   }
 

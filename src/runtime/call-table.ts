@@ -88,27 +88,32 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   AddSubTask: inputCall,
   GetStatus: {
     ...query,
-    carryOut: ({ id }, { shard, parts }) => shard.ask(id, (_, actor) => readStatus(actor, parts.dispatcher)),
+    carryOut: ({ id }, { shard, parts }) => shard.instances.ask(id, (_, actor) => readStatus(actor, parts.dispatcher)),
   },
   GetBreakpoint: {
     ...query,
-    carryOut: ({ id }, { shard, parts }) => shard.ask(id, (_, actor) => readBreakpoint(actor, parts.clock.now())),
+    carryOut: ({ id }, { shard, parts }) =>
+      shard.instances.ask(id, (_, actor) => readBreakpoint(actor, parts.clock.now())),
   },
-  GetIdentity: { ...query, carryOut: ({ id }, { shard }) => shard.ask(id, (_, actor) => readIdentity(actor)) },
-  GetEnd: { ...query, carryOut: ({ id }, { shard }) => shard.ask(id, (_, actor) => readEnd(actor)) },
+  GetIdentity: {
+    ...query,
+    carryOut: ({ id }, { shard }) => shard.instances.ask(id, (_, actor) => readIdentity(actor)),
+  },
+  GetEnd: { ...query, carryOut: ({ id }, { shard }) => shard.instances.ask(id, (_, actor) => readEnd(actor)) },
   GetTask: {
     ...query,
-    carryOut: ({ id, task }, { shard, parts }) => shard.ask(id, (_, actor) => readTask(actor, task, parts.dispatcher)),
+    carryOut: ({ id, task }, { shard, parts }) =>
+      shard.instances.ask(id, (_, actor) => readTask(actor, task, parts.dispatcher)),
   },
   QueryCode: {
     ...query,
     carryOut: (call, { shard }) =>
-      shard.ask(call.id, (_, actor) => queryCode(actor, call.query, call.input), { ofCode: true }),
+      shard.instances.ask(call.id, (_, actor) => queryCode(actor, call.query, call.input), { ofCode: true }),
   },
   AwaitEnd: { ...wait, carryOut: awaitEnd },
   AwaitUpdate: {
     ...wait,
-    carryOut: ({ id, update }, { shard, parts }) => hold(shard.awaitAnswer(id, update), parts.clock),
+    carryOut: ({ id, update }, { shard, parts }) => hold(shard.ends.awaitAnswer(id, update), parts.clock),
   },
   PurgeInstances: {
     sender: "user",
@@ -122,14 +127,14 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
     effect: "write",
     waitsFor: "commit",
     repetition: "harmless",
-    carryOut: (call, { shard }) => shard.reported(call),
+    carryOut: (call, { shard }) => shard.attempts.end(call),
   },
   RenewAttempts: {
     sender: "member",
     effect: "write",
     waitsFor: "commit",
     repetition: "harmless",
-    carryOut: (call, { shard }) => shard.held(call),
+    carryOut: (call, { shard }) => shard.attempts.renew(call),
   },
   ReportSlots: {
     sender: "member",
@@ -194,7 +199,7 @@ async function startInstance(call: CallOf<"StartInstance">, context: CallContext
   if (key === undefined || isFirst) return await startNew(call, context);
   // A generated id is as good as a key, until the instance is purged.
   await unlessRecorded(key, context, async () => {
-    if (!(await shard.hasInstance(call.id))) return await startNew(call, context, key);
+    if (!(await shard.instances.has(call.id))) return await startNew(call, context, key);
     await shard.commit({ requests: [requestRow(context, key, null)] });
   });
 }
@@ -205,24 +210,24 @@ async function startNew(call: CallOf<"StartInstance">, { shard, parts }: CallCon
   const { id, isGivenId, reuse, workflow, version, input, event } = call;
   const definition = await parts.definitions.load(workflow, version);
   const request = { id, isGivenId, reuse, definition, definitions: [], input, ...(event && { event }) };
-  await shard.start(key === undefined ? request : { ...request, requestKey: key });
+  await shard.starter.start(key === undefined ? request : { ...request, requestKey: key });
 }
 
 function tellInstance(call: CallOf<InputCallType>, { shard, parts, key }: CallContext): Promise<void> {
   const { registry, region } = parts;
   const fullFor = (workflow: string): number | undefined => region.fullFor(workflow);
-  return shard.tell(call.id, (machine) => inputOf(call, machine, { registry, fullFor }), key);
+  return shard.instances.tell(call.id, (machine) => inputOf(call, machine, { registry, fullFor }), key);
 }
 
 function resumeInstance(call: CallOf<"ResumeInstance">, context: CallContext): Promise<void> {
   const { shard } = context;
-  return shard.isQuarantined(call.id) ? shard.releaseFromQuarantine(call.id) : tellInstance(call, context);
+  return shard.quarantine.has(call.id) ? shard.quarantine.release(call.id) : tellInstance(call, context);
 }
 
 /** A caller on this member waits for as long as it takes. */
 async function awaitEnd({ id }: CallOf<"AwaitEnd">, context: CallContext): Promise<ResultOf<"AwaitEnd">> {
   const { shard, parts, isFirst } = context;
-  return isFirst ? await shard.awaitEnd(id, readEnd) : await hold(shard.sharedEnd(id), parts.clock);
+  return isFirst ? await shard.ends.awaitEnd(id, readEnd) : await hold(shard.ends.sharedEnd(id), parts.clock);
 }
 
 /** Undefined if it takes longer: the caller asks again. */

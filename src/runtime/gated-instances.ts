@@ -4,7 +4,7 @@ import type { UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 /** The instances of a workflow that hold or wait for a place at its gate; quarantined ones do not wait. */
 export function* unfinishedInstances(shards: readonly Shard[], workflow: string): Iterable<UnfinishedInstance> {
   for (const shard of shards) {
-    for (const { id, workflow: of, status, quarantined } of shard.entries) {
+    for (const { id, workflow: of, status, quarantined } of shard.instances.entries) {
       const isWaiting = status === "Ready";
       if (of === workflow && !(isWaiting && quarantined !== undefined)) yield { id, isWaiting };
     }
@@ -15,12 +15,12 @@ export function* unfinishedInstances(shards: readonly Shard[], workflow: string)
 export async function restoreGates(gates: WorkflowGates, shards: readonly Shard[]): Promise<void> {
   const waiting = new Map<string, { shard: Shard; id: string }>();
   for (const shard of shards) {
-    for (const { workflow, status, id, quarantined } of shard.entries) {
+    for (const { workflow, status, id, quarantined } of shard.instances.entries) {
       if (status === "Ready" && quarantined === undefined) waiting.set(workflow, { shard, id });
     }
   }
   for (const [workflow, { shard, id }] of waiting) {
-    const limit = await shard.ask(id, (_, actor) => actor.definition.spec.maxInstances);
+    const limit = await shard.instances.ask(id, (_, actor) => actor.definition.spec.maxInstances);
     gates.restore(workflow, limit);
   }
 }

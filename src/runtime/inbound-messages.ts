@@ -3,77 +3,60 @@ import type { Logger } from "../base/logger.ts";
 import type { ParentAddress } from "../kernel/address.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
 import type { ChildEnded } from "../kernel/input.ts";
+import type { Machine } from "../kernel/machine.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { parseStored } from "../base/stored-json.ts";
-import type { OffsetRow, OutboxRow } from "../stores/store.ts";
+import type { OffsetRow, OutboxRow, Store } from "../stores/store.ts";
+import { endFor } from "./children.ts";
+import type { Definitions } from "./definitions.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import { type GivenToChild, type InstanceStarter, requestOfChild } from "./instance-starter.ts";
+import { unknownInstance } from "./instance-table.ts";
 import type { Message, Origin } from "./message.ts";
 import { InboundOffset } from "./inbound-offset.ts";
-import type {
-  Admit,
-  EnterGate,
-  LeaveGate,
-  OutboxMessage,
-  Outbox,
-  RaiseEvent,
-  StartChild,
-  TellParent,
-} from "./outbox.ts";
+import { outboxMessageOf } from "./outbox-message-of.ts";
+import type { OutboxMessage, RaiseEvent, StartChild, TellParent } from "./outbox.ts";
+import type { ShardInstances } from "./shard-instances.ts";
+import type { ShardState } from "./shard-state.ts";
+import type { SharedGates } from "./shared-gates.ts";
 import { bytesOf, objectText, readText, readTexts } from "./task-inputs.ts";
 
-/** What the mail room needs of its shard. */
-export interface InboundShard {
-  readonly number: number;
+/** The other parts of the shard. */
+export interface InboundParts {
+  readonly shard: number;
   readonly logger: Logger;
-  readonly outbox: Outbox;
-  /** Messages wait for the next start. */
-  readonly isClosed: boolean;
-  shardOf(instanceId: string): number;
+  readonly store: Pick<Store, "findRequest">;
+  readonly definitions: Definitions;
+  readonly state: ShardState;
+  readonly instances: ShardInstances;
+  readonly starter: InstanceStarter;
+  /** The gates of workflows that live on this shard. */
+  readonly sharedGates: SharedGates;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
-  /** Resolves when the child can be told things; `committed` when it exists for good. */
-  startChild(
-    message: StartChild,
-    given: GivenToChild,
-    options: { origin: Origin; reuse: boolean },
-  ): Promise<{ committed: Promise<void> }>;
-  /** `INSTANCE_UNKNOWN`, `INSTANCE_QUARANTINED`. */
-  tellInstance(id: string, message: Message): Promise<void>;
-  /** The same; `INSTANCE_UNKNOWN` also if it is not a child of the instance with that key. */
-  tellChild(id: string, parentKey: number, message: Message): Promise<void>;
-  /** If the instance is the parent's own child, what it has to tell about its end, and whether it is that task's. */
-  childOf(parent: ParentAddress, id: string): Promise<KnownChild | undefined>;
-  /** A turn has left that key. */
-  isRequestKnown(key: string): Promise<boolean>;
-  /** What the gate of a workflow has to say to that. */
-  answerForGate(message: EnterGate | LeaveGate): Promise<Admit[]>;
-  /** Writes messages that no turn caused, with offsets of what they answer, and posts them. */
+  /** Writes messages that no turn caused, with offsets of the messages they answer, and posts them. */
   send(messages: readonly OutboxMessage[], offsets: () => OffsetRow[]): Promise<void>;
 }
 
-export interface KnownChild {
+interface KnownChild {
+  /** What it reports to the parent, if it has ended. */
   readonly end: OutboxMessage | undefined;
   readonly isSameTask: boolean;
 }
 
-/** What a child is to begin with, as texts: the context of a DAG, or what code gave it. */
-export interface GivenToChild {
-  readonly context: Readonly<Record<string, string>> | undefined;
-  readonly input: string | undefined;
-}
-
 /**
- * Messages that come in from other instances, of this shard or another. They are handed on in the order they were sent,
- * and a message is done with when a turn has consumed it durably; until then it comes again after a crash.
+ * Messages from other instances, of this shard or another. They are delivered in the order in which they were sent. A
+ * message is consumed once a turn that has read it is durable; until then it is delivered again after a crash.
  */
 export class InboundMessages {
-  readonly #shard: InboundShard;
+  readonly #parts: InboundParts;
   readonly #offsets = new Map<number, InboundOffset>();
-  /** By source, the last message that was sent before this owner looked; undefined before it has. */
+  /** By source, the last message that was in the store when this owner first read it; undefined before that. */
   #lastAtOpening: ReadonlyMap<number, number> | undefined;
   #delivering: Promise<void> = Promise.resolve();
   #isStuck = false;
 
-  constructor(shard: InboundShard) {
-    this.#shard = shard;
+  constructor(parts: InboundParts) {
+    this.#parts = parts;
   }
 
   restore(offsets: readonly OffsetRow[]): void {
@@ -101,7 +84,7 @@ export class InboundMessages {
     return !inbound.hasGap;
   }
 
-  /** All that came in has been handed on. */
+  /** Resolves when every message that was received by now is delivered. */
   async whenDelivered(): Promise<void> {
     await this.#delivering;
   }
@@ -114,16 +97,16 @@ export class InboundMessages {
       moved.add(source);
     }
     return Array.from(moved, (source) => ({
-      shard: this.#shard.number,
+      shard: this.#parts.shard,
       source,
       number: this.offsetOf(source).committed,
     }));
   }
 
   async #deliver(origin: Origin, message: OutboxMessage): Promise<void> {
-    // Those that come after one that could not be handed on must not overtake it: the next owner reads them all.
-    if (this.#shard.isClosed || this.#isStuck) return;
-    const read = (refs: readonly number[]): Promise<string[]> => this.#shard.readPayloads(message.from, refs);
+    // Messages must not overtake one that could not be delivered: the next owner reads them all.
+    if (this.#parts.state.isClosed || this.#isStuck) return;
+    const read = (refs: readonly number[]): Promise<string[]> => this.#parts.readPayloads(message.from, refs);
     try {
       if (message.kind === "start-child") {
         const { context, input } = message;
@@ -135,19 +118,20 @@ export class InboundMessages {
       } else if (message.kind === "tell-child") {
         const { to, from, order } = message;
         // Any code may ask any instance to end.
-        if (order.type === "CancelInstance") await this.#shard.tellInstance(to, { input: order, origin });
-        else await this.#shard.tellChild(to, from, { input: order, origin });
+        if (order.type === "CancelInstance") await this.#parts.instances.deliver(to, { input: order, origin });
+        else await this.#tellChild(to, from, { input: order, origin });
       } else if (message.kind === "raise-event") {
         await this.#raiseEvent(message, origin);
       } else if (message.kind === "tombstone") {
         await this.#finish(origin);
       } else if (message.kind === "enter-gate" || message.kind === "leave-gate") {
-        await this.#finish(origin, ...(await this.#shard.answerForGate(message)));
+        const answers = await this.#parts.state.retryWhileOpen(() => this.#parts.sharedGates.read(message));
+        await this.#finish(origin, ...answers);
       } else if (message.kind === "admit") {
         const { refusal } = message;
         const input = { type: "AdmitInstance", ...(refusal !== undefined && { refusal }) } as const;
-        await this.#shard.tellInstance(message.to, { input, origin });
-      } else await this.#shard.tellInstance(message.to, { input: await childEnded(message, read), origin });
+        await this.#parts.instances.deliver(message.to, { input, origin });
+      } else await this.#parts.instances.deliver(message.to, { input: await childEnded(message, read), origin });
     } catch (error) {
       if (isTransient(error)) throw error;
       await this.#noteUndeliverable(message, origin, error);
@@ -160,17 +144,23 @@ export class InboundMessages {
    */
   async #raiseEvent({ to, name, data }: RaiseEvent, origin: Origin): Promise<void> {
     const key = `message:${origin.source}:${origin.number}`;
-    if (this.#mayBeRepeated(origin) && (await this.#shard.isRequestKnown(key))) return await this.#finish(origin);
+    if (this.#mayBeRepeated(origin) && (await this.#isRequestKnown(key))) return await this.#finish(origin);
     const input = { type: "RaiseEvent", name, ...(data !== undefined && { data }) } as const;
-    await this.#shard.tellInstance(to, { input, origin, key });
+    await this.#parts.instances.deliver(to, { input, origin, key });
   }
 
-  /** To an earlier owner of the shard: it was in the store when this one first looked. */
+  /** Says whether a turn has recorded that key. */
+  async #isRequestKnown(key: string): Promise<boolean> {
+    const { shard, store, state } = this.#parts;
+    return (await state.retryWhileOpen(() => store.findRequest(shard, key))) !== undefined;
+  }
+
+  /** It may have been delivered to an earlier owner: it was in the store when this one first read it. */
   #mayBeRepeated({ source, number }: Origin): boolean {
     return this.#lastAtOpening === undefined || number <= (this.#lastAtOpening.get(source) ?? 0);
   }
 
-  /** What was in the store for this shard; the first look shows all that an earlier owner may have consumed. */
+  /** Notes the messages in the store; the first time, they are all that an earlier owner may have consumed. */
   noteOutbox(rows: readonly OutboxRow[]): void {
     this.#lastAtOpening ??= new Map(rows.map(({ source, number }) => [source, number]));
   }
@@ -194,19 +184,54 @@ export class InboundMessages {
    */
   async #startNew(message: StartChild, given: GivenToChild, origin: Origin): Promise<{ committed: Promise<void> }> {
     try {
-      return await this.#shard.startChild(message, given, { origin, reuse: false });
+      return await this.#createChild(message, given, { origin, reuse: false });
     } catch (error) {
       if (!hasCode(error, "INSTANCE_EXISTS") || (await this.#childOf(message))) throw error;
       const { parent, to, isGivenId } = message;
-      if (isGivenId && (parent === undefined || !(await this.#shard.childOf(parent, to)))) throw error;
-      return await this.#shard.startChild(message, given, { origin, reuse: true });
+      if (isGivenId && (parent === undefined || !(await this.#findChild(parent, to)))) throw error;
+      return await this.#createChild(message, given, { origin, reuse: true });
     }
   }
 
-  /** One that was to be on its own and is there has been started by this message before. */
+  async #createChild(
+    message: StartChild,
+    given: GivenToChild,
+    options: { origin: Origin; reuse: boolean },
+  ): Promise<{ committed: Promise<void> }> {
+    const { state, definitions, starter } = this.#parts;
+    const definition = await state.retryWhileOpen(() => definitions.load(message.workflow, message.version));
+    const request = requestOfChild(message, definition, { ...given, ...options });
+    return await state.retryWhileOpen(() => starter.startWithGivenId(request));
+  }
+
+  /** The id of a child that code has chosen may be another instance's: `INSTANCE_UNKNOWN` if the parent has another key. */
+  async #tellChild(id: string, parentKey: number, message: Message): Promise<void> {
+    const { state, instances } = this.#parts;
+    const tell = (actor: InstanceActor): void => {
+      // The parent of an actor whose start is in its inbox is not known yet.
+      if (!actor.isUnborn && actor.machine.state.parent?.key !== parentKey) throw unknownInstance(id);
+      actor.tell(message);
+    };
+    await state.retryWhileOpen(() => instances.withActor(id, tell));
+  }
+
+  /** Finds an instance that is a child of the parent, whatever task started it. */
+  async #findChild(parent: ParentAddress, id: string): Promise<KnownChild | undefined> {
+    const { state, instances } = this.#parts;
+    const query = (machine: Machine, actor: InstanceActor): KnownChild | undefined => {
+      const own = machine.state.parent;
+      if (own?.key !== parent.key) return undefined;
+      const report = endFor(machine, parent);
+      const isSameTask = own.task === parent.task && own.generation === parent.generation;
+      return { end: report && outboxMessageOf(actor, report), isSameTask };
+    };
+    return await state.retryWhileOpen(() => instances.ask(id, query));
+  }
+
+  /** A child without a parent that exists was started by an earlier delivery of this message. */
   async #childOf({ parent, to, isGivenId }: StartChild): Promise<Pick<KnownChild, "end"> | undefined> {
     if (parent === undefined) return { end: undefined };
-    const known = await this.#shard.childOf(parent, to);
+    const known = await this.#findChild(parent, to);
     return isGivenId && known?.isSameTask === false ? undefined : known;
   }
 
@@ -220,13 +245,13 @@ export class InboundMessages {
     // What passes, such as a stop or a move, is made good by whoever opens the shard next.
     return (error) => {
       const level = isTransient(error) ? "debug" : "error";
-      this.#shard.logger[level]({ from, to, error: messageOf(error) }, "a message could not be handed on");
+      this.#parts.logger[level]({ from, to, error: messageOf(error) }, "a message could not be delivered");
     };
   }
 
   async #noteUndeliverable(message: OutboxMessage, origin: Origin, error: unknown): Promise<void> {
     const { from, to, kind } = message;
-    this.#shard.logger.warn(
+    this.#parts.logger.warn(
       { from, to, kind, error: messageOf(error) },
       "a message between instances found no receiver",
     );
@@ -255,7 +280,7 @@ export class InboundMessages {
 
   /** In one commit: the message is done with, and what it is answered with is on its way. */
   async #finish(origin: Origin, ...answers: OutboxMessage[]): Promise<void> {
-    await this.#shard.send(answers, () => this.consume([origin]));
+    await this.#parts.send(answers, () => this.consume([origin]));
   }
 }
 

@@ -23,7 +23,7 @@ export function countInstances(shards: readonly Shard[]): InstanceCounts {
   };
   for (const shard of shards) {
     counts.droppedReports += shard.droppedReports;
-    for (const entry of shard.entries) {
+    for (const entry of shard.instances.entries) {
       if (!hasEnded(entry.status)) counts.unfinished++;
       if (entry.actor !== undefined) counts.inMemory++;
       counts.unread += entry.actor?.inbox.length ?? 0;

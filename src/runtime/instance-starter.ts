@@ -2,14 +2,16 @@ import { EngineError } from "../base/error.ts";
 import { isJobWorkflowName } from "../kernel/event.ts";
 import type { StartInstance } from "../kernel/input.ts";
 import type { Store } from "../stores/store.ts";
+import type { Clock } from "../base/clock.ts";
+import type { FencingToken } from "./fencing-token.ts";
+import type { GateClient } from "./gate-client.ts";
 import type { Definition } from "./definitions.ts";
-import type { ActorHost } from "./instance-actor.ts";
 import { InstanceEntry } from "./instance-entry.ts";
-import type { GivenToChild } from "./inbound-messages.ts";
 import type { Origin } from "./message.ts";
-import { newActor } from "./new-actor.ts";
 import type { StartChild } from "./outbox.ts";
-import type { InstanceTable } from "./instance-table.ts";
+import type { InstanceTable, NewActor } from "./instance-table.ts";
+import type { ShardInstances } from "./shard-instances.ts";
+import type { ShardState } from "./shard-state.ts";
 import { contextOfInput, objectText } from "./task-inputs.ts";
 
 export type Reuse = boolean | "unless-succeeded";
@@ -32,16 +34,23 @@ export interface StartRequest {
 }
 
 export interface InstanceStarterParts {
-  readonly host: ActorHost;
-  readonly instances: InstanceTable;
+  readonly token: FencingToken;
+  readonly clock: Clock;
   readonly store: Pick<Store, "findFinished">;
-  readonly admit: (definition: Definition, id: string) => StartInstance["admission"];
-  readonly refuseIfClosed: () => void;
-  /** Durably there, whatever its state. */
-  readonly hasInstance: (id: string) => Promise<boolean>;
+  readonly state: ShardState;
+  readonly table: InstanceTable;
+  readonly instances: ShardInstances;
+  readonly gate: GateClient;
+  readonly newActor: NewActor;
 }
 
-/** Where new instances of a shard come in. */
+/** What a child starts with, as texts: the context of a DAG, or the input that code gave it. */
+export interface GivenToChild {
+  readonly context: Readonly<Record<string, string>> | undefined;
+  readonly input: string | undefined;
+}
+
+/** Creates the instances of a shard. An id that the caller chose may be taken. */
 export class InstanceStarter {
   readonly #parts: InstanceStarterParts;
 
@@ -64,22 +73,22 @@ export class InstanceStarter {
     for (;;) {
       const generation = await this.#nextGeneration(request);
       // Looked at again right here: another start of the same id may have come in while this one waited.
-      if (this.#parts.instances.get(request.id) === undefined) return { committed: this.#create(request, generation) };
+      if (this.#parts.table.get(request.id) === undefined) return { committed: this.#create(request, generation) };
     }
   }
 
   #create(request: StartRequest, generation: number): Promise<void> {
-    const { host, instances, admit, refuseIfClosed } = this.#parts;
-    refuseIfClosed();
+    const { token, clock, state, table, gate, newActor } = this.#parts;
+    state.refuseIfClosed();
     const { id, definition, input, origin, requestKey } = request;
     const { name: workflow, version } = definition;
-    const key = host.token.newKey();
-    const admission = admit(definition, id);
-    const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: host.clock.now() });
-    const actor = newActor(host, definition, id, key);
+    const key = token.newKey();
+    const admission = gate.admissionOf(definition, id);
+    const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: clock.now() });
+    const actor = newActor(definition, id, key);
     actor.startWith(request.definitions);
     entry.actor = actor;
-    instances.add(entry);
+    table.add(entry);
     const reply = Promise.withResolvers<void>();
     const start: StartInstance = { type: "StartInstance", workflow, version, generation, admission, ...input };
     if (origin !== undefined) actor.tell({ input: start, reply, origin });
@@ -91,7 +100,7 @@ export class InstanceStarter {
   async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
     for (;;) {
       await this.#refuseActive(id);
-      const search = await this.#parts.instances.searchFor(id, () => this.#parts.store.findFinished(id));
+      const search = await this.#parts.table.searchFor(id, () => this.#parts.store.findFinished(id));
       if (search === "outdated") continue;
       const { found } = search;
       const mayFollow = reuse === "unless-succeeded" ? found?.status !== "Success" : reuse;
@@ -110,13 +119,13 @@ export class InstanceStarter {
    * that has ended may still be on its way out of memory.
    */
   async #refuseActive(id: string): Promise<void> {
-    for (let entry = this.#parts.instances.get(id); entry !== undefined; entry = this.#parts.instances.get(id)) {
+    for (let entry = this.#parts.table.get(id); entry !== undefined; entry = this.#parts.table.get(id)) {
       const { actor, status } = entry;
       const isDurable = actor === undefined || !actor.isAheadOfStore;
       if (isDurable && !actor?.hasEnded) {
         throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${status}`);
       }
-      await this.#parts.hasInstance(id);
+      await this.#parts.instances.has(id);
     }
   }
 }

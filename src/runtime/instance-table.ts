@@ -2,10 +2,9 @@ import { EngineError, hasCode } from "../base/error.ts";
 import { firstKey } from "../stores/instance-key.ts";
 import type { FinishedRow, HistoryRow, InstanceRow, Store } from "../stores/store.ts";
 import type { Definition, Definitions } from "./definitions.ts";
-import type { ActorHost, InstanceActor } from "./instance-actor.ts";
+import type { InstanceActor } from "./instance-actor.ts";
 import { InstanceEntry } from "./instance-entry.ts";
 import { HistoryReader, isDamage, loadHistories, type ReadHistory } from "./history-reader.ts";
-import { newActor } from "./new-actor.ts";
 
 /** Opening reads this many instances at a time. */
 const instancesPerPage = 1000;
@@ -15,9 +14,9 @@ export class InstanceTable {
   readonly #shard: number;
   readonly #store: Store;
   readonly #definitions: Definitions;
-  readonly #host: ActorHost;
+  readonly #newActor: NewActor;
   readonly #histories: HistoryReader;
-  readonly #onBroken: (entry: InstanceEntry, row: InstanceRow | undefined, error: unknown) => void;
+  readonly #onBroken: OnBroken;
   readonly #entries = new Map<string, InstanceEntry>();
   /** Those who look for an id in the store while it is not here. */
   readonly #searches = new Map<string, Set<Search>>();
@@ -28,14 +27,13 @@ export class InstanceTable {
     shard: number;
     store: Store;
     definitions: Definitions;
-    host: ActorHost;
-    /** A history could not be followed. */
-    onBroken: (entry: InstanceEntry, row: InstanceRow | undefined, error: unknown) => void;
+    newActor: NewActor;
+    onBroken: OnBroken;
   }) {
     this.#shard = options.shard;
     this.#store = options.store;
     this.#definitions = options.definitions;
-    this.#host = options.host;
+    this.#newActor = options.newActor;
     this.#onBroken = options.onBroken;
     this.#histories = new HistoryReader(options.store);
   }
@@ -206,7 +204,7 @@ export class InstanceTable {
     history: readonly HistoryRow[],
     row: InstanceRow | "from state" | undefined,
   ): InstanceActor | undefined {
-    const actor = newActor(this.#host, definition, entry.id, entry.key);
+    const actor = this.#newActor(definition, entry.id, entry.key);
     try {
       actor.restore(history, row);
     } catch (error) {
@@ -227,6 +225,12 @@ export class InstanceTable {
     this.#onBroken(entry, row === "from state" ? await this.row(entry) : row, error);
   }
 }
+
+/** Creates the actor of an instance in memory; it has no state before it is started or restored. */
+export type NewActor = (definition: Definition, id: string, key: number) => InstanceActor;
+
+/** The history or definition of an instance could not be read; `row` is its row in the store, if it has one. */
+export type OnBroken = (entry: InstanceEntry, row: InstanceRow | undefined, error: unknown) => void;
 
 interface Search {
   hasCome: boolean;

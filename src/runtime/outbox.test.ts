@@ -5,12 +5,19 @@ import { type OffsetRow, noChanges, type OutboxRow } from "../stores/store.ts";
 import { type OutboxMessage, Outbox } from "./outbox.ts";
 import { FencingToken } from "./fencing-token.ts";
 
-const message: OutboxMessage = { kind: "tell-child", from: 1, to: "x", order: { type: "PauseInstance" } };
+/** A message to an instance of that shard. */
+function messageTo(shard: number): OutboxMessage {
+  return { kind: "tell-child", from: 1, to: `${shard}`, order: { type: "PauseInstance" } };
+}
+
+function outboxOf(shard: number): Outbox {
+  return new Outbox(shard, Number);
+}
 
 describe("the outbox", () => {
   test("numbers messages without gaps, per target", () => {
-    const outbox = new Outbox(3);
-    const rows = [0, 0, 1, 0].map((target) => outbox.address(target, message));
+    const outbox = outboxOf(3);
+    const rows = [0, 0, 1, 0].map((target) => outbox.address(messageTo(target)));
     assert.deepEqual(
       rows.map(({ source, target, number }) => [source, target, number]),
       [
@@ -20,31 +27,31 @@ describe("the outbox", () => {
         [3, 0, 3],
       ],
     );
-    assert.deepEqual(JSON.parse(rows[0]?.body ?? ""), message);
+    assert.deepEqual(JSON.parse(rows[0]?.body ?? ""), messageTo(0));
   });
 
   test("goes on after what earlier owners of the shard have sent", () => {
-    const outbox = new Outbox(0);
+    const outbox = outboxOf(0);
     outbox.restore([
       { target: 1, number: 5 },
       { target: 2, number: 7 },
     ]);
-    assert.equal(outbox.address(1, message).number, 6);
-    assert.equal(outbox.address(2, message).number, 8);
-    assert.equal(outbox.address(0, message).number, 1);
-    assert.equal(outbox.address(1, message).number, 7);
+    assert.equal(outbox.address(messageTo(1)).number, 6);
+    assert.equal(outbox.address(messageTo(2)).number, 8);
+    assert.equal(outbox.address(messageTo(0)).number, 1);
+    assert.equal(outbox.address(messageTo(1)).number, 7);
   });
 
   test("a next owner goes on where this one was, whether or not its messages were read", async () => {
     const store = new MemoryStore();
     await store.open();
-    const first = new Outbox(0);
-    await write(store, [first.address(1, message), first.address(1, message), first.address(2, message)]);
+    const first = outboxOf(0);
+    await write(store, [first.address(messageTo(1)), first.address(messageTo(1)), first.address(messageTo(2))]);
     await write(store, [], [{ shard: 1, source: 0, number: 2 }]);
-    const next = new Outbox(0);
+    const next = outboxOf(0);
     next.restore(await store.loadSent(0));
-    assert.equal(next.address(1, message).number, 3, "the receiver's offset tells of messages that are gone");
-    assert.equal(next.address(2, message).number, 2, "one that was not read is there to be seen");
+    assert.equal(next.address(messageTo(1)).number, 3, "the receiver's offset tells of messages that are gone");
+    assert.equal(next.address(messageTo(2)).number, 2, "one that was not read is there to be seen");
   });
 });
 

@@ -142,10 +142,12 @@ export class Tombstones implements CommitPart {
  */
 export class Outbox {
   readonly #shard: number;
+  readonly #shardOf: (instanceId: string) => number;
   readonly #lastNumber = new Map<number, number>();
 
-  constructor(shard: number) {
+  constructor(shard: number, shardOf: (instanceId: string) => number) {
     this.#shard = shard;
+    this.#shardOf = shardOf;
   }
 
   /** How many messages earlier owners have sent to each target. */
@@ -153,7 +155,9 @@ export class Outbox {
     for (const { target, number } of sent) this.#lastNumber.set(target, number);
   }
 
-  address(target: number, message: OutboxMessage): OutboxRow {
+  /** Gives the message the next number of the receiver's shard. */
+  address(message: OutboxMessage): OutboxRow {
+    const target = this.#shardOf(message.to);
     const number = (this.#lastNumber.get(target) ?? 0) + 1;
     this.#lastNumber.set(target, number);
     return { source: this.#shard, target, number, body: JSON.stringify(message) };

@@ -15,7 +15,8 @@ import type { InstanceEntry } from "./instance-entry.ts";
 import { Lane } from "./lane.ts";
 import type { CommittedTurn } from "./message.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
-import { Shard, type ShardParts } from "./shard.ts";
+import type { ShardParts } from "./shard-parts.ts";
+import { Shard } from "./shard.ts";
 import { shardMoved } from "./shard-moved.ts";
 import type { WaitingTask } from "./waiting-task.ts";
 import { WorkflowGates } from "./workflow-gate.ts";
@@ -113,11 +114,11 @@ export class Region {
         throw new EngineError("STORE_LOCKED", `shard ${number} belongs to a member of a cluster that is running`);
       }
       const shard = this.#make(number, claim);
-      await shard.load();
+      await shard.opening.load();
       shards.push(shard);
     }
     for (const shard of shards) this.#shards[shard.number] = shard;
-    for (const shard of shards) shard.resume();
+    for (const shard of shards) shard.opening.resume();
     await this.#fetchMessagesOf(shards);
     await restoreGates(this.#gates, this.#open());
   }
@@ -143,14 +144,14 @@ export class Region {
   async #openClaimed(number: number, claim: ShardClaim, isOver: () => boolean): Promise<void> {
     const shard = this.#make(number, claim);
     try {
-      await shard.load();
+      await shard.opening.load();
       if (isOver()) throw shardMoved(number);
     } catch (error) {
       shard.lose(error);
       throw error;
     }
     this.#shards[number] = shard;
-    shard.resume();
+    shard.opening.resume();
     void this.fetchMessages([number]);
   }
 
@@ -229,7 +230,7 @@ export class Region {
 
   /** The machine of an instance that is in memory here. */
   peek(id: string): Machine | undefined {
-    return this.#shards[this.shardOf(id)]?.peek(id);
+    return this.#shards[this.shardOf(id)]?.instances.peek(id);
   }
 
   /** How many instances of the workflow run, if that is its maximum: none can be reopened then. */
@@ -240,7 +241,7 @@ export class Region {
   /** Instances go on whose code the workflow is, or whose code waits to start it. */
   onWorkflowRegistered(name: string, version: string): void {
     for (const shard of this.#open()) {
-      for (const { actor } of shard.entries) {
+      for (const { actor } of shard.instances.entries) {
         if (!(actor instanceof CodeActor)) continue;
         const isItsCode = actor.definition.name === name && actor.definition.version === version;
         if (isItsCode || actor.lacking === name) actor.codeCame();
@@ -268,7 +269,7 @@ export class Region {
 
   /** Lists instances that have something under way and have made no progress since then. */
   listStuck(before: number): InstanceEntry[] {
-    return this.#open().flatMap((shard) => [...shard.entries].filter((entry) => entry.isStuck(before)));
+    return this.#open().flatMap((shard) => [...shard.instances.entries].filter((entry) => entry.isStuck(before)));
   }
 
   /** Deletes keys of calls that nobody repeats any more. */
@@ -278,7 +279,7 @@ export class Region {
 
   /** Counts tasks that wait inside instances; shards keep the sum turn by turn. */
   get waitingCount(): number {
-    return this.#open().reduce((count, shard) => count + shard.waitingCount, 0);
+    return this.#open().reduce((count, shard) => count + shard.instances.waitingCount, 0);
   }
 
   /** Lists at most so many tasks that wait inside instances. */
@@ -286,7 +287,7 @@ export class Region {
     const tasks: WaitingTask[] = [];
     for (const shard of this.#open()) {
       if (tasks.length >= limit) break;
-      tasks.push(...(await shard.listWaiting(limit - tasks.length)));
+      tasks.push(...(await shard.instances.listWaiting(limit - tasks.length)));
     }
     return tasks.slice(0, limit);
   }
@@ -317,7 +318,7 @@ export class Region {
     return this.#shards.filter((shard) => shard !== undefined);
   }
 
-  #onLost(shard: Shard, error: unknown): void {
+  #onLost(shard: { readonly number: number }, error: unknown): void {
     if (this.#shards[shard.number] !== shard) return;
     // An engine alone that is fenced keeps its shard, which refuses everything with the reason.
     if (this.#parts.cluster !== undefined) this.#shards[shard.number] = undefined;
@@ -351,14 +352,14 @@ export class Region {
     if (shards.length === 0) return;
     const rows = await this.#parts.store.loadOutbox(shards.map(({ number }) => number));
     const byTarget = Map.groupBy(rows, ({ target }) => target);
-    for (const shard of shards) shard.looked(byTarget.get(shard.number) ?? []);
+    for (const shard of shards) shard.inbound.noteOutbox(byTarget.get(shard.number) ?? []);
     for (const row of rows) this.#shards[row.target]?.receive(row);
   }
 
   /** Admits a waiting instance. If it cannot be admitted, the next one gets its place. */
   async #admit(workflow: string, id: string): Promise<void> {
     try {
-      await this.mustFind(this.shardOf(id)).tellInstance(id, { input: { type: "AdmitInstance" } });
+      await this.mustFind(this.shardOf(id)).instances.deliver(id, { input: { type: "AdmitInstance" } });
     } catch (error) {
       this.#gates.left(workflow, id);
       this.#parts.logger.error({ instanceId: id, error: messageOf(error) }, "a waiting instance could not be admitted");

@@ -14,9 +14,10 @@ export const sourceMutations: readonly Mutation[] = [
     name: "messages-before-commit",
     about: "Messages are posted when a turn is opened, before it is durable.",
     source: {
-      file: "src/runtime/shard.ts",
-      find: "        if (row !== undefined) turn.send(row);\n",
-      replace: "        if (row !== undefined) {\n          turn.send(row);\n          this.post(row);\n        }\n",
+      file: "src/runtime/shard-turns.ts",
+      find: "      if (message !== undefined) turn.send(this.#parts.outbox.address(message));\n",
+      replace:
+        "      const row = message && this.#parts.outbox.address(message);\n      if (row !== undefined) {\n        turn.send(row);\n        this.#shared.post(row);\n      }\n",
     },
   },
   {
@@ -32,8 +33,8 @@ export const sourceMutations: readonly Mutation[] = [
     name: "lost-wake-ups",
     about: "A wake-up that failed because the store was away is not tried again.",
     source: {
-      file: "src/runtime/shard.ts",
-      find: "      if (!this.isClosed && entry.quarantined === undefined) this.#wakes.set(entry, this.#parts.clock.now() + 1000);\n",
+      file: "src/runtime/instance-wakes.ts",
+      find: "      if (!this.#state.isClosed && entry.quarantined === undefined) this.set(entry, this.#clock.now() + retryMs);\n",
       replace: "",
     },
   },
@@ -97,10 +98,10 @@ export const sourceMutations: readonly Mutation[] = [
     name: "restarted-waits",
     about: "Waits start over when a shard is opened.",
     source: {
-      file: "src/runtime/shard.ts",
-      find: "this.#wakes.set(this.#instances.get(row.id) as InstanceEntry, row.wake ?? undefined);",
+      file: "src/runtime/shard-opening.ts",
+      find: "wakes.set(table.get(row.id) as InstanceEntry, row.wake ?? undefined);",
       replace:
-        "{\n      const entry = this.#instances.get(row.id) as InstanceEntry;\n      this.#wakes.set(entry, row.wake === null ? undefined : this.#parts.clock.now() + Math.max(0, row.wake - entry.lastTurnAt));\n    }",
+        "{\n      const entry = table.get(row.id) as InstanceEntry;\n      wakes.set(entry, row.wake === null ? undefined : this.#parts.clock.now() + Math.max(0, row.wake - entry.lastTurnAt));\n    }",
     },
   },
   {
@@ -120,8 +121,8 @@ export const sourceMutations: readonly Mutation[] = [
     needsWorkers: true,
     profile: "crashes",
     source: {
-      file: "src/runtime/shard.ts",
-      find: "    await Promise.all(unwanted.map((id) => this.#durable(instanceOf(id))));\n",
+      file: "src/runtime/attempt-reports.ts",
+      find: "    await Promise.all(unwanted.map((id) => this.#instances.flush(instanceOf(id))));\n",
       replace: "",
     },
   },
@@ -167,21 +168,21 @@ export const sourceMutations: readonly Mutation[] = [
     codeKinds: ["code-mailer"],
     source: {
       file: "src/runtime/inbound-messages.ts",
-      find: "    if (this.#mayBeRepeated(origin) && (await this.#shard.isRequestKnown(key))) return await this.#finish(origin);\n",
+      find: "    if (this.#mayBeRepeated(origin) && (await this.#isRequestKnown(key))) return await this.#finish(origin);\n",
       replace: "",
     },
   },
   {
     name: "overtaking-messages",
-    about: "Messages overtake one that could not be handed on.",
+    about: "Messages overtake one that could not be delivered.",
     profile: "everything",
     needsCluster: true,
     kinds: ["chain"],
     codeKinds: ["code-mailer"],
     source: {
       file: "src/runtime/inbound-messages.ts",
-      find: "if (this.#shard.isClosed || this.#isStuck) return;",
-      replace: "if (this.#shard.isClosed) return;",
+      find: "if (this.#parts.state.isClosed || this.#isStuck) return;",
+      replace: "if (this.#parts.state.isClosed) return;",
     },
   },
 ];

@@ -1,0 +1,52 @@
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { WorkerConnection } from "../dispatch/worker.ts";
+import type { CallOf } from "./call.ts";
+import { instanceOf, isRemote, type RemoteAttempts, workerOf } from "./remote-attempts.ts";
+import type { ShardInstances } from "./shard-instances.ts";
+
+/** What other members, which run attempts of this shard's instances, report about them. */
+export class AttemptReports {
+  /** Counts reports of attempts that were not expected any more. */
+  dropped = 0;
+  readonly #dispatcher: Dispatcher;
+  readonly #remoteAttempts: RemoteAttempts;
+  readonly #instances: ShardInstances;
+
+  constructor(parts: { dispatcher: Dispatcher; remoteAttempts: RemoteAttempts; instances: ShardInstances }) {
+    this.#dispatcher = parts.dispatcher;
+    this.#remoteAttempts = parts.remoteAttempts;
+    this.#instances = parts.instances;
+  }
+
+  /** Handles the end of an attempt. When it resolves, the end is durable, or the attempt is not wanted any more. */
+  async end({ host, attemptId, id, input }: CallOf<"ReportAttempt">): Promise<void> {
+    const here = this.#dispatcher.connectionOf(attemptId);
+    const ranOn = input.type === "AttemptEnded" ? (input.worker ?? "") : "";
+    // The worker that ran it here has connected there since, and its result was quicker than the news: it is its own result.
+    if (input.type === "AttemptEnded" && here?.worker === workerOf(ranOn)) this.#dispatcher.detach([attemptId]);
+    const worker = isRemote(ranOn) ? workerOf(ranOn) : undefined;
+    if (this.#remoteAttempts.delete(attemptId, host, worker)) return await this.#instances.tell(id, () => input);
+    this.dropped++;
+    await this.#instances.flush(id);
+  }
+
+  /**
+   * Renews the attempts that a member runs; returns those that are not wanted any more. A worker that hears so forgets
+   * their results: whatever made them unwanted must be durable before that.
+   */
+  async renew({ host, attemptIds, connections }: CallOf<"RenewAttempts">): Promise<string[]> {
+    const unwanted = attemptIds.filter((id) => !this.#renewOne(id, host, connections[id]));
+    await Promise.all(unwanted.map((id) => this.#instances.flush(instanceOf(id))));
+    return unwanted;
+  }
+
+  #renewOne(attemptId: string, host: string, there: WorkerConnection | undefined): boolean {
+    if (this.#remoteAttempts.renew(attemptId, host, there?.worker)) return true;
+    const here = this.#dispatcher.connectionOf(attemptId);
+    // A worker that was connected here has taken the attempt along; or had taken it along before it connected here.
+    const hasGone = here !== undefined && here.worker === there?.worker && here.since < there.since;
+    if (!hasGone) return false;
+    this.#dispatcher.detach([attemptId]);
+    return this.#remoteAttempts.renew(attemptId, host, there.worker);
+  }
+}

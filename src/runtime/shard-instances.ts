@@ -1,0 +1,201 @@
+import { hasCode } from "../base/error.ts";
+import { attemptId } from "../kernel/address.ts";
+import type { Machine } from "../kernel/machine.ts";
+import type { Input } from "./input.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import type { InstanceEntry } from "./instance-entry.ts";
+import { type InstanceTable, unknownInstance } from "./instance-table.ts";
+import type { Message, Told } from "./message.ts";
+import type { AttemptHosts } from "./remote-attempts.ts";
+import type { ShardState } from "./shard-state.ts";
+import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
+import type { WorkflowGates } from "./workflow-gate.ts";
+
+export interface ShardInstancesParts {
+  readonly table: InstanceTable;
+  readonly state: ShardState;
+  readonly gates: WorkflowGates;
+  readonly hosts: AttemptHosts;
+}
+
+/**
+ * The instances of a shard, as callers reach them: messages and queries go into an inbox here, and an instance that is not
+ * in memory is loaded first.
+ */
+export class ShardInstances {
+  readonly #table: InstanceTable;
+  readonly #state: ShardState;
+  readonly #gates: WorkflowGates;
+  readonly #hosts: AttemptHosts;
+
+  constructor(parts: ShardInstancesParts) {
+    this.#table = parts.table;
+    this.#state = parts.state;
+    this.#gates = parts.gates;
+    this.#hosts = parts.hosts;
+  }
+
+  /** Every unfinished instance, and those ended ones that are in memory. */
+  get entries(): Iterable<InstanceEntry> {
+    return this.#table.all();
+  }
+
+  /** Counts tasks that wait inside instances, and instances that wait as a whole. */
+  get waitingCount(): number {
+    return this.#table.waitingCount;
+  }
+
+  /** Lists at least so many waiting tasks, if there are; instances that are not in memory are loaded. */
+  async listWaiting(limit: number): Promise<WaitingTask[]> {
+    const ids: string[] = [];
+    let count = 0;
+    for (const { id, waiting } of this.entries) {
+      if (waiting === 0) continue;
+      if (count >= limit) break;
+      ids.push(id);
+      count += waiting;
+    }
+    const lists = await Promise.all(ids.map((id) => this.#waitingTasksOf(id)));
+    return lists.flat();
+  }
+
+  /** Lists none of an instance that has gone, or is quarantined, by the time it is asked. */
+  async #waitingTasksOf(id: string): Promise<WaitingTask[]> {
+    try {
+      return await this.ask(id, (_, actor) => waitingTasksOf(actor));
+    } catch (error) {
+      const isGone = hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_QUARANTINED");
+      if (isGone || this.#state.isClosed) return [];
+      throw error;
+    }
+  }
+
+  /** The state of an instance that is in memory, which may be ahead of the store. */
+  peek(id: string): Machine | undefined {
+    return this.#table.get(id)?.actor?.machine;
+  }
+
+  /** Says whether the instance exists durably, whatever its state. */
+  async has(id: string): Promise<boolean> {
+    try {
+      return await this.ask(id, () => true);
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN")) return false;
+      if (hasCode(error, "INSTANCE_QUARANTINED")) return true;
+      throw error;
+    }
+  }
+
+  /** Resolves when what the input led to is durable; `EngineError` if it is refused. */
+  async tell(id: string, input: (machine: Machine) => Input, key?: string): Promise<void> {
+    const reply = Promise.withResolvers<void>();
+    await this.withActor(id, (actor) => {
+      const told = { input: input(actor.machine), reply };
+      actor.tell(key === undefined ? told : { ...told, key });
+    });
+    return reply.promise;
+  }
+
+  /** Resolves when the message is in the instance's inbox. */
+  async deliver(id: string, message: Message): Promise<void> {
+    await this.#state.retryWhileOpen(() => this.withActor(id, (actor) => actor.tell(message)));
+  }
+
+  /** Queries the durable state. With `ofCode` the instance's code is brought back first, where it has one. */
+  async ask<T>(
+    id: string,
+    query: (machine: Machine, actor: InstanceActor) => T,
+    options: { ofCode?: boolean } = {},
+  ): Promise<T> {
+    const reply = Promise.withResolvers<void>();
+    const answer: T[] = [];
+    await this.withActor(id, (actor) => {
+      const answerFrom = (machine: Machine): void => {
+        if (machine.state.generation === 0) throw unknownInstance(id);
+        answer[0] = query(machine, actor);
+      };
+      // With no message and no turn outstanding, the state in memory is that in the store: there is no commit to wait for.
+      const isPlain = options.ofCode !== true || !actor.needsPreparation;
+      if (!isPlain || actor.hasMessages || actor.isBusy || this.#state.isClosed)
+        return actor.tell({ query: answerFrom, ofCode: !isPlain, reply });
+      answerFrom(actor.machine);
+      reply.resolve();
+    });
+    await reply.promise;
+    return answer[0] as T;
+  }
+
+  /** Waits until the instance has nothing outstanding in memory. */
+  async flush(id: string): Promise<void> {
+    const actor = this.#table.get(id)?.actor;
+    if (actor !== undefined && (actor.hasMessages || actor.isBusy)) await this.has(id);
+  }
+
+  /** Calls `use` synchronously with the actor that was found: an ended actor may be evicted a microtask later. */
+  async withActor(id: string, use: (actor: InstanceActor) => void): Promise<void> {
+    for (;;) {
+      const actor = this.#table.get(id)?.actor;
+      if (actor === undefined) {
+        await this.#load(id);
+        continue;
+      }
+      try {
+        return use(actor);
+      } finally {
+        this.evictIfOver(actor);
+      }
+    }
+  }
+
+  /** State that was read from the store counts only while the shard is open: the next owner may have written since. */
+  async #load(id: string): Promise<void> {
+    try {
+      await this.#table.load(id);
+    } catch (error) {
+      this.#state.refuseIfClosed();
+      throw error;
+    }
+    this.#state.refuseIfClosed();
+  }
+
+  /** An instance that has ended, or whose start was refused, stays in memory only while it has messages. */
+  evictIfOver(actor: InstanceActor): void {
+    if (!actor.isInboxEmpty || actor.isBusy) return;
+    if (!actor.hasEnded && !actor.isUnborn) return;
+    const entry = this.#table.get(actor.id);
+    if (entry?.actor !== actor) return;
+    if (actor.isUnborn) this.#gates.left(entry.workflow, entry.id);
+    this.#table.delete(actor.id);
+    if (entry.hasWaiters) this.dismiss(entry, unknownInstance(actor.id));
+  }
+
+  dismissAll(error: unknown): void {
+    for (const entry of this.entries) this.dismiss(entry, error);
+  }
+
+  /** Rejects everyone who waits for the instance; returns the messages that it had not read. */
+  dismiss(entry: InstanceEntry, error: unknown): Message[] {
+    const { actor } = entry;
+    for (const waiter of [...entry.takeWaiters(), ...entry.takeWatchers()]) waiter.reject(error);
+    return actor === undefined ? [] : this.abandon(actor, error);
+  }
+
+  /** Rejects the messages of an actor that will have no further turn, and returns them. */
+  abandon(actor: InstanceActor, error: unknown): Message[] {
+    const unread = actor.abandonInbox();
+    for (const message of unread) {
+      const isReported = this.#state.isReleased && "input" in message && this.#reportToNextOwner(actor, message);
+      if (!isReported) message.reply?.reject(error);
+    }
+    return unread;
+  }
+
+  /** Reports the result of an attempt that ran here while the shard moved. False for any other message. */
+  #reportToNextOwner({ id, machine: { address } }: InstanceActor, { input, reply }: Told): boolean {
+    if (input.type !== "AttemptEnded") return false;
+    const { task, attempt, generation } = input;
+    const run = { attemptId: attemptId({ ...address, generation }, task, attempt), instanceId: id };
+    this.#hosts.report(run, input, () => reply?.resolve());
+    return true;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { InstanceRow, ShardClaim, Store } from "../stores/store.ts";
+import type { InboundMessages } from "./inbound-messages.ts";
+import type { InstanceActor } from "./instance-actor.ts";
+import type { InstanceEntry } from "./instance-entry.ts";
+import type { InstanceTable } from "./instance-table.ts";
+import type { InstanceTaskRun } from "./instance-task-run.ts";
+import type { InstanceWakes } from "./instance-wakes.ts";
+import type { Outbox } from "./outbox.ts";
+import type { AttemptHosts, RemoteAttempts } from "./remote-attempts.ts";
+
+export interface ShardOpeningParts {
+  readonly shard: number;
+  readonly claim: ShardClaim;
+  readonly store: Store;
+  readonly dispatcher: Dispatcher;
+  readonly hosts: AttemptHosts;
+  readonly table: InstanceTable;
+  readonly inbound: InboundMessages;
+  readonly outbox: Outbox;
+  readonly wakes: InstanceWakes;
+  readonly remoteAttempts: RemoteAttempts;
+}
+
+/** Recovery: brings back what was unfinished when the shard was claimed. */
+export class ShardOpening {
+  readonly #parts: ShardOpeningParts;
+  #loaded: { rows: readonly InstanceRow[]; actors: readonly InstanceActor[] } = { rows: [], actors: [] };
+
+  constructor(parts: ShardOpeningParts) {
+    this.#parts = parts;
+  }
+
+  /** Reads the shard from the store. Nothing runs before `resume`. */
+  async load(): Promise<void> {
+    const { shard, store, table, inbound, outbox } = this.#parts;
+    inbound.restore(await store.loadOffsets(shard));
+    outbox.restore(await store.loadSent(shard));
+    const rows = (await table.loadEntries()).filter(({ quarantined }) => quarantined === null);
+    this.#loaded = { rows, actors: await table.restoreAll(rows.filter(({ active }) => active)) };
+  }
+
+  /** Sets the timers of all instances, and gives their attempts to the dispatcher again. */
+  resume(): void {
+    const { claim, dispatcher, table, wakes } = this.#parts;
+    const { rows, actors } = this.#loaded;
+    this.#loaded = { rows: [], actors: [] };
+    for (const row of rows) wakes.set(table.get(row.id) as InstanceEntry, row.wake ?? undefined);
+    for (const actor of actors) {
+      const runs = actor.resumeTasks(claim.clean, (run, worker) => this.#find(run, worker));
+      for (const run of runs) dispatcher.enqueue(run);
+    }
+  }
+
+  /** Finds an attempt that was running when the shard was opened. */
+  #find(run: InstanceTaskRun, worker: string): "here" | "elsewhere" | "stopped" | "lost" {
+    const { dispatcher, hosts, remoteAttempts } = this.#parts;
+    if (dispatcher.rebind(run)) {
+      hosts.reclaim(run.attemptId);
+      return "here";
+    }
+    remoteAttempts.add(run, worker);
+    return remoteAttempts.classify(run.attemptId);
+  }
+}

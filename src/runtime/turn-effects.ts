@@ -1,0 +1,113 @@
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/logger.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Command } from "../kernel/command.ts";
+import { DagActor } from "./dag-actor.ts";
+import type { Definitions } from "./definitions.ts";
+import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
+import type { InstanceEntry } from "./instance-entry.ts";
+import type { InstanceTable } from "./instance-table.ts";
+import type { InstanceWakes } from "./instance-wakes.ts";
+import type { RemoteAttempts } from "./remote-attempts.ts";
+import type { ShardParts } from "./shard-parts.ts";
+import type { ShardState } from "./shard-state.ts";
+import type { WorkflowGates } from "./workflow-gate.ts";
+
+/** A turn further ahead of the clock than this is reported: clocks of members differ by less. */
+const clockBehindMsMax = 60_000;
+
+const clockWarnEveryMs = 60_000;
+
+export interface TurnEffectsParts {
+  readonly shared: ShardParts;
+  readonly state: ShardState;
+  readonly table: InstanceTable;
+  readonly wakes: InstanceWakes;
+  readonly remoteAttempts: RemoteAttempts;
+}
+
+/**
+ * Releases the effects of a turn that is durable: messages are posted, the entry follows the instance's state, its timer
+ * is set, subscribers hear of the change, and attempts are enqueued, withdrawn and aborted.
+ */
+export class TurnEffects {
+  readonly #shared: ShardParts;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #dispatcher: Dispatcher;
+  readonly #definitions: Definitions;
+  readonly #gates: WorkflowGates;
+  readonly #state: ShardState;
+  readonly #table: InstanceTable;
+  readonly #wakes: InstanceWakes;
+  readonly #remoteAttempts: RemoteAttempts;
+  #clockWarnsFrom = -Infinity;
+
+  constructor(parts: TurnEffectsParts) {
+    this.#shared = parts.shared;
+    this.#clock = parts.shared.clock;
+    this.#logger = parts.shared.logger;
+    this.#dispatcher = parts.shared.dispatcher;
+    this.#definitions = parts.shared.definitions;
+    this.#gates = parts.shared.gates;
+    this.#state = parts.state;
+    this.#table = parts.table;
+    this.#wakes = parts.wakes;
+    this.#remoteAttempts = parts.remoteAttempts;
+  }
+
+  postMessages(turn: ActorTurn): void {
+    for (const row of turn.outbox) this.#shared.post(row);
+  }
+
+  release(entry: InstanceEntry, turn: ActorTurn): void {
+    const { actor } = turn;
+    if (turn.events.length > 0) this.#follow(entry, turn);
+    // A wake-up that found nothing due, because the machine's clock was set back, is still to come.
+    else this.#wakes.set(entry, actor.machine.nextWake());
+    for (const effect of turn.effects) this.#carryOut(actor, effect);
+  }
+
+  #follow(entry: InstanceEntry, turn: ActorTurn): void {
+    const { machine } = turn.actor;
+    for (const { name, version } of turn.definitions) this.#definitions.stored(name, version);
+    if (turn.wasReopened) this.#gates.reopened(entry.workflow, entry.id);
+    if (turn.hasEnded) this.#gates.left(entry.workflow, entry.id);
+    entry.status = machine.status;
+    entry.lastTurnAt = turn.at;
+    this.#warnOfClockBehind(turn);
+    entry.isReportedStuck = false;
+    this.#table.noteWaiting(entry, machine.state.waitingCount);
+    this.#wakes.set(entry, machine.nextWake());
+    if (this.#shared.hasSubscribers) this.#publish(entry, turn);
+  }
+
+  #publish({ id: instanceId, workflow }: InstanceEntry, turn: ActorTurn): void {
+    const { events, at, number, firstEvent, actor } = turn;
+    this.#shared.publish({ instanceId, workflow, turn: number, firstEvent, at, events, machine: actor.machine });
+  }
+
+  #carryOut(actor: InstanceActor, effect: Command): void {
+    if (effect.type === "RunTasks") {
+      // The next owner of a shard that is closing finds them scheduled.
+      if (!this.#state.isClosing) for (const task of effect.tasks) this.#dispatcher.enqueue(actor.run(task));
+    } else if (effect.type === "WithdrawTasks") this.#dispatcher.withdraw(effect.attemptIds);
+    else if (effect.type === "AbortTasks") {
+      this.#dispatcher.abort(effect.attemptIds);
+      this.#remoteAttempts.abort(effect.attemptIds);
+    } else if (effect.type === "EvaluateDecision" && actor instanceof DagActor) {
+      actor.decideLater(effect.task, effect.attempt);
+    }
+  }
+
+  /** The time of an instance never goes back: after a clock was ahead, its timers count from the time of its last turn. */
+  #warnOfClockBehind({ actor, at }: ActorTurn): void {
+    const behindMs = at - this.#clock.now();
+    if (behindMs <= clockBehindMsMax || this.#clock.monotonic() < this.#clockWarnsFrom) return;
+    this.#clockWarnsFrom = this.#clock.monotonic() + clockWarnEveryMs;
+    this.#logger.warn(
+      { instanceId: actor.id, behindMs },
+      "the clock is behind the last turn of an instance: its timers and retries are due later by the difference",
+    );
+  }
+}
