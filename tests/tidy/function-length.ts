@@ -4,7 +4,7 @@ import type { Node } from "oxc-parser";
 
 export const linesMax = 70;
 
-/** A function that is longer than we like. Its name is a path: `Shard.open`, `createEngine.submit`. */
+/** A function that is longer than we like. Its name is a path: `Shard.open`, `Engine.submitWorkflow`. */
 export interface LongFunction {
   readonly path: string;
   readonly name: string;
