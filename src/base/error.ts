@@ -104,7 +104,10 @@ export const errorCodes = {
   STORE_LOCKED: { retryable: true, meaning: "Another process holds the database file." },
   STORE_READ_ONLY: { retryable: false, meaning: "The database file or its folder cannot be written." },
   STORE_FULL: { retryable: true, meaning: "There is no space left for the database." },
-  STORE_CORRUPT: { retryable: false, meaning: "The database file is damaged or is not a database." },
+  STORE_CORRUPT: {
+    retryable: false,
+    meaning: "The database file is damaged or is not a database, or its tables are not those of its schema version.",
+  },
   STORE_DENIED: {
     retryable: false,
     meaning: "The database server refuses this user, or has not granted a privilege.",
