@@ -83,7 +83,7 @@ export class Entries {
     this.#noted(stored);
     const document = documentOf(stored);
     // The same document again is recognised, so an answer that was lost is asked for again.
-    return await this.#patiently(() => this.#store.saveDocument(document));
+    return await this.#retryWhileUnavailable(() => this.#store.saveDocument(document));
   }
 
   /** False if it is not there in that revision. */
@@ -97,7 +97,7 @@ export class Entries {
   async saveDefinition(workflow: Workflow): Promise<void> {
     const { name, version } = workflow;
     const row = { name, version, spec: JSON.stringify(workflow.spec()), createdAt: this.#clock.now() };
-    await this.#patiently(() => this.#store.saveDefinitions([row]));
+    await this.#retryWhileUnavailable(() => this.#store.saveDefinitions([row]));
   }
 
   /** `WORKFLOW_UNKNOWN` if it was never saved in that version. */
@@ -149,7 +149,7 @@ export class Entries {
     return stored;
   }
 
-  async #patiently<T>(call: () => Promise<T>): Promise<T> {
+  async #retryWhileUnavailable<T>(call: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
         return await call();

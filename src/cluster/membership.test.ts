@@ -33,7 +33,7 @@ class ShakyStore extends MemoryStore {
   }
 
   async ids(): Promise<string[]> {
-    const { members } = await super.beat("an onlooker");
+    const { members } = await super.beat("an listener");
     return members.map(({ id }) => id);
   }
 

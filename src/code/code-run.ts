@@ -113,7 +113,7 @@ export class CodeRun implements WatchedRun {
   nextTask = 0;
   #nextTimer = 0;
   #isReacting = false;
-  /** It has reacted, and its onlooker was not told yet. */
+  /** It has reacted, and its listener was not told yet. */
   #isDraining = false;
   /** The number of the reaction, for whoever watches the event loop. */
   #loopWork = 0;
@@ -171,7 +171,7 @@ export class CodeRun implements WatchedRun {
    * Lets the code react, and tells what it did; false if there is nothing that it would react to. This is done for every
    * event of every instance: nothing is made for it that the code itself does not need.
    */
-  deliver(arrival: Arrival, at: number, onlooker: RunListener): boolean {
+  deliver(arrival: Arrival, at: number, listener: RunListener): boolean {
     if (this.#isOver) {
       this.#keep(arrival);
       return false;
@@ -184,12 +184,12 @@ export class CodeRun implements WatchedRun {
     if (arrival.type === "start") this.#hasStarted = true;
     else if (arrival.type === "resumed") {
       this.#isPaused = false;
-      return this.#reactToHeld(at, onlooker);
+      return this.#reactToHeld(at, listener);
     } else if (!this.#mayReact || (this.#held?.length ?? 0) > 0) {
       (this.#held ??= []).push(arrival);
-      return this.#reactToHeld(at, onlooker);
+      return this.#reactToHeld(at, listener);
     }
-    this.#react(arrival, at, onlooker);
+    this.#react(arrival, at, listener);
     return true;
   }
 
@@ -197,17 +197,17 @@ export class CodeRun implements WatchedRun {
     return this.#hasStarted && !this.#isPaused;
   }
 
-  #reactToHeld(at: number, onlooker: RunListener): boolean {
+  #reactToHeld(at: number, listener: RunListener): boolean {
     const next = !this.#mayReact || this.#isOver ? undefined : this.#held?.shift();
     if (next === undefined) return false;
-    this.#react(next, at, onlooker);
+    this.#react(next, at, listener);
     return true;
   }
 
-  #react(arrival: Arrival, at: number, onlooker: RunListener): void {
+  #react(arrival: Arrival, at: number, listener: RunListener): void {
     this.at = at;
     this.#isReacting = true;
-    this.#listener = onlooker;
+    this.#listener = listener;
     const { loopWatch } = this.parts.host;
     if (loopWatch !== undefined) {
       this.#loopWork = this.#enterLoop(loopWatch);
@@ -233,19 +233,19 @@ export class CodeRun implements WatchedRun {
   }
 
   onIdle(): void {
-    const onlooker = this.#listener as RunListener;
+    const listener = this.#listener as RunListener;
     this.#isReacting = false;
     this.#isDraining = false;
     this.parts.host.loopWatch?.leave(this.#loopWork);
     try {
       this.#refuseIdle();
       if (this.#isOver) this.#warnOfUnanswered();
-      onlooker.onSteps(this.#takeSteps());
-      if (this.#reactToHeld(this.at, onlooker)) return;
+      listener.onSteps(this.#takeSteps());
+      if (this.#reactToHeld(this.at, listener)) return;
     } catch (error) {
-      return onlooker.onDelivered(error);
+      return listener.onDelivered(error);
     }
-    onlooker.onDelivered();
+    listener.onDelivered();
   }
 
   #refuseIdle(): void {
@@ -351,7 +351,7 @@ export class CodeRun implements WatchedRun {
     throw this.#isOver ? notDurable(what) : this.#strayed(what);
   }
 
-  /** Told once: to the onlooker, where one waits for the reaction. */
+  /** Told once: to the listener, where one waits for the reaction. */
   #strayed(what: string): EngineError {
     if (this.#stray === undefined) {
       this.#stray = notDurable(`${what}${this.unsteadyCalls}`);

@@ -55,8 +55,8 @@ export class Attempt {
   }
 }
 
-function careOf({ interruptions, isLastChance, isCautious }: TaskRun): StartCare {
-  if (isLastChance) return "last";
+function careOf({ interruptions, isLastTry, isCautious }: TaskRun): StartCare {
+  if (isLastTry) return "last";
   if (interruptions >= interruptionsOfSuspect) return "suspect";
   return interruptions > 0 || isCautious ? "careful" : "plain";
 }

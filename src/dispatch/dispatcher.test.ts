@@ -329,13 +329,13 @@ describe("suspects", () => {
 
   test("on their last chance start among nothing young, and have their first moments to themselves", async () => {
     const rig = new Rig({ domains: { data: { size: 2, priority: 1 } } });
-    await rig.enqueue("a", rig.run("last", { interruptions: 3, isLastChance: true }), rig.run("b", { domain: "data" }));
+    await rig.enqueue("a", rig.run("last", { interruptions: 3, isLastTry: true }), rig.run("b", { domain: "data" }));
     await rig.enqueue("c");
     assert.deepEqual(rig.running, ["last"]);
     assert.match(rig.dispatcher.waitingFor("c") ?? "", /run alone for a moment/);
     await rig.clock.advance(2500);
     assert.deepEqual(rig.running, ["last", "b", "a", "c"]);
-    await rig.enqueue(rig.run("next", { interruptions: 3, isLastChance: true }));
+    await rig.enqueue(rig.run("next", { interruptions: 3, isLastTry: true }));
     await rig.finish("last");
     await rig.enqueue("d");
     assert.deepEqual(rig.running, ["b", "a", "c"]);

@@ -4,7 +4,7 @@ import { HandSession, Rig, settle } from "./dispatcher.rig.ts";
 import type { ReactionSlot } from "./reaction-slots.ts";
 
 const suspect = { interruptions: 2, isCautious: true, timeoutMs: Infinity };
-const last = { ...suspect, interruptions: 3, isLastChance: true };
+const last = { ...suspect, interruptions: 3, isLastTry: true };
 const careful = { interruptions: 1, isCautious: true, timeoutMs: Infinity };
 
 /** A dispatcher, and reactions of workflow code beside it. */

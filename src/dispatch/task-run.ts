@@ -32,7 +32,7 @@ export interface TaskRun extends AttemptIdentity {
   /** How often this attempt was lost already; one that was lost twice runs with no other such beside it. */
   readonly interruptions: number;
   /** Lost with its process once more, it fails: so it gets its first moments to itself. */
-  readonly isLastChance?: boolean;
+  readonly isLastTry?: boolean;
   /** Its start is to be durable before the job runs, wherever that is, so that a job that kills its process is counted. */
   readonly isCautious: boolean;
   /**

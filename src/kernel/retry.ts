@@ -24,11 +24,11 @@ export const defaultRetryPolicy: RetryPolicy = {
   nonRetryable: [],
 };
 
-/** `retriesUsed` counts those already made: 0 gives the wait before the first. `chance` is in [0, 1). */
-export function retryDelayMs(policy: RetryPolicy, retriesUsed: number, chance: number): number {
+/** `retriesUsed` counts those already made: 0 gives the wait before the first. `random` is in [0, 1). */
+export function retryDelayMs(policy: RetryPolicy, retriesUsed: number, random: number): number {
   // Late in a long row of retries the power is no longer a number, and nothing times infinity is none either.
   const growth = Math.min(policy.factor ** retriesUsed, Number.MAX_VALUE);
-  const wait = policy.initialMs * growth * (1 + policy.jitter * chance);
+  const wait = policy.initialMs * growth * (1 + policy.jitter * random);
   return Math.round(Math.min(wait, policy.maxMs, durationMsMax));
 }
 

@@ -5,7 +5,7 @@ const none: readonly never[] = [];
 
 /**
  * One step of one instance: opened on the messages at hand, closed with what happened and what is to be done about it.
- * Its time and its share of chance are given: the kernel has neither of its own.
+ * Its time and its random number are given: the kernel has neither of its own.
  */
 export class Turn {
   /** max(now, the last turn's time): time never runs backwards inside an instance. */
@@ -18,9 +18,9 @@ export class Turn {
   /** Reports of an older attempt, an ended instance or an unknown task: they change nothing. */
   dropped = 0;
 
-  constructor(at: number, chance: number) {
+  constructor(at: number, random: number) {
     this.at = at;
-    this.random = chance;
+    this.random = random;
   }
 
   get commands(): readonly Command[] {

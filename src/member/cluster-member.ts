@@ -104,7 +104,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       host: { open: (shard) => this.#runtime.region.openShard(shard), release: (shard) => this.#release(shard) },
       onEvent: (event) => this.#onEvent(event),
     });
-    this.#router = this.#makeCourier();
+    this.#router = this.#makeRouter();
     this.hosts = new ForeignAttempts({
       clock,
       logger,
@@ -139,7 +139,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     });
   }
 
-  #makeCourier(): CallRouter {
+  #makeRouter(): CallRouter {
     const { store, clock, random, logger, options } = this.#parts;
     return new CallRouter({
       store,

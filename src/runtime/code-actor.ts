@@ -212,8 +212,8 @@ export class CodeActor extends InstanceActor<CodeMachine> implements RunListener
 
   /** Its losses; on its last chance it is a suspect, however few losses are allowed. */
   get #suspicion(): number {
-    const isLastChance = this.#losses >= this.host.limits.interruptionsMax;
-    return isLastChance ? Math.max(this.#losses, suspectLosses) : this.#losses;
+    const isLastTry = this.#losses >= this.host.limits.interruptionsMax;
+    return isLastTry ? Math.max(this.#losses, suspectLosses) : this.#losses;
   }
 
   #enterSlot(slot: ReactionSlot): void {

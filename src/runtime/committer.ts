@@ -103,10 +103,10 @@ export class Committer {
 
   async #send(parts: readonly CommitPart[], clean: boolean): Promise<void> {
     if (this.#abandoned !== undefined) throw this.#abandoned.error;
-    const pens = this.#tokensOf(parts);
+    const tokens = this.#tokensOf(parts);
     const changes = noChanges();
     for (const part of parts) part.addTo(changes);
-    const batch: Batch = { fences: pens.map((pen) => pen.fence(clean)), changes };
+    const batch: Batch = { fences: tokens.map((token) => token.fence(clean)), changes };
     for (let tries = 1; ; tries++) {
       try {
         await this.#store.commit(batch);
@@ -124,19 +124,19 @@ export class Committer {
         await this.#backOff(tries, error);
       }
     }
-    for (const pen of pens) pen.batch++;
+    for (const token of tokens) token.batch++;
     this.#answered();
   }
 
   #tokensOf(parts: readonly CommitPart[]): FencingToken[] {
     const batch = ++this.#batches;
-    const pens: FencingToken[] = [];
+    const tokens: FencingToken[] = [];
     for (const { token } of parts) {
       if (token.lastCommit === batch) continue;
       token.lastCommit = batch;
-      pens.push(token);
+      tokens.push(token);
     }
-    return pens;
+    return tokens;
   }
 
   /** Whatever it said, the store is there. */

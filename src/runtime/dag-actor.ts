@@ -82,8 +82,8 @@ export class DagActor extends InstanceActor<DagMachine> {
     return this.#committedContext.bytes === 2 ? {} : Object.fromEntries(this.#committedContext.entries);
   }
 
-  openTurn(now: number, chance: number): ActorTurn {
-    const open = this.beginTurn(now, chance);
+  openTurn(now: number, random: number): ActorTurn {
+    const open = this.beginTurn(now, random);
     open.messages = this.inbox;
     this.inbox = [];
     this.#timeBudget = undefined;

@@ -282,10 +282,10 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /** Handles what is in the inbox. Whatever throws here but a refusal is a bug: the caller quarantines the instance. */
-  abstract openTurn(now: number, chance: number): ActorTurn;
+  abstract openTurn(now: number, random: number): ActorTurn;
 
-  beginTurn(now: number, chance: number): ActorTurn {
-    const turn = new Turn(Math.max(now, this.lastTurnAt), chance);
+  beginTurn(now: number, random: number): ActorTurn {
+    const turn = new Turn(Math.max(now, this.lastTurnAt), random);
     const open: ActorTurn = new InstanceTurn(this, turn, this.#turns);
     if (this.#startsLeft > 0) this.#tellStarts(turn);
     return open;

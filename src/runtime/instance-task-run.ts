@@ -43,7 +43,7 @@ export class InstanceTaskRun implements TaskRun {
   readonly timeoutMs: number;
   readonly traceparent: string | undefined;
   readonly interruptions: number;
-  readonly isLastChance: boolean;
+  readonly isLastTry: boolean;
   readonly isCautious: boolean;
   readonly owner: TaskOwner;
   readonly task: number;
@@ -76,7 +76,7 @@ export class InstanceTaskRun implements TaskRun {
     this.traceparent = state.traceparent;
     this.interruptions = record?.interruptions ?? 0;
     const wasLost = cautious || actor.wasLostWithProcess(task);
-    this.isLastChance = wasLost && this.interruptions > 0 && this.interruptions >= actor.host.limits.interruptionsMax;
+    this.isLastTry = wasLost && this.interruptions > 0 && this.interruptions >= actor.host.limits.interruptionsMax;
     this.isCautious = cautious || this.interruptions > 0;
   }
 

@@ -126,8 +126,8 @@ export class Tombstones implements CommitPart {
   readonly token: FencingToken;
   readonly #rows: readonly OutboxRow[];
 
-  constructor(pen: FencingToken, rows: readonly OutboxRow[]) {
-    this.token = pen;
+  constructor(token: FencingToken, rows: readonly OutboxRow[]) {
+    this.token = token;
     this.#rows = rows;
   }
 

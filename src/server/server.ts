@@ -77,7 +77,6 @@ export class Server {
   readonly #readiness: Readiness;
   readonly #tokens: Tokens;
   readonly #keys: RequestKeys;
-  readonly #deadlines = new Deadlines(clock);
   readonly #feed: ChangeFeed;
   readonly #audit: Audit;
   readonly #stopping = new AbortController();
@@ -156,7 +155,6 @@ export class Server {
     this.#keys.start();
     started.defer(() => this.#keys.stop());
     started.defer(() => this.#feed.stop());
-    started.defer(() => this.#deadlines.stop());
     const app = await this.#makeApp();
     started.defer(() => this.#closeApp(app));
     this.#url = await this.#listen(app);
@@ -216,6 +214,8 @@ export class Server {
     const guard = new Guard({ tokens, clock, isLoopback, ratePerSecond: rateLimitPerSecond });
     const ofProgram = new Set((this.#parts.workflows ?? []).map(({ name }) => name));
     const stopping = this.#stopping.signal;
+    const deadlines = new Deadlines(clock);
+    this.#started.defer(() => deadlines.stop());
     const handlers = handlersOf({
       engine,
       catalogue,
@@ -224,7 +224,7 @@ export class Server {
       tokens,
       audit,
       clock,
-      deadlines: this.#deadlines,
+      deadlines,
       logger,
       ofProgram,
       folder: this.#config.workflows,
@@ -234,7 +234,7 @@ export class Server {
     await workerRoutes(app, { engine, guard, audit });
     pageRoutes(app);
     const answerMs = requestTimeoutMs;
-    const [keys, watch, deadlines] = [this.#keys, this.#watch, this.#deadlines];
+    const [keys, watch] = [this.#keys, this.#watch];
     mountRoutes(app, { handlers, guard, audit, keys, watch, deadlines, logger, answerMs });
     actuatorRoutes(app, {
       engine,

@@ -9,21 +9,21 @@ import type { Random } from "../base/random.ts";
  * ```
  */
 export class SeededRandom implements Random {
-  readonly #chance: Mulberry;
+  readonly #random: Mulberry;
 
   constructor(seed: number) {
-    this.#chance = new Mulberry(seed);
+    this.#random = new Mulberry(seed);
   }
 
   /** In [0, 1). */
   next(): number {
-    return this.#chance.next();
+    return this.#random.next();
   }
 
   uuid(nowMs: number): string {
     const time = nowMs.toString(16).padStart(12, "0");
-    const chance = this.#chance;
-    const variant = chance.variant();
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${chance.hex(3)}-${variant}${chance.hex(3)}-${chance.hex(6)}${chance.hex(6)}`;
+    const random = this.#random;
+    const variant = random.variant();
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${random.hex(3)}-${variant}${random.hex(3)}-${random.hex(6)}${random.hex(6)}`;
   }
 }

@@ -34,7 +34,7 @@ export class TargetStore {
   readonly store: Store;
   readonly shardCount: number;
   readonly #importer = importerName(randomUUID());
-  #pens: readonly FencingToken[] = [];
+  #tokens: readonly FencingToken[] = [];
   #changes = noChanges();
   readonly #touched = new Set<number>();
   #rows = 0;
@@ -80,7 +80,7 @@ export class TargetStore {
 
   /** The highest key that was ever given out, by shard. */
   get lastKeys(): number[] {
-    return this.#pens.map(({ lastKey }) => lastKey);
+    return this.#tokens.map(({ lastKey }) => lastKey);
   }
 
   shardOf(id: string): number {
@@ -90,9 +90,9 @@ export class TargetStore {
   /** The shards have given out so many keys more. */
   gaveKeys(counts: ReadonlyMap<number, number>): void {
     for (const [shard, count] of counts) {
-      const pen = this.#pen(shard);
-      pen.lastKey += count;
-      if (pen.lastKey <= lastKeyOf(shard)) continue;
+      const token = this.#token(shard);
+      token.lastKey += count;
+      if (token.lastKey <= lastKeyOf(shard)) continue;
       throw new EngineError("OPTION_INVALID", `Shard ${shard} of the store has no keys left for so many instances.`);
     }
   }
@@ -111,16 +111,16 @@ export class TargetStore {
 
   async flush(): Promise<void> {
     if (this.#rows === 0) return;
-    const pens = Array.from(this.#touched, (shard) => this.#pen(shard));
+    const tokens = Array.from(this.#touched, (shard) => this.#token(shard));
     const changes = this.#changes;
     this.#forget();
-    await this.#commit(pens, { changes, clean: false });
+    await this.#commit(tokens, { changes, clean: false });
   }
 
   /** The store is whole from now on, and anybody's. */
   async release(): Promise<void> {
     await this.flush();
-    await this.#commit(this.#pens, { changes: noChanges(), clean: true });
+    await this.#commit(this.#tokens, { changes: noChanges(), clean: true });
   }
 
   /** Whoever claims the shards next finds them as the last owner of the other store left them. */
@@ -144,7 +144,7 @@ export class TargetStore {
       if (claim === undefined) throw takenOver();
       claims.push(claim);
     }
-    this.#pens = claims.map((claim, shard) => new FencingToken(shard, claim));
+    this.#tokens = claims.map((claim, shard) => new FencingToken(shard, claim));
   }
 
   async #refuseUnlessEmpty(): Promise<void> {
@@ -172,29 +172,29 @@ export class TargetStore {
 
   /** Gives the first shards, which are free or its own, the marks of owners that are gone. Somebody may be quicker. */
   async #passOn(lasts: readonly Ownership[]): Promise<void> {
-    let pens: FencingToken[] = [];
+    let tokens: FencingToken[] = [];
     for (const [shard, { owner, clean }] of lasts.entries()) {
       // What an import has finished must not look, not for a moment, as if it had not.
       const claim = await this.store.claimShard(shard, clean && isImporter(owner) ? "" : owner);
-      if (claim !== undefined && clean) pens.push(new FencingToken(shard, claim));
+      if (claim !== undefined && clean) tokens.push(new FencingToken(shard, claim));
     }
-    while (pens.length > 0) {
+    while (tokens.length > 0) {
       try {
-        return await this.#commit(pens, { changes: noChanges(), clean: true });
+        return await this.#commit(tokens, { changes: noChanges(), clean: true });
       } catch (error) {
         if (!hasCode(error, "STORE_FENCED")) throw error;
         const { shards: lost } = error as Fenced;
-        pens = pens.filter(({ shard }) => !lost.includes(shard));
+        tokens = tokens.filter(({ shard }) => !lost.includes(shard));
       }
     }
   }
 
   async #commit(
-    pens: readonly FencingToken[],
+    tokens: readonly FencingToken[],
     { changes, clean }: { changes: Changes; clean: boolean },
   ): Promise<void> {
-    await this.store.commit({ fences: pens.map((pen) => pen.fence(clean)), changes });
-    for (const pen of pens) pen.batch++;
+    await this.store.commit({ fences: tokens.map((token) => token.fence(clean)), changes });
+    for (const token of tokens) token.batch++;
   }
 
   #forget(): void {
@@ -204,8 +204,8 @@ export class TargetStore {
     this.#length = 0;
   }
 
-  #pen(shard: number): FencingToken {
-    return this.#pens[shard] as FencingToken;
+  #token(shard: number): FencingToken {
+    return this.#tokens[shard] as FencingToken;
   }
 
   #shards(): number[] {
