@@ -3,7 +3,7 @@ import { preview } from "../base/preview.ts";
 import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPrefix } from "../kernel/event.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 
-/** The code workflows that this process can run: several versions of a name side by side. */
+/** The code workflows that this process can run, with any number of versions per name. */
 export class CodeRegistry {
   readonly #byName = new Map<string, Map<string, CodeWorkflow>>();
 
@@ -27,7 +27,7 @@ export class CodeRegistry {
     this.#add(workflow);
   }
 
-  /** A workflow that the engine brings along. */
+  /** Registers a workflow that is part of the engine. */
   registerOwn(workflow: CodeWorkflow): void {
     this.#add(workflow);
   }
@@ -48,7 +48,7 @@ export class CodeRegistry {
     return this.#byName.get(name)?.get(version);
   }
 
-  /** The one registered last under that name: what new instances run. */
+  /** The version of a workflow that was registered last, which new instances run. */
   latest(name: string): CodeWorkflow | undefined {
     return [...(this.#byName.get(name)?.values() ?? [])].at(-1);
   }

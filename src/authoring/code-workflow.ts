@@ -7,8 +7,8 @@ import type { StandardSchema } from "./standard-schema.ts";
 import type { WorkflowContext } from "./workflow-context.ts";
 
 /**
- * A workflow that is an async function. `defineWorkflow` makes one. `Params` is what the function receives, `Input` what
- * a caller gives: they differ where the schema fills in or converts.
+ * A workflow that is an async function; created by `defineWorkflow`. `Input` is the type that callers pass, `Params` the type
+ * that the function receives; they differ if the schema adds defaults or converts.
  */
 export interface CodeWorkflow<Params = unknown, Output = unknown, Input = Params> {
   readonly name: string;
@@ -17,28 +17,28 @@ export interface CodeWorkflow<Params = unknown, Output = unknown, Input = Params
   readonly fn: WorkflowFunction<Params, Output>;
   readonly input?: StandardSchema<Input, Params>;
   readonly output?: StandardSchema<Awaited<Output>, unknown>;
-  /** How long an instance may take from its start to its end. After that it has failed, and nothing is undone. */
+  /** The timeout of an instance. After that its compensations run, and it ends as failed. */
   readonly timeoutSeconds?: number;
   readonly maxConcurrentActivities?: number;
   readonly maxInstances?: CodeMaxInstances;
 }
 
-/** Instances that run at a time, and what happens to a start above that: it waits (`queue`, the default), ends in Terminated (`skip`) or in Failed (`fail`). */
+/** The maximum of running instances. A start above it waits (`queue`, the default), ends in Terminated (`skip`) or in Failed (`fail`). */
 export interface CodeMaxInstances {
   readonly max: number;
   readonly policy?: OverflowPolicy;
 }
 
-/** Typed as a method, which is lenient about its parameters: so workflows of all kinds fit into one list without a cast. */
+/** Declared as a method, whose parameters are bivariant, so that workflows of all types fit into one array without a cast. */
 export type WorkflowFunction<Params, Output> = { run(ctx: WorkflowContext, input: Params): Output }["run"];
 
 export interface WorkflowOptions {
   /** Default "1". Change it with the code, and keep the code of versions that still run; or branch with `ctx.patched`. */
   readonly version?: string;
   readonly timeoutSeconds?: number;
-  /** Activities of one instance that run at a time. Default: the engine's `maxConcurrentActivities`; 0 for no limit. */
+  /** The maximum of running activities of one instance. Default: the engine's `maxConcurrentActivities`; 0 for no limit. */
   readonly maxConcurrentActivities?: number;
-  /** Instances of the workflow that run at a time, over the whole cluster. Default: no limit. */
+  /** The maximum of running instances of the workflow in the whole cluster. Default: no limit. */
   readonly maxInstances?: CodeMaxInstances;
 }
 
@@ -47,7 +47,7 @@ export interface WorkflowOptionsWithInput<Input, Params> extends WorkflowOptions
 }
 
 /**
- * Names an async function that survives crashes. Throws WORKFLOW_INVALID.
+ * Defines a durable workflow as an async function. Throws WORKFLOW_INVALID.
  *
  * ```ts
  * const order = defineWorkflow("order", { input: z.object({ id: z.string() }) }, async (ctx, { id }) => {
@@ -69,7 +69,7 @@ export function defineWorkflow<Input, Params, Output>(
 ): CodeWorkflow<Params, Promise<Output>, Input>;
 export function defineWorkflow<Params, Output>(
   name: string,
-  // Saying that there is no schema keeps the compiler from trying this one first and forgetting the schema's types.
+  // `input?: undefined` keeps the compiler from choosing this overload first and losing the types of the schema.
   options: WorkflowOptions & { readonly input?: never; readonly output?: StandardSchema<Output, unknown> },
   fn: WorkflowFunction<Params, Promise<Output>>,
 ): CodeWorkflow<Params, Promise<Output>>;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Characters of SHA-256 in hex: 128 bits, so that no two contents ever meet by chance. */
+/** The number of hex digits of SHA-256 that are kept: 128 bits, so that collisions do not occur. */
 const hashLength = 32;
 
 const word = /^\w+$/;
@@ -12,8 +12,8 @@ export function textHash(text: string): string {
 }
 
 /**
- * JSON text with the keys of every object in one order, and without some of the outermost ones. The value is plain data,
- * as `JSON.parse` gives it. Written in one go, with few calls: a definition may have a hundred thousand nodes.
+ * Canonical JSON: the keys of every object are sorted, and some top-level keys are left out. The value is plain data, as
+ * `JSON.parse` returns it. Optimized, because a definition may have a hundred thousand nodes.
  */
 export function canonicalJson(value: unknown, leaveOut: ReadonlySet<string> = nothing): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
@@ -29,7 +29,7 @@ export function canonicalJson(value: unknown, leaveOut: ReadonlySet<string> = no
   return `${text}}`;
 }
 
-/** Most keys are words, which need no escaping. */
+/** Matches keys that need no escaping, as most do. */
 function quoted(key: string): string {
   return word.test(key) ? `"${key}"` : JSON.stringify(key);
 }

@@ -1,7 +1,7 @@
 import type { EdgeSpec } from "../kernel/dag/dag-spec.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
 
-/** The edges of a definition in their order. The way out of a node is looked up, not searched. */
+/** The edges of a definition in their order, indexed by source node. */
 export class DagEdges {
   readonly #edges: EdgeSpec[] = [];
   #leaving: Map<NodeId, EdgeSpec[]> | undefined;
@@ -14,7 +14,7 @@ export class DagEdges {
     return this.#edges;
   }
 
-  /** Those that a run may take: an edge switched off in the definition leads nowhere. */
+  /** The enabled edges; a disabled edge of the definition is ignored by runs. */
   get enabled(): EdgeSpec[] {
     return this.#edges.filter(isEnabled);
   }

@@ -29,9 +29,9 @@ export class DagSpecBuilder {
     this.#settings = name === undefined ? {} : { name };
   }
 
-  /** Reads a dag-spec, to go on from there. `WORKFLOW_INVALID`, and the errors of `validate`. */
+  /** Creates a builder from a dag-spec. `WORKFLOW_INVALID`, and the errors of `validate`. */
   static fromJSON(given: unknown): DagSpecBuilder {
-    // A workflow's reader knows all spellings, and refuses what is no definition.
+    // `Workflow.fromJSON` knows all spellings, and refuses invalid definitions.
     const { nodes, edges = [], ...settings } = Workflow.fromJSON(given).toJSON();
     const builder = new DagSpecBuilder();
     Object.assign(builder.#settings, settings);
@@ -40,7 +40,7 @@ export class DagSpecBuilder {
     return builder;
   }
 
-  /** `TASK_DUPLICATE` if the id is taken. */
+  /** Adds a node. `TASK_DUPLICATE` if the id is taken. */
   addNode(node: NodeSpec): this {
     if (this.#nodes.has(node.nodeId)) {
       throw new EngineError("TASK_DUPLICATE", `there is already a node with the id ${preview(node.nodeId)}`);
@@ -49,7 +49,7 @@ export class DagSpecBuilder {
     return this;
   }
 
-  /** `to` waits for `from`. `property`: of a decision, the result that leads this way. */
+  /** Makes `to` wait for `from`. `property` is the result of a decision that chooses this edge. */
   addEdge(from: NodeId, to: NodeId, property?: string): this {
     this.#edges.push(property === undefined ? { from, to } : { from, to, property });
     return this;
@@ -66,7 +66,7 @@ export class DagSpecBuilder {
     return copyAsJson(spec, "the definition") as DagSpec;
   }
 
-  /** Ready to be submitted. Throws what `validate` does. */
+  /** Returns a workflow for `submitWorkflow`. Throws the errors of `validate`. */
   toWorkflow(): Workflow {
     return Workflow.fromJSON(this.toJSON());
   }

@@ -2,15 +2,15 @@ import { canonicalJson, textHash } from "./content-hash.ts";
 import type { Job } from "./job.ts";
 import { parameterList } from "./parameter-list.ts";
 
-/** What is stored of a job, so that a later start can tell what became of it. */
+/** The stored metadata of a job, compared with the registered functions at the next start. */
 export interface JobMetadata extends JobDescription {
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Known from earlier, but no such function is here now. */
+  /** Stored earlier, but its function is not registered now. */
   readonly missing: boolean;
 }
 
-/** A job as its code shows it. */
+/** The metadata of a job that follow from its code. */
 export interface JobDescription {
   /** `name@signature`. */
   readonly id: string;
@@ -19,7 +19,7 @@ export interface JobDescription {
   readonly signature: string;
   /** JSON text: the input's JSON Schema, or else the function's parameter list as text. */
   readonly parameters: string;
-  /** `module#export`, where the job, or whoever loaded it, says it. */
+  /** `module#export`, if the job or its loader sets it. */
   readonly codePath: string | null;
   readonly sourceHash: string;
 }
@@ -40,11 +40,11 @@ export function describeJob(job: Job): JobDescription {
   };
 }
 
-/** `undefined` where the library cannot say: it has no JSON Schema at all, or none for this type, such as a Date. */
+/** The JSON Schema of a job's input; `undefined` if the library has none, or none for this type, such as a Date. */
 function inputSchema(job: Job): Record<string, unknown> | undefined {
   try {
     const schema = job.input?.["~standard"].jsonSchema?.input({ target: "draft-2020-12" });
-    // As the library would write it into a file: without what JSON cannot hold.
+    // A round trip through JSON removes values that JSON cannot represent.
     return schema && (JSON.parse(JSON.stringify(schema)) as Record<string, unknown>);
   } catch {
     return undefined;

@@ -5,7 +5,7 @@ interface WithInput {
   readonly input?: StandardSchema | undefined;
 }
 
-/** Whether parameters fit a job: the value its function is to receive, or what is wrong with them, in one line. */
+/** The result of validating parameters: the value for the job's function, or the issues in one line. */
 export type ParamsVerdict =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly issues: string };
@@ -15,7 +15,7 @@ export async function validateParams(job: WithInput, params: unknown): Promise<P
   return job.input === undefined ? { ok: true, value: params } : await validate(job.input, params);
 }
 
-/** A schema that throws has not accepted. */
+/** Treats a schema that throws as one that refuses. */
 export async function validate(schema: StandardSchema, value: unknown): Promise<ParamsVerdict> {
   try {
     return verdict(await schema["~standard"].validate(value));
@@ -25,8 +25,8 @@ export async function validate(schema: StandardSchema, value: unknown): Promise<
 }
 
 /**
- * The check where nobody can wait: while building. `undefined` when the schema answers only later; such parameters are
- * first checked before their task runs.
+ * Validates parameters synchronously, while a task is built. `undefined` if the schema is asynchronous; such parameters are
+ * validated before their task runs.
  */
 export function validateParamsNow(job: WithInput, params: unknown): ParamsVerdict | undefined {
   return validateNow(job.input, params);
@@ -37,7 +37,7 @@ export function validateNow(schema: StandardSchema | undefined, value: unknown):
   try {
     const result = schema["~standard"].validate(value);
     if (!isPromise(result)) return verdict(result);
-    // Its answer is not waited for; a rejection must not end the process.
+    // The result is not awaited; a rejection must not be unhandled.
     Promise.resolve(result).catch(() => undefined);
     return undefined;
   } catch (error) {
@@ -45,7 +45,7 @@ export function validateNow(schema: StandardSchema | undefined, value: unknown):
   }
 }
 
-/** A node's parameters. Text that is not JSON is itself the parameter, as in PowerJob's files; blank text is none. */
+/** Parses a node's parameters. Text that is not JSON is the parameter itself, as in PowerJob's files; blank text means none. */
 export function paramsFromText(text: string | null | undefined): unknown {
   if (text === undefined || text === null || text.trim() === "") return undefined;
   try {

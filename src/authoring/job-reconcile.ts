@@ -1,7 +1,7 @@
 import type { JobDescription, JobMetadata } from "./job-metadata.ts";
 
 export interface Reconciliation {
-  /** To insert or replace. */
+  /** Rows to insert or replace. */
   readonly save: readonly JobMetadata[];
   /** Ids to delete. */
   readonly remove: readonly string[];
@@ -9,8 +9,8 @@ export interface Reconciliation {
 }
 
 /**
- * What a start found: the function as it was (`mapped`), with another body (`updated`), with other parameters in place
- * of older ones (`replaced`), for the first time (`new`), or no longer there (`missing`).
+ * The state of a job at start: unchanged (`mapped`), with another body (`updated`), with other parameters instead of older
+ * ones (`replaced`), registered for the first time (`new`), or not registered any more (`missing`).
  */
 export interface JobChange {
   readonly kind: "mapped" | "updated" | "replaced" | "new" | "missing";
@@ -18,7 +18,7 @@ export interface JobChange {
   readonly id: string;
 }
 
-/** Matches what is stored of jobs with the functions present. */
+/** Matches stored job metadata with the registered functions. */
 export function reconcileJobs(given: {
   readonly present: readonly JobDescription[];
   readonly stored: readonly JobMetadata[];
@@ -46,7 +46,7 @@ export function reconcileJobs(given: {
 
 interface Finding {
   readonly change: JobChange;
-  /** Absent when the stored row is right as it is. */
+  /** Absent if the stored row is up to date. */
   readonly save?: JobMetadata;
 }
 

@@ -7,13 +7,13 @@ import { paramsFromText, validateParamsNow } from "./job-params.ts";
 import { reconcileJobs, type Reconciliation } from "./job-reconcile.ts";
 import { preview } from "../base/preview.ts";
 
-/** How a task says which job it runs. A node's fields, or the kernel's `TaskDefinition`, fit as they are. */
+/** A task's reference to its job. Nodes and the kernel's `TaskDefinition` have these fields. */
 export interface JobReference {
   /** A name, or a full id `name@signature`. */
   readonly jobName?: string | null | undefined;
-  /** Looked at without a name: the number a job was registered with, or else the digits of its name. */
+  /** Used if there is no name: the number a job was registered with, or else the digits of its name. */
   readonly jobId?: NodeId | null | undefined;
-  /** The node's text. Looked at only where the name stands for several signatures. */
+  /** The node's text. Used only if the name has several signatures. */
   readonly params?: string | null | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface RegisteredJob {
 export class JobRegistry {
   readonly #byId = new Map<string, RegisteredJob>();
   readonly #byName = new Map<string, RegisteredJob[]>();
-  /** PowerJob's numbers, as text, to names. */
+  /** Maps PowerJob's numbers, as text, to names. */
   readonly #nameByJobId = new Map<string, string>();
   #missingNames: ReadonlySet<string> = new Set();
 
@@ -53,7 +53,7 @@ export class JobRegistry {
     return this.#byId.get(id);
   }
 
-  /** By id, or by a name as long as it stands for one job: a task that waited for its job knows no more than that. */
+  /** Finds a job by id, or by its name if that has one signature: a task that waited for its job has only the name. */
   find(idOrName: string): RegisteredJob | undefined {
     const [only, ...others] = this.#byName.get(idOrName) ?? [];
     return this.#byId.get(idOrName) ?? (others.length === 0 ? only : undefined);
@@ -67,12 +67,12 @@ export class JobRegistry {
     return [...this.#byName.keys()].toSorted();
   }
 
-  /** What stands for exactly this job: its name, or its id where the name has several signatures. */
+  /** An unambiguous reference to the job: its name, or its id if the name has several signatures. */
   referenceTo({ id, job: { name } }: RegisteredJob): string {
     return this.#byName.get(name)?.length === 1 ? name : id;
   }
 
-  /** Throws JOB_MISSING, or JOB_AMBIGUOUS where the name has several signatures and the params do not choose one. */
+  /** Throws JOB_MISSING, or JOB_AMBIGUOUS if the name has several signatures and the params do not select one. */
   resolve(reference: JobReference): RegisteredJob {
     const name = this.#nameIn(reference);
     const exact = this.#byId.get(name);
@@ -83,7 +83,7 @@ export class JobRegistry {
     return others.length === 0 ? only : choose(name, [only, ...others], paramsFromText(reference.params));
   }
 
-  /** Compares what is stored with what is registered; the caller saves, removes and logs accordingly. */
+  /** Compares the stored metadata with the registered jobs; the caller saves, removes and logs accordingly. */
   reconcile(stored: readonly JobMetadata[], nowMs: number): Reconciliation {
     const present = Array.from(this.#byId.values(), ({ description }) => description);
     const reconciliation = reconcileJobs({ present, stored, nowMs });

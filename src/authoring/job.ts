@@ -6,24 +6,25 @@ import type { StandardSchema } from "./standard-schema.ts";
 import type { Task } from "./task.ts";
 
 /**
- * A registered function that does work. `defineJob` makes one; `registerJobFunction` makes and registers one.
- * `Params` is what the function receives, `Input` what a task gives: they differ where the schema fills in or converts.
+ * A registered function that does work; created by `defineJob`, or created and registered by `registerJobFunction`.
+ * `Input` is the type that tasks pass, `Params` the type that the function receives; they differ if the schema adds defaults
+ * or converts.
  */
 export interface Job<Params = unknown, Output = unknown, Input = Params> {
   readonly name: string;
   readonly fn: JobFunction<Params, Output>;
   readonly input?: StandardSchema<Input, Params>;
-  /** `inline` runs on the engine's event loop; `thread` in a worker thread, which a timeout really kills. */
+  /** `inline` runs on the engine's event loop; `thread` in a worker thread, which is terminated on timeout. */
   readonly isolation: Isolation;
-  /** Where a thread finds the function. Known by convention only for exported jobs, so a thread job must say it. */
+  /** The module and export from which a thread imports the function. Required for thread jobs. */
   readonly source?: JobSource;
-  /** The number by which PowerJob's files name the job. */
+  /** The number that refers to the job in PowerJob's files. */
   readonly jobId?: number;
-  /** `file#export`: set by whoever loads jobs from modules, for people to find the code. */
+  /** `file#export`: set by loaders of job modules, so that people find the code. */
   readonly codePath?: string;
 }
 
-/** Typed as a method, which is lenient about its parameters: so jobs of all kinds fit into one list without a cast. */
+/** Declared as a method, whose parameters are bivariant, so that jobs of all types fit into one array without a cast. */
 export type JobFunction<Params, Output> = { run(params: Params, ctx: JobContext): Output | Promise<Output> }["run"];
 
 export type Isolation = "inline" | "thread";
@@ -31,7 +32,7 @@ export type Isolation = "inline" | "thread";
 export interface JobSource {
   /** Usually `import.meta.url`. */
   readonly module: string;
-  /** The export that holds the job or its function. */
+  /** The name of the export: the job or its function. */
   readonly export: string;
 }
 
@@ -43,38 +44,38 @@ export interface JobOptions {
 }
 
 export interface JobOptionsWithInput<Input, Params> extends JobOptions {
-  /** Checked when a task is built and again before the function is called, which receives what the schema gives. */
+  /** Validates the parameters when a task is built, and again before the function is called with the schema's output. */
   readonly input: StandardSchema<Input, Params>;
 }
 
-/** What a job can see and do while it runs. */
+/** The context of a running job. */
 export interface JobContext {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly taskName: string;
-  /** The task within its instance: `<instance id>::<number>`, numbered from 0. The same for all its attempts. */
+  /** The id of the task: `<instance id>::<number>`, numbered from 0. The same for all its attempts. */
   readonly taskId: string;
-  /** From 1; an attempt that was lost with its process runs again under the same number. */
+  /** The number of the attempt, from 1. An attempt that was lost with its process runs again under the same number. */
   readonly attempt: number;
   /** Stable over restarts: use it as an idempotency key. */
   readonly attemptId: string;
-  /** W3C trace context of whoever started the instance, for calls to others. */
+  /** The W3C trace context of the caller that started the instance, to be passed on in requests. */
   readonly traceparent: string | undefined;
-  /** Aborts on timeout, terminate and stop, of the task or the engine. */
+  /** Aborted on timeout, when the task or instance is terminated, and when the engine stops. */
   readonly signal: AbortSignal;
   /** The instance's context when the attempt started. A copy: change it with `patchContext`. */
   readonly context: Readonly<Record<string, unknown>>;
-  /** Outputs of the tasks this one waited for, by task name; those of their sub-tasks too. */
+  /** Outputs of the task's dependencies and of their sub-tasks, by task name. */
   readonly outputs: Readonly<Record<string, unknown>>;
   /** `ctx.log.info("text")`, or with fields: `ctx.log.info({ rows }, "text")`. Lines are kept with the task where a server runs it. */
   readonly log: ContextLog;
-  /** Adds a task that runs after this one; it joins the instance when this attempt succeeds. */
+  /** Adds a task that runs after this one. It is added to the instance when this attempt succeeds. */
   generateSubTask(task: Task): void;
-  /** Top-level keys overwrite, null removes; merged when this attempt succeeds. */
+  /** Patches the instance's context when this attempt succeeds: top-level keys are replaced, null removes a key. */
   patchContext(patch: Readonly<Record<string, unknown>>): void;
   /**
-   * Progress of this attempt, shown with the task while it runs: a fraction from 0 to 1, or so many of so many. Not durable;
-   * what a job on a remote worker reports is not shown. Throws OPTION_INVALID.
+   * Reports the progress of this attempt, shown with the task while it runs: a fraction from 0 to 1, or `done` of `total`. Not
+   * durable, and not shown for jobs on remote workers. Throws OPTION_INVALID.
    */
   reportProgress(progress: ProgressReport): void;
 }
@@ -82,7 +83,7 @@ export interface JobContext {
 export type ProgressReport = number | { readonly done: number; readonly total: number; readonly message?: string };
 
 /**
- * Names a function so that tasks can run it. Throws JOB_INVALID.
+ * Defines a job: a named function that tasks can run. Throws JOB_INVALID.
  *
  * ```ts
  * const extract = defineJob("extract", { input: z.object({ table: z.string() }) }, async ({ table }, ctx) => …);
@@ -96,7 +97,7 @@ export function defineJob<Input, Params, Output>(
 ): Job<Params, Output, Input>;
 export function defineJob<Params, Output>(
   name: string,
-  // Saying that there is no schema keeps the compiler from trying this one first and forgetting the schema's types.
+  // `input?: undefined` keeps the compiler from choosing this overload first and losing the types of the schema.
   options: JobOptions & { readonly input?: never },
   fn: JobFunction<Params, Output>,
 ): Job<Params, Output>;
@@ -161,5 +162,5 @@ function invalid(name: string, problem: string): EngineError {
   return new EngineError("JOB_INVALID", `job ${preview(name)} ${problem}`);
 }
 
-/** Params may be left out where the job accepts none. */
+/** Params may be omitted if the job accepts none. */
 export type ParamsArgument<Input> = undefined extends Input ? [params?: Input] : [params: Input];

@@ -1,7 +1,7 @@
 /**
- * A value after it was written as JSON and read again, which is how jobs, workflows and clients receive what others give:
- * a Date, and whatever else has a `toJSON`, is what that gives, a property that may be undefined may be missing, functions
- * are gone, and what JSON does not hold is `never`: it is refused when it is given.
+ * The type of a value after a round trip through JSON, as jobs, workflows and clients receive it: a value with `toJSON`, such
+ * as a Date, becomes what that returns; a property that may be undefined becomes optional; functions are removed; types that
+ * JSON cannot represent become `never` and are refused at run time.
  */
 export type Jsonified<T> = 0 extends 1 & T
   ? T
@@ -33,7 +33,7 @@ type NotJson =
   | ArrayBuffer
   | ArrayBufferView;
 
-/** In a list there has to be something. */
+/** An undefined array element becomes null. */
 type JsonifiedItem<T> = T extends undefined ? null : Jsonified<T>;
 
 type JsonifiedObject<T> = Flat<
@@ -46,7 +46,7 @@ type JsonifiedObject<T> = Flat<
   }
 >;
 
-/** One object instead of two, for whoever reads it in an editor. */
+/** Merges an intersection into one object type, which editors show better. */
 type Flat<T> = { [K in keyof T]: T[K] };
 
 type Kept<T, K extends keyof T> = K extends symbol ? false : T[K] extends (...given: never) => unknown ? false : true;

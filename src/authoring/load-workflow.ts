@@ -9,20 +9,20 @@ import { preview } from "../base/preview.ts";
 import { type Dependency, Task } from "./task.ts";
 import type { NumberedTask, Workflow, WorkflowParts } from "./workflow.ts";
 
-/** PowerJob and TIS keep a workflow's name outside its file. */
+/** The default name: PowerJob and TIS keep a workflow's name outside its file. */
 const defaultName = "unnamed";
 
-/** Definitions inside definitions inside definitions: more levels than these are no workflow that somebody wrote. */
+/** The maximum depth of nested definitions in one file. */
 const levelsMax = 100;
 
 interface Loading {
   readonly name?: string | undefined;
-  /** Makes the workflows that nodes hold as objects. */
+  /** Loads the nested workflows that nodes contain as objects. */
   readonly make: (parts: WorkflowParts) => Workflow;
   readonly level?: number;
 }
 
-/** Takes a dag-spec apart without losing a field of it. */
+/** Reads a dag-spec, and keeps fields that it does not know. */
 export function loadWorkflow(given: unknown, loading: Loading): WorkflowParts {
   const { name, level = 1 } = loading;
   if (level > levelsMax) {
@@ -50,7 +50,7 @@ export function loadWorkflow(given: unknown, loading: Loading): WorkflowParts {
   };
 }
 
-/** What others write for the same: words for a node's type (TIS), and params as the object whose JSON is meant. */
+/** Normalizes other spellings: words for a node's type (TIS), and params as an object instead of its JSON text. */
 function settleSpelling(spec: { nodes?: unknown }): void {
   if (!Array.isArray(spec.nodes)) return;
   for (const node of spec.nodes as (NodeSpec | null)[]) {
@@ -97,7 +97,7 @@ function loadTasks(nodes: readonly NodeSpec[], edges: readonly EdgeSpec[], loadi
 
 type NodeParts = Omit<NodeSpec, "nodeId">;
 
-/** A field of that name that means something else is left where it is. */
+/** Leaves a field of that name alone if it means something else. */
 function separateNested(given: NodeParts): { node: NodeParts; workflow?: object } {
   const { workflow, ...node } = given;
   const isNested = given.nodeType === 3 && typeof workflow === "object" && workflow !== null;
@@ -122,7 +122,7 @@ function namedDependencies(edges: readonly EdgeSpec[], names: ReadonlyMap<NodeId
   return dependencies;
 }
 
-/** A UUID (version 8) made of text: a node that brings no id has the same one each time its file is read. */
+/** Derives a UUID (version 8) from text, so that a node without an id gets the same one each time its file is read. */
 function derivedUuid(text: string): string {
   const hex = createHash("sha256").update(text).digest("hex");
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);

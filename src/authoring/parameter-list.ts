@@ -1,6 +1,6 @@
 /**
- * What stands between the parentheses of a function's declaration, without comments and needless spaces. Read from the
- * source text, so it is a likeness, good for telling signatures apart and for showing them; empty for native code.
+ * The parameter list of a function, from its source text, without comments and extra spaces. An approximation, good enough to
+ * compare and show signatures; empty for native code.
  */
 export function parameterList(source: string): string {
   const arrow = /^\s*(?:async\s+)?([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*=>/u.exec(source);
@@ -20,7 +20,7 @@ export function parameterList(source: string): string {
 const opens = new Set(["(", "[", "{"]);
 const closes = new Set([")", "]", "}"]);
 
-/** Comments and quoted text in one piece each, whatever brackets they hold; everything else letter by letter. */
+/** Splits source text: comments and quoted text are one piece each, everything else single characters. */
 function pieces(source: string): string[] {
   return source.match(/\/\/.*|\/\*[^]*?\*\/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\[^]|[^`\\])*`|[^]/g) ?? [];
 }

@@ -3,7 +3,7 @@ import { EngineError, type ErrorCode } from "../base/error.ts";
 import { didYouMean } from "../base/closest-name.ts";
 import { durationMsMax, durationSecondsMax } from "../base/time-limits.ts";
 
-/** Checks the settings of one thing, so that every complaint says whose setting it is. */
+/** Validates the settings of one object, whose name is part of every error message. */
 export class SettingCheck {
   readonly #code: ErrorCode;
   readonly #owner: string;
@@ -30,7 +30,7 @@ export class SettingCheck {
     this.#require(fits, setting, `a number of seconds above 0, at most ${durationSecondsMax}`, value);
   }
 
-  /** A duration that is added to a time: a whole number of milliseconds, up to a century. */
+  /** Checks a duration that is added to a time: a whole number of milliseconds, up to a century. */
   wholeMs(setting: string, value: unknown, min: number): void {
     const fits = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= durationMsMax;
     this.#require(fits, setting, `a whole number of milliseconds, at least ${min} and at most ${durationMsMax}`, value);
@@ -62,7 +62,7 @@ export class SettingCheck {
   }
 
   /**
-   * An object that has no names but these: a misspelt one would be a default in disguise. The compiler sees to it that
+   * Refuses unknown names in an options object: a misspelt option would silently have its default. The compiler checks that
    * `known` has every name of the options' type.
    */
   options<T extends object>(given: T, known: Readonly<Record<keyof T, true>>, what = "its options"): void {

@@ -1,5 +1,5 @@
 /**
- * The part of Standard Schema (version 1) that Heddle uses, so that zod, Valibot, ArkType and others fit without a
+ * The part of Standard Schema (version 1) that Heddle uses, so that zod, Valibot, ArkType and others work without a
  * dependency on any of them.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -8,7 +8,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-    /** Standard JSON Schema, where the library has it: how parameter types are shown and told apart. */
+    /** Standard JSON Schema, if the library has it: used to show and compare parameter types. */
     readonly jsonSchema?: { readonly input: (options: { target: "draft-2020-12" }) => Record<string, unknown> };
   };
 }

@@ -10,11 +10,11 @@ import { type Dependency, paramsText, Task, type TaskNode } from "./task.ts";
 import type { Workflow } from "./workflow.ts";
 
 export interface DependencyOptions {
-  /** Where the dependency is a decision: the result that leads here. */
+  /** The result of a decision for which this task runs. */
   when?: string | boolean;
 }
 
-/** What the task does: exactly one of these. */
+/** The work of a task: exactly one of these. */
 interface Work {
   job?: { job: Job | undefined; name: string; params: unknown };
   decision?: string;
@@ -24,7 +24,7 @@ interface Work {
 const defaultTimeoutSeconds = 30;
 
 /**
- * Describes a task. Calls may come in any order, and `build` may be called again for another, independent task.
+ * Builds a task. The methods may be called in any order, and `build` again for another, independent task.
  *
  * ```ts
  * new TaskBuilder("orders").withJobFunction(extract, { table: "orders" }).withTimeout(60).withRetryCount(3).build();
@@ -45,7 +45,7 @@ export class TaskBuilder<Params = unknown> {
     this.#name = name;
   }
 
-  /** The job to run: the job itself, which checks the types of its params, or the name it is registered under. */
+  /** Sets the job to run: the job itself, with typed params, or the name it is registered under. */
   withJobFunction(name: string, params?: unknown): TaskBuilder;
   withJobFunction<P, O, Input>(job: Job<P, O, Input>, ...params: ParamsArgument<Input>): TaskBuilder<Input>;
   withJobFunction(job: Job | string, params?: unknown): TaskBuilder {
@@ -54,25 +54,25 @@ export class TaskBuilder<Params = unknown> {
     return this;
   }
 
-  /** Timeout of one attempt. Default: the engine's `defaultTimeoutSeconds`, or 30 where that is not set. */
+  /** Sets the timeout of one attempt. Default: the engine's `defaultTimeoutSeconds`, or 30 if that is not set. */
   withTimeout(seconds: number): this {
     this.#timeout = { timeoutSeconds: seconds };
     return this;
   }
 
-  /** How often a failed or timed-out attempt is repeated. Default 0. */
+  /** Sets the maximum of retries after a failed or timed-out attempt. Default 0. */
   withRetryCount(count: number): this {
     this.#retryCount = count;
     return this;
   }
 
-  /** How long to wait before each retry, and which errors are final. By default 1 s, 2 s, 4 s … up to an hour. */
+  /** Sets the backoff between retries, and which errors are final. Default: 1 s, 2 s, 4 s … up to an hour. */
   withRetryPolicy(policy: Partial<RetryPolicy>): this {
     this.#retryPolicy = policy;
     return this;
   }
 
-  /** Waits for the named task. */
+  /** Adds a dependency on the named task. */
   withDependency(name: string, options: DependencyOptions = {}): this {
     const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
     check.options(options ?? {}, { when: true }, `the options of dependency ${preview(name)}`);
@@ -80,7 +80,7 @@ export class TaskBuilder<Params = unknown> {
     return this;
   }
 
-  /** Throws TASK_INVALID for what is no list: a text would be taken letter by letter. */
+  /** Adds dependencies. Throws TASK_INVALID if the value is no array: a text would be read letter by letter. */
   withDependencies(names: Iterable<string>): this {
     if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
       const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
@@ -90,19 +90,19 @@ export class TaskBuilder<Params = unknown> {
     return this;
   }
 
-  /** The pool to run in; without it, the workflow's. */
+  /** Sets the domain whose pool it runs in. Default: the workflow's. */
   withDomain(domain: string): this {
     this.#domain = domain;
     return this;
   }
 
-  /** A failure of this task holds nothing up: its successors go on. */
+  /** Lets the successors run although this task fails. */
   withSkipWhenFailed(flag = true): this {
     this.#skipWhenFailed = flag;
     return this;
   }
 
-  /** A task that is not enabled is passed over. */
+  /** Enables or disables the task; a disabled task is skipped. */
   withEnabled(flag = true): this {
     this.#enabled = flag;
     return this;
@@ -149,7 +149,7 @@ export class TaskBuilder<Params = unknown> {
     return text === undefined ? node : { ...node, nodeParams: text };
   }
 
-  /** Defaults are left out, except that of the timeout: a file without one means an hour. */
+  /** Leaves defaults out of the node, except the timeout: a file without one means an hour. */
   #settingFields(): TaskNode {
     const fields: TaskNode = { ...this.#timeout };
     if (this.#retryCount > 0) fields.retryCount = this.#retryCount;
@@ -210,12 +210,12 @@ export function checkRetryPolicy(check: SettingCheck, policy: Partial<RetryPolic
   if (retryOn !== undefined) check.texts("retry policy's retryOn", retryOn);
 }
 
-/** Without what is `undefined`, which would hide the default. */
+/** Removes keys with `undefined`, which would hide defaults. */
 function copyRetryPolicy(policy: Partial<RetryPolicy>): Partial<RetryPolicy> {
   return Object.fromEntries(Object.entries(structuredClone(policy)).filter(([, value]) => value !== undefined));
 }
 
-/** Saying the same twice is saying it once. */
+/** Removes duplicate dependencies. */
 function distinct(dependencies: readonly { name: string; when?: string | boolean | undefined }[]): Dependency[] {
   const byText = new Map<string, Dependency>();
   for (const { name, when } of dependencies) {

@@ -9,35 +9,35 @@ import { toJsonText } from "../base/json-text.ts";
 import { preview } from "../base/preview.ts";
 import type { Workflow } from "./workflow.ts";
 
-/** A node without its number, which only a workflow can give. */
+/** A node without its number, which the workflow assigns. */
 export type TaskNode = Omit<NodeSpec, "nodeId">;
 
 export interface Dependency {
-  /** A task of the same workflow. */
+  /** The name of a task in the same workflow. */
   readonly name: string;
-  /** The decision's result that leads here. */
+  /** The result of a decision for which this task runs. */
   readonly when?: string;
 }
 
 export interface TaskParts {
   readonly id: string;
   readonly name: string;
-  /** Fields that this program does not know come back out of `toNode` untouched. */
+  /** Unknown fields are kept and returned by `toNode`. */
   readonly node: TaskNode;
   readonly job?: Job | undefined;
   readonly nestedWorkflow?: Workflow | undefined;
   readonly dependencies?: readonly Dependency[];
 }
 
-/** One step of a workflow. `TaskBuilder` makes them. */
+/** One task of a workflow; created by `TaskBuilder`. */
 export class Task<Params = unknown> {
   /** A UUID. */
   readonly id: string;
   /** Unique within its workflow. */
   readonly name: string;
-  /** What it was declared to wait for; sub-tasks that come in between do not show here but in the workflow. */
+  /** The declared dependencies. Sub-tasks that were added in between are shown by the workflow only. */
   readonly dependencies: readonly Dependency[];
-  /** Where the task was built with the job itself, not its name. */
+  /** The job, if the task was built with it and not with its name. */
   readonly job: Job | undefined;
   readonly #nested: Workflow | undefined;
   #node: TaskNode;
@@ -53,7 +53,7 @@ export class Task<Params = unknown> {
     this.#node = parts.node;
   }
 
-  /** Of a definition always `Pending`; `controller.workflow` shows how far a run has come. */
+  /** Always `Pending` in a definition; `controller.workflow` shows the status of a run. */
   get status(): TaskStatus {
     return "Pending";
   }
@@ -66,12 +66,12 @@ export class Task<Params = unknown> {
     return this.#definition.jobName ?? undefined;
   }
 
-  /** How a file from PowerJob names the job. */
+  /** The job's number in a file of PowerJob. */
   get jobId(): NodeId | undefined {
     return this.kind === "job" ? (this.#definition.jobId ?? undefined) : undefined;
   }
 
-  /** A copy, as the job will receive it: what JSON makes of the value given. */
+  /** A copy of the parameters after a round trip through JSON, as the job will receive them. */
   get params(): Params {
     return (this.kind === "job" ? paramsFromText(this.#node.nodeParams) : undefined) as Params;
   }
@@ -81,12 +81,12 @@ export class Task<Params = unknown> {
     return this.kind === "decision" ? this.#definition.params : undefined;
   }
 
-  /** The workflow this task runs as a whole, or its name. */
+  /** The nested workflow that this task runs, or its name. */
   get nestedWorkflow(): Workflow | string | undefined {
     return this.#nested ?? (this.kind === "nested" ? this.#definition.workflowName : undefined);
   }
 
-  /** For one attempt; where the task does not say, its default, which the engine's `defaultTimeoutSeconds` replaces. */
+  /** The timeout of one attempt. If the task sets none: its default, which the engine's `defaultTimeoutSeconds` replaces. */
   get timeoutSeconds(): number {
     return (this.#definition.timeoutMs ?? this.#definition.defaultTimeoutMs) / 1000;
   }
@@ -111,12 +111,12 @@ export class Task<Params = unknown> {
     return this.#definition.enabled;
   }
 
-  /** Grows with every edit: whatever is derived from the task holds for as long as this stands still. */
+  /** Incremented with every edit, to invalidate values that are derived from the task. */
   get revision(): number {
     return this.#edits + (this.#nested?.revision ?? 0);
   }
 
-  /** The node with its defaults, as the run will see it. Made when asked for: most tasks of a large workflow never are. */
+  /** The node with its defaults, as runs see it. Computed lazily, because most tasks of a large workflow never need it. */
   get #definition(): TaskDefinition {
     this.#known ??= defineTask({ ...this.#node, nodeId: this.id }, this.name);
     return this.#known;
@@ -145,12 +145,12 @@ export class Task<Params = unknown> {
   }
 }
 
-/** Parameters as a node holds them, checked against the job's schema where that is known and answers at once. */
+/** Serializes parameters for a node. Validates them if the job's schema is known and synchronous. */
 export function paramsText(given: { taskName: string; job: Job | undefined; params: unknown }): string | undefined {
   const task = `task ${preview(given.taskName)}`;
   const text = toJsonText(given.params, `${task}: params`);
   if (given.job === undefined) return text;
-  // The schema sees what the job will: a Date, say, arrives as text.
+  // The schema validates the value after a round trip through JSON, as the job receives it: a Date is text then.
   const verdict = validateParamsNow(given.job, paramsFromText(text));
   if (verdict?.ok === false) {
     throw new EngineError(

@@ -13,7 +13,7 @@ const failurePolicies: readonly FailurePolicy[] = ["finish-running", "abort-runn
 const overflowPolicies: readonly OverflowPolicy[] = ["queue", "skip", "fail"];
 
 /**
- * Puts tasks together. Calls may come in any order: a task may depend on one that is added later.
+ * Builds a workflow of tasks. The methods may be called in any order: a task may depend on one that is added later.
  *
  * ```ts
  * new WorkflowBuilder().withName("nightly").withTask(orders).withTask(join).build();
@@ -34,46 +34,46 @@ export class WorkflowBuilder {
     return this;
   }
 
-  /** The pool in which tasks run that name none themselves. */
+  /** Sets the domain of tasks that set none themselves. */
   withDomain(domain: string): this {
     this.#domain = domain;
     return this;
   }
 
   /**
-   * A task goes in as it is, so editing it later edits the workflow. A builder is built together with the workflow,
-   * anew for each.
+   * Adds a task, or a builder of one. A task is shared, so editing it later edits the workflow. A builder builds a new task for
+   * each workflow.
    */
   withTask(task: Task | TaskBuilder): this {
     this.#tasks.push(task);
     return this;
   }
 
-  /** How many tasks of one instance may run at once. Default 5. */
+  /** Sets the maximum of concurrent tasks of one instance. Default 5. */
   withMaxConcurrentTasks(max: number): this {
     this.#maxConcurrentTasks = max;
     return this;
   }
 
-  /** How long an instance may take as a whole. Default: any time. */
+  /** Sets the timeout of a whole instance. Default: none. */
   withTimeout(seconds: number): this {
     this.#timeoutSeconds = seconds;
     return this;
   }
 
-  /** What the context starts with; start parameters come on top. */
+  /** Sets the initial context; start parameters are merged over it. */
   withContext(context: Readonly<Record<string, unknown>>): this {
     this.#context = context;
     return this;
   }
 
-  /** What a failed task does to the rest. Default `finish-running`. */
+  /** Sets what a failed task does to the other tasks. Default `finish-running`. */
   withFailurePolicy(policy: FailurePolicy): this {
     this.#failurePolicy = policy;
     return this;
   }
 
-  /** How many instances may run at once, and what happens to one more. 0, the default, sets no limit. */
+  /** Sets the maximum of concurrent instances, and what happens to one more. Default 0: no limit. */
   withMaxInstances(max: number, policy: OverflowPolicy = "queue"): this {
     this.#maxInstances = { max, policy };
     return this;

@@ -8,32 +8,32 @@ import type { StandardSchema } from "./standard-schema.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**
- * What the code of a workflow sees and does. All that lasts goes through here: each step is written down, and when the
- * code is run again after a crash, it is given what the step gave before. So the code itself must not look at the clock,
- * at chance or at the outside world, and must wait for nothing but what it got from here.
+ * The context of workflow code. All durable steps go through it: each step is recorded, and when the code is replayed after a
+ * crash, it gets the recorded results. So the code itself must be deterministic: it must not read the clock, random numbers
+ * or the outside world, and must await only promises of this context.
  */
 export interface WorkflowContext {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly workflowVersion: string;
-  /** Counts up with each `continueAsNew`. */
+  /** Incremented by each `continueAsNew`. */
   readonly generation: number;
   readonly parentInstanceId: string | undefined;
-  /** The code is being brought back to where it was: what it does now was done before. */
+  /** Whether the code is being replayed: the steps it takes now were taken before. */
   readonly isReplaying: boolean;
-  /** Why it was asked to end, once it was. */
+  /** The reason of a cancel request, if there was one. */
   readonly cancelReason: string | undefined;
-  /** Silent while replaying. */
+  /** A log that writes nothing during replay. */
   readonly log: ContextLog;
 
-  /** Epoch ms, the same in every replay: when what the code reacts to came in. */
+  /** Deterministic time in epoch ms: when the event arrived that the code reacts to. */
   now(): number;
-  /** In [0, 1), the same in every replay. */
+  /** A deterministic random number in [0, 1). */
   random(): number;
-  /** The same in every replay. */
+  /** A deterministic UUID. */
   uuid(): string;
 
-  /** Runs a job, wherever there is a worker for it, and gives back its output. Throws `StepFailed`. */
+  /** Runs a job on any worker that has it, and returns its output. Throws `StepFailed`. */
   run<Params, Output, Input>(
     job: Job<Params, Output, Input>,
     ...input: ActivityArguments<Input, Jsonified<Awaited<Output>>>
@@ -42,28 +42,28 @@ export interface WorkflowContext {
   /** Another name for `run`. */
   callActivity: WorkflowContext["run"];
 
-  /** For so many ms, or until that time: minutes or years. */
+  /** Sleeps durably, for a number of ms or until a time: minutes or years. */
   sleep(time: number | Date): Promise<void>;
   /** Another name for `sleep`. */
   createTimer(time: number | Date): Promise<void>;
 
-  /** The next event of that name that was raised for this instance, also one that came before. `StepFailed` after the timeout. */
+  /** Returns the next event of that name for this instance, including one that arrived earlier. Throws `StepFailed` after the timeout. */
   waitForEvent<Data = unknown>(name: string, options?: EventOptions<Data>): Promise<Data>;
   /** Raises an event for another instance. */
   sendEvent(instanceId: string, name: string, data?: unknown): void;
 
-  /** Asks another instance to end: code undoes what it did, a DAG is terminated. */
+  /** Cancels another instance: code runs its compensations, a DAG is terminated. */
   cancelInstance(instanceId: string, reason: string): void;
 
-  /** Another workflow, of either kind: waits for its end and gives back its output. Throws `StepFailed`. */
+  /** Runs a child workflow of either kind, and returns its output. Throws `StepFailed`. */
   callChild<Params, Output, Input>(
     workflow: CodeWorkflow<Params, Output, Input>,
     ...input: ChildArguments<Input>
   ): Promise<Jsonified<Awaited<Output>>>;
   callChild(workflow: Workflow | string, input?: unknown, options?: ChildOptions): Promise<unknown>;
   /**
-   * Starts another workflow and does not wait for it. Gives back its instance id. It goes on when this one begins anew, and
-   * when this one ends, `whenParentEnds` says what becomes of it.
+   * Starts a child workflow without waiting for its end, and returns its instance id. It keeps running when this instance
+   * continues as new; `whenParentEnds` says what happens to it when this instance ends.
    */
   startChild<Params, Output, Input>(
     workflow: CodeWorkflow<Params, Output, Input>,
@@ -72,11 +72,10 @@ export interface WorkflowContext {
   startChild(workflow: Workflow | string, input?: unknown, options?: ChildOptions): string;
 
   /**
-   * As `Promise.all`, `any` and `race`: what is waited for settles in the order of history. What loses in `any` and `race` is
-   * given up, unless something else waits for it: an event is left to whoever waits for it next, a timer is canceled. Awaited
-   * again, or in another race, it is waited for again. Activities and children that lose run on. This holds for what the
-   * context gave, and for what was made of it with `then`, `catch`, `finally` and these three; an async function that loses
-   * goes on.
+   * Like `Promise.all`, `any` and `race`; the promises settle in the order of history. A wait that loses in `any` or `race` is
+   * given up unless something else awaits it: an event is left to the next wait for it, a timer is canceled. Awaiting it again
+   * starts the wait again. Activities and children that lose keep running. This applies to promises of the context, and to
+   * those derived with `then`, `catch`, `finally` and these three; an async function that loses keeps running.
    */
   all<T extends readonly unknown[] | []>(values: T): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }>;
   any<T extends readonly unknown[] | []>(values: T): Promise<Awaited<T[number]>>;
@@ -85,55 +84,55 @@ export interface WorkflowContext {
   race<T>(values: Iterable<T | PromiseLike<T>>): Promise<Awaited<T>>;
 
   /**
-   * Ends this run and begins anew with another input, under the same id and with an empty history. Nothing after it is
-   * carried out: `return ctx.continueAsNew(next)`. Activities and children that were called and have not ended are stopped;
-   * children that were started go on.
+   * Continues as new: ends this run and starts again with another input, under the same id and with an empty history. Code
+   * after it does not run: `return ctx.continueAsNew(next)`. Running activities and children that were called are stopped;
+   * children that were started keep running.
    */
   continueAsNew(input?: unknown, options?: { readonly keepEvents?: boolean }): Promise<never>;
-  /** Shown to whoever looks at the instance. */
+  /** Sets a status value that is shown with the instance. */
   setCustomStatus(status: unknown): void;
-  /** True for instances that come here for the first time with this code: they take the newer way. */
+  /** Whether the instance takes the new branch: true if it first arrives here with this version of the code. */
   patched(name: string): boolean;
 
-  /** Called when the instance is asked to end, before what it did is undone. */
+  /** Registers a callback for a cancel request; it runs before compensation. */
   onCancel(handler: () => unknown): void;
-  /** Called, last one first, when the code fails or is asked to end. What it gives back is waited for. Dropped by `continueAsNew`. */
+  /** Registers a compensation. Compensations run in reverse order when the code fails or is canceled, and are awaited. Dropped by `continueAsNew`. */
   undo(handler: () => unknown): void;
-  /** A stretch of code with its own undoing: if it throws, what its steps registered is undone, and then it throws. */
+  /** Runs a saga: if its code throws, the compensations that it registered run before the error is thrown on. */
   saga<T>(body: (ctx: WorkflowContext) => Promise<T>): Promise<T>;
 
-  /** Answers clients from the code's variables. Must change nothing. */
+  /** Registers a query handler, which answers clients from the code's variables. It must not change anything. */
   onQuery(name: string, handler: (input: never) => unknown): void;
-  /** A call from a client that may change things, take steps, and is answered with what it gives back. */
+  /** Registers an update handler, which may change variables and take steps. The client receives what it returns. */
   onUpdate<Input, Params = Input>(name: string, handler: UpdateHandler<Params> | UpdateOptions<Input, Params>): void;
 }
 
 export interface ActivityOptions<Output = unknown> {
-  /** Shown instead of the job's name. */
+  /** The name of the step, shown instead of the job's. */
   readonly name?: string;
-  /** How long one attempt may take. Default an hour. */
+  /** The timeout of one attempt. Default: an hour. */
   readonly timeoutSeconds?: number;
-  /** How often a failed attempt is repeated. Default 0. */
+  /** The maximum of retries after a failed attempt. Default 0. */
   readonly retryCount?: number;
   readonly retryPolicy?: Partial<RetryPolicy>;
   readonly domain?: string;
-  /** How to undo the step, once it has succeeded, if the code fails later on or is asked to end. */
+  /** The compensation of the step: runs if the step succeeded and the code fails later or is canceled. */
   readonly undo?: (output: Output) => unknown;
 }
 
 export interface ChildOptions {
-  /** What becomes of it if this instance ends first: `terminate` (the default), `cancel`, which asks it to end, or `leave`. */
+  /** What happens to the child if this instance ends first: `terminate` (default), `cancel`, or `leave`. */
   readonly whenParentEnds?: WhenParentEnds;
-  /** Default: made of this instance's id. */
+  /** The instance id of the child. Default: derived from this instance's id. */
   readonly instanceId?: string;
-  /** How often a failed child is run again. Default 0. */
+  /** The maximum of retries after a failed child. Default 0. */
   readonly retryCount?: number;
   readonly retryPolicy?: Partial<RetryPolicy>;
 }
 
 export interface EventOptions<Data = unknown> {
   readonly timeoutMs?: number;
-  /** `INPUT_INVALID` for data that do not fit. */
+  /** Validates the data of the update; `INPUT_INVALID` if they do not fit. */
   readonly schema?: StandardSchema<unknown, Data>;
 }
 
@@ -141,11 +140,11 @@ export type UpdateHandler<Params> = { run(input: Params): unknown }["run"];
 
 export interface UpdateOptions<Input, Params> {
   readonly input?: StandardSchema<Input, Params>;
-  /** Throws if the update is not to be let in; nothing is written then. Must change nothing. */
+  /** Throws to reject the update before it is recorded. It must not change anything. */
   readonly validate?: { run(input: Params): void }["run"];
   readonly handler: UpdateHandler<Params>;
 }
 
-/** The input may be left out where the job accepts none. */
+/** The input may be omitted if the job accepts none. */
 export type ActivityArguments<Input, Output> = [...ParamsArgument<Input>, options?: ActivityOptions<Output>];
 export type ChildArguments<Input> = [...ParamsArgument<Input>, options?: ChildOptions];

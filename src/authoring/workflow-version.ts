@@ -1,7 +1,7 @@
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { canonicalJson, textHash } from "./content-hash.ts";
 
-/** Who a task is, and what a run wrote into the file: neither changes how the next run goes. */
+/** Fields that do not affect a run and are left out of the version: ids, and what a run wrote into the file. */
 const idsAndRunTime: ReadonlySet<string> = new Set([
   "taskId",
   "status",
@@ -14,7 +14,7 @@ const idsAndRunTime: ReadonlySet<string> = new Set([
 
 const idAndNodes: ReadonlySet<string> = new Set(["id", "nodes"]);
 
-/** A hash of everything in the definition that may matter, fields unknown to this program included. */
+/** A hash of all fields of the definition that may affect a run, including unknown ones. */
 export function workflowVersion(spec: DagSpec): string {
   const nodes = spec.nodes.map((node) => canonicalJson(node, idsAndRunTime));
   return textHash(`${nodes.join("\n")}\n${canonicalJson(spec, idAndNodes)}`);

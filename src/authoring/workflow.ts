@@ -10,7 +10,7 @@ import { preview } from "../base/preview.ts";
 import type { Task } from "./task.ts";
 import { workflowVersion } from "./workflow-version.ts";
 
-/** A definition without its graph. Fields that this program does not know are among them. */
+/** A definition without its graph, including unknown fields. */
 export interface WorkflowSettings extends Omit<DagSpec, "nodes" | "edges"> {
   id?: string;
 }
@@ -30,24 +30,24 @@ export interface NumberedTask {
   readonly task: Task;
 }
 
-/** A definition: tasks and what each waits for. `WorkflowBuilder` and `Workflow.fromJSON` make them. */
+/** A workflow definition: tasks and their dependencies; created by `WorkflowBuilder` and `Workflow.fromJSON`. */
 export class Workflow {
   /** A UUID. */
   readonly id: string;
   readonly name: string;
   readonly #settings: WorkflowSettings;
   readonly #tasks = new Map<string, Task>();
-  /** In the definition's order. */
+  /** All tasks in the order of the definition. */
   readonly #byName = new Map<string, NumberedTask>();
   readonly #edges: DagEdges;
-  /** Nodes that came in by `addSubTask`, to their parents: children of one parent do not wait for each other. */
+  /** Maps nodes that `addSubTask` added to their parents: sub-tasks of one parent do not wait for each other. */
   readonly #parents = new Map<NodeId, NodeId>();
   #lastNodeNumber = 0;
   #edits = 0;
   #dependencies: ReadonlyMap<string, readonly string[]> | undefined;
   #version: { readonly revision: number; readonly hash: string } | undefined;
 
-  /** The parts fit together: see `validate`. */
+  /** Expects parts that are consistent; see `validate`. */
   constructor(parts: WorkflowParts) {
     this.id = parts.id;
     this.name = parts.name;
@@ -57,19 +57,19 @@ export class Workflow {
   }
 
   /**
-   * Reads a definition in the dag-spec format: what `toJSON` wrote, or a file of PowerJob or TIS, whose files have no
-   * name in them. Throws WORKFLOW_INVALID and the errors of `validate`.
+   * Reads a definition in the dag-spec format: the output of `toJSON`, or a file of PowerJob or TIS, which contain no name.
+   * Throws WORKFLOW_INVALID and the errors of `validate`.
    */
   static fromJSON(spec: unknown, options: { name?: string } = {}): Workflow {
     return new Workflow(loadWorkflow(spec, { name: options.name, make: (parts) => new Workflow(parts) }));
   }
 
-  /** By id. */
+  /** All tasks by id. */
   get tasks(): ReadonlyMap<string, Task> {
     return this.#tasks;
   }
 
-  /** For each task's id the ids it waits for. */
+  /** The ids of each task's dependencies, by its id. */
   get dependencies(): ReadonlyMap<string, readonly string[]> {
     this.#dependencies ??= this.#findDependencies();
     return this.#dependencies;
@@ -100,8 +100,8 @@ export class Workflow {
   }
 
   /**
-   * Names the content: equal for definitions that run alike, whatever their ids. Part of it are the versions of nested
-   * workflows given as objects.
+   * A hash of the content: equal for definitions that run alike, whatever their ids. It covers nested workflows that are given
+   * as objects.
    */
   get version(): string {
     const { revision } = this;
@@ -109,7 +109,7 @@ export class Workflow {
     return this.#version.hash;
   }
 
-  /** Grows with every edit of the workflow, its tasks and what is nested in it. */
+  /** Incremented with every edit of the workflow, its tasks and its nested workflows. */
   get revision(): number {
     let revision = this.#edits;
     for (const task of this.#tasks.values()) revision += task.revision;
@@ -162,7 +162,7 @@ export class Workflow {
     return copyAsJson({ ...spec, nodes }, `workflow ${preview(this.name)}`) as DagSpec;
   }
 
-  /** Like `toJSON`, without the copy: what lies inside nodes, edges and settings is the workflow's own. */
+  /** Like `toJSON`, without a deep copy: nodes, edges and settings are shared with the workflow. */
   spec(): DagSpec {
     const nodes = Array.from(this.#byName.values(), ({ nodeId, task }) => task.toNode(nodeId));
     return { ...this.#settings, nodes, edges: [...this.#edges.all] };

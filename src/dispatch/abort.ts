@@ -1,6 +1,6 @@
 /**
- * Tells one run to stop. An AbortController is dear to make and most jobs never look at their signal, so it is made
- * when somebody does.
+ * Aborts one run. Creates its AbortController only when the signal is read: it is expensive, and most jobs never read
+ * their signal.
  */
 export class Abort {
   #controller: AbortController | undefined;
@@ -18,7 +18,7 @@ export class Abort {
     return this.#controller.signal;
   }
 
-  /** The first reason stays. */
+  /** Aborts with this reason; later reasons are ignored. */
   abort(reason: Error): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;

@@ -1,10 +1,10 @@
 import type { AttemptIdentity, TaskRun } from "./task-run.ts";
 
-/** What a member needs to take over an attempt that a worker brings along. Plain data: it travels with the attempt. */
+/** The data that a member needs to adopt an attempt which a worker announces. It travels with the attempt. */
 export interface AttemptDescriptor extends AttemptIdentity {
-  /** Absent: none. */
+  /** Absent if the attempt has no timeout. */
   readonly timeoutMs?: number;
-  /** By the clock of the member that granted it; its timeout counts from here. */
+  /** Time of the grant by the clock of the member that granted it; the timeout counts from here. */
   readonly startedAt: number;
 }
 
@@ -23,7 +23,7 @@ export function describeAttempt(run: TaskRun, startedAt: number): AttemptDescrip
     traceparent,
   } = run;
   const names = { attemptId, instanceId, workflowName, taskName, task, attempt, generation, job, domain };
-  // There is no way to write infinity in JSON.
+  // JSON cannot represent Infinity.
   return {
     ...names,
     ...(timeoutMs === Infinity ? {} : { timeoutMs }),

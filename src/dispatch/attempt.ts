@@ -4,43 +4,43 @@ import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { Worker } from "./worker.ts";
 
-/** Lost this often already, a run is suspected of killing its process. */
+/** The number of losses after which a run is suspected of killing its process. */
 const interruptionsOfSuspect = 2;
 
 /**
- * How far a run is trusted. `careful`: it was under way when a process died, and may be the reason. `suspect`: it was
- * lost twice. `last`: lost with its process once more, it fails.
+ * The isolation class of a run. `careful`: it was running when a process died, and may be the cause. `suspect`: it was
+ * lost twice. `last`: it fails if it is lost with its process once more.
  */
 export type StartCare = "plain" | "careful" | "suspect" | "last";
 
 /**
- * `unassigned` waits for a worker that has its job and a slot, and takes no part in the order; `over` may be reported on no
- * more.
+ * `unassigned`: waits for a worker with its job and a free slot, outside the queues. `over`: has ended; later reports are
+ * dropped.
  */
 export type AttemptState = "queued" | "unassigned" | "running" | "over";
 
 /** A run inside the dispatcher, from enqueue to its one report. */
 export class Attempt {
-  /** Another one if the instance was loaded anew while it ran. */
+  /** Replaced by another run if the instance is loaded again meanwhile. */
   run: TaskRun;
-  /** Place in the order of arrival. */
+  /** Its position in the order of arrival. */
   readonly arrival: number;
   readonly queuedAt: number;
   readonly care: StartCare;
   readonly abort = new Abort();
   state: AttemptState = "queued";
   progress: TaskProgress | undefined;
-  /** Since it is running. */
+  /** Set when it starts. */
   worker: Worker | undefined;
   startedAt = 0;
-  /** It was running already when it came here, and cannot be started here again. */
+  /** It was already running when it was added, and cannot be started here again. */
   isAdopted = false;
-  /** The time from which the timeout counts; absent until the job itself runs. */
+  /** Start of the job, from which the timeout counts; absent until then. */
   jobStartedAt: number | undefined;
   timer: Timer | undefined;
-  /** On the monotonic clock: since when its worker runs it for this process. */
+  /** Monotonic time since which its worker runs it for this process. */
   followedSince = -Infinity;
-  /** Its time was up while its worker was out of touch. */
+  /** Its timeout passed while its worker was unreachable. */
   isOverdue = false;
 
   constructor(run: TaskRun, arrival: number, queuedAt: number) {

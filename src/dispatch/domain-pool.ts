@@ -3,8 +3,8 @@ import { TaskQueue } from "./task-queue.ts";
 
 export interface DomainOptions {
   /**
-   * It never uses more slots than these. Standing alone, a dispatcher keeps that many of its pool for the domain; in a
-   * cluster it is what all members together may use.
+   * The maximum of slots in use. A single engine reserves that many of its pool for the domain; in a cluster it is the limit
+   * of all members together.
    */
   readonly size: number;
   /** Higher goes first. Default 0. */
@@ -22,19 +22,19 @@ export interface DomainOverview extends DomainStatus {
   readonly waiting: number;
 }
 
-/** Those that were under way go on first; suspects come after them, so that they meet on no account. */
+/** The order in which classes start: runs that were interrupted go first, suspects after them, so that the two never overlap. */
 const order: readonly StartCare[] = ["careful", "suspect", "last", "plain"];
 
-/** One domain: its slots, and who waits for them. */
+/** One domain: its slots and the attempts that wait for them. */
 export class DomainPool {
   readonly name: string;
   priority = 0;
   size = 0;
-  /** How many may run here. Below the size where other members have a part of it. */
+  /** The maximum that may run here; less than the size if other members have a share. */
   quota = 0;
-  /** A run may come back from the store with a domain that is declared no more. It waits, in a pool without slots. */
+  /** False for a domain that is not declared any more: its runs from the store wait in a pool without slots. */
   declared = false;
-  /** Attempt ids, never a counter: what runs can be compared with it. */
+  /** The ids of running attempts; never a counter, so that it can be compared with what runs. */
   readonly slots = new Set<string>();
   readonly #queues: Readonly<Record<StartCare, TaskQueue>>;
   #isShort = false;
@@ -54,7 +54,7 @@ export class DomainPool {
     return order.reduce((sum, care) => sum + this.#queues[care].size, 0);
   }
 
-  /** A size that was lowered holds as soon as it is known here, even if nobody is there to lower the quota. */
+  /** A lowered size takes effect at once, even if no allocator has lowered the quota yet. */
   get #limit(): number {
     return Math.min(this.quota, this.size);
   }
@@ -64,8 +64,7 @@ export class DomainPool {
   }
 
   /**
-   * Whether somebody has begun to wait for want of a quota. True once: the next time it is asked after it was false in
-   * between.
+   * Returns true once when attempts begin to wait because the quota is used up; again only after that has ended in between.
    */
   takeShortage(): boolean {
     const wasShort = this.#isShort;
@@ -81,12 +80,12 @@ export class DomainPool {
     this.#queues[attempt.care].remove(attempt, "over");
   }
 
-  /** Somebody of that care waits, and has a slot to start in. */
+  /** Whether an attempt of that class waits and a slot is free. */
   hasNext(care: StartCare): boolean {
     return this.#queues[care].size > 0 && this.slots.size < this.#limit;
   }
 
-  /** Next in order, if there is a slot for it and it may start. */
+  /** Takes the next attempt in order, if a slot is free and it may start. */
   take(now: number, mayStart: (care: StartCare) => boolean): Attempt | undefined {
     const care = order.find((each) => this.hasNext(each) && mayStart(each));
     return care === undefined ? undefined : this.#queues[care].take(now);

@@ -5,24 +5,24 @@ import type { Attempt, StartCare } from "./attempt.ts";
 import { DomainPool, type DomainOptions } from "./domain-pool.ts";
 import { defaultAgingMs } from "./task-queue.ts";
 
-/** Has what the declared domains leave of the global pool, unless it is declared itself. */
+/** The domain that gets what the declared domains leave of the global pool, unless it is declared itself. */
 export const defaultDomain = "default";
 
 export interface DomainPoolsOptions {
-  /** Of the embedded worker's part; absent where there is no such worker. */
+  /** The slots of the embedded worker; absent if there is none. */
   readonly poolSize?: number;
   readonly poolSizeMax: number;
   readonly domains: Readonly<Record<string, DomainOptions>>;
   readonly agingMs?: number;
-  /** The domains' sizes are limits that several members share; how much of each may run here is told by `setQuota`. */
+  /** Several members share the domains; `setQuota` says how much of each may run here. */
   readonly isShared?: boolean;
 }
 
 /**
- * The global pool and its division. The pool is the embedded worker's, whose size is set, and the slots of the workers
- * that are connected. Standing alone, the sizes of the declared domains never sum up to more than the pool, unless it
- * shrinks because a worker leaves; a refused change changes nothing. Where domains are shared, their quotas come from
- * outside and may be anything: then too no more runs than the pool has slots, for the dispatcher looks at both.
+ * Divides the global pool among the domains. The pool consists of the slots of the embedded worker, which are configured,
+ * and those of connected workers. For a single engine, the sizes of the declared domains never exceed the pool, unless it
+ * shrinks because a worker leaves; a refused change changes nothing. Quotas of shared domains come from the allocators and
+ * may exceed the pool; the dispatcher checks both limits.
  */
 export class DomainPools {
   readonly #ownSizeMax: number;
@@ -47,25 +47,26 @@ export class DomainPools {
     for (const [name, domain] of Object.entries(options.domains)) this.declare(name, domain);
   }
 
-  /** Of the whole pool. */
+  /** The slots of the whole pool. */
   get size(): number {
     return this.#size;
   }
 
-  /** Of the embedded worker's part. */
+  /** The slots of the embedded worker. */
   get ownSize(): number {
     return this.#ownSize;
   }
 
-  /** By priority, the highest first. */
+  /** All domains by priority, the highest first. */
   get all(): readonly DomainPool[] {
     return this.#byPriority;
   }
 
-  /** Of the embedded worker's part. POOL_SIZE_INVALID. */
+  /** Sets the slots of the embedded worker. POOL_SIZE_INVALID. */
   resize(size: number): void {
     if (this.#ownSize === 0) {
-      const message = "the pool is that of the workers that are connected: it has no size of its own to be set";
+      const message =
+        "the pool has no size of its own: this process runs no jobs, its slots are those of connected workers";
       throw new EngineError("POOL_SIZE_INVALID", message);
     }
     const connected = this.#size - this.#ownSize;
@@ -77,7 +78,7 @@ export class DomainPools {
     this.#shareOut();
   }
 
-  /** Workers came or went: they have this many slots together. */
+  /** Sets the number of slots of all connected workers. */
   setWorkerSlots(slots: number): void {
     this.#size = this.#ownSize + slots;
     this.#shareOut();
@@ -108,17 +109,17 @@ export class DomainPools {
     this.#shareOut();
   }
 
-  /** How much of a shared domain may run here. DOMAIN_UNKNOWN. */
+  /** Sets how many attempts of a shared domain may run here. DOMAIN_UNKNOWN. */
   setQuota(name: string, quota: number): void {
-    assert(this.#isShared, "quotas are of domains that are shared");
+    assert(this.#isShared, "only shared domains have quotas");
     assert(Number.isInteger(quota) && quota >= 0, "a quota is a whole number");
     const pool = this.getDeclared(name);
-    assert(pool.declared, "what the quotas leave has none itself");
+    assert(pool.declared, "the default domain has no quota unless it is declared");
     pool.quota = quota;
     this.#shareOut();
   }
 
-  /** The pool a run waits in, whether its domain is declared or not. */
+  /** The pool of a domain, declared or not. */
   of(name: string): DomainPool {
     let pool = this.#byName.get(name);
     if (pool === undefined) {
@@ -132,7 +133,7 @@ export class DomainPools {
     return name === defaultDomain || this.#byName.get(name)?.declared === true;
   }
 
-  /** DOMAIN_UNKNOWN. */
+  /** The pool of a declared domain. DOMAIN_UNKNOWN. */
   getDeclared(name: string): DomainPool {
     if (this.has(name)) return this.of(name);
     const known = this.#byPriority.map((pool) => `"${pool.name}"`).join(", ");
@@ -151,7 +152,7 @@ export class DomainPools {
     return undefined;
   }
 
-  /** Against the pool, where there is one to be divided: not before a worker is there, and not where others have a part. */
+  /** Checks a size against the pool; only for a single engine with an embedded worker, whose pool is divided. */
   #checkDomainSize(name: string, size: number): void {
     const what = `the size of domain "${name}"`;
     if (this.#isShared || this.#ownSize === 0) return checkSize(what, size, 1, Number.MAX_SAFE_INTEGER);
@@ -172,7 +173,7 @@ export class DomainPools {
   #shareOut(): void {
     const rest = this.of(defaultDomain);
     if (!rest.declared) {
-      // Quotas from outside may be more than the whole pool: what is in no domain has a chance all the same.
+      // Quotas may exceed the whole pool; the default domain must not starve then.
       rest.quota = Math.max(this.#isShared ? Math.min(1, this.#size) : 0, this.#size - this.#reserved());
       rest.size = rest.quota;
     }
@@ -192,7 +193,7 @@ function show(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-/** Domains are shown in logs, metrics and terminals. */
+/** Refuses unprintable names, because domains are shown in logs, metrics and terminals. */
 function checkName(name: string): void {
   if (name.trim() === "") throw new EngineError("OPTION_INVALID", "a domain needs a name that is not blank");
   if (!hasUnprintable(name)) return;

@@ -3,21 +3,21 @@ import type { Attempt, StartCare } from "./attempt.ts";
 import type { DomainPools } from "./domain-pools.ts";
 import { ReactionSlots, suspectLosses } from "./reaction-slots.ts";
 
-/** A run this old has shown that it does not kill its process as soon as it starts. */
+/** A run is young for this long. Older ones have shown that they do not kill their process right away. */
 const youthMs = 2000;
 
 /**
- * A suspect that has run for this long is isolated no longer. What waits for it may be what it waits for itself, so isolation
- * must end by itself.
+ * A suspect that has run for this long is not isolated any more. It may depend on what waits for it, so isolation must end
+ * by itself.
  */
 const isolationMsMax = 60_000;
 
-/** How long a suspect that has ended stays isolated at most, if it is not heard that its end is durable. */
+/** The maximum time for which a suspect stays isolated after its end, until that end is durable. */
 const endingMsMax = 2000;
 
 /**
- * Which attempts and which recorded reactions of workflow code may start beside which in this process, so that one that
- * kills it does not do so at the expense of others.
+ * Decides which attempts and which recorded reactions of workflow code may run beside each other in this process, so that one
+ * that kills the process does not count against others.
  *
  * - No suspect attempt starts beside another that has run for less than a minute. It starts among no careful attempts but
  *   those that have been running for a while, and no careful attempt starts beside it. One on its last chance starts among
@@ -27,8 +27,8 @@ const endingMsMax = 2000;
  * - A suspect reaction starts among no suspect attempts and no young careful ones. No attempt starts beside it; it has its
  *   slot for two seconds at most.
  *
- * An attempt on a remote worker dies with that worker, so reactions do not wait for it. Where an attempt will run is not
- * known before it is next, so suspect attempts wait for reactions wherever they are to run.
+ * An attempt on a remote worker dies with that worker, so reactions do not wait for it. The worker of an attempt is chosen
+ * only when it starts, so suspect attempts wait for reactions wherever they will run.
  */
 export class Isolation {
   readonly reactionSlots: ReactionSlots;
@@ -37,7 +37,7 @@ export class Isolation {
   readonly #running: ReadonlySet<Attempt>;
   readonly #wake: () => void;
   #suspect: Attempt | undefined;
-  /** Suspects that have ended, but whose end is not durable: a process that dies now loses them. */
+  /** Suspects whose end is not durable yet: a process that dies now loses them. */
   readonly #ending = new Set<Attempt>();
   #timer: Timer | undefined;
 
@@ -55,14 +55,14 @@ export class Isolation {
     if (attempt.isSuspect) this.#suspect = attempt;
   }
 
-  /** It runs no more. One that was adopted may have come to run beside another. */
+  /** Called when an attempt has ended. Another suspect may still run, because it was adopted. */
   onEnded(attempt: Attempt): void {
     if (this.#ending.has(attempt)) return;
     if (this.#suspect === attempt) this.#suspect = [...this.#running].findLast((other) => other.isSuspect);
     this.reactionSlots.recheck();
   }
 
-  /** A suspect is about to end, and stays isolated until the function is called, because its end is durable. */
+  /** Keeps a suspect that ends isolated until the returned function is called, which means that its end is durable. */
   awaitDurableEnd(attempt: Attempt): () => void {
     this.#ending.add(attempt);
     const settle = (): void => {
@@ -75,7 +75,7 @@ export class Isolation {
     return settle;
   }
 
-  /** The suspect that others wait for, if there is one. */
+  /** The suspect that other starts have to wait for, if any. */
   isolatedSuspect(now: number): Attempt | undefined {
     const startedAt = this.#suspect?.jobStartedAt;
     return startedAt !== undefined && now - startedAt >= isolationMsMax ? undefined : this.#suspect;
@@ -91,8 +91,8 @@ export class Isolation {
   }
 
   /**
-   * One on its last chance has just started; or is next, and waits for those that run to be no longer young. Or a suspect
-   * reaction runs.
+   * Whether plain attempts must wait: an attempt on its last chance is young, or is next and waits until no running attempt is
+   * young; or a suspect reaction runs.
    */
   isQuiet(now: number): boolean {
     if (this.reactionSlots.isSuspectRunning) return true;
@@ -111,7 +111,7 @@ export class Isolation {
     });
   }
 
-  /** What waits for others to grow older is looked at again in a while. */
+  /** Arms a timer that wakes the dispatcher, if attempts wait for running ones to be young no longer. */
   awaitAge(): void {
     if (this.#timer !== undefined || this.#running.size === 0) return;
     const waits = (care: StartCare): boolean => this.#pools.hasNext(care);
@@ -136,7 +136,7 @@ function isYoung({ jobStartedAt }: Attempt, now: number): boolean {
   return jobStartedAt === undefined || now - jobStartedAt < youthMs;
 }
 
-/** Counted from when it was given its slot: what it waits for before its job is called may be a reaction. */
+/** Counts the age from the slot if the job was not called yet, because it may be waiting for a reaction. */
 function isYounger({ jobStartedAt, startedAt }: Attempt, ms: number, now: number): boolean {
   const age = now - (jobStartedAt ?? startedAt);
   return age >= 0 && age < ms;

@@ -1,22 +1,22 @@
 import { Heap } from "../base/heap.ts";
 import type { Attempt, AttemptState } from "./attempt.ts";
 
-/** Every so many picks one goes to whoever waited longest, … */
+/** Every fourth pick goes to the attempt that has waited longest, … */
 const agingEvery = 4;
-/** … provided it waited this long. */
+/** … if it has waited at least this long. */
 export const defaultAgingMs = 10_000;
-/** Entries that have left are swept once they outnumber those that wait by more than this. */
+/** Stale entries are swept once they outnumber the waiting ones by more than this. */
 const sweepSlack = 64;
 
 type WaitingState = Extract<AttemptState, "queued" | "unassigned">;
 
 /**
- * The waiting attempts of one domain, in order: lower rank, then more successors, then first come first served; but
- * nobody starves (see `agingEvery`).
+ * The waiting attempts of one domain, in order: lower rank, then more successors, then first come first served. Aging
+ * prevents starvation (`agingEvery`).
  *
- * Each attempt stands in a heap (by that order) and in a line (by arrival). It leaves one of them at once and the
- * other lazily: an entry whose attempt is in another state than those that wait here is passed over. So an attempt may
- * move between two queues only if their states differ.
+ * Each attempt is in a heap (by that order) and in a list (by arrival). It is removed from one of them at once and from the
+ * other lazily: an entry whose attempt is not in the state of this queue is skipped. So an attempt may move between two
+ * queues only if their states differ.
  */
 export class TaskQueue {
   readonly #agingMs: number;
@@ -43,7 +43,7 @@ export class TaskQueue {
     this.#heap.push(attempt);
   }
 
-  /** What is taken counts as running; a caller that cannot run it sets another state. */
+  /** Takes the next attempt and sets its state to `running`; a caller that cannot run it sets another state. */
   take(now: number): Attempt | undefined {
     if (this.#size === 0) return undefined;
     this.#picks++;
@@ -52,7 +52,7 @@ export class TaskQueue {
     return attempt;
   }
 
-  /** Only for an attempt that waits here. */
+  /** Removes an attempt, which must be waiting here. */
   remove(attempt: Attempt, state: Exclude<AttemptState, WaitingState>): void {
     attempt.state = state;
     this.#size--;
@@ -88,7 +88,7 @@ export class TaskQueue {
     }
   }
 
-  /** Who waits here, each once: whoever left lazily and came back has two entries. */
+  /** A filter for the attempts that wait here, each once: one that was removed lazily and added again has two entries. */
   #once(): (attempt: Attempt) => boolean {
     const seen = new Set<Attempt>();
     return (attempt) => attempt.state === this.#state && !seen.has(attempt) && seen.add(attempt).has(attempt);

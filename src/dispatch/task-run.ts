@@ -1,9 +1,9 @@
 import type { Execution } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 
-/** Which attempt it is: of what, by what job, and in which domain. */
+/** Identifies an attempt, with its task, job and domain. */
 export interface AttemptIdentity {
-  /** Slots are sets of these, never counters. */
+  /** The id under which slots are counted. */
   readonly attemptId: string;
   readonly instanceId: string;
   readonly workflowName: string;
@@ -11,7 +11,7 @@ export interface AttemptIdentity {
   /** The task's number in its instance. */
   readonly task: number;
   readonly attempt: number;
-  /** Of the instance. */
+  /** The generation of the instance. */
   readonly generation: number;
   /** The job's registered id. */
   readonly job: string;
@@ -20,28 +20,28 @@ export interface AttemptIdentity {
   readonly traceparent?: string | undefined;
 }
 
-/** One attempt on its way to a worker: what the dispatcher orders by, and what the worker needs to run it. */
+/** One attempt for the dispatcher: its place in the order, and what a worker needs to run it. */
 export interface TaskRun extends AttemptIdentity {
   /** JSON text. */
   readonly params: string;
-  /** Lower goes first within a domain: the sub-task rule. */
+  /** Lower ranks start first within a domain: sub-tasks go before others. */
   readonly rank: number;
-  /** More goes first within a rank. */
+  /** Tasks with more successors start first within a rank. */
   readonly successors: number;
   readonly timeoutMs: number;
-  /** How often this attempt was lost already; one that was lost twice runs with no other such beside it. */
+  /** The number of times this attempt was lost. Attempts that were lost twice run one at a time. */
   readonly interruptions: number;
-  /** Lost with its process once more, it fails: so it gets its first moments to itself. */
+  /** The attempt fails if it is lost once more, so nothing else starts during its first moments. */
   readonly isLastTry?: boolean;
-  /** Its start is to be durable before the job runs, wherever that is, so that a job that kills its process is counted. */
+  /** Its start must be durable before the job runs, so that the loss is counted if the job kills its process. */
   readonly isCautious: boolean;
   /**
-   * Resolves when the start, of which the owner has just heard, is durable. Awaited before the job of a cautious run is
-   * called, and before any run goes to a remote worker, so that whoever takes the instance over knows where to look. If
-   * it rejects, the job does not run and nothing more is told.
+   * Resolves when the start that `owner` was notified of is durable. Awaited before the job of a cautious run is called, and
+   * before any run goes to a remote worker, so that a new owner of the instance knows where to look for it. If it rejects,
+   * the job does not run and the owner is not notified any more.
    */
   confirmStart(): Promise<void>;
-  /** The instance's committed context and the outputs of what the task waited for, as the attempt starts. */
+  /** The committed context of the instance and the outputs of the task's dependencies at the start of the attempt. */
   readonly inputs: () => TaskInputs | Promise<TaskInputs>;
   readonly owner: TaskOwner;
 }
@@ -52,16 +52,16 @@ export interface TaskInputs {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
-/** Whoever is told how a run goes on. Told at most once of an end; nothing is told after an abort. */
+/** Notified about a run: of one end at most, and of nothing after an abort. */
 export interface TaskOwner {
-  /** Told again if the worker did not take it and it starts on another: what counts is that it has started. */
+  /** Called when the run starts; again if the worker refused it and it starts on another. */
   started(run: TaskRun, execution: Required<Execution>): void;
   /**
-   * Payloads in the outcome are plain JSON text, whatever their size. `acknowledge` is to be called when the outcome is
-   * durable, or is not wanted any more: it comes with the result of a remote worker, which keeps it until then, and with
-   * that of a suspect in this process, which stays isolated until then.
+   * Called when the run has ended. Payloads in the outcome are plain JSON text, whatever their size. The owner calls
+   * `acknowledge` when the outcome is durable or not wanted any more: a remote worker keeps its result until then, and a
+   * suspect in this process stays isolated until then.
    */
   ended(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void;
-  /** Taken back by `withdraw` before it started; or adopted, and then stopped in good order by its worker. */
+  /** Called when `withdraw` removed the run before its start, or when its worker stopped and returned it after it was adopted. */
   withdrawn(run: TaskRun): void;
 }

@@ -2,11 +2,11 @@ import type { Attempt } from "./attempt.ts";
 import { TaskQueue } from "./task-queue.ts";
 
 /**
- * Attempts whose job no worker knows, or none that has a slot. They hold no slot and take no part in the order until one
- * does; so they are in nobody's way, however many they are.
+ * Attempts whose job no worker has, or no worker with a free slot. They take no slot and stay outside the queues of their
+ * domains until a worker is free; so any number of them delays no others.
  *
- * Those of one job, domain and care wait in their own order. When some slots become free, as many of each such line are
- * put back as could start, and no more: which of them does is decided where all are put in order.
+ * Attempts of one job, domain and class wait in a queue of their own. When slots become free, as many of each such queue are
+ * returned to the domains as could start; the domains decide which of them do.
  */
 export class UnassignedAttempts {
   readonly #agingMs: number | undefined;
@@ -16,7 +16,7 @@ export class UnassignedAttempts {
     this.#agingMs = agingMs;
   }
 
-  /** Whether it is the first to wait for its job. */
+  /** Adds an attempt. True if it is the first that waits for its job. */
   add(attempt: Attempt): boolean {
     const { job } = attempt.run;
     let lines = this.#byJob.get(job);
@@ -40,7 +40,7 @@ export class UnassignedAttempts {
     if (lines.size === 0) this.#byJob.delete(job);
   }
 
-  /** Takes out as many of each line as there are free slots for its job. */
+  /** Removes as many attempts of each queue as there are free slots for its job. */
   recall(now: number, freeFor: (job: string) => number): Attempt[] {
     const recalled: Attempt[] = [];
     for (const [job, lines] of this.#byJob) {

@@ -1,10 +1,10 @@
 /**
- * Why a task does not run, in one word for programs; `text` says it to people.
+ * The reason why a task waits, as a code for programs; `text` is for people.
  *
- * `workflow-limit`: as many instances of its workflow run as may. `instance-limit`: as many tasks of its instance run as
- * may. `paused`: its instance is. `retry`: its next attempt is not due. `no-worker`: nobody has its job. `domain`: its
- * domain is full, or has no slots. `slot`: the pool is full, or the workers that have its job. `isolation`: tasks that
- * were lost with their process run alone. `engine`: the process starts nothing for now.
+ * `workflow-limit`: the maximum of instances of its workflow run. `instance-limit`: the maximum of tasks of its instance
+ * run. `paused`: its instance is paused. `retry`: its next attempt is not due. `no-worker`: no worker has its job. `domain`:
+ * its domain is full, or has no slots. `slot`: the pool is full, or all workers with its job are. `isolation`: tasks that
+ * were lost with their process run alone. `engine`: the process starts nothing at present.
  */
 export type WaitReason =
   | "workflow-limit"

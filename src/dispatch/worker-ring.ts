@@ -1,10 +1,10 @@
 import type { ConnectedWorker, Worker } from "./worker.ts";
 
-/** Who could run an attempt: the embedded worker, if there is one, and those that are connected; each in its turn. */
+/** Chooses workers round-robin: the connected ones, and the embedded worker if there is one. */
 export class WorkerRing {
   readonly #embedded: Worker | undefined;
   readonly #connected: ConnectedWorker[] = [];
-  /** Whose turn it is. The embedded worker comes after the others. */
+  /** Index of the next worker. The embedded worker comes after the others. */
   #next = 0;
 
   constructor(embedded: Worker | undefined) {
@@ -15,7 +15,7 @@ export class WorkerRing {
     return this.#connected;
   }
 
-  /** Of those that are connected. */
+  /** The slots of all connected workers. */
   get slots(): number {
     return this.#connected.reduce((sum, worker) => sum + worker.slots, 0);
   }
@@ -37,7 +37,7 @@ export class WorkerRing {
     return this.#embedded?.hasJob(job) === true || this.#connected.some((worker) => worker.hasJob(job));
   }
 
-  /** Next in turn among those that have the job and a slot. How many the embedded worker has is the pool's to know. */
+  /** The next worker with the job and a free slot. The pool knows the free slots of the embedded worker. */
   choose(job: string, embeddedSlots: number): Worker | undefined {
     const connected = this.#connected;
     if (connected.length === 0) {
@@ -55,7 +55,7 @@ export class WorkerRing {
     return undefined;
   }
 
-  /** How many attempts of the job could start now. The embedded worker alone has all the slots that the pool has. */
+  /** The number of attempts of the job that could start now. An embedded worker alone is limited by the pool only. */
   slotsFor(job: string, embeddedSlots: number): number {
     if (this.#connected.length === 0) return this.#embedded?.hasJob(job) === true ? Infinity : 0;
     let slots = this.#embedded?.hasJob(job) === true ? Math.max(0, embeddedSlots) : 0;

@@ -9,7 +9,7 @@ import type { RetryPolicy } from "../kernel/retry.ts";
 export interface JobTaskOptions {
   /** Of one attempt. Default 30. */
   readonly timeoutSeconds?: number;
-  /** How often a failed attempt is repeated. Default 0. */
+  /** The maximum of retries after a failed attempt. Default 0. */
   readonly retryCount?: number;
   readonly retryPolicy?: Partial<RetryPolicy>;
   /** The pool to run in. */

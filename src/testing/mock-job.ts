@@ -1,20 +1,20 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
 import { preview } from "../base/preview.ts";
 
-/** What a mock has to know of the job that it stands in for. */
+/** The parts of a job that its mock needs. */
 interface Mockable {
   readonly name: string;
   readonly fn: (params: never, ctx: never) => unknown;
 }
 
 export type MockedJob<J extends Mockable = Mockable> = J & {
-  /** What it was called with, attempt by attempt. */
+  /** The parameters of each call, attempt by attempt. */
   readonly calls: readonly Parameters<J["fn"]>[0][];
 };
 
 /**
- * A job of the same name and input that does something else, on the event loop. `failures`: so many attempts fail before
- * one succeeds.
+ * Creates a job of the same name and input that runs another function on the event loop. `failures`: the number of attempts
+ * that fail before one succeeds.
  *
  * ```ts
  * const charged = mockJob(charge, ({ amount }) => ({ receipt: `r-${amount}` }), { failures: 2 });

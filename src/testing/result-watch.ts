@@ -1,15 +1,15 @@
 import type { Logger } from "../base/logger.ts";
 
-/** Real time without news after which a result is not going to come by itself. */
+/** Real time without progress after which a result will not come by itself. */
 const quietMs = 1000;
 
 export interface ResultWatchParts {
   readonly logger: Logger;
-  /** A test lets time pass, or a job runs: the result may come by itself. */
+  /** Whether a test lets time pass or a job runs, so that the result may come by itself. */
   readonly isMoving: () => boolean;
-  /** The test moves the clock step by step, and wants to find it where it left it. */
+  /** Whether the test advances the clock itself, so that it must not be moved. */
   readonly isStepping: () => boolean;
-  /** When the first instance wants to be woken, epoch ms. */
+  /** The earliest wake-up of any instance, epoch ms. */
   readonly nextWake: () => Promise<number | undefined>;
   /** Lets time pass until then. */
   readonly skipUntil: (result: Promise<unknown>) => Promise<unknown>;
@@ -23,10 +23,10 @@ interface Waiting {
 }
 
 /**
- * Keeps a test from hanging that awaits a result which only time can bring, while the clock of its engine stands still: time
- * is skipped until it comes. In a test that has moved the clock itself it is a warning, given once.
+ * Prevents tests from hanging when they await a result that needs time to pass while the clock of the engine stands still:
+ * skips time until the result comes. In a test that advances the clock itself, logs a warning once instead.
  *
- * Its timer is real, and keeps the process alive for as long as it takes to find out.
+ * Its timer uses real time, and keeps the process alive until it has fired.
  */
 export class ResultWatch {
   readonly #parts: ResultWatchParts;
@@ -37,12 +37,12 @@ export class ResultWatch {
     this.#parts = parts;
   }
 
-  /** The same result. It is watched from when somebody awaits it. */
+  /** Returns a promise for the same result, which is watched once it is awaited. */
   watch<T>(instanceId: string, result: Promise<T>): Promise<T> {
     return new WatchedResult(result, () => this.#begin({ instanceId, result, isOver: false }));
   }
 
-  /** Does nothing from now on. */
+  /** Stops watching. */
   stop(): void {
     this.#isOver = true;
     for (const waiting of this.#waiting) this.#end(waiting);
@@ -71,7 +71,7 @@ export class ResultWatch {
     const wake = await nextWake();
     if (waiting.isOver || this.#isOver) return;
     if (wake === undefined) {
-      // Somebody else has to do something; a process in which nobody does is not kept alive for it.
+      // The result depends on something else than time; that alone must not keep the process alive.
       this.#lookLater(waiting);
       return void waiting.timer?.unref();
     }
@@ -79,7 +79,7 @@ export class ResultWatch {
     await this.#skip(waiting);
   }
 
-  /** Where time alone does not bring it, the next look finds out. */
+  /** Skips time; if the result does not come, the next check notices. */
   async #skip(waiting: Waiting): Promise<void> {
     const { result } = waiting;
     await this.#parts.skipUntil(result).catch(() => undefined);
@@ -95,12 +95,12 @@ export class ResultWatch {
   }
 }
 
-/** Knows when it is first awaited: `await` calls `then` of a promise whose constructor is not `Promise`. */
+/** A promise that notices when it is first awaited: `await` calls `then` if the constructor is not `Promise`. */
 class WatchedResult<T> extends Promise<T> {
   readonly #onAwaited: () => void;
   #isAwaited = false;
 
-  /** What is derived of it is an ordinary promise. */
+  /** Makes derived promises ordinary ones. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }

@@ -2,7 +2,7 @@ import { Mulberry } from "../base/mulberry.ts";
 import type { Random } from "../base/random.ts";
 
 /**
- * Chance that repeats itself: two of the same seed give the same numbers and ids, in the same order.
+ * A seeded random source: the same seed gives the same numbers and ids, in the same order.
  *
  * ```ts
  * const engine = new Engine({ storage: memoryStore(), random: new SeededRandom(123) });
@@ -15,7 +15,7 @@ export class SeededRandom implements Random {
     this.#random = new Mulberry(seed);
   }
 
-  /** In [0, 1). */
+  /** The next number in [0, 1). */
   next(): number {
     return this.#random.next();
   }

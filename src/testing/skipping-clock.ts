@@ -1,25 +1,25 @@
 import { TestClock } from "./test-clock.ts";
 
-/** What goes on in an engine, as far as its clock is concerned. */
+/** The activity of an engine that its clock needs to know. */
 export interface WatchedWork {
-  /** Jobs run. */
+  /** Whether jobs run. */
   isBusy(): boolean;
-  /** When the first of its instances wants to be woken after that time, epoch ms. */
+  /** The earliest wake-up of any instance after that time, epoch ms. */
   nextWake(after: number): Promise<number | undefined>;
 }
 
 /**
- * The clock of a test engine. It knows what the engine waits for, so it leaps from one wake-up to the next where a
- * `TestClock` goes through every minute between: a year takes a few milliseconds.
+ * The clock of a test engine. It knows the wake-ups of the engine and skips from one to the next, while a `TestClock` passes
+ * through every timer in between: a year takes a few milliseconds.
  */
 export class SkippingClock extends TestClock {
   #work: WatchedWork | undefined;
-  /** Calls of `advance` and `until` that have not come to their end. */
+  /** The number of unfinished calls of `advance` and `until`. */
   #moves = 0;
-  /** A test has moved it by so many ms, and not only until something happens. */
+  /** A test has advanced it by a number of ms, and not only until a promise settles. */
   hasAdvanced = false;
 
-  /** Somebody lets time pass. */
+  /** Whether a call of `advance` or `until` is running. */
   get isMoving(): boolean {
     return this.#moves > 0;
   }
@@ -28,12 +28,12 @@ export class SkippingClock extends TestClock {
     this.#work = work;
   }
 
-  /** From now on it is an ordinary `TestClock`. */
+  /** Turns it into an ordinary `TestClock`. */
   unfollow(): void {
     this.#work = undefined;
   }
 
-  /** While a job runs, time goes from timer to timer: so an attempt can run into its timeout. */
+  /** While a job runs, time advances from timer to timer, so that attempts can time out. */
   override async advance(ms: number): Promise<void> {
     const work = this.#work;
     this.hasAdvanced = true;
@@ -51,9 +51,8 @@ export class SkippingClock extends TestClock {
   }
 
   /**
-   * Lets as much time pass as the promise takes, and gives what it gives. No time passes while a job runs: it may take as
-   * long as it likes. Throws if it is still waiting after `maxMs`, by default never, or if no time will bring what it
-   * waits for.
+   * Advances time until the promise settles, and returns its result. No time passes while a job runs. Throws if the promise is
+   * still waiting after `maxMs`, by default never, or if nothing is left to wait for.
    */
   override async until<T>(promise: Promise<T>, options: { maxMs?: number } = {}): Promise<T> {
     const work = this.#work;
@@ -86,7 +85,7 @@ export class SkippingClock extends TestClock {
   }
 }
 
-/** What time brings next. Throws where that is nothing, or comes too late. */
+/** The time of the next wake-up. Throws if there is none, or it is too late. */
 function expected(wake: number | undefined, end: number): number {
   if (wake === undefined) {
     throw new Error("the promise waits for something that no time brings: no instance is asleep and no job runs");

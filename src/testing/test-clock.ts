@@ -1,16 +1,16 @@
 import type { Clock, Timer } from "../base/clock.ts";
 
-/** Event-loop turns without any news after which nothing more is expected to happen by itself. */
+/** The number of event-loop turns without activity after which nothing more will happen by itself. */
 const quietTurns = 10;
 
 const hourMs = 3_600_000;
 
-/** Noon of an ordinary day. */
+/** The default start: noon of an ordinary day. */
 const firstNow = Date.UTC(2026, 0, 5, 12);
 
 /**
- * A clock that stands still until it is moved by hand: days of retries, timeouts and retention pass in milliseconds, and
- * the same way every time.
+ * A manual clock: stands still until a test advances it, so that days of retries, timeouts and retention pass in
+ * milliseconds, in the same way every time.
  *
  * ```ts
  * const clock = new TestClock();
@@ -24,12 +24,12 @@ const firstNow = Date.UTC(2026, 0, 5, 12);
 export class TestClock implements Clock {
   #now: number;
   #started = 0;
-  /** Soonest first; those of one moment in the order they were asked for. */
+  /** Timers, the earliest first; those of the same time in the order they were created. */
   readonly #timers: TestTimer[] = [];
-  /** Goes up whenever something is asked for or happens. */
+  /** Incremented whenever the clock is used or a timer fires. */
   #news = 0;
 
-  /** `now` is the time to begin with, epoch ms. */
+  /** `now` is the start time, epoch ms. */
   constructor(options: { now?: number } = {}) {
     this.#now = options.now ?? firstNow;
   }
@@ -50,7 +50,7 @@ export class TestClock implements Clock {
     return { cancel: () => this.#cancel(timer) };
   }
 
-  /** In the real event loop: what needs no time to pass goes on without being told. */
+  /** Runs in the real event loop: work that needs no time proceeds by itself. */
   soon(callback: () => void): void {
     this.#news++;
     setImmediate(() => {
@@ -59,19 +59,19 @@ export class TestClock implements Clock {
     });
   }
 
-  /** How many timers wait for their time. */
+  /** The number of pending timers. */
   get timerCount(): number {
     return this.#timers.length;
   }
 
-  /** When the next timer is due, epoch ms. */
+  /** The time of the next timer, epoch ms. */
   get nextTimerAt(): number | undefined {
     return this.#timers[0]?.at;
   }
 
   /**
-   * Lets time pass. Timers fire in the order they are due, each at its own time, and what a timer leads to has happened
-   * before the next one fires.
+   * Advances the clock. Timers fire in order, each at its own time, and the work that a timer causes is finished before the
+   * next one fires.
    */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
@@ -84,8 +84,7 @@ export class TestClock implements Clock {
   }
 
   /**
-   * Sets the clock forward at once, as if the machine had been asleep until then: timers that came due meanwhile fire
-   * late, in order.
+   * Sets the clock forward at once, as if the machine had been suspended: timers that were due meanwhile fire late, in order.
    */
   async jump(at: number): Promise<void> {
     await this.settle();
@@ -94,8 +93,8 @@ export class TestClock implements Clock {
   }
 
   /**
-   * Lets as much time pass as the promise takes, from timer to timer, and gives what it gives. Throws if it is still
-   * waiting after `maxMs`, by default 24 hours.
+   * Advances from timer to timer until the promise settles, and returns its result. Throws if it is still waiting after
+   * `maxMs`, by default 24 hours.
    */
   async until<T>(promise: Promise<T>, options: { maxMs?: number } = {}): Promise<T> {
     const end = this.#now + (options.maxMs ?? 24 * hourMs);
@@ -114,8 +113,8 @@ export class TestClock implements Clock {
   }
 
   /**
-   * Lets everything happen that needs no time to pass: promises, commits to a `memoryStore()`, jobs that wait for neither
-   * time nor the outside world, timers that are due, such as those of sleeps that ended while no engine ran.
+   * Waits for all work that needs no time: promises, commits to a `memoryStore()`, jobs that wait for neither time nor the
+   * outside world, timers that are due, such as those of sleeps that ended while no engine ran.
    */
   async settle(): Promise<void> {
     await this.#becomeQuiet();

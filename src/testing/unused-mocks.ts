@@ -3,8 +3,8 @@ import type { Job } from "../authoring/job.ts";
 import { Workflow } from "../authoring/workflow.ts";
 
 /**
- * Mocks that were never called and stand in for nothing that the test names: neither one of its jobs, nor the job of a
- * DAG's task. Code may call a job by any name, so this is no proof of a mistake.
+ * Finds mocks that were never called and whose name matches neither a job of the test nor the job of a DAG's task. Code may
+ * call a job by any name, so this does not prove a mistake.
  */
 export function unusedMocks(
   mocks: readonly Job[],
@@ -19,7 +19,7 @@ function jobNamesOf(workflow: Workflow): string[] {
   return workflow.spec().nodes.flatMap(({ jobName }) => jobName ?? []);
 }
 
-/** A job that `mockJob` did not make counts no calls. */
+/** Jobs that were not created by `mockJob` count no calls. */
 function hasNoCalls(mock: Job & { readonly calls?: readonly unknown[] }): boolean {
   return mock.calls?.length === 0;
 }

@@ -24,7 +24,7 @@ export interface AttemptContextOptions {
   readonly onProgress?: OnProgress | undefined;
 }
 
-/** What a job sees and does while it runs. Everything that costs is made at first use: most jobs use little of it. */
+/** Implements the context of a job. Its parts are created at first use, because most jobs use few of them. */
 export class AttemptContext implements JobContext {
   readonly #options: AttemptContextOptions;
   #context: Readonly<Record<string, unknown>> | undefined;
@@ -99,7 +99,7 @@ export class AttemptContext implements JobContext {
     subTasks.set(name, node);
   }
 
-  /** OPTION_INVALID, VALUE_NOT_SERIALIZABLE. Values are written down at once, so later changes to them do not count. */
+  /** Serializes the values at once, so later changes to them have no effect. OPTION_INVALID, VALUE_NOT_SERIALIZABLE. */
   patchContext(patch: Readonly<Record<string, unknown>>): void {
     if (this.#isClosed("patchContext")) return;
     if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
@@ -119,7 +119,7 @@ export class AttemptContext implements JobContext {
     this.#options.onProgress?.(this.attemptId, progressOf(report, this.taskName));
   }
 
-  /** The attempt has ended: what a job that runs on regardless still says is not heard. */
+  /** Ends the attempt: later calls of a job that keeps running are ignored. */
   close(): void {
     this.#closed = true;
   }
@@ -132,14 +132,14 @@ export class AttemptContext implements JobContext {
     return this.#subTasks === undefined ? undefined : [...this.#subTasks.values()];
   }
 
-  /** Throwing at a job that nobody awaits any more could end the process, so it is a warning. */
+  /** Logs a warning after the end: an error in a job that is not awaited any more could end the process. */
   #isClosed(call: string): boolean {
     if (this.#closed) this.log.warn({ call }, "ignored: the attempt has ended");
     return this.#closed;
   }
 }
 
-/** `undefined` says nothing about its key, as in JSON. */
+/** Serializes one value of a patch; a key with `undefined` is skipped, as in JSON. */
 function patchText(key: string, value: unknown): string | null | undefined {
   return value === null ? null : toJsonText(value, `context key "${key}"`);
 }

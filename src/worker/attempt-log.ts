@@ -3,13 +3,13 @@ import type { Logger } from "../base/logger.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 
-/** The part of a run that its job is told; plain data, so that it can go to a thread. */
+/** The part of a run that its job can read; plain data, so that it can be sent to a thread. */
 export type RunIdentity = Pick<
   TaskRun,
   "instanceId" | "workflowName" | "taskName" | "task" | "attempt" | "attemptId" | "traceparent"
 >;
 
-/** A log whose every line names the attempt it comes from. */
+/** Creates a log whose lines contain the fields of the attempt. */
 export function attemptLog(logger: Logger, run: RunIdentity, onTaskLog?: OnTaskLog): ContextLog {
   const { attemptId, instanceId, workflowName, taskName, attempt } = run;
   const bound = { instanceId, workflowName, taskName, attempt };

@@ -1,6 +1,6 @@
 import type { Random } from "../base/random.ts";
 
-/** Longer and longer pauses, by chance a little shorter, so that many who lost one member do not come back in step. */
+/** Exponential backoff with jitter, so that workers which lost one member do not all reconnect at once. */
 export class Backoff {
   readonly #random: Random;
   readonly #firstMs: number;

@@ -8,10 +8,10 @@ import { payloadBytesMax } from "../kernel/payload.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { failureFrom } from "./failure-from.ts";
 
-/** Checks generated sub-tasks against what the engine has, and completes them; rejects with why one could never run. */
+/** Checks generated sub-tasks against the engine's jobs and workflows, and completes them; rejects if one could never run. */
 export type AdmitSubTasks = (subTasks: readonly NodeSpec[], parentName: string) => Promise<readonly NodeSpec[]>;
 
-/** Calls the job and turns whatever it does into an outcome. Never throws; answers at once if the job does. */
+/** Calls the job and turns its result or error into an outcome. Never throws; synchronous if the job is. */
 export function callJob(
   job: Pick<Job, "fn">,
   params: unknown,
@@ -34,7 +34,7 @@ export function failureOutcome(error: unknown): Outcome {
   return { kind: "failure", failure: failureFrom(error) };
 }
 
-/** The outcome with its sub-tasks as they may join the instance; a failure if one of them may not. */
+/** Admits the sub-tasks of an outcome; a failure if one of them is refused. */
 export function admitted(
   outcome: Outcome,
   taskName: string,

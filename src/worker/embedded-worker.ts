@@ -15,7 +15,7 @@ import type { ThreadWorker } from "./thread-worker.ts";
 import type { Answer, Worker } from "../dispatch/worker.ts";
 import type { RunIdentity } from "./attempt-log.ts";
 
-/** By job id. A `Map` fits as it is. */
+/** Finds jobs by id. A `Map` fits. */
 export interface JobLookup {
   get(id: string): Job | undefined;
 }
@@ -23,15 +23,15 @@ export interface JobLookup {
 export interface EmbeddedWorkerOptions {
   readonly jobs: JobLookup;
   readonly logger: Logger;
-  /** For jobs with isolation `thread`; without it they fail. */
+  /** Runs jobs with isolation `thread`; without it they fail. */
   readonly threads?: ThreadWorker;
-  /** A function where it may change: a member that joins anew has a new id. */
+  /** A function if it may change: a member that joins again has a new id. */
   readonly address?: string | (() => string);
-  /** How many sub-tasks one attempt may generate. */
+  /** The maximum of sub-tasks that one attempt may generate. */
   readonly maxSubTasks?: number;
-  /** The lease: asked again right before a job is called that had to wait for its inputs. */
+  /** Whether the lease is valid: asked again before a job is called that had to wait for its inputs. */
   readonly mayStart?: () => boolean;
-  /** Without it, sub-tasks are passed on as they were generated. */
+  /** Checks generated sub-tasks; without it they are passed on unchecked. */
   readonly admitSubTasks?: AdmitSubTasks;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onProgress?: OnProgress | undefined;
@@ -39,18 +39,17 @@ export interface EmbeddedWorkerOptions {
   readonly loopWatch?: LoopWatch | undefined;
 }
 
-/** What is known of an attempt when its job is called. */
+/** The attempt of a job that is called, for `aroundJob`. */
 export type JobRun = Pick<
   TaskRun,
   "instanceId" | "workflowName" | "taskName" | "attempt" | "attemptId" | "traceparent"
 >;
 
-/** Calls the job in surroundings of its own, for example inside a span. `call` may give a promise. */
+/** Wraps the call of a job, for example in a span. `call` may return a promise. */
 export type AroundJob = <T>(run: JobRun, call: () => T) => T;
 
 /**
- * The worker inside the engine's own process: jobs run on its event loop, or in threads beside it. A remote worker has one
- * of these inside, and is spoken to in messages where this one is called.
+ * The worker inside the engine's own process: runs jobs on its event loop or in threads. A remote worker contains one too.
  */
 export class EmbeddedWorker implements Worker {
   readonly isRemote = false;
@@ -99,7 +98,7 @@ export class EmbeddedWorker implements Worker {
     }
     try {
       const inputs = run.inputs();
-      // Nothing to wait for: the common case costs no promise at all.
+      // The common case has nothing to wait for and needs no promise.
       if (job.input === undefined && !("then" in inputs)) {
         return this.#call({ job, run, abort, inputs, params: paramsFromText(run.params) });
       }
@@ -109,7 +108,7 @@ export class EmbeddedWorker implements Worker {
     }
   }
 
-  /** Jobs on the event loop can end the process. */
+  /** Starts to listen for fatal errors, because jobs on the event loop can end the process. */
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
@@ -174,7 +173,7 @@ export class EmbeddedWorker implements Worker {
   }
 }
 
-/** Names the attempt whose code ends the process. */
+/** Logs the attempt whose code ends the process. */
 class AttemptOwner implements FatalErrorOwner {
   readonly #run: TaskRun;
   readonly #logger: Logger;

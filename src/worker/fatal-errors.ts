@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Whose code runs: a job, for example. */
+/** The owner of running code, for example the attempt of a job. */
 export interface FatalErrorOwner {
   /** Its code threw where nobody catches it, or left a rejected promise to nobody: the process ends. */
   onFatalError(error: unknown): void;
@@ -20,7 +20,7 @@ export function reportFatalError(error: unknown): void {
   current.getStore()?.onFatalError(error);
 }
 
-/** From now on owners are told. It changes nothing about how the process ends. */
+/** Starts to notify owners of fatal errors. This does not change how the process ends. */
 export function startListening(): void {
   if (listening++ === 0) process.on("uncaughtExceptionMonitor", reportFatalError);
 }

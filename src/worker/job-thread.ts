@@ -19,8 +19,8 @@ export interface JobThreadOptions {
 }
 
 /**
- * A thread that runs one attempt at a time, and keeps the process alive only while it does. It has a port of its own to
- * talk to: what a job posts to its parent thread means nothing here.
+ * A thread that runs one attempt at a time, and keeps the process alive only while it does. It uses a message port of its
+ * own, so messages that a job posts to its parent thread have no effect.
  */
 export class JobThread {
   readonly #thread: Thread;
@@ -53,7 +53,7 @@ export class JobThread {
     return this.#alive;
   }
 
-  /** Never rejects. A thread that dies, or is killed, meanwhile has lost the attempt. */
+  /** Runs an attempt. Never rejects; the attempt is lost if the thread dies or is killed. */
   run(order: ThreadOrder, onTaskLog?: OnTaskLog, onProgress?: OnProgress): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#order = order;
@@ -72,12 +72,12 @@ export class JobThread {
     return promise;
   }
 
-  /** The job sees its signal abort, if it lets the thread look. */
+  /** Aborts the job's signal, which it notices when it yields to its event loop. */
   abort({ name, message }: Error): void {
     this.#post({ type: "abort", reason: { name, message } });
   }
 
-  /** Ends the thread whatever it does, even if it spins. */
+  /** Terminates the thread, even if it is in an endless loop. */
   async kill(): Promise<void> {
     this.#alive = false;
     await this.#thread.terminate();
@@ -93,12 +93,12 @@ export class JobThread {
     else if (this.#isRunning(message.attemptId)) this.#onProgress?.(message.attemptId, message.progress);
   }
 
-  /** A job may go on after its attempt has ended, beside the next one in the same thread. */
+  /** False for a job that keeps running after the end of its attempt, beside the next one in the same thread. */
   #isRunning(attemptId: string): boolean {
     return this.#order?.run.attemptId === attemptId;
   }
 
-  /** The job's own fields have its attempt's among them; a line that comes after the attempt's end is only logged. */
+  /** Logs a line. Passes it on without the fields of the attempt, unless the attempt has ended. */
   #log({ attemptId, level, fields, message }: Extract<FromThread, { type: "log" }>): void {
     this.#logger[level](fields, message);
     if (this.#order === undefined || !this.#isRunning(attemptId)) return;

@@ -3,12 +3,12 @@ import { pathToFileURL } from "node:url";
 import { EngineError } from "../base/error.ts";
 import type { Job, JobSource } from "../authoring/job.ts";
 
-/** Imports the function of a job: what `defineJob` made, or a plain function. JOB_INVALID. */
+/** Imports the function of a job: the result of `defineJob`, or a plain function. JOB_INVALID. */
 export async function loadJob(source: JobSource): Promise<Pick<Job, "fn">> {
   const exported = (await load(source.module))[source.export];
   if (typeof exported === "function") return { fn: exported as Job["fn"] };
   if (isJob(exported)) return exported;
-  const message = `module ${source.module} has no job and no function among its exports that is called "${source.export}"`;
+  const message = `module ${source.module} exports no job and no function called "${source.export}"`;
   throw new EngineError("JOB_INVALID", message);
 }
 

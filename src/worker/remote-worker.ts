@@ -35,7 +35,7 @@ export interface RemoteWorkerOptions {
   readonly slots?: number;
   readonly aroundJob?: AroundJob;
   readonly threads?: ThreadWorker;
-  /** How many sub-tasks one attempt may generate. */
+  /** The maximum of sub-tasks that one attempt may generate. */
   readonly maxSubTasks?: number;
   /** How long `stop` waits for jobs to end, and again for their results to be acknowledged. */
   readonly graceMs?: number;

@@ -2,7 +2,7 @@ import { EngineError } from "../base/error.ts";
 import type { Task } from "../authoring/task.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 
-/** A generated task as a node of its instance. The parent itself, which it waits for anyway, is not listed. SUBTASK_INVALID. */
+/** Turns a generated task into a node of its instance. The parent is left out of its dependencies, being implied. SUBTASK_INVALID. */
 export function subTaskNode(task: Task, parentName: string): NodeSpec {
   if (!isTask(task)) {
     throw new EngineError(
@@ -20,7 +20,7 @@ export function subTaskNode(task: Task, parentName: string): NodeSpec {
   return dependsOn.length === 0 ? node : { ...node, dependsOn };
 }
 
-/** Asks for the shape: two copies of a library in one process have two classes. */
+/** Checks the shape, not the class: a process may load two copies of the library. */
 function isTask(value: unknown): value is Task {
   return typeof value === "object" && value !== null && "toNode" in value && typeof value.toNode === "function";
 }

@@ -5,7 +5,7 @@ import type { TaskProgress } from "../dispatch/task-progress.ts";
 
 const messageLengthMax = 1000;
 
-/** What a job reports, checked: jobs may be written without a compiler. OPTION_INVALID. */
+/** Validates a progress report, because jobs may be written without a compiler. OPTION_INVALID. */
 export function progressOf(report: ProgressReport, taskName: string): TaskProgress {
   if (typeof report === "number") {
     if (report >= 0 && report <= 1) return { fraction: report };

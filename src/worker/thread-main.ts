@@ -9,7 +9,7 @@ import { loadJob } from "./load-job.ts";
 import type { FromThread, ThreadOrder, ToThread } from "./thread-message.ts";
 import { printedFields } from "./writable-fields.ts";
 
-/** The inside of a thread: runs one order at a time and answers each with its outcome. */
+/** The main loop of a thread: runs one attempt at a time and answers with its outcome. */
 class ThreadMain {
   readonly #port: MessagePort;
   #abort = new Abort();
@@ -55,7 +55,7 @@ class ThreadMain {
     return { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
   }
 
-  /** Fields that cannot be copied to the other side are sent as they would be printed. */
+  /** Sends fields that cannot be cloned as printed text. */
   #log(line: Extract<FromThread, { type: "log" }>): void {
     try {
       this.#send(line);
@@ -69,7 +69,7 @@ class ThreadMain {
   }
 }
 
-/** Jobs in this thread see the same object, and are not to find the port in it. */
+/** The worker data is removed below, because jobs in this thread can read it and must not find the port. */
 const data = workerData as { port?: MessagePort } | null;
 if (data?.port !== undefined) new ThreadMain(data.port).listen();
 delete data?.port;

@@ -7,16 +7,16 @@ import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { RunIdentity } from "./attempt-log.ts";
 
-/** What a thread is started with. */
+/** The worker data of a new thread. */
 export interface ThreadData {
   readonly port: MessagePort;
 }
 
-/** One attempt for a thread: plain data, since it is copied on the way. */
+/** One attempt for a thread: plain data, because it is cloned. */
 export interface ThreadOrder {
   readonly run: RunIdentity;
   readonly source: JobSource;
-  /** Already checked, and as the job's schema gave it. */
+  /** Validated parameters, as the job's schema returned them. */
   readonly params: unknown;
   readonly inputs: TaskInputs;
   readonly subTasksMax: number;
@@ -24,7 +24,7 @@ export interface ThreadOrder {
 
 export type ToThread =
   | { readonly type: "run"; readonly order: ThreadOrder }
-  /** The order now running is to stop. */
+  /** Aborts the running attempt. */
   | { readonly type: "abort"; readonly reason: AbortReason };
 
 export interface AbortReason {

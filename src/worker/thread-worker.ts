@@ -12,17 +12,17 @@ import type { ThreadOrder } from "./thread-message.ts";
 export interface ThreadWorkerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How many threads without work are kept for the next attempt. */
+  /** The maximum of idle threads that are kept for later attempts. */
   readonly idleMax?: number;
-  /** How long a job has between its signal and the end of its thread. */
+  /** The time between the abort of a job and the termination of its thread. */
   readonly graceMs?: number;
-  /** Of each thread. */
+  /** Limits of each thread. */
   readonly resourceLimits?: ResourceLimits;
 }
 
 /**
- * Runs jobs in threads, as many as are asked for: the dispatcher's slots are the limit. An aborted job that does not
- * end within a grace is killed with its thread, so that no loop of its own making can hold on.
+ * Runs jobs in threads, as many as requested: the dispatcher's slots limit them. An aborted job that does not end within the
+ * grace period is terminated with its thread, so that an endless loop cannot keep it.
  */
 export class ThreadWorker {
   readonly #clock: Clock;
@@ -40,13 +40,13 @@ export class ThreadWorker {
     this.#graceMs = options.graceMs ?? 100;
   }
 
-  /** Threads without work that can take the next attempt. */
+  /** The number of idle threads. */
   get idleCount(): number {
     this.#idle = this.#idle.filter((thread) => thread.alive);
     return this.#idle.length;
   }
 
-  /** Never rejects. */
+  /** Runs an attempt in a thread. Never rejects. */
   async execute(order: ThreadOrder, abort: Abort, onTaskLog?: OnTaskLog, onProgress?: OnProgress): Promise<Outcome> {
     if (this.#stopped || abort.aborted) return { kind: "lost" };
     let thread: JobThread;
@@ -68,7 +68,7 @@ export class ThreadWorker {
     return outcome;
   }
 
-  /** Ends every thread, busy or not. */
+  /** Terminates all threads, busy or idle. */
   async stop(): Promise<void> {
     this.#stopped = true;
     const threads = [...this.#busy, ...this.#idle];

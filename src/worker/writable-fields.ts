@@ -2,11 +2,11 @@ import { inspect } from "node:util";
 import { isTooDeep } from "../base/json-depth.ts";
 import type { LogFields } from "../base/logger.ts";
 
-/** Longer fields are printed instead, which shortens each of them. */
+/** Fields with a longer JSON text are replaced by printed text, which is shorter. */
 const textLengthMax = 65_536;
 const fieldsMax = 1000;
 
-/** Fields that cannot be sent as JSON are sent as they would be printed. */
+/** Replaces fields that cannot be sent as JSON by printed text. */
 export function writableFields(fields: LogFields): LogFields {
   try {
     const text = JSON.stringify(fields);
