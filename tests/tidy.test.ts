@@ -97,6 +97,12 @@ describe("a planted violation is caught:", () => {
     { check: direction, path: "src/kernel/dag/a.ts", text: `import "../replay/b.ts";`, what: /do not know each other/ },
     {
       check: direction,
+      path: "src/stores/sql/a.ts",
+      text: `import "../sqlite/b.ts";`,
+      what: /do not know each other/,
+    },
+    {
+      check: direction,
       path: "src/stores/memory/a.ts",
       text: `import "../sqlite/b.ts";`,
       what: /do not know each other/,

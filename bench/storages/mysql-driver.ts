@@ -7,7 +7,7 @@ import { sessionSettings } from "../../src/stores/mysql/database.ts";
 import { list, whole } from "../../src/stores/mysql/literal.ts";
 import { settings, transaction } from "../../src/stores/mysql/script.ts";
 import { packetBytes } from "../../src/stores/mysql/server.ts";
-import { statements } from "../../src/stores/mysql/statements.ts";
+import { statements } from "../../src/stores/mysql/statement.ts";
 import { writeChanges } from "../../src/stores/mysql/write-changes.ts";
 import { writeFences } from "../../src/stores/mysql/write-fences.ts";
 import type { Batch } from "../../src/stores/store.ts";
@@ -44,8 +44,8 @@ export class MysqlDriver implements BareDriver {
   readyRead(read: Read): () => Promise<Result[]> {
     const query =
       read.name === "loadInstances"
-        ? statements.loadInstances.with(whole(read.after), whole(lastKeyOf(read.shard)), whole(read.limit))
-        : statements.loadHistory.with(list(read.instances.map(whole)));
+        ? statements.get("load-instances").with(whole(read.after), whole(lastKeyOf(read.shard)), whole(read.limit))
+        : statements.get("load-history").with(list(read.instances.map(whole)));
     return this.#ready([`${settings};${query}`]);
   }
 
@@ -54,12 +54,12 @@ export class MysqlDriver implements BareDriver {
   }
 
   async lastBatch(shard: number): Promise<number> {
-    const query = statements.readStandings.with(list([whole(shard)]));
+    const query = statements.get("read-standings").with(list([whole(shard)]));
     return lastNumber(await this.#send([`${settings};${query}`]), "batch");
   }
 
   async close(): Promise<void> {
-    for (const connection of this.#connections) connection.end();
+    for (const connection of this.#connections) await connection.end();
   }
 
   #ready(packets: readonly string[]): () => Promise<Result[]> {

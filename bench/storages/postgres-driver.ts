@@ -5,8 +5,8 @@ import { assert } from "../../src/base/assert.ts";
 import { lastKeyOf } from "../../src/stores/instance-key.ts";
 import { bigints } from "../../src/stores/postgres/array-parameter.ts";
 import { sessionSettings } from "../../src/stores/postgres/database.ts";
-import { Pipeline, type Prepared, type Step } from "../../src/stores/postgres/pipeline.ts";
-import { loadStatements, type Statements } from "../../src/stores/postgres/statements.ts";
+import { Pipeline, type Prepared, type BoundStatement } from "../../src/stores/postgres/pipeline.ts";
+import { loadStatements, type PostgresStatements } from "../../src/stores/postgres/postgres-driver.ts";
 import { writeChanges } from "../../src/stores/postgres/write-changes.ts";
 import { writeFences } from "../../src/stores/postgres/write-fences.ts";
 import type { Batch } from "../../src/stores/store.ts";
@@ -20,14 +20,14 @@ const limitMs = 60_000;
 export class PostgresDriver implements BareDriver {
   readonly #clients: readonly Client[];
   readonly #idle: Client[];
-  readonly #statements: Statements;
+  readonly #statements: PostgresStatements;
   readonly #prepared: Prepared;
 
-  private constructor(clients: readonly Client[], statements: Statements) {
+  private constructor(clients: readonly Client[], statements: PostgresStatements) {
     this.#clients = clients;
     this.#idle = [...clients];
     this.#statements = statements;
-    this.#prepared = new Map(Object.values(statements).map(({ name }) => [name, []]));
+    this.#prepared = new Map(statements.all().map(({ name }) => [name, []]));
   }
 
   static async open(address: string, use: { shards: Iterable<number>; atOnce: number }): Promise<PostgresDriver> {
@@ -39,11 +39,10 @@ export class PostgresDriver implements BareDriver {
   }
 
   readyRead(read: Read): () => Promise<void> {
-    const { loadInstances, loadHistory } = this.#statements;
-    const step: Step =
+    const step: BoundStatement =
       read.name === "loadInstances"
-        ? { statement: loadInstances, values: [read.after, lastKeyOf(read.shard), read.limit] }
-        : { statement: loadHistory, values: [bigints(read.instances)] };
+        ? { statement: this.#statements.get("load-instances"), values: [read.after, lastKeyOf(read.shard), read.limit] }
+        : { statement: this.#statements.get("load-history"), values: [bigints(read.instances)] };
     return this.#ready([step]);
   }
 
@@ -61,7 +60,7 @@ export class PostgresDriver implements BareDriver {
     for (const client of this.#clients) await client.end();
   }
 
-  #ready(steps: readonly Step[]): () => Promise<void> {
+  #ready(steps: readonly BoundStatement[]): () => Promise<void> {
     const bytes = this.#bytesOf(steps);
     return async () => {
       const client = this.#idle.pop();
@@ -74,7 +73,7 @@ export class PostgresDriver implements BareDriver {
   }
 
   /** What the store's own pipeline puts on the wire. */
-  #bytesOf(steps: readonly Step[]): Buffer {
+  #bytesOf(steps: readonly BoundStatement[]): Buffer {
     const writes: Buffer[] = [];
     const stream = {
       writable: true,
@@ -88,11 +87,11 @@ export class PostgresDriver implements BareDriver {
   }
 }
 
-async function connect(address: string, statements: Statements): Promise<Client> {
+async function connect(address: string, statements: PostgresStatements): Promise<Client> {
   const client = new Client({ connectionString: address });
   await client.connect();
   await client.query(sessionSettings({ schema, name: "the bare ceiling", limitMs }));
-  for (const { name, sql } of Object.values(statements)) await client.query(`PREPARE "${name}" AS ${sql}`);
+  for (const { name, sql } of statements.all()) await client.query(`PREPARE "${name}" AS ${sql}`);
   return client;
 }
 

@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { lastKeyOf } from "../../src/stores/instance-key.ts";
-import { openFile } from "../../src/stores/sqlite/database.ts";
-import { prepareStatements } from "../../src/stores/sqlite/statements.ts";
-import type { Statements } from "../../src/stores/sqlite/statements.ts";
-import { writeChanges } from "../../src/stores/sqlite/write-changes.ts";
+import { type StatementName, Statements } from "../../src/stores/sql/statements.ts";
+import { openFile, sqlFiles } from "../../src/stores/sqlite/database.ts";
+import { type StatementRunner, writeChanges } from "../../src/stores/sqlite/write-changes.ts";
 import type { Batch } from "../../src/stores/store.ts";
 import { copyDatabase, inFolder } from "../folder.ts";
 import type { BareDriver, BenchStorage, Read } from "./bench-storage.ts";
@@ -43,15 +42,16 @@ function fileAt(address: string): string {
 /** The statements that the store would run, with the same values. */
 class SqliteDriver implements BareDriver {
   readonly #db: DatabaseSync;
-  readonly #statements: Statements;
+  readonly #statements: Statements<StatementSync>;
 
   constructor(file: string) {
     this.#db = openFile(file);
-    this.#statements = prepareStatements(this.#db);
+    this.#statements = new Statements(sqlFiles, (sql) => this.#db.prepare(sql));
   }
 
   claim(shard: number): void {
-    this.#statements.claimShard.run(shard, "the bare ceiling");
+    this.#statements.get("insert-shard").run(shard);
+    this.#statements.get("claim-shard").run(shard, "the bare ceiling");
   }
 
   readyRead(read: Read): () => unknown {
@@ -61,10 +61,14 @@ class SqliteDriver implements BareDriver {
 
   readyCommit({ fences, changes }: Batch): () => unknown {
     const calls = fences.map(({ number, lastKey, clean, shard, epoch }): Call => {
-      return { statement: this.#statements.fence, values: [number, lastKey, clean ? 1 : 0, shard, epoch] };
+      return {
+        statement: this.#statements.get("raise-batches"),
+        values: [number, lastKey, clean ? 1 : 0, shard, epoch],
+      };
     });
     writeChanges(this.#takingDown(calls), changes);
-    const { begin, commit } = this.#statements;
+    const begin = this.#db.prepare("BEGIN IMMEDIATE");
+    const commit = this.#db.prepare("COMMIT");
     return () => {
       begin.run();
       for (const { statement, values } of calls) statement.run(...values);
@@ -73,7 +77,7 @@ class SqliteDriver implements BareDriver {
   }
 
   async lastBatch(shard: number): Promise<number> {
-    return Number(this.#statements.readShard.get(shard)?.["batch"]);
+    return Number(this.#statements.get("read-shard").get(shard)?.["batch"]);
   }
 
   async close(): Promise<void> {
@@ -81,18 +85,18 @@ class SqliteDriver implements BareDriver {
   }
 
   #callOf(read: Read): Call {
-    const { loadInstances, loadHistory } = this.#statements;
     return read.name === "loadInstances"
-      ? { statement: loadInstances, values: [read.after, lastKeyOf(read.shard), read.limit] }
-      : { statement: loadHistory, values: [JSON.stringify(read.instances)] };
+      ? { statement: this.#statements.get("load-instances"), values: [read.after, lastKeyOf(read.shard), read.limit] }
+      : { statement: this.#statements.get("load-history"), values: [JSON.stringify(read.instances)] };
   }
 
-  /** Statements that only say what was to be run. */
-  #takingDown(calls: Call[]): Statements {
+  /** Statements that take down what was to be run. */
+  #takingDown(calls: Call[]): StatementRunner {
     const statements = this.#statements;
-    const takingDown = (_: object, name: string | symbol): { run(...values: SQLInputValue[]): void } => ({
-      run: (...values) => void calls.push({ statement: statements[name as keyof Statements], values }),
-    });
-    return new Proxy({}, { get: takingDown }) as Statements;
+    return {
+      get: (name: StatementName) => ({
+        run: (...values: SQLInputValue[]) => calls.push({ statement: statements.get(name), values }),
+      }),
+    };
   }
 }

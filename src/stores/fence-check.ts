@@ -33,10 +33,10 @@ function fencedError(lost: readonly Fence[], standingOf: (shard: number) => Stan
   const sentences = lost.map(({ shard, epoch, number }) => {
     const standing = standingOf(shard);
     const found = standing ? `epoch ${standing.epoch} and batch ${standing.batch}` : "no owner yet";
-    return `Batch ${number} of shard ${shard} under epoch ${epoch} was refused, because the shard has ${found}.`;
+    return `batch ${number} of shard ${shard} under epoch ${epoch} was refused, because the shard has ${found}`;
   });
   return new Fenced(
     lost.map(({ shard }) => shard),
-    sentences.join(" "),
+    sentences.join("; "),
   );
 }

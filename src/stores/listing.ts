@@ -1,7 +1,6 @@
 import { hasEnded } from "../kernel/status.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import type { InstanceFilter, InstanceSummary } from "./store.ts";
-import { toDisk, toDiskOrNull } from "./text.ts";
 
 /** One query each, named alike in every database. All take the same values and give rows from the newest down. */
 export type ListQuery =
@@ -17,9 +16,9 @@ export type ListQuery =
 /** Status or null, workflow or null, the prefix's first and last id or null, created from, to, before, key before, limit. */
 export type ListValues = readonly (string | number | null)[];
 
-/** A query with its values. */
+/** A statement with its values. */
 export interface ListWalk {
-  readonly query: ListQuery;
+  readonly name: ListQuery;
   readonly values: ListValues;
 }
 
@@ -52,7 +51,7 @@ export function newestFirst(rows: InstanceSummary[]): InstanceSummary[] {
 
 function walksFor(filter: InstanceFilter, isRare: boolean): ListWalk[] {
   const { status, workflow } = filter;
-  const walk = (query: ListQuery, one: InstanceStatus | null): ListWalk => ({ query, values: valuesOf(filter, one) });
+  const walk = (name: ListQuery, one: InstanceStatus | null): ListWalk => ({ name, values: valuesOf(filter, one) });
   const byIndex = workflow === undefined ? "list-finished-by-status" : "list-finished-by-workflow";
   const query: ListQuery = isRare ? "list-finished-by-id" : byIndex;
   if (status === undefined) {
@@ -64,16 +63,15 @@ function walksFor(filter: InstanceFilter, isRare: boolean): ListWalk[] {
 
 async function isRarePrefix(from: ListSource, idPrefix: string | undefined): Promise<boolean> {
   if (!idPrefix) return false;
-  const first = toDisk(idPrefix);
-  return (await from.countFinishedById({ first, end: prefixEnd(first), limit: rareMax })) < rareMax;
+  return (await from.countFinishedById({ first: idPrefix, end: prefixEnd(idPrefix), limit: rareMax })) < rareMax;
 }
 
 function valuesOf(filter: InstanceFilter, status: InstanceStatus | null): ListValues {
   const { idPrefix, workflow, createdFrom, createdTo, before, limit } = filter;
-  const prefix = idPrefix ? toDisk(idPrefix) : null;
+  const prefix = idPrefix === undefined || idPrefix === "" ? null : idPrefix;
   return [
     status,
-    toDiskOrNull(workflow ?? null),
+    workflow ?? null,
     prefix,
     prefix === null ? null : prefixEnd(prefix),
     createdFrom ?? Number.MIN_SAFE_INTEGER,

@@ -31,6 +31,6 @@ export function refuseHalfImported(shards: readonly ShardRow[]): void {
   if (!isHalfImported(shards)) return;
   throw new EngineError(
     "STORE_LOCKED",
-    "The store cannot be used: an import into it is under way, or was broken off. Wait for it, or repeat it.",
+    "the store cannot be used, because an import into it is under way or was interrupted; wait for it, or repeat it",
   );
 }

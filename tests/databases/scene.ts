@@ -13,7 +13,7 @@ export const tables: Readonly<Record<ServerKind, { history: string; shard: strin
 };
 
 /** Of a store's calls. */
-export const limits = { workMs: 2500, lifeMs: 1000 };
+export const limits = { workMs: 2500, heartbeatMs: 1000 };
 
 /** A database on a server that may be hit, the way to it, and somebody who stands in the way. */
 export interface Scene {

@@ -80,7 +80,7 @@ describe("the example pipeline", { concurrency: true, skip: process.platform ===
     assert.equal(refused.out, "");
     assert.match(
       refused.errors,
-      new RegExp(`^The database .*pipeline\\.db is in use by process ${holder.pid}, [^\\n]+\\.\\n$`),
+      new RegExp(`^the database .*pipeline\\.db is in use by process ${holder.pid}; [^\\n]+[^.]\\n$`),
     );
     holder.kill("SIGTERM");
     assert.deepEqual(await holder.ended, { code: 143, signal: null });

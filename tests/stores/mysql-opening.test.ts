@@ -11,7 +11,7 @@ import { Connection } from "../../src/stores/mysql/connection.ts";
 import { migrate, sessionSettings } from "../../src/stores/mysql/database.ts";
 import { readFacts, suitableServer } from "../../src/stores/mysql/server.ts";
 import { sqlFiles } from "../../src/stores/mysql/statement.ts";
-import type { Migration } from "../../src/stores/sql-file.ts";
+import type { Migration } from "../../src/stores/sql/sql-files.ts";
 import { MysqlStore } from "../../src/stores/mysql/mysql-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { definitionRow } from "../contract/store/rows.ts";
@@ -26,9 +26,9 @@ const password = "pa55-w0rd";
 function assertClear(error: unknown, url: string, expected: { code: ErrorCode; words: RegExp }): true {
   assert.ok(hasCode(error, expected.code), `${expected.code}, got ${inspect(error)}`);
   assert.match(error.message, expected.words);
-  assert.match(error.message, /^[A-Z][^\n]*[^.]\.$/);
-  const { username, host, pathname } = new URL(url);
-  assert.ok(error.message.includes(`mysql://${username}@${host}${pathname}`), `names the place: ${error.message}`);
+  assert.match(error.message, /^[a-z][^\n]*[^.]$/);
+  const { host, pathname } = new URL(url);
+  assert.ok(error.message.includes(`${pathname.slice(1)} on ${host}`), `names the place: ${error.message}`);
   const shown = inspect(error, { depth: null, showHidden: true });
   for (const secret of [password, decodeURIComponent(new URL(url).password)]) {
     if (secret !== "") assert.ok(!shown.includes(secret), "hides the password");
@@ -45,7 +45,7 @@ async function adviceOf(url: string): Promise<string> {
   const refusal = await mysql(url)
     .open()
     .catch((error: unknown) => messageOf(error));
-  return String(refusal).replace(/^.* run (.*) \([^(]*\)\.$/, "$1");
+  return String(refusal).replace(/^.* run (.*) \([^(]*\)$/, "$1");
 }
 
 /** Runs the migrations that a later program would have. */
@@ -57,7 +57,7 @@ async function migrateWith(url: string, planted: Migration): Promise<void> {
     await connection.send(sessionSettings, 10_000);
     await migrate({ connection, address, server, limitMs: 10_000 }, [...sqlFiles.migrations(), planted]);
   } finally {
-    connection.end();
+    await connection.end();
   }
 }
 
@@ -89,20 +89,20 @@ describe("opening a MySQL database that cannot be reached", () => {
       await assertRefused(
         `mysql://user:${password}@${host}:1/heddle`,
         "STORE_UNAVAILABLE",
-        /No MySQL or MariaDB server is reached at .*, start it or correct the URL \(.*ECONNREFUSED/,
+        /no MySQL or MariaDB server is reached for .*; start it or correct the URL \(.*ECONNREFUSED/,
       );
     }
   });
 
   test("there is no such host", async () => {
     const url = `mysql://user:${password}@no-such-host.invalid:3306/heddle`;
-    await assertRefused(url, "STORE_UNAVAILABLE", /no-such-host\.invalid:3306\/heddle, start it or correct the URL/);
+    await assertRefused(url, "STORE_UNAVAILABLE", /heddle on no-such-host\.invalid:3306; start it or correct the URL/);
   });
 
   test("there is no such socket", async () => {
     const url = `mysql://user:${password}@localhost/heddle?socket=/no/such/socket`;
     await assert.rejects(mysql(url).open(), (error) => {
-      return hasCode(error, "STORE_UNAVAILABLE") && /mysql:\/\/user@\/no\/such\/socket\/heddle/.test(error.message);
+      return hasCode(error, "STORE_UNAVAILABLE") && /heddle on \/no\/such\/socket/.test(error.message);
     });
   });
 
@@ -110,9 +110,12 @@ describe("opening a MySQL database that cannot be reached", () => {
     const proxy = await Proxy.to(await newDatabase("mysql", t));
     t.after(() => proxy.close());
     proxy.hold("answers");
-    const store = new MysqlStore({ url: proxy.url, limits: { workMs: 200, lifeMs: 200 } });
+    const store = new MysqlStore({ url: proxy.url, limits: { workMs: 200, heartbeatMs: 200 } });
     await assert.rejects(store.open(), (error) =>
-      assertClear(error, proxy.url, { code: "STORE_UNAVAILABLE", words: /is there but does not answer, look whether/ }),
+      assertClear(error, proxy.url, {
+        code: "STORE_UNAVAILABLE",
+        words: /is there but does not answer; check whether/,
+      }),
     );
   });
 
@@ -120,7 +123,7 @@ describe("opening a MySQL database that cannot be reached", () => {
     const proxy = await Proxy.to(await newDatabase("mysql", t));
     t.after(() => proxy.close());
     void proxy.loseAnswer();
-    await assertRefused(proxy.url, "STORE_UNAVAILABLE", /No MySQL or MariaDB server is reached/);
+    await assertRefused(proxy.url, "STORE_UNAVAILABLE", /no MySQL or MariaDB server is reached/);
   });
 
   test("the server's certificate is nobody's whom we trust", async (t) => {
@@ -146,7 +149,7 @@ describe("opening a MySQL database that does not let one in", () => {
   test("the user may not see the database, until that is granted", async (t) => {
     const url = await newDatabase("mysql", t);
     const user = await newMysqlUser(t, url);
-    await assertRefused(user.url, "STORE_DENIED", /lacks a right on the database .* let an administrator run GRANT/);
+    await assertRefused(user.url, "STORE_DENIED", /lacks a right on the database .*; run GRANT/);
     await execute(serverUrl("mysql"), await adviceOf(user.url));
     await (await opened(t, user.url)).claimShard(0, "a");
   });
@@ -190,7 +193,7 @@ describe("the tables in a MySQL database", () => {
     t.after(() => session.end());
     await session.run(`DO GET_LOCK('heddle:${first?.hash.slice(0, 32)}', 0)`);
     const waiting = opened(t, url);
-    const impatient = new MysqlStore({ url, limits: { workMs: 300, lifeMs: 300 } });
+    const impatient = new MysqlStore({ url, limits: { workMs: 300, heartbeatMs: 300 } });
     await assert.rejects(impatient.open(), (error) => hasCode(error, "STORE_UNAVAILABLE"));
     assert.deepEqual(await execute(url, "SHOW TABLES"), []);
     await session.run("DO RELEASE_ALL_LOCKS()");
@@ -236,7 +239,7 @@ describe("the tables in a MySQL database", () => {
     await execute(url, "CREATE TABLE heddle_schema_version (version BIGINT PRIMARY KEY)");
     await execute(url, "INSERT INTO heddle_schema_version (version) VALUES (1)");
     await execute(url, "CREATE TABLE heddle_mark (shard BIGINT)");
-    await assertRefused(url, "STORE_CORRUPT", /has not the tables of its schema version/);
+    await assertRefused(url, "STORE_CORRUPT", /does not have the tables of its schema version/);
     const tables = await execute(url, "SHOW TABLES");
     assert.equal(tables.length, 2);
   });
@@ -245,7 +248,7 @@ describe("the tables in a MySQL database", () => {
     const url = await newDatabase("mysql", t);
     await (await opened(t, url)).close();
     await execute(url, "DROP TABLE heddle_mailbox");
-    await assertRefused(url, "STORE_CORRUPT", /has not the tables of its schema version.*heddle_mailbox/);
+    await assertRefused(url, "STORE_CORRUPT", /does not have the tables of its schema version.*heddle_mailbox/);
   });
 
   test("that a newer program made are left alone", async (t) => {

@@ -12,7 +12,7 @@ import { operationError } from "../../src/stores/mysql/faults.ts";
 import { row, text, whole } from "../../src/stores/mysql/literal.ts";
 import { MysqlStore } from "../../src/stores/mysql/mysql-store.ts";
 import { Script, transaction } from "../../src/stores/mysql/script.ts";
-import { statements } from "../../src/stores/mysql/statements.ts";
+import { statements } from "../../src/stores/mysql/statement.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { fromDisk } from "../../src/stores/text.ts";
 import {
@@ -118,9 +118,12 @@ describe("texts on a MySQL server", () => {
       // In this character set the second half of a character may be a backslash or swallow a quote.
       await connection.send("SET NAMES gbk; SET sql_mode = 'ANSI_QUOTES,PAD_CHAR_TO_FULL_LENGTH'", 10_000);
       const script = new Script();
-      script.add(statements.insertPayload, [row(whole(1), whole(ref), text(body))]);
+      script.add(statements.get("insert-payload"), [row(whole(1), whole(ref), text(body))]);
       for (const packet of transaction([], script, 1e6)) await connection.send(packet, 10_000);
-      const results = await connection.send(`DO 0;${statements.readPayloads.with(whole(1), whole(ref))}`, 10_000);
+      const results = await connection.send(
+        `DO 0;${statements.get("read-payloads").with(whole(1), whole(ref))}`,
+        10_000,
+      );
       const [found] = results[1] as { body: string }[];
       assert.equal(fromDisk(found?.body ?? ""), body);
     });
@@ -247,7 +250,7 @@ describe("a batch that is larger than a packet may be", () => {
     const owner = await Owner.claim(store);
     const events = "x".repeat(found?.bytes ?? 0);
     await assert.rejects(owner.commit({ history: [historyRow({ instance: 1, turn: 0, events })] }), (error) => {
-      return hasCode(error, "STORE_DATA") && /raise its setting max_allowed_packet/.test(error.message);
+      return hasCode(error, "STORE_DATA") && /raise the server's setting max_allowed_packet/.test(error.message);
     });
     await assert.rejects(store.post({ box: "a", body: events, at: 0 }), (error) => hasCode(error, "STORE_DATA"));
     await owner.commit({});
@@ -332,6 +335,7 @@ describe("connections to a MySQL server", () => {
       await store.join({ id, address: "" });
       owners.push(await Owner.claim(store, shard, id));
       await owners[shard]?.commit({});
+      await store.loadJobs();
       await store.beat(id);
     }
     const before = await connections(url);
@@ -376,7 +380,7 @@ async function commitTurns(
 }
 
 describe("a MySQL server that does not answer", () => {
-  const limits = { workMs: 500, lifeMs: 300 };
+  const limits = { workMs: 500, heartbeatMs: 300 };
 
   async function behindProxy(t: TestContext, options: Options = {}) {
     const url = await newDatabase("mysql", t);
@@ -408,10 +412,10 @@ describe("a MySQL server that does not answer", () => {
       await Promise.all([
         assertGivenUp(() => store.commit(batch), limits.workMs),
         assertGivenUp(() => store.loadJobs(), limits.workMs),
-        assertGivenUp(() => store.beat("a"), limits.lifeMs),
+        assertGivenUp(() => store.beat("a"), limits.heartbeatMs),
       ]);
       // Also when even a new connection gets no answer.
-      await assertGivenUp(() => store.beat("a"), limits.lifeMs);
+      await assertGivenUp(() => store.beat("a"), limits.heartbeatMs);
       proxy.cut();
       proxy.letGo();
       await again(() => store.commit(batch));
@@ -470,7 +474,7 @@ describe("a MySQL server that does not answer", () => {
     t.after(() => connection.end());
     const script = new Script();
     script.add(
-      statements.insertPayload,
+      statements.get("insert-payload"),
       [1, 2].map((ref) => row(whole(1), whole(ref), text("x".repeat(1_000)))),
     );
     const [first = ""] = transaction([], script, 1_500);
@@ -493,7 +497,7 @@ describe("what a MySQL server will never take", () => {
       [{ history: [historyRow({ instance: 1, turn: 0.5 })] }, /must be whole .* got 0\.5/],
       [{ history: [historyRow({ instance: 1, turn: 2 ** 53 })] }, /must be whole/],
       [{ instances: [{ ...instanceRow({ key: 1 }), id: undefined as unknown as string }] }, /must be text/],
-      [{ requests: [requestRow({ key: long })] }, /refuses the data.*too long for column 'key'/],
+      [{ requests: [requestRow({ key: long })] }, /refuses the data.*too long for column 'idempotency_key'/],
       [{ domains: [{ name: long, size: 1, priority: 1 }] }, /refuses the data.*'name'/],
       [{ instances: [instanceRow({ key: 1, workflow: long })] }, /refuses the data.*'workflow'/],
       [{ definitions: [definitionRow({ version: long })] }, /refuses the data.*'version'/],
@@ -554,17 +558,22 @@ describe("errors of a MySQL server", () => {
   const answer = (errno: number, sqlState: string): Error => Object.assign(new Error("Said so."), { errno, sqlState });
 
   for (const [errno, state, expected, words] of [
-    [1040, "08004", "STORE_UNAVAILABLE", /mysql:\/\/user@example\.org:3306\/heddle did not do it: Said so\.$/],
-    [1053, "08S01", "STORE_UNAVAILABLE", /did not do it/],
-    [1114, "HY000", "STORE_UNAVAILABLE", /The disk of the database .* is full, free some space/],
-    [1205, "HY000", "STORE_UNAVAILABLE", /did not do it/],
-    [1213, "40001", "STORE_UNAVAILABLE", /did not do it/],
-    [1290, "HY000", "STORE_UNAVAILABLE", /cannot be written any more/],
-    [1317, "70100", "STORE_UNAVAILABLE", /did not do it/],
-    [1836, "HY000", "STORE_UNAVAILABLE", /cannot be written any more/],
-    [1927, "70100", "STORE_UNAVAILABLE", /did not do it/],
-    [65_000, "", "STORE_UNAVAILABLE", /did not do it/],
-    [1048, "23000", "STORE_DATA", /refuses the data: Said so\.$/],
+    [
+      1040,
+      "08004",
+      "STORE_UNAVAILABLE",
+      /the database heddle on example\.org:3306 failed to run a statement \(Said so\)$/,
+    ],
+    [1053, "08S01", "STORE_UNAVAILABLE", /failed to run a statement/],
+    [1114, "HY000", "STORE_UNAVAILABLE", /the disk of the database .* is full; free some space/],
+    [1205, "HY000", "STORE_UNAVAILABLE", /failed to run a statement/],
+    [1213, "40001", "STORE_UNAVAILABLE", /failed to run a statement/],
+    [1290, "HY000", "STORE_UNAVAILABLE", /has become read-only/],
+    [1317, "70100", "STORE_UNAVAILABLE", /failed to run a statement/],
+    [1836, "HY000", "STORE_UNAVAILABLE", /has become read-only/],
+    [1927, "70100", "STORE_UNAVAILABLE", /failed to run a statement/],
+    [65_000, "", "STORE_UNAVAILABLE", /failed to run a statement/],
+    [1048, "23000", "STORE_DATA", /refuses the data \(Said so\)$/],
     [1062, "23000", "STORE_DATA", /refuses the data/],
     [1153, "08S01", "STORE_DATA", /refuses the data/],
     [1264, "22003", "STORE_DATA", /refuses the data/],
@@ -573,7 +582,7 @@ describe("errors of a MySQL server", () => {
     [3140, "22032", "STORE_DATA", /refuses the data/],
   ] as const) {
     test(`${errno} is ${expected}`, () => {
-      const error = operationError(answer(errno, state), address);
+      const error = operationError(answer(errno, state), address.place);
       assert.ok(hasCode(error, expected), String(error));
       assert.match(error.message, words);
     });
@@ -586,7 +595,7 @@ describe("errors of a MySQL server", () => {
       new AggregateError([new Error("one"), new Error("other")]),
       "what",
     ]) {
-      const sorted = operationError(error, address);
+      const sorted = operationError(error, address.place);
       assert.ok(isUnavailable(sorted) && /does not answer/.test(sorted.message), String(sorted));
     }
   });
@@ -657,7 +666,7 @@ describe("members that write at once on a MySQL server", () => {
   for (const count of [1, 2, 500]) {
     test(`do not wait for what another writes beside histories that begin anew, ${count} at once`, async (t) => {
       const url = await newDatabase("mysql", t);
-      const store = await opened(t, url, { limits: { workMs: 1500, lifeMs: 1000 } });
+      const store = await opened(t, url, { limits: { workMs: 1500, heartbeatMs: 1000 } });
       const owner = await Owner.claim(store);
       const keys = Array.from({ length: count }, (_, index) => 2 * index + 2);
       // Of many instances few have rows: that is when a server would rather walk the table.

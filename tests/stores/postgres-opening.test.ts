@@ -7,11 +7,11 @@ import pg from "pg";
 import { hasCode, messageOf } from "../../src/base/error.ts";
 import type { ErrorCode } from "../../src/base/error.ts";
 import { postgres } from "../../src/postgres.ts";
-import { Address } from "../../src/stores/postgres/address.ts";
+import { parseAddress } from "../../src/stores/postgres/address.ts";
 import { Connection } from "../../src/stores/postgres/connection.ts";
 import { checkFacts, migrate, sessionSettings, sqlFiles } from "../../src/stores/postgres/database.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
-import type { Migration } from "../../src/stores/sql-file.ts";
+import type { Migration } from "../../src/stores/sql/sql-files.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { definitionRow } from "../contract/store/rows.ts";
 import { execute, newDatabase, serverUrl, urlOf } from "../databases/databases.ts";
@@ -30,7 +30,7 @@ function placeOf(url: string): string {
 function assertClear(error: unknown, url: string, expected: { code: ErrorCode; words: RegExp }): true {
   assert.ok(hasCode(error, expected.code), `${expected.code}, got ${inspect(error)}`);
   assert.match(error.message, expected.words);
-  assert.match(error.message, /^[A-Z][^\n]*\.$/);
+  assert.match(error.message, /^[a-z][^\n]*[^.]$/);
   assert.ok(error.message.includes(placeOf(url)), `names the place: ${error.message}`);
   const shown = inspect(error, { depth: null, showHidden: true });
   for (const secret of [password, new URL(url).password]) {
@@ -48,12 +48,12 @@ async function adviceOf(url: string): Promise<string> {
   const refusal = await postgres(url)
     .open()
     .catch((error: unknown) => messageOf(error));
-  return String(refusal).replace(/^.* run (.*)\.$/, "$1");
+  return String(refusal).replace(/^.* run (.*?)(?: \([^(]*\))?$/, "$1");
 }
 
 /** Runs the migrations that a later program would have. */
 async function migrateWith(url: string, planted: Migration): Promise<void> {
-  const database = { address: new Address(url), schema: "heddle", limitMs: 10_000 };
+  const database = { address: parseAddress(url), schema: "heddle", limitMs: 10_000 };
   const settings = sessionSettings({ schema: "heddle", name: "heddle opening", limitMs: 10_000 });
   const connection = await Connection.open(pg, { url, limitMs: 10_000, settings });
   try {
@@ -82,12 +82,12 @@ describe("the address of a PostgreSQL database", () => {
     `postgres://user:${password}@host:port/database`,
     `postgres://us%er:${password}@host/database`,
   ]) {
-    test(`${JSON.stringify(url.replace(password, "…"))} cannot be understood`, () => {
+    test(`${JSON.stringify(url.replace(password, "…"))} cannot be parsed`, () => {
       assert.throws(
         () => postgres(url),
         (error) => {
           assert.ok(hasCode(error, "OPTION_INVALID"));
-          assert.match(error.message, /^The URL of the PostgreSQL database cannot be understood, write it as .*\.$/);
+          assert.match(error.message, /^the URL of the PostgreSQL database cannot be parsed; it must look like \S+$/);
           assert.ok(!inspect(error, { depth: null, showHidden: true }).includes(password));
           return true;
         },
@@ -102,7 +102,7 @@ describe("the address of a PostgreSQL database", () => {
     ["postgres://us%40er:se%2Fcret@example.org:1/or%20ders?sslmode=require", "or ders on example.org:1"],
     ["postgres://user@example.org?port=7", "user on example.org:7"],
   ] as const) {
-    test(`${url} is shown as ${place}`, () => assert.equal(new Address(url).place, place));
+    test(`${url} is shown as ${place}`, () => assert.equal(parseAddress(url).place, place));
   }
 
   test("the options have their limits", () => {
@@ -133,7 +133,7 @@ describe("opening a PostgreSQL database that cannot be reached", () => {
     const proxy = await Proxy.to(serverUrl("postgres"));
     t.after(() => proxy.close());
     proxy.hold("answers");
-    const store = new PostgresStore({ url: proxy.url, limits: { workMs: 200, lifeMs: 200 } });
+    const store = new PostgresStore({ url: proxy.url, limits: { workMs: 200, heartbeatMs: 200 } });
     await assert.rejects(store.open(), (error) =>
       assertClear(error, proxy.url, { code: "STORE_UNAVAILABLE", words: /cannot be opened.*timeout/ }),
     );
@@ -223,16 +223,16 @@ describe("opening a PostgreSQL database that is not suitable", () => {
   test("read-only", async (t) => {
     const url = await newDatabase("postgres", t);
     await execute(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only TO on`);
-    await assertRefused(url, "STORE_READ_ONLY", /is read-only or a standby, connect to the server that takes writes/);
+    await assertRefused(url, "STORE_READ_ONLY", /is read-only or a standby; connect to the server that takes writes/);
   });
 
   test("too old, or a standby", () => {
-    const address = new Address("postgres://user@example.org/heddle");
+    const address = parseAddress("postgres://user@example.org/heddle");
     const good = { version: 130_000, encoding: "UTF8", isStandby: false, isReadOnly: false };
     checkFacts(good, address);
     assert.throws(
       () => checkFacts({ ...good, version: 120_022 }, address),
-      (error) => hasCode(error, "STORE_UNSUITABLE") && /PostgreSQL 12, use version 13 or newer/.test(error.message),
+      (error) => hasCode(error, "STORE_UNSUITABLE") && /PostgreSQL 12; use version 13 or newer/.test(error.message),
     );
     assert.throws(
       () => checkFacts({ ...good, isStandby: true }, address),
@@ -255,11 +255,11 @@ describe("opening a PostgreSQL database that is not suitable", () => {
     const url = await newDatabase("postgres", t);
     await execute(url, "CREATE TABLE public.job (id int)");
     await assert.rejects(new PostgresStore({ url, schema: "public" }).open(), (error) =>
-      assertClear(error, url, { code: "STORE_CORRUPT", words: /schema public .* has tables that are not ours/ }),
+      assertClear(error, url, { code: "STORE_CORRUPT", words: /schema public .* has tables of another program/ }),
     );
     await (await opened(t, url)).close();
     await execute(url, "DROP TABLE heddle.mailbox");
-    await assertRefused(url, "STORE_CORRUPT", /lacks some that are/);
+    await assertRefused(url, "STORE_CORRUPT", /does not have the tables of its schema version/);
   });
 });
 
@@ -300,7 +300,11 @@ describe("the tables in a PostgreSQL database", () => {
     await execute(url, "CREATE TABLE heddle.schema_version (version bigint)");
     await execute(url, "INSERT INTO heddle.schema_version VALUES (1)");
     await execute(url, "CREATE TABLE heddle.mark (shard bigint)");
-    await assertRefused(url, "STORE_CORRUPT", /has tables that are not ours, or lacks some that are/);
+    await assertRefused(
+      url,
+      "STORE_CORRUPT",
+      /does not have the tables of its schema version, or has tables of another program;/,
+    );
     const tables = await execute(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'heddle' ORDER BY 1");
     assert.deepEqual(tables, [{ tablename: "mark" }, { tablename: "schema_version" }]);
   });

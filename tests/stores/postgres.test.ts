@@ -4,13 +4,13 @@ import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { hasCode } from "../../src/base/error.ts";
-import { Address } from "../../src/stores/postgres/address.ts";
+import { parseAddress } from "../../src/stores/postgres/address.ts";
 import { Connection } from "../../src/stores/postgres/connection.ts";
 import { sessionSettings } from "../../src/stores/postgres/database.ts";
 import { operationError } from "../../src/stores/postgres/faults.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { sessionName } from "../../src/stores/postgres/session-name.ts";
-import { loadStatements } from "../../src/stores/postgres/statements.ts";
+import { loadStatements } from "../../src/stores/postgres/postgres-driver.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { definitionRow, documentRow, historyRow, instanceRow, jobRow } from "../contract/store/rows.ts";
 import { batchOf, Owner } from "../contract/store/subject.ts";
@@ -69,12 +69,12 @@ describe("sessions on a PostgreSQL server", () => {
     const store = await opened(t, url);
     await (await Owner.claim(store)).commit({});
     await store.loadJobs();
-    assert.deepEqual(await sessions(url), ["heddle commits", "heddle reads"]);
+    assert.deepEqual(await sessions(url), ["heddle commits", "heddle other"]);
     await store.join({ id: "host-1:00ff", address: "" });
     await store.beat("host-1:00ff");
     await (await Owner.claim(store)).commit({});
     await store.loadJobs();
-    const ofMember = ["heddle commits host-1:00ff", "heddle life host-1:00ff", "heddle reads host-1:00ff"];
+    const ofMember = ["heddle commits host-1:00ff", "heddle heartbeats host-1:00ff", "heddle other host-1:00ff"];
     await eventually(async () => assert.deepEqual(await sessions(url), ofMember));
     await store.close();
     await eventually(async () => assert.deepEqual(await sessions(url), []));
@@ -96,7 +96,7 @@ describe("sessions on a PostgreSQL server", () => {
       ...owners.map(() => store.loadJobs()),
       ...owners.map(() => store.beat("a")),
     ]);
-    assert.deepEqual(await sessions(url), ["heddle commits", "heddle life", "heddle reads", "heddle reads"]);
+    assert.deepEqual(await sessions(url), ["heddle commits", "heddle heartbeats", "heddle other", "heddle other"]);
   });
 
   test("commit durably and see what is committed, whatever the database is set to", async (t) => {
@@ -171,7 +171,7 @@ describe("a PostgreSQL server that ends sessions", () => {
     assert.equal(await b.removeMember("a", 7), false);
     assert.equal((await sessions(url)).length, 6);
     assert.equal(await b.removeMember("a", 1), true);
-    const left = ["heddle commits b", "heddle life a", "heddle life b", "heddle reads a", "heddle reads b"];
+    const left = ["heddle commits b", "heddle heartbeats a", "heddle heartbeats b", "heddle other a", "heddle other b"];
     await eventually(async () => assert.deepEqual(await sessions(url), left));
     assert.deepEqual(
       (await a.beat("a")).members.map(({ id }) => id),
@@ -207,7 +207,7 @@ async function members(t: TestContext, url: string): Promise<{ a: Store; b: Stor
 }
 
 describe("a PostgreSQL server that does not answer", () => {
-  const limits = { workMs: 400, lifeMs: 250 };
+  const limits = { workMs: 400, heartbeatMs: 250 };
 
   async function behindProxy(t: TestContext): Promise<{ store: PostgresStore; proxy: Proxy; url: string }> {
     const url = await newDatabase("postgres", t);
@@ -235,10 +235,10 @@ describe("a PostgreSQL server that does not answer", () => {
       await Promise.all([
         assertGivenUp(() => store.commit(batch), limits.workMs),
         assertGivenUp(() => store.loadJobs(), limits.workMs),
-        assertGivenUp(() => store.beat("a"), limits.lifeMs),
+        assertGivenUp(() => store.beat("a"), limits.heartbeatMs),
       ]);
       // Also when even a new connection gets no answer.
-      await assertGivenUp(() => store.beat("a"), limits.lifeMs);
+      await assertGivenUp(() => store.beat("a"), limits.heartbeatMs);
       proxy.cut();
       proxy.letGo();
       await store.commit(batch);
@@ -336,14 +336,14 @@ describe("what a PostgreSQL server will never take", () => {
 });
 
 describe("errors of a PostgreSQL server", () => {
-  const address = new Address("postgres://user:pa55-w0rd@example.org/heddle");
+  const address = parseAddress("postgres://user:pa55-w0rd@example.org/heddle");
   const answer = (code: string, severity = "ERROR"): Error => Object.assign(new Error("said so"), { code, severity });
 
   for (const [code, expected, words] of [
-    ["08006", "STORE_UNAVAILABLE", /heddle on example\.org:5432 does not answer: said so\.$/],
+    ["08006", "STORE_UNAVAILABLE", /heddle on example\.org:5432 does not answer \(said so\)$/],
     ["40001", "STORE_UNAVAILABLE", /does not answer/],
     ["40P01", "STORE_UNAVAILABLE", /does not answer/],
-    ["53100", "STORE_UNAVAILABLE", /The disk of the database heddle on example\.org:5432 is full, free some space/],
+    ["53100", "STORE_UNAVAILABLE", /the disk of the database heddle on example\.org:5432 is full; free some space/],
     ["53300", "STORE_UNAVAILABLE", /does not answer/],
     ["55P03", "STORE_UNAVAILABLE", /does not answer/],
     ["57014", "STORE_UNAVAILABLE", /does not answer/],
@@ -352,22 +352,22 @@ describe("errors of a PostgreSQL server", () => {
     ["25006", "STORE_UNAVAILABLE", /has become read-only/],
     ["0A000", "STORE_UNAVAILABLE", /does not answer/],
     ["XX000", "STORE_UNAVAILABLE", /does not answer/],
-    ["22021", "STORE_DATA", /refuses the data: said so/],
+    ["22021", "STORE_DATA", /refuses the data \(said so\)/],
     ["23505", "STORE_DATA", /refuses the data/],
     ["21000", "STORE_DATA", /refuses the data/],
     ["54000", "STORE_DATA", /refuses the data/],
   ] as const) {
     test(`${code} is ${expected}`, () => {
-      const error = operationError(answer(code), address);
+      const error = operationError(answer(code), address.place);
       assert.ok(hasCode(error, expected), String(error));
       assert.match(error.message, words);
     });
   }
 
   test("an error that is no answer of the server is never about the data", () => {
-    assert.ok(isUnavailable(operationError(Object.assign(new Error("reset"), { code: "23505" }), address)));
-    assert.ok(isUnavailable(operationError(Object.assign(new Error("reset"), { code: "ECONNRESET" }), address)));
-    assert.ok(isUnavailable(operationError("what", address)));
+    assert.ok(isUnavailable(operationError(Object.assign(new Error("reset"), { code: "23505" }), address.place)));
+    assert.ok(isUnavailable(operationError(Object.assign(new Error("reset"), { code: "ECONNRESET" }), address.place)));
+    assert.ok(isUnavailable(operationError("what", address.place)));
   });
 });
 
@@ -380,7 +380,7 @@ describe("statements on a PostgreSQL server", () => {
     const connection = await Connection.open({ Client }, { url, limitMs, settings });
     t.after(() => connection.end());
     const walksAll: string[] = [];
-    for (const { name, sql } of Object.values(loadStatements())) {
+    for (const { name, sql } of loadStatements().all()) {
       const count = Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
       const values = count === 0 ? "" : `(${Array.from({ length: count }, () => "NULL").join()})`;
       await connection.execute(`PREPARE "${name}" AS ${sql}`, limitMs);

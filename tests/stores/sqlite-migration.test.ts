@@ -7,7 +7,7 @@ import type { TestContext } from "node:test";
 import { hasCode } from "../../src/base/error.ts";
 import { openFile, sqlFiles } from "../../src/stores/sqlite/database.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { Migration } from "../../src/stores/sql-file.ts";
+import type { Migration } from "../../src/stores/sql/sql-files.ts";
 import { definitionRow } from "../contract/store/rows.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -101,7 +101,7 @@ describe("migrations of a SQLite file", () => {
       new SqliteStore({ file }).open(),
       (error) =>
         hasCode(error, "STORE_CORRUPT") &&
-        /has not the tables of its schema version.*no such table/.test(error.message),
+        /does not have the tables of its schema version.*no such table/.test(error.message),
     );
     assert.deepEqual(read(t, file, "SELECT name FROM sqlite_schema"), [{ name: "mark" }]);
   });

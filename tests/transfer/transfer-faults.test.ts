@@ -107,7 +107,7 @@ describe("an import", () => {
       const isWhole = !isHalfImported(rows) && (await store.listInstances({ limit: 1 })).length > 0;
       if (isWhole) await arrived(store);
       else {
-        if (isHalfImported(rows)) await rejects(linesOf(store), "STORE_LOCKED", /under way, or was broken off/);
+        if (isHalfImported(rows)) await rejects(linesOf(store), "STORE_LOCKED", /under way or was interrupted/);
         await importInstances(await again(store), lines, { shards });
         await arrived(store);
       }

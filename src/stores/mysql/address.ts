@@ -1,18 +1,14 @@
 import { readFileSync } from "node:fs";
 import { EngineError, messageOf } from "../../base/error.ts";
+import type { Address } from "../sql/address.ts";
 
-/** Where the database is, and as whom to go there. */
-export interface Address {
-  readonly host: string;
+/** The address of a MySQL or MariaDB database, with what its client needs. */
+export interface MysqlAddress extends Address {
   readonly port: number;
   /** A Unix socket, in place of host and port. */
   readonly socketPath: string | undefined;
-  readonly user: string;
   readonly password: string;
-  readonly database: string;
   readonly tls: Tls | undefined;
-  /** For messages: everything that is needed to find it, without the password. */
-  readonly shown: string;
 }
 
 /** Encrypted, and whether the server must prove who it is. */
@@ -28,10 +24,10 @@ const schemes = ["mysql:", "mariadb:"];
 const parameters = ["ssl-mode", "ssl-ca", "socket"];
 const portDefault = 3306;
 
-/** Throws OPTION_INVALID, and never says anything of what may be the password. */
-export function parseAddress(text: unknown): Address {
+/** `OPTION_INVALID`, without any part of the URL that may be the password. */
+export function parseAddress(text: unknown): MysqlAddress {
   const url = typeof text === "string" ? URL.parse(text) : null;
-  if (url === null || !schemes.includes(url.protocol)) throw invalid("cannot be understood");
+  if (url === null || !schemes.includes(url.protocol)) throw invalid("cannot be parsed");
   const user = decoded(url.username, "user name");
   const database = decoded(url.pathname.slice(1), "database name");
   if (user === "") throw invalid("has no user name");
@@ -42,7 +38,7 @@ export function parseAddress(text: unknown): Address {
   const host = decoded(url.hostname, "host name").replace(/^\[(.*)\]$/, "$1") || "localhost";
   const port = url.port === "" ? portDefault : Number(url.port);
   const socketPath = url.searchParams.get("socket") ?? undefined;
-  const place = socketPath ?? `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const server = socketPath ?? `${host.includes(":") ? `[${host}]` : host}:${port}`;
   return {
     host,
     port,
@@ -51,11 +47,11 @@ export function parseAddress(text: unknown): Address {
     password: decoded(url.password, "password"),
     database,
     tls: tlsOf(url.searchParams),
-    shown: `mysql://${user}@${place}/${database}`,
+    place: `${database} on ${server}`,
   };
 }
 
-/** The words are those of the servers' own clients. */
+/** Modes have the names that the servers' own clients use. */
 function tlsOf(search: URLSearchParams): Tls | undefined {
   const mode = search.get("ssl-mode")?.toUpperCase() ?? "DISABLED";
   const file = search.get("ssl-ca");
@@ -93,5 +89,5 @@ function decoded(part: string, what: string): string {
 }
 
 function invalid(what: string): EngineError {
-  return new EngineError("OPTION_INVALID", `The URL of the MySQL database ${what}; it must look like ${example}.`);
+  return new EngineError("OPTION_INVALID", `the URL of the MySQL database ${what}; it must look like ${example}`);
 }

@@ -1,6 +1,8 @@
 import { connect, type Socket } from "node:net";
 import type * as mysql2 from "mysql2";
-import type { Address } from "./address.ts";
+import type { PooledConnection } from "../sql/connection-pool.ts";
+import { NoAnswer } from "../sql/deadline.ts";
+import type { MysqlAddress } from "./address.ts";
 
 /** The package `mysql2`, which is there only where it is needed. */
 export type Driver = Pick<typeof mysql2, "createConnection">;
@@ -20,16 +22,11 @@ const keepAliveMs = 10_000;
 const pieceBytes = 2 ** 24 - 1;
 const miscountedBytes = 16;
 
-/** Heard nothing for so long that the connection was given up. */
-export class NoAnswer extends Error {
-  override readonly message: string = "no answer in time";
-}
-
 /**
  * One connection, for one call at a time. It answers or it is given up: no call takes longer than its limit. Whatever
  * went wrong on it, it is not to be used again.
  */
-export class Connection {
+export class Connection implements PooledConnection {
   readonly #client: mysql2.Connection;
   readonly #socket: Socket;
   #onLost: (() => void) | undefined;
@@ -44,7 +41,7 @@ export class Connection {
   }
 
   /** Connects and logs in; throws what the driver throws, or the reason of the signal. */
-  static async open(driver: Driver, address: Address, limitMs: number, signal?: AbortSignal): Promise<Connection> {
+  static async open(driver: Driver, address: MysqlAddress, limitMs: number, signal?: AbortSignal): Promise<Connection> {
     // Its own, because the driver's way to give up a connection waits for the server.
     const socket = connect(
       address.socketPath === undefined ? { host: address.host, port: address.port } : { path: address.socketPath },
@@ -68,7 +65,7 @@ export class Connection {
       connectTimeout: 0,
     });
     const connection = new Connection(client, socket);
-    const timer = setTimeout(() => reject(new NoAnswer()), limitMs);
+    const timer = setTimeout(() => reject(new NoAnswer(limitMs)), limitMs);
     const abort = (): void => reject(signal?.reason);
     signal?.addEventListener("abort", abort);
     client.connect((error) => (error ? reject(error) : resolve(connection)));
@@ -98,7 +95,7 @@ export class Connection {
   async send(text: string, limitMs: number): Promise<Result[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Result[]>();
     const timer = setTimeout(() => {
-      reject(new NoAnswer());
+      reject(new NoAnswer(limitMs));
       this.#socket.destroy();
     }, limitMs);
     this.#isBusy = true;
@@ -115,7 +112,7 @@ export class Connection {
   }
 
   /** Says goodbye if nothing is under way. Waits for nobody. */
-  end(): void {
+  async end(): Promise<void> {
     this.#onLost = undefined;
     if (this.#isBusy || this.isLost) {
       this.#socket.destroy();

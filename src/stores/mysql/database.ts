@@ -1,41 +1,19 @@
 import { createHash } from "node:crypto";
 import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
-import type { Address } from "./address.ts";
+import { checkSchemaVersion } from "../sql/faults.ts";
+import type { Migration } from "../sql/sql-files.ts";
+import type { MysqlAddress } from "./address.ts";
 import { Connection } from "./connection.ts";
 import type { Driver, Result, Row } from "./connection.ts";
 import { isMissingTable } from "./faults.ts";
 import { whole } from "./literal.ts";
 import { patienceS, settings } from "./script.ts";
-import type { Migration } from "../sql-file.ts";
 import { readFacts, type Server, suitableServer } from "./server.ts";
-import { sqlFiles } from "./statement.ts";
-import { statements } from "./statements.ts";
+import { sqlFiles, statements } from "./statement.ts";
 
 /** How long a lock is waited for. Shorter than any call, and longer than the server waits for a client with locks. */
 const lockWaitS = 20;
-
-const tables = [
-  "schema_version",
-  "setting",
-  "shard",
-  "member",
-  "instance",
-  "finished",
-  "history",
-  "task",
-  "payload",
-  "outbox",
-  "inbound_offset",
-  "definition",
-  "job",
-  "mailbox",
-  "request",
-  "domain",
-  "document",
-  "log_line",
-  "log_line_lock",
-].map((name) => `heddle_${name}`);
 
 /**
  * For every connection, whatever the server or somebody's `init_connect` has set. Each statement sees what has been
@@ -52,32 +30,38 @@ export const sessionSettings = [
 ].join(";");
 
 /** Proves that the tables are there, and that this user may read and write. */
-const checks = [
-  settings,
-  `SELECT 1 FROM ${tables.join(", ")} WHERE FALSE`,
-  "INSERT INTO heddle_setting (name, value) SELECT name, value FROM heddle_setting WHERE FALSE",
-  "UPDATE heddle_setting SET value = 0 WHERE FALSE",
-  "DELETE FROM heddle_setting WHERE FALSE",
-].join(";");
+function checksOf(migrations: readonly Migration[]): string {
+  const tables = migrations.flatMap(({ sql }) =>
+    Array.from(sql.matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)/gm), ([, table]) => table),
+  );
+  return [
+    settings,
+    `SELECT 1 FROM ${tables.join(", ")} WHERE FALSE`,
+    "INSERT INTO heddle_setting (name, value) SELECT name, value FROM heddle_setting WHERE FALSE",
+    "UPDATE heddle_setting SET value = 0 WHERE FALSE",
+    "DELETE FROM heddle_setting WHERE FALSE",
+  ].join(";");
+}
 
 export interface Opening {
   readonly connection: Connection;
-  readonly address: Address;
+  readonly address: MysqlAddress;
   readonly server: Server;
   readonly limitMs: number;
 }
 
 /** Checks the server, brings the tables up to date, and says what differs there. */
-export async function openDatabase(driver: Driver, address: Address, limitMs: number): Promise<Server> {
+export async function openDatabase(driver: Driver, address: MysqlAddress, limitMs: number): Promise<Server> {
   const connection = await Connection.open(driver, address, limitMs);
   try {
     const server = suitableServer(await readFacts(connection, limitMs), address);
     await connection.send(sessionSettings, limitMs);
-    await migrate({ connection, address, server, limitMs });
-    await connection.send(checks, limitMs);
+    const migrations = sqlFiles.migrations();
+    await migrate({ connection, address, server, limitMs }, migrations);
+    await connection.send(checksOf(migrations), limitMs);
     return server;
   } finally {
-    connection.end();
+    await connection.end();
   }
 }
 
@@ -85,10 +69,7 @@ export async function openDatabase(driver: Driver, address: Address, limitMs: nu
  * A server cannot undo a CREATE or an ALTER. So only one does it at a time, and a migration that was broken off is run
  * again from its beginning. The lock goes with the connection.
  */
-export async function migrate(
-  opening: Opening,
-  migrations: readonly Migration[] = sqlFiles.migrations(),
-): Promise<void> {
+export async function migrate(opening: Opening, migrations: readonly Migration[]): Promise<void> {
   const known = migrations.at(-1)?.version ?? 0;
   if ((await readVersion(opening, known)) === known) return;
   await lock(opening);
@@ -99,7 +80,7 @@ export async function migrate(
     if (migration.version <= version) continue;
     const sql = migration.sql.replaceAll("{collation}", server.collation).trim();
     await connection.send(`${settings};${sql}`, limitMs);
-    const save = statements.saveSchemaVersion.with(whole(migration.version));
+    const save = statements.get("save-schema-version").with(whole(migration.version));
     await connection.send(`${settings};${save}`, limitMs);
   }
 }
@@ -111,13 +92,13 @@ async function lock({ connection, address, limitMs }: Opening): Promise<void> {
   if (firstRow(results)?.["got"] === 1) return;
   throw new EngineError(
     "STORE_UNAVAILABLE",
-    `Another member has been bringing the tables of ${address.shown} up to date for ${lockWaitS} seconds, try again.`,
+    `another member has been migrating the database ${address.place} for ${lockWaitS} seconds; try again`,
   );
 }
 
 /** 0 if there is nothing of ours yet. */
 async function readVersion({ connection, address, limitMs }: Opening, known: number): Promise<number> {
-  const version = await connection.send(`${settings};${statements.readSchemaVersion.with()}`, limitMs).then(
+  const version = await connection.send(`${settings};${statements.get("read-schema-version").with()}`, limitMs).then(
     (results) => firstRow(results)?.["version"] ?? 0,
     (error: unknown) => {
       if (isMissingTable(error)) return 0;
@@ -125,11 +106,8 @@ async function readVersion({ connection, address, limitMs }: Opening, known: num
     },
   );
   assert(typeof version === "number", "a schema's version is a number");
-  if (version <= known) return version;
-  throw new EngineError(
-    "STORE_NEWER",
-    `The database ${address.shown} has schema version ${version}, this program knows versions up to ${known}; run a newer version of Heddle, or give another database.`,
-  );
+  checkSchemaVersion(version, known, address.place);
+  return version;
 }
 
 /** Of the second statement: the first are the settings. */

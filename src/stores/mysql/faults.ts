@@ -1,8 +1,15 @@
-import { Bug } from "../../base/assert.ts";
-import { EngineError, messageOf } from "../../base/error.ts";
-import type { ErrorCode } from "../../base/error.ts";
-import type { Address } from "./address.ts";
-import { NoAnswer } from "./connection.ts";
+import { EngineError } from "../../base/error.ts";
+import type { Address } from "../sql/address.ts";
+import { NoAnswer } from "../sql/deadline.ts";
+import {
+  becameReadOnly,
+  diskFull,
+  type Fault,
+  noAnswer,
+  refusedData,
+  translateError,
+  unknownLayout,
+} from "../sql/faults.ts";
 
 /** Numbers of the servers' errors, the same for MySQL and MariaDB. */
 const errorNumber = {
@@ -41,54 +48,44 @@ const dataNumbers: readonly number[] = [
   errorNumber.wrongValue,
 ];
 
-interface Fault {
-  readonly code: ErrorCode;
-  readonly sentence: string;
+/** Translates an error of an open store. An unknown error may have been written, so it is `STORE_UNAVAILABLE`. */
+export function operationError(error: unknown, place: string): Error {
+  return translateError(error, place, () => operationFault(error, place));
 }
 
-/** Sorts an error of a running store; what is unknown may have been written, so it counts as unavailable. */
-export function operationError(error: unknown, address: Address): Error {
-  if (isOurs(error)) return error;
-  const fault = operationFault(error, address);
-  return new EngineError(fault.code, `${fault.sentence}: ${wordsOf(error)}.`, { cause: error });
-}
-
-function operationFault(error: unknown, { shown }: Address): Fault {
-  if (isData(error)) return { code: "STORE_DATA", sentence: `The database ${shown} refuses the data` };
+function operationFault(error: unknown, place: string): Fault {
+  if (isData(error)) return refusedData(place);
   switch (numberOf(error)) {
     case errorNumber.diskFull:
     case errorNumber.tableFull:
-      return { code: "STORE_UNAVAILABLE", sentence: `The disk of the database ${shown} is full, free some space` };
+      return diskFull("STORE_UNAVAILABLE", place);
     case errorNumber.readOnlyOption:
     case errorNumber.readOnlyTransaction:
     case errorNumber.readOnlyMode:
-      return { code: "STORE_UNAVAILABLE", sentence: `The database ${shown} cannot be written any more` };
+      return becameReadOnly(place);
+    case undefined:
+      return noAnswer(place);
     default:
-      return numberOf(error) === undefined
-        ? { code: "STORE_UNAVAILABLE", sentence: `The database ${shown} does not answer` }
-        : { code: "STORE_UNAVAILABLE", sentence: `The database ${shown} did not do it` };
+      return { code: "STORE_UNAVAILABLE", message: `the database ${place} failed to run a statement` };
   }
 }
 
-/** Sorts an error met while opening, when nothing has been written yet and a person can still put it right. */
+/** Translates an error met while opening, when nothing has been written and a person can still fix the cause. */
 export function openingError(error: unknown, address: Address): Error {
-  if (isOurs(error)) return error;
-  const fault = openingFault(error, address);
-  return new EngineError(fault.code, `${fault.sentence} (${wordsOf(error)}).`, { cause: error });
+  return translateError(error, address.place, () => openingFault(error, address));
 }
 
-function openingFault(error: unknown, address: Address): Fault {
-  const { shown, user, database } = address;
+function openingFault(error: unknown, { place, user, database }: Address): Fault {
   switch (numberOf(error)) {
     case undefined:
-      return unreachable(error, address);
+      return unreachable(error, place);
     case errorNumber.wrongPassword:
     case errorNumber.noPasswordNeeded:
     case errorNumber.hostNotAllowed:
     case errorNumber.accountLocked:
       return {
         code: "STORE_DENIED",
-        sentence: `The server of ${shown} does not let the user ${user} in, correct the user name or the password`,
+        message: `the server of the database ${place} does not let the user ${user} in; correct the user name or the password in the URL`,
       };
     case errorNumber.deniedToDatabase:
     case errorNumber.deniedToTable:
@@ -96,57 +93,59 @@ function openingFault(error: unknown, address: Address): Fault {
     case errorNumber.rightNeeded:
       return {
         code: "STORE_DENIED",
-        sentence:
-          `The user ${user} lacks a right on the database ${shown}, let an administrator run ` +
+        message:
+          `the user ${user} lacks a right on the database ${place}; run ` +
           `GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, INDEX ON ${quoted(database)}.* TO '${user}'@'%'`,
       };
     case errorNumber.unknownDatabase:
       return {
         code: "STORE_DENIED",
-        sentence: `There is no database ${shown}, make it with CREATE DATABASE ${quoted(database)}`,
+        message: `there is no database ${place}; make it with CREATE DATABASE ${quoted(database)}`,
       };
     case errorNumber.noSuchTable:
-      return {
-        code: "STORE_CORRUPT",
-        sentence: `The database ${shown} has not the tables of its schema version, restore it from a backup`,
-      };
+      return unknownLayout(place);
     case errorNumber.readOnlyOption:
     case errorNumber.readOnlyTransaction:
     case errorNumber.readOnlyMode:
       return {
         code: "STORE_READ_ONLY",
-        sentence: `The server of ${shown} takes no writes, give the URL of one that does`,
+        message: `the server of the database ${place} takes no writes; give the URL of one that does`,
       };
     case errorNumber.diskFull:
     case errorNumber.tableFull:
-      return { code: "STORE_FULL", sentence: `There is no space left on the disk of the database ${shown}, free some` };
+      return diskFull("STORE_FULL", place);
     case errorNumber.tooManyConnections:
     case errorNumber.tooManyOfUser:
       return {
         code: "STORE_UNAVAILABLE",
-        sentence: `The server of ${shown} has no connection left for the user ${user}, raise max_connections or end others`,
+        message: `the server of the database ${place} has no connection left for the user ${user}; raise max_connections, or give fewer to others`,
       };
     default:
-      return { code: "STORE_UNAVAILABLE", sentence: `The database ${shown} cannot be opened, try again` };
+      return { code: "STORE_UNAVAILABLE", message: `the database ${place} cannot be opened; try again` };
   }
 }
 
-function unreachable(error: unknown, { shown }: Address): Fault {
-  const sentence =
+function unreachable(error: unknown, place: string): Fault {
+  const message =
     error instanceof NoAnswer
-      ? `The server of ${shown} is there but does not answer, look whether it is overloaded`
-      : `No MySQL or MariaDB server is reached at ${shown}, start it or correct the URL`;
-  return { code: "STORE_UNAVAILABLE", sentence };
+      ? `the server of the database ${place} is there but does not answer; check whether it is overloaded`
+      : `no MySQL or MariaDB server is reached for the database ${place}; start it or correct the URL`;
+  return { code: "STORE_UNAVAILABLE", message };
 }
 
-/** The fences of a commit did not all hold; `check-fences.sql` makes it this error. */
+/** Whether an error is an answer of the server, or what was made of one. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof EngineError || numberOf(error) !== undefined;
+}
+
+/** The fences of a commit did not hold: `check-fences.sql` makes it this error. */
 export function isFenceError(error: unknown): boolean {
   return numberOf(error) === errorNumber.sumOutOfRange;
 }
 
-/** A connection was to be ended that is gone, or that is somebody else's; it is told by the error's cause. */
+/** A connection that was to be killed is gone, or belongs to another user. */
 export function isNotEnded(error: unknown): boolean {
-  const number = numberOf(error instanceof EngineError ? error.cause : error);
+  const number = numberOf(error);
   return number === errorNumber.noSuchConnection || number === errorNumber.othersConnection;
 }
 
@@ -154,13 +153,7 @@ export function isMissingTable(error: unknown): boolean {
   return numberOf(error) === errorNumber.noSuchTable;
 }
 
-/** What an error says, to be put into a sentence. A host of several addresses fails with several errors and no words. */
-function wordsOf(error: unknown): string {
-  const words = messageOf(error) || (error instanceof Error && "code" in error ? String(error.code) : "");
-  return words.replace(/\.$/, "");
-}
-
-/** As a name in SQL. */
+/** Quotes a name for SQL. */
 function quoted(name: string): string {
   return `\`${name.replaceAll("`", "``")}\``;
 }
@@ -171,7 +164,7 @@ function isData(error: unknown): boolean {
   return dataNumbers.includes(number) || dataStates.includes(stateOf(error).slice(0, 2));
 }
 
-/** Undefined if it is not the server that says so. */
+/** Undefined if the error is not an answer of the server. */
 function numberOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errno" in error) || !("sqlState" in error)) return undefined;
   return typeof error.errno === "number" ? error.errno : undefined;
@@ -179,9 +172,4 @@ function numberOf(error: unknown): number | undefined {
 
 function stateOf(error: unknown): string {
   return error instanceof Error && "sqlState" in error && typeof error.sqlState === "string" ? error.sqlState : "";
-}
-
-/** Said by ourselves: there is nothing to sort. */
-function isOurs(error: unknown): error is EngineError | Bug {
-  return error instanceof EngineError || error instanceof Bug;
 }

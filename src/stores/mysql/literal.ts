@@ -1,5 +1,7 @@
+import { unreachable } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
+import type { Column, ColumnList } from "../sql/columns.ts";
 import { toDisk } from "../text.ts";
 
 /**
@@ -15,7 +17,7 @@ export const nothing = "NULL" as Literal;
 
 export function text(value: string): Literal {
   if (typeof value === "string") return stored(toDisk(value));
-  throw new EngineError("STORE_DATA", `A text in a row must be text, got ${preview(value)}.`);
+  throw new EngineError("STORE_DATA", `a text in a row must be text, got ${preview(value)}`);
 }
 
 /** A text that is in the form it has on disk already. */
@@ -30,7 +32,7 @@ export function textOrNull(value: string | null): Literal {
 /** Every number in a row is whole; one that is not can never be written. */
 export function whole(value: number): Literal {
   if (Number.isSafeInteger(value)) return `${value}` as Literal;
-  throw new EngineError("STORE_DATA", `A number in a row must be whole and below 2^53, got ${preview(value)}.`);
+  throw new EngineError("STORE_DATA", `a number in a row must be whole and below 2^53, got ${preview(value)}`);
 }
 
 export function wholeOrNull(value: number | null): Literal {
@@ -40,7 +42,7 @@ export function wholeOrNull(value: number | null): Literal {
 /** A bound that rows are compared with, which may be any number. */
 export function bound(value: number): Literal {
   if (Number.isFinite(value)) return `${value}` as Literal;
-  throw new EngineError("STORE_DATA", `A bound must be a finite number, got ${preview(value)}.`);
+  throw new EngineError("STORE_DATA", `a bound must be a finite number, got ${preview(value)}`);
 }
 
 export function flag(value: boolean): Literal {
@@ -62,6 +64,26 @@ export function list(values: readonly Literal[]): Literal {
 
 export function joined(parts: readonly Literal[], between: Literal): Literal {
   return parts.join(between) as Literal;
+}
+
+/** Rows as they stand after VALUES. Items of one column are keys, which stand by themselves. */
+export function rowsOf<Item>(columns: ColumnList<Item>, items: readonly Item[]): Literal[] {
+  const [only] = columns;
+  if (only !== undefined && columns.length === 1) return items.map((item) => literalOf(only, item));
+  return items.map((item) => `(${columns.map((column) => literalOf(column, item)).join()})` as Literal);
+}
+
+function literalOf<Item>(column: Column<Item>, item: Item): Literal {
+  switch (column.type) {
+    case "text":
+      return textOrNull(column.of(item));
+    case "integer":
+      return wholeOrNull(column.of(item));
+    case "boolean":
+      return flag(column.of(item));
+    default:
+      return unreachable(column, "the type of a column");
+  }
 }
 
 /** Both kinds of quotes begin and end a text. With the rarer one, no text becomes longer than half as long again. */

@@ -4,14 +4,14 @@ import * as fc from "fast-check";
 import { hasCode } from "../../base/error.ts";
 import { type Literal, row, sql, text, whole } from "./literal.ts";
 import { rowsPerStatementMax, Script, settings, transaction } from "./script.ts";
-import { statements } from "./statements.ts";
+import { statements } from "./statement.ts";
 
 const rowsOf = (count: number, body = "x"): Literal[] =>
   Array.from({ length: count }, (_, ref) => row(whole(1), whole(ref), text(body)));
 
 function scriptOf(rows: readonly Literal[]): Script {
   const script = new Script();
-  script.add(statements.insertPayload, rows);
+  script.add(statements.get("insert-payload"), rows);
   return script;
 }
 
@@ -77,7 +77,10 @@ describe("a transaction", () => {
       () => transaction([], script, 2_000),
       (error) => {
         assert.ok(hasCode(error, "STORE_DATA"));
-        assert.match(error.message, /A row of 20\d\d bytes does not fit .* raise its setting max_allowed_packet/);
+        assert.match(
+          error.message,
+          /a row of 20\d\d bytes does not fit .*; raise the server's setting max_allowed_packet/,
+        );
         return true;
       },
     );

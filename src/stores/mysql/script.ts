@@ -119,7 +119,6 @@ class Packer {
 function tooLarge(rowBytes: number, bytesMax: number): EngineError {
   return new EngineError(
     "STORE_DATA",
-    `A row of ${rowBytes} bytes does not fit into what the server takes in at once, ${bytesMax} bytes: ` +
-      "raise its setting max_allowed_packet, and restart the engine.",
+    `a row of ${rowBytes} bytes does not fit into a packet of ${bytesMax} bytes; raise the server's setting max_allowed_packet, and restart the engine`,
   );
 }

@@ -1,5 +1,5 @@
 import { EngineError } from "../../base/error.ts";
-import type { Address } from "./address.ts";
+import type { Address } from "../sql/address.ts";
 import type { Connection } from "./connection.ts";
 
 /** What we need to know of a server that is suitable: all that differs between them. */
@@ -56,11 +56,11 @@ export async function readFacts(connection: Connection, limitMs: number): Promis
 }
 
 /** Refuses a server that is too old, takes no writes, or would lose what it has acknowledged. */
-export function suitableServer(facts: Facts, { shown }: Address): Server {
+export function suitableServer(facts: Facts, { place }: Address): Server {
   const version = facts.get("version") ?? "";
   const kind = version.includes("MariaDB") ? mariadb : mysql;
   const unsuitable = (found: string, advice: string): EngineError =>
-    new EngineError("STORE_UNSUITABLE", `The server of ${shown} ${found}, ${advice}.`);
+    new EngineError("STORE_UNSUITABLE", `the server of the database ${place} ${found}; ${advice}`);
 
   if (isBelow(version, kind.versionMin)) {
     throw unsuitable(`is ${kind.name} ${version}`, `use ${kind.name} ${kind.versionMin.join(".")} or newer`);
@@ -69,7 +69,7 @@ export function suitableServer(facts: Facts, { shown }: Address): Server {
   if (isOn(facts, "read_only") || isOn(facts, "innodb_read_only")) {
     throw new EngineError(
       "STORE_READ_ONLY",
-      `The server of ${shown} takes no writes, give the URL of one that does, or turn read_only off.`,
+      `the server of the database ${place} takes no writes; give the URL of one that does, or turn read_only off`,
     );
   }
   const flushMode = facts.get("innodb_flush_log_at_trx_commit") ?? "";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { joined, list, type Literal, sql, text, whole } from "./literal.ts";
-import { statements } from "./statements.ts";
+import { statements } from "./statement.ts";
 
 /** More than a member has connections for commits, because the server may not have noticed yet that some are gone. */
 const namesPerMember = 16;
@@ -19,11 +19,11 @@ function namesOf(member: string, database: string): Literal[] {
 /** Names the connection that runs it. */
 export function takeName(member: string, database: string): Literal {
   const taken = namesOf(member, database).map((name) => sql`WHEN GET_LOCK(${name}, 0) = 1 THEN 1`);
-  return statements.nameSession.with(joined(taken, sql` `));
+  return statements.get("name-session").with(joined(taken, sql` `));
 }
 
 /** Gives the ids of a member's connections, if the member is there and has not moved on. */
 export function findNamed(who: { member: string; ifBeat: number; database: string }): Literal {
   const ids = namesOf(who.member, who.database).map((name) => sql`IS_USED_LOCK(${name})`);
-  return statements.findSessions.with(list(ids), text(who.member), whole(who.ifBeat));
+  return statements.get("find-sessions").with(list(ids), text(who.member), whole(who.ifBeat));
 }

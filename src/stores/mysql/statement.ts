@@ -1,4 +1,5 @@
-import { SqlFiles } from "../sql-file.ts";
+import { SqlFiles } from "../sql/sql-files.ts";
+import { Statements } from "../sql/statements.ts";
 import type { Literal } from "./literal.ts";
 
 export const sqlFiles = new SqlFiles(import.meta.url);
@@ -8,10 +9,11 @@ export class Statement {
   /** SQL, the number of a place, SQL, the number of a place, and so on. */
   readonly #pieces: readonly string[];
 
-  /** By the name of its file. */
-  constructor(name: string) {
-    const sql = sqlFiles.query(name).replace(/^--.*\n/gm, "");
-    this.#pieces = sql.trim().split(/\?(\d)/);
+  constructor(sql: string) {
+    this.#pieces = sql
+      .replace(/^--.*\n/gm, "")
+      .trim()
+      .split(/\?(\d)/);
   }
 
   with(...values: readonly Literal[]): Literal {
@@ -21,3 +23,6 @@ export class Statement {
     return sql as Literal;
   }
 }
+
+/** Where `?1` is a list of rows or keys, a `Script` fills it. */
+export const statements: Statements<Statement> = new Statements(sqlFiles, (sql) => new Statement(sql));

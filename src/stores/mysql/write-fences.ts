@@ -2,12 +2,13 @@ import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import { isNextBatch, type Standing } from "../fence-check.ts";
 import { Columns } from "../rows.ts";
+import type { Deadline } from "../sql/deadline.ts";
 import type { Fence } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { isFenceError } from "./faults.ts";
 import { flag, joined, list, type Literal, sql, whole } from "./literal.ts";
 import { settings } from "./script.ts";
-import { statements } from "./statements.ts";
+import { statements } from "./statement.ts";
 
 /**
  * The first writes of a commit: they move its shards on if every fence holds, and otherwise stop what comes after them.
@@ -24,7 +25,7 @@ export function writeFences(fences: readonly Fence[]): Literal[] {
       sql`shard = ${whole(shard)} AND epoch = ${whole(epoch)} AND last_batch = ${whole(number - 1)}`,
   );
   return [
-    statements.fence.with(
+    statements.get("raise-batches").with(
       joined(
         each(({ shard, lastKey }) => sql`WHEN ${whole(shard)} THEN ${whole(lastKey)}`),
         sql` `,
@@ -36,7 +37,7 @@ export function writeFences(fences: readonly Fence[]): Literal[] {
       list(each(({ shard }) => whole(shard))),
       joined(held, sql` OR `),
     ),
-    statements.checkFences.with(whole(fences.length)),
+    statements.get("check-fences").with(whole(fences.length)),
   ];
 }
 
@@ -47,16 +48,16 @@ export function writeFences(fences: readonly Fence[]): Literal[] {
  */
 export async function land(
   connection: Connection,
-  commit: { readonly packets: readonly string[]; readonly fences: readonly Fence[]; readonly until: number },
+  commit: { readonly packets: readonly string[]; readonly fences: readonly Fence[]; readonly deadline: Deadline },
 ): Promise<void> {
-  const { packets, fences, until } = commit;
+  const { packets, fences, deadline } = commit;
   try {
-    for (const packet of packets) await connection.send(packet, until - performance.now());
+    for (const packet of packets) await connection.send(packet, deadline.leftMs);
   } catch (error) {
     if (!isFenceError(error)) throw error;
-    const standings = await readStandings(connection, fences, until - performance.now());
+    const standings = await readStandings(connection, fences, deadline.leftMs);
     if (!isNextBatch(fences, (shard) => standings.get(shard))) return;
-    throw new EngineError("STORE_UNAVAILABLE", "A commit came before the one that it follows, send it again.");
+    throw new EngineError("STORE_UNAVAILABLE", "a batch came before the one that precedes it; send it again");
   }
 }
 
@@ -66,7 +67,10 @@ async function readStandings(
   limitMs: number,
 ): Promise<Map<number, Standing>> {
   const shards = list(fences.map(({ shard }) => whole(shard)));
-  const results = await connection.send(`ROLLBACK;${settings};${statements.readStandings.with(shards)}`, limitMs);
+  const results = await connection.send(
+    `ROLLBACK;${settings};${statements.get("read-standings").with(shards)}`,
+    limitMs,
+  );
   const rows = results.at(-1);
   assert(Array.isArray(rows), "standings are rows");
   return new Map(

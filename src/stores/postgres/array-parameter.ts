@@ -87,5 +87,5 @@ function newArray(
 
 /** Nothing was sent yet, and whoever sends it will be told the same. */
 function refused(expected: string, value: unknown): EngineError {
-  return new EngineError("STORE_DATA", `A row has ${typeof value} ${String(value)} where ${expected} belongs.`);
+  return new EngineError("STORE_DATA", `a row has ${typeof value} ${String(value)} where ${expected} belongs`);
 }

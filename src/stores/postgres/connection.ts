@@ -1,6 +1,8 @@
 import type { Client } from "pg";
 import { Pipeline } from "./pipeline.ts";
-import type { Prepared, Row, Step } from "./pipeline.ts";
+import type { PooledConnection } from "../sql/connection-pool.ts";
+import { NoAnswer } from "../sql/deadline.ts";
+import type { Prepared, Row, BoundStatement } from "./pipeline.ts";
 
 /** What is needed of the package `pg`, which is loaded only where a database is opened. */
 export interface Driver {
@@ -23,31 +25,23 @@ export interface ConnectionOptions {
   readonly settings?: string;
 }
 
-/** Heard nothing for so long that the connection was given up. */
-export class NoAnswer extends Error {
-  constructor(limitMs: number) {
-    super(`no answer within ${Math.ceil(limitMs / 1_000)} seconds`);
-  }
-}
-
 /**
  * One connection, for one call at a time. It answers or it is given up: no call takes longer than its limit. Whatever
  * went wrong on it, it is not to be used again.
  */
-export class Connection {
+export class Connection implements PooledConnection {
   readonly #client: Client;
   readonly #prepared: Prepared = new Map();
   #isBusy = false;
   #isLost = false;
-  /** Told once, when the server is gone or has ended the connection. */
-  onLost: () => void = () => undefined;
+  #onLost: (() => void) | undefined;
 
   private constructor(client: Client) {
     this.#client = client;
     const lose = (): void => {
       if (this.#isLost) return;
       this.#isLost = true;
-      this.onLost();
+      this.#onLost?.();
     };
     // What ails a connection that is in use is told to who uses it, by the call's own error.
     client.on("error", lose);
@@ -83,8 +77,13 @@ export class Connection {
     return this.#isLost;
   }
 
-  /** All of it or nothing; gives the rows of each step. */
-  async run(steps: readonly Step[], limitMs: number): Promise<Row[][]> {
+  onLost(listener: () => void): void {
+    this.#onLost = listener;
+    if (this.#isLost) listener();
+  }
+
+  /** Runs the statements in one transaction and one round trip; returns the rows of each. */
+  async run(steps: readonly BoundStatement[], limitMs: number): Promise<Row[][]> {
     return await this.#within(limitMs, async () => {
       const { promise, resolve, reject } = Promise.withResolvers<Row[][]>();
       const pipeline = new Pipeline(steps, this.#prepared, (error, results) => {

@@ -1,10 +1,11 @@
 import { EngineError } from "../../base/error.ts";
-import { type Migration, SqlFiles } from "../sql-file.ts";
-import type { Address } from "./address.ts";
-import type { Connection } from "./connection.ts";
+import { checkSchemaVersion } from "../sql/faults.ts";
+import { type Migration, SqlFiles } from "../sql/sql-files.ts";
+import type { PostgresAddress } from "./address.ts";
+import { Connection, type Driver } from "./connection.ts";
 import { grants, isNoRight, quoted, readOnly } from "./faults.ts";
 import type { Row } from "./pipeline.ts";
-import type { Statements } from "./statements.ts";
+import type { PostgresStatements } from "./postgres-driver.ts";
 
 export const sqlFiles = new SqlFiles(import.meta.url);
 
@@ -15,7 +16,7 @@ const versionMin = 13;
 const lockClass = 0x4844444c;
 
 export interface Database {
-  readonly address: Address;
+  readonly address: PostgresAddress;
   /** Where our tables are. */
   readonly schema: string;
   /** For each thing asked of the server. */
@@ -68,8 +69,37 @@ export function sessionSettings(session: { schema: string; name: string; limitMs
   `;
 }
 
+/** Checks the server, migrates the schema, and proves that every statement and right is there. */
+export async function openDatabase(driver: Driver, database: Database, statements: PostgresStatements): Promise<void> {
+  const { address, schema, limitMs } = database;
+  const connection = await logIn(driver, address, limitMs);
+  try {
+    await checkServer(connection, database);
+    await connection.execute(sessionSettings({ schema, name: "heddle opening", limitMs }), limitMs);
+    await migrate(connection, database);
+    await checkStatements(connection, database, statements);
+    await checkRights(connection, database);
+  } finally {
+    await connection.end();
+  }
+}
+
+async function logIn(driver: Driver, address: PostgresAddress, limitMs: number): Promise<Connection> {
+  try {
+    return await Connection.open(driver, { url: address.url, limitMs });
+  } catch (error) {
+    if (!isNoRight(error)) throw error;
+    const { place, database, user } = address;
+    throw new EngineError(
+      "STORE_DENIED",
+      `the user ${user} may not connect to the database ${place}; run GRANT CONNECT ON DATABASE ${quoted(database)} TO ${quoted(user)}`,
+      { cause: error },
+    );
+  }
+}
+
 /** Refuses a server that would lose data, or that we have never met. */
-export async function checkServer(connection: Connection, { address, limitMs }: Database): Promise<void> {
+async function checkServer(connection: Connection, { address, limitMs }: Database): Promise<void> {
   const [row = {}] = await connection.execute(
     `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
       pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS readonly`,
@@ -86,24 +116,24 @@ export async function checkServer(connection: Connection, { address, limitMs }: 
   );
 }
 
-export function checkFacts(facts: ServerFacts, { place, database }: Address): void {
+export function checkFacts(facts: ServerFacts, { place, database }: PostgresAddress): void {
   const { version, encoding, isStandby, isReadOnly } = facts;
   const major = Math.floor(version / 10_000);
   if (major < versionMin) {
     throw new EngineError(
       "STORE_UNSUITABLE",
-      `The server of the database ${place} is PostgreSQL ${major}, use version ${versionMin} or newer.`,
+      `the server of the database ${place} is PostgreSQL ${major}; use version ${versionMin} or newer`,
     );
   }
   if (encoding !== "UTF8") {
     throw new EngineError(
       "STORE_UNSUITABLE",
-      `The database ${place} keeps text as ${encoding}, which cannot hold every character, make another with CREATE DATABASE ${quoted(`${database}_utf8`)} ENCODING 'UTF8' TEMPLATE template0.`,
+      `the database ${place} keeps text as ${encoding}, which cannot hold every character; make another with CREATE DATABASE ${quoted(`${database}_utf8`)} ENCODING 'UTF8' TEMPLATE template0`,
     );
   }
   if (isStandby || isReadOnly) {
-    const { code, sentence } = readOnly(place);
-    throw new EngineError(code, `${sentence}.`);
+    const { code, message } = readOnly(place);
+    throw new EngineError(code, message);
   }
 }
 
@@ -144,11 +174,8 @@ async function readVersion(connection: Connection, database: Database, known: nu
     limitMs,
   );
   const version = Number(row["version"] ?? 0);
-  if (version <= known) return version;
-  throw new EngineError(
-    "STORE_NEWER",
-    `The database ${address.place} has schema version ${version}, this program knows versions up to ${known}; run a newer version of Heddle, or give another schema.`,
-  );
+  checkSchemaVersion(version, known, address.place);
+  return version;
 }
 
 async function createSchema(connection: Connection, { address, schema, limitMs }: Database): Promise<void> {
@@ -159,24 +186,24 @@ async function createSchema(connection: Connection, { address, schema, limitMs }
     const { place, database, user } = address;
     throw new EngineError(
       "STORE_DENIED",
-      `The user ${user} may not make the schema ${schema} in the database ${place}, run GRANT CREATE ON DATABASE ${quoted(database)} TO ${quoted(user)}.`,
+      `the user ${user} may not make the schema ${schema} in the database ${place}; run GRANT CREATE ON DATABASE ${quoted(database)} TO ${quoted(user)}`,
       { cause: error },
     );
   }
 }
 
 /** Shows that the tables and columns of every statement are there. */
-export async function checkStatements(
+async function checkStatements(
   connection: Connection,
   { limitMs }: Database,
-  statements: Statements,
+  statements: PostgresStatements,
 ): Promise<void> {
-  const prepare = Object.values(statements).map(({ name, sql }) => `PREPARE ${quoted(name)} AS ${sql}`);
+  const prepare = statements.all().map(({ name, sql }) => `PREPARE ${quoted(name)} AS ${sql}`);
   await connection.execute(prepare.join(";\n"), limitMs);
 }
 
 /** Asks for everything that will be needed: a right that is missing would otherwise show in the middle of the work. */
-export async function checkRights(connection: Connection, { address, schema, limitMs }: Database): Promise<void> {
+async function checkRights(connection: Connection, { address, schema, limitMs }: Database): Promise<void> {
   const lacking: Row[] = await connection.execute(
     `SELECT relname
     FROM pg_class
@@ -193,6 +220,6 @@ export async function checkRights(connection: Connection, { address, schema, lim
   const { place, user } = address;
   throw new EngineError(
     "STORE_DENIED",
-    `The user ${user} lacks rights to ${names} in the schema ${schema} of the database ${place}, run ${grants(user, schema)}.`,
+    `the user ${user} lacks rights to ${names} in the schema ${schema} of the database ${place}; run ${grants(user, schema)}`,
   );
 }

@@ -1,7 +1,13 @@
-import { Bug } from "../../base/assert.ts";
-import { EngineError } from "../../base/error.ts";
-import type { ErrorCode } from "../../base/error.ts";
-import type { Address } from "./address.ts";
+import type { Address } from "../sql/address.ts";
+import {
+  becameReadOnly,
+  diskFull,
+  type Fault,
+  noAnswer,
+  refusedData,
+  systemCodeOf,
+  translateError,
+} from "../sql/faults.ts";
 
 /** PostgreSQL's error codes: two characters for the class, three for the condition. */
 const sqlState = {
@@ -19,43 +25,29 @@ const sqlState = {
   startingUp: "57P03",
 } as const;
 
-/** The server will never take these data: wrong values, broken constraints, the same row twice, beyond a limit. */
+/** Classes of errors about the data itself: wrong values, broken constraints, the same row twice, beyond a limit. */
 const dataClasses: readonly string[] = ["21", "22", "23", "54"];
 
-interface Fault {
-  readonly code: ErrorCode;
-  readonly sentence: string;
-}
-
-/** Sorts an error of a running store; what is unknown may have been written, so it counts as unavailable. */
-export function operationError(error: unknown, { place }: Address): Error {
-  if (isOurs(error)) return error;
-  const fault = operationFault(error, place);
-  return new EngineError(fault.code, `${fault.sentence}: ${wordsOf(error)}.`, { cause: error });
+/** Translates an error of an open store. An unknown error may have been written, so it is `STORE_UNAVAILABLE`. */
+export function operationError(error: unknown, place: string): Error {
+  return translateError(error, place, () => operationFault(error, place));
 }
 
 function operationFault(error: unknown, place: string): Fault {
   const state = sqlStateOf(error);
-  if (state === sqlState.diskFull) {
-    return { code: "STORE_UNAVAILABLE", sentence: `The disk of the database ${place} is full, free some space` };
-  }
-  if (state === sqlState.readOnlyTransaction) {
-    return {
-      code: "STORE_UNAVAILABLE",
-      sentence: `The database ${place} has become read-only, make it writable or connect to the server that is`,
-    };
-  }
-  if (state !== undefined && dataClasses.includes(state.slice(0, 2))) {
-    return { code: "STORE_DATA", sentence: `The database ${place} refuses the data` };
-  }
-  return { code: "STORE_UNAVAILABLE", sentence: `The database ${place} does not answer` };
+  if (state === sqlState.diskFull) return diskFull("STORE_UNAVAILABLE", place);
+  if (state === sqlState.readOnlyTransaction) return becameReadOnly(place);
+  if (state !== undefined && dataClasses.includes(state.slice(0, 2))) return refusedData(place);
+  return noAnswer(place);
 }
 
-/** Sorts an error met while opening, when a person can still put it right. */
+/** Translates an error met while opening, when a person can still fix the cause. */
 export function openingError(error: unknown, address: Address, schema: string): Error {
-  if (isOurs(error)) return error;
-  const fault = openingFault(error, address, schema) ?? networkFault(error, address);
-  return new EngineError(fault.code, `${fault.sentence} (${wordsOf(error)}).`, { cause: error });
+  return translateError(
+    error,
+    address.place,
+    () => openingFault(error, address, schema) ?? networkFault(error, address),
+  );
 }
 
 function openingFault(error: unknown, { place, user, database }: Address, schema: string): Fault | undefined {
@@ -67,31 +59,34 @@ function openingFault(error: unknown, { place, user, database }: Address, schema
     case sqlState.noSuchDatabase:
       return {
         code: "STORE_DENIED",
-        sentence: `There is no database ${place}, make it with CREATE DATABASE ${quoted(database)}`,
+        message: `there is no database ${place}; make it with CREATE DATABASE ${quoted(database)}`,
       };
     case sqlState.noRight:
       return {
         code: "STORE_DENIED",
-        sentence: `The user ${user} lacks a right in the database ${place}, run ${grants(user, schema)}`,
+        message: `the user ${user} lacks a right in the database ${place}; run ${grants(user, schema)}`,
       };
     case sqlState.readOnlyTransaction:
       return readOnly(place);
     case sqlState.diskFull:
-      return { code: "STORE_FULL", sentence: `There is no space left on the disk of the database ${place}, free some` };
+      return diskFull("STORE_FULL", place);
     case sqlState.tableExists:
     case sqlState.noSuchTable:
     case sqlState.noSuchColumn:
       return {
         code: "STORE_CORRUPT",
-        sentence: `The schema ${schema} of the database ${place} has tables that are not ours, or lacks some that are, give another schema or restore it from a backup`,
+        message: `the schema ${schema} of the database ${place} does not have the tables of its schema version, or has tables of another program; restore it from a backup, or give another schema`,
       };
     case sqlState.tooManyConnections:
       return {
         code: "STORE_UNAVAILABLE",
-        sentence: `The server of the database ${place} has no connection left, raise max_connections or give fewer to others`,
+        message: `the server of the database ${place} has no connection left; raise max_connections, or give fewer to others`,
       };
     case sqlState.startingUp:
-      return { code: "STORE_UNAVAILABLE", sentence: `The server of the database ${place} is starting or stopping` };
+      return {
+        code: "STORE_UNAVAILABLE",
+        message: `the server of the database ${place} is starting or stopping; try again`,
+      };
     default:
       return undefined;
   }
@@ -103,18 +98,18 @@ function networkFault(error: unknown, { place, host }: Address): Fault {
     case "EAI_AGAIN":
       return {
         code: "STORE_UNAVAILABLE",
-        sentence: `The database ${place} cannot be reached, because no host ${host} is known, check the name in the URL`,
+        message: `the database ${place} cannot be reached, because no host ${host} is known; check the name in the URL`,
       };
     case "ECONNREFUSED":
     case "ENOENT":
       return {
         code: "STORE_UNAVAILABLE",
-        sentence: `The database ${place} cannot be reached, because no server listens there, start it or correct the URL`,
+        message: `the database ${place} cannot be reached, because no server listens there; start it or correct the URL`,
       };
     default:
       return {
         code: "STORE_UNAVAILABLE",
-        sentence: `The database ${place} cannot be opened, check the server and its address, and try again`,
+        message: `the database ${place} cannot be opened; check the server and its address, and try again`,
       };
   }
 }
@@ -122,18 +117,18 @@ function networkFault(error: unknown, { place, host }: Address): Fault {
 function denied(place: string, user: string): Fault {
   return {
     code: "STORE_DENIED",
-    sentence: `The database ${place} does not let the user ${user} in, check the name and the password in the URL, and pg_hba.conf on the server`,
+    message: `the database ${place} does not let the user ${user} in; check the name and the password in the URL, and pg_hba.conf on the server`,
   };
 }
 
 export function readOnly(place: string): Fault {
   return {
     code: "STORE_READ_ONLY",
-    sentence: `The database ${place} is read-only or a standby, connect to the server that takes writes`,
+    message: `the database ${place} is read-only or a standby; connect to the server that takes writes`,
   };
 }
 
-/** What an administrator types to let a user work in a schema that is another's. */
+/** The statements by which an administrator lets a user work in the schema of another user. */
 export function grants(user: string, schema: string): string {
   const to = `TO ${quoted(user)}`;
   return [
@@ -143,12 +138,12 @@ export function grants(user: string, schema: string): string {
   ].join("; ");
 }
 
-/** As a name in SQL. */
+/** Quotes a name for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A fence of the commit did not hold: it alone divides. */
+/** The fences of a commit did not hold: `raise-batches.sql`, the only statement that divides, makes it this error. */
 export function isFenceFault(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.divisionByZero;
 }
@@ -157,31 +152,13 @@ export function isNoRight(error: unknown): boolean {
   return sqlStateOf(error) === sqlState.noRight;
 }
 
-/** Undefined if it is no answer of the server. */
+/** Undefined if the error is not an answer of the server. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code = systemCodeOf(error);
   return error instanceof Error && "severity" in error ? code : undefined;
 }
 
-function systemCodeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
-}
-
-/** The two sides did not come to terms about the password: it is missing, or the server could not prove itself. */
+/** The password exchange failed: the password is missing, or the server could not prove itself. */
 function isSasl(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("SASL");
-}
-
-/** Said by ourselves: there is nothing to sort. */
-function isOurs(error: unknown): error is EngineError | Bug {
-  return error instanceof EngineError || error instanceof Bug;
-}
-
-/** What is known, in one line and without a full stop. A host with several addresses has an error for each, and none of its own. */
-function wordsOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join(", ");
-  const words = error instanceof Error ? error.message : String(error);
-  const detail = error instanceof Error && "detail" in error && typeof error.detail === "string" ? error.detail : "";
-  return (detail === "" ? words : `${words}, ${detail}`).replaceAll(/\s+/g, " ").replace(/\.$/, "");
 }

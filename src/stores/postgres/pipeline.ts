@@ -7,12 +7,12 @@ export interface Statement {
 }
 
 /** A buffer is sent in the binary form of its type, everything else as text. */
-export type Value = string | number | boolean | null | Buffer;
+export type WireValue = string | number | boolean | null | Buffer;
 
 /** A statement with its values. */
-export interface Step {
+export interface BoundStatement {
   readonly statement: Statement;
-  readonly values: readonly Value[];
+  readonly values: readonly WireValue[];
 }
 
 export type Row = Record<string, unknown>;
@@ -37,7 +37,7 @@ const integerTypes: readonly number[] = [20, 21, 23];
  * The driver asks for an object like this one in place of a query, sends what `submit` sends and hands on the answers.
  */
 export class Pipeline implements Submittable {
-  readonly #steps: readonly Step[];
+  readonly #steps: readonly BoundStatement[];
   readonly #prepared: Prepared;
   readonly #results: Row[][];
   readonly #done: (error: unknown, results: Row[][]) => void;
@@ -45,7 +45,7 @@ export class Pipeline implements Submittable {
   #step = 0;
 
   constructor(
-    steps: readonly Step[],
+    steps: readonly BoundStatement[],
     /** Statements are added as they are sent: a connection on which anything failed is not used again. */
     prepared: Prepared,
     /** Called once or, after a connection was lost, twice. */
@@ -104,7 +104,7 @@ export class Pipeline implements Submittable {
   }
 }
 
-function onWire(value: Value): string | Buffer | null {
+function onWire(value: WireValue): string | Buffer | null {
   return value === null || Buffer.isBuffer(value) ? value : String(value);
 }
 

@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-
-/** What a connection is for. Those for commits alone hold locks that others may wait for. */
-export type SessionUse = "commits" | "reads" | "life";
+import type { SessionUse } from "../sql/sql-driver.ts";
 
 /** The server keeps so many bytes of `application_name`, and plain ASCII only. */
 const nameLengthMax = 63;

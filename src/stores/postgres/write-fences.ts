@@ -1,9 +1,10 @@
 import { isNextBatch } from "../fence-check.ts";
 import { Columns } from "../rows.ts";
+import type { Row } from "../sql/sql-driver.ts";
 import type { Fence } from "../store.ts";
 import { bigints, booleans } from "./array-parameter.ts";
-import type { Row, Step } from "./pipeline.ts";
-import type { Statements } from "./statements.ts";
+import type { BoundStatement } from "./pipeline.ts";
+import type { PostgresStatements } from "./postgres-driver.ts";
 
 /**
  * The first writes of a commit: they move its shards on if every fence holds, and otherwise undo the commit.
@@ -12,10 +13,10 @@ import type { Statements } from "./statements.ts";
  * and keeps it to the end of the transaction. If the claim has it, the fence waits, and then meets the new epoch; if
  * the fence has it, the claim waits, and then knows of the batch.
  */
-export function writeFences({ lockShards, fence }: Statements, fences: readonly Fence[]): Step[] {
+export function writeFences(statements: PostgresStatements, fences: readonly Fence[]): BoundStatement[] {
   const shards = bigints(fences.map(({ shard }) => shard));
-  const move: Step = {
-    statement: fence,
+  const move: BoundStatement = {
+    statement: statements.get("raise-batches"),
     values: [
       shards,
       bigints(fences.map(({ epoch }) => epoch)),
@@ -25,14 +26,10 @@ export function writeFences({ lockShards, fence }: Statements, fences: readonly 
     ],
   };
   // One row alone has no order.
-  return fences.length === 1 ? [move] : [{ statement: lockShards, values: [shards] }, move];
+  return fences.length === 1 ? [move] : [{ statement: statements.get("lock-shards"), values: [shards] }, move];
 }
 
-export function readStandings({ readShards }: Statements, fences: readonly Fence[]): Step {
-  return { statement: readShards, values: [bigints(fences.map(({ shard }) => shard))] };
-}
-
-/** What became of a commit whose fences did not hold: as `isNextBatch`, with the rows that `readStandings` gives. */
+/** What became of a commit whose fences did not hold: as `isNextBatch`, with the rows of `read-standings`. */
 export function isNextAfterAll(fences: readonly Fence[], rows: readonly Row[]): boolean {
   const standings = new Map(
     rows.map((row) => {

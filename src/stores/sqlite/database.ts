@@ -2,10 +2,10 @@ import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:f
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { EngineError } from "../../base/error.ts";
+import { checkSchemaVersion } from "../sql/faults.ts";
+import { type Migration, SqlFiles } from "../sql/sql-files.ts";
 import { needsWriterToRecover } from "./faults.ts";
 import { ensurePrivateFile, privateFolderMode } from "./private-file.ts";
-import { SqlFiles } from "../sql-file.ts";
-import type { Migration } from "../sql-file.ts";
 
 export const sqlFiles = new SqlFiles(import.meta.url);
 
@@ -49,7 +49,7 @@ export function settlePath(file: string): string {
   if (stats.isDirectory()) {
     throw new EngineError(
       "OPTION_INVALID",
-      `The database cannot be kept at ${file}, which is a folder, give the name of a file in it.`,
+      `the database cannot be kept at ${file}, which is a folder; give the name of a file in it`,
     );
   }
   accessSync(file, constants.W_OK);
@@ -98,16 +98,10 @@ function checkHeader(file: string, options: { migrations: readonly Migration[]; 
     const tables = readNumber(db, "SELECT count(*) FROM sqlite_schema");
     if (tables === 0) return;
     if (readNumber(db, "PRAGMA application_id") !== applicationId) {
-      throw new EngineError("STORE_CORRUPT", `The file ${file} is a database of another program, give another file.`);
+      throw new EngineError("STORE_CORRUPT", `the file ${file} is a database of another program; give another file`);
     }
     const version = readNumber(db, "PRAGMA user_version");
-    const known = options.migrations.at(-1)?.version ?? 0;
-    if (version > known) {
-      throw new EngineError(
-        "STORE_NEWER",
-        `The database ${file} has schema version ${version}, this program knows versions up to ${known}; run a newer version of Heddle, or give another file.`,
-      );
-    }
+    checkSchemaVersion(version, options.migrations.at(-1)?.version ?? 0, file);
   } finally {
     db.close();
   }

@@ -1,7 +1,13 @@
-import { Bug } from "../../base/assert.ts";
-import { EngineError } from "../../base/error.ts";
-import type { ErrorCode } from "../../base/error.ts";
-import { DamagedRow } from "../rows.ts";
+import {
+  becameReadOnly,
+  diskFull,
+  type Fault,
+  noAnswer,
+  refusedData,
+  systemCodeOf,
+  translateError,
+  unknownLayout,
+} from "../sql/faults.ts";
 
 /** SQLite's primary result codes; an extended code has its primary one in the lowest byte. */
 const resultCode = {
@@ -18,67 +24,54 @@ const resultCode = {
   notADatabase: 26,
 } as const;
 
-/** A database left in the middle of a transaction that only a writer may undo. */
+/** A database was left in the middle of a transaction that only a writer may roll back. */
 const readOnlyRollback = 776;
 
-/** No space for the file through which connections share their place in the log. */
+/** There is no space for the shared-memory file of the write-ahead log. */
 const sharedMemorySize = 4874;
 
-interface Fault {
-  readonly code: ErrorCode;
-  readonly sentence: string;
-}
-
-/** Sorts an error of a running store; what is unknown may have been written, so it counts as unavailable. */
+/** Translates an error of an open store. An unknown error may have been written, so it is `STORE_UNAVAILABLE`. */
 export function operationError(error: unknown, file: string): Error {
-  if (error instanceof DamagedRow) return damagedRow(error, file);
-  if (isOurs(error)) return error;
-  const fault = operationFault(error, file);
-  return new EngineError(fault.code, `${fault.sentence}: ${messageOf(error)}.`, { cause: error });
+  return translateError(error, file, () => operationFault(error, file));
 }
 
 function operationFault(error: unknown, file: string): Fault {
   switch (resultOf(error)) {
     case resultCode.full:
-      return { code: "STORE_UNAVAILABLE", sentence: `The disk of ${file} is full, free some space` };
+      return diskFull("STORE_UNAVAILABLE", file);
     case resultCode.readOnly:
-      return { code: "STORE_UNAVAILABLE", sentence: `The database ${file} cannot be written any more` };
+      return becameReadOnly(file);
     case resultCode.corrupt:
     case resultCode.notADatabase:
-      return { code: "STORE_CORRUPT", sentence: `The database ${file} is damaged, restore it from a backup` };
+      return { code: "STORE_CORRUPT", message: `the database ${file} is damaged; restore it from a backup` };
     case resultCode.tooBig:
     case resultCode.constraint:
     case resultCode.mismatch:
-      return { code: "STORE_DATA", sentence: `The database ${file} refuses the data` };
+      return refusedData(file);
     default:
-      return isUnbindable(error)
-        ? { code: "STORE_DATA", sentence: `The database ${file} refuses the data` }
-        : { code: "STORE_UNAVAILABLE", sentence: `The database ${file} does not answer` };
+      return isUnbindable(error) ? refusedData(file) : noAnswer(file);
   }
 }
 
-/** Sorts an error met while opening, when nothing has been written yet and a person can still put it right. */
+/** Translates an error met while opening, when nothing has been written and a person can still fix the cause. */
 export function openingError(error: unknown, file: string): Error {
-  if (error instanceof DamagedRow) return damagedRow(error, file);
-  if (isOurs(error)) return error;
-  const fault = openingFault(error, file);
-  return new EngineError(fault.code, `${fault.sentence} (${messageOf(error)}).`, { cause: error });
+  return translateError(error, file, () => openingFault(error, file));
 }
 
 function openingFault(error: unknown, file: string): Fault {
-  switch (systemCode(error)) {
+  switch (systemCodeOf(error)) {
     case "EACCES":
     case "EPERM":
     case "EROFS":
       return readOnly(file);
     case "ENOSPC":
     case "EDQUOT":
-      return full(file);
+      return diskFull("STORE_FULL", file);
     case "EEXIST":
     case "ENOTDIR":
       return {
         code: "OPTION_INVALID",
-        sentence: `The path of the database ${file} leads through a file, give another`,
+        message: `the path of the database ${file} leads through a file; give another path`,
       };
     default:
       return sqliteOpeningFault(error, file);
@@ -91,43 +84,31 @@ function sqliteOpeningFault(error: unknown, file: string): Fault {
     case resultCode.cannotOpen:
       return readOnly(file);
     case resultCode.full:
-      return full(file);
+      return diskFull("STORE_FULL", file);
     case resultCode.busy:
     case resultCode.locked:
       return {
         code: "STORE_LOCKED",
-        sentence: `The database ${file} is in use by another program, end that program first`,
+        message: `the database ${file} is in use by another program; end that program first`,
       };
     case resultCode.corrupt:
     case resultCode.notADatabase:
       return {
         code: "STORE_CORRUPT",
-        sentence: `The file ${file} is damaged or is no database, restore it from a backup or give another file`,
+        message: `the file ${file} is damaged or is no database; restore it from a backup, or give another file`,
       };
     case resultCode.error:
-      return {
-        code: "STORE_CORRUPT",
-        sentence: `The database ${file} has not the tables of its schema version, restore it from a backup`,
-      };
+      return unknownLayout(file);
     default:
-      return { code: "STORE_UNAVAILABLE", sentence: `The database ${file} cannot be opened, try again` };
+      return { code: "STORE_UNAVAILABLE", message: `the database ${file} cannot be opened; try again` };
   }
-}
-
-function damagedRow(error: DamagedRow, file: string): EngineError {
-  const message = `The database ${file} is damaged, restore it from a backup: ${error.damage}.`;
-  return new EngineError("STORE_CORRUPT", message, { cause: error });
 }
 
 function readOnly(file: string): Fault {
   return {
     code: "STORE_READ_ONLY",
-    sentence: `The database ${file} or its folder cannot be written, give this user write access to both`,
+    message: `the database ${file} or its folder cannot be written; give this user write access to both`,
   };
-}
-
-function full(file: string): Fault {
-  return { code: "STORE_FULL", sentence: `There is no space left on the disk of the database ${file}, free some` };
 }
 
 export function isBusy(error: unknown): boolean {
@@ -154,21 +135,7 @@ function resultOf(error: unknown): number | undefined {
   return code === undefined ? undefined : code & 0xff;
 }
 
-function systemCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
-}
-
-/** The driver takes numbers, text and null; anything else in a row can never be written. */
+/** The client binds numbers, text and null; a row with anything else can never be written. */
 function isUnbindable(error: unknown): boolean {
-  return systemCode(error) === "ERR_INVALID_ARG_TYPE";
-}
-
-/** Said by ourselves: there is nothing to sort. */
-function isOurs(error: unknown): error is EngineError | Bug {
-  return error instanceof EngineError || error instanceof Bug;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return systemCodeOf(error) === "ERR_INVALID_ARG_TYPE";
 }

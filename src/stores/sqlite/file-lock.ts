@@ -41,7 +41,7 @@ export class FileLock {
     } catch (error) {
       db.close();
       if (isBusy(error)) throw lockedError(file, ownerFile);
-      if (isCorrupt(error)) throw new EngineError("STORE_CORRUPT", `The lock file ${lockFile} is damaged, remove it.`);
+      if (isCorrupt(error)) throw new EngineError("STORE_CORRUPT", `the lock file ${lockFile} is damaged; remove it`);
       throw error;
     }
     const lock = new FileLock(db, ownerFile);
@@ -59,7 +59,7 @@ export class FileLock {
 function lockedError(file: string, ownerFile: string): EngineError {
   return new EngineError(
     "STORE_LOCKED",
-    `The database ${file} is in use by ${holder(ownerFile)}, stop that one first or give another file.`,
+    `the database ${file} is in use by ${holder(ownerFile)}; stop that one first, or give another file`,
   );
 }
 

@@ -1,7 +1,7 @@
--- Removes the member together with its mailbox.
+-- Removes the member together with its mailbox; returns a row if the member was there.
 WITH gone AS (
   DELETE FROM member WHERE id = $1 AND ($2::bigint IS NULL OR heartbeat = $2) RETURNING 1
 ), emptied AS (
   DELETE FROM mailbox WHERE name = $3 AND EXISTS (SELECT 1 FROM gone)
 )
-SELECT count(*) AS found FROM gone
+SELECT 1 FROM gone

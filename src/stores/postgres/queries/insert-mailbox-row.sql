@@ -1,2 +1,2 @@
 INSERT INTO mailbox (name, body, at)
-VALUES ($1, $2, $3)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])

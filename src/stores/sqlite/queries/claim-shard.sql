@@ -1,5 +1,4 @@
--- Changes nothing while a living member other than the caller owns the shard and has not released it.
-INSERT INTO shard (shard, epoch, owner, last_batch, last_key, released)
-VALUES (?1, 1, ?2, 0, 0, 0)
-ON CONFLICT (shard) DO UPDATE SET epoch = epoch + 1, owner = excluded.owner, released = 0
-WHERE owner = excluded.owner OR released = 1 OR owner NOT IN (SELECT id FROM member)
+-- Changes nothing while a live member other than the caller owns the shard and has not released it.
+UPDATE shard
+SET epoch = epoch + 1, owner = ?2, released = 0
+WHERE shard = ?1 AND (owner = ?2 OR released = 1 OR owner NOT IN (SELECT id FROM member))

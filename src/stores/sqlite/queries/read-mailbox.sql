@@ -1,5 +1,5 @@
 SELECT id, name AS box, body
 FROM mailbox
-WHERE name = ?
+WHERE name IN (SELECT value FROM json_each(?))
 ORDER BY id
 LIMIT ?

@@ -1,4 +1,4 @@
--- From here on nobody else claims the shard or commits to it, until the transaction ends.
+-- Locks the row: nobody else claims the shard or commits to it until the transaction ends.
 SELECT epoch, owner, last_batch AS batch, last_key AS "lastKey", released AS clean
 FROM shard
 WHERE shard = $1

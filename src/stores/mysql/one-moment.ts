@@ -1,5 +1,0 @@
-/** Around queries that are to see the same moment. */
-export const oneMoment = {
-  begin: ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION READ ONLY"],
-  end: ["COMMIT"],
-} as const;

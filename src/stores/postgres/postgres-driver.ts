@@ -1,0 +1,137 @@
+import { unreachable } from "../../base/assert.ts";
+import type { Column, ColumnList } from "../sql/columns.ts";
+import type { Outcome, Row, SessionUse, SqlDriver, Step, Value } from "../sql/sql-driver.ts";
+import { type StatementName, Statements } from "../sql/statements.ts";
+import { toDisk } from "../text.ts";
+import { bigints, booleans, texts } from "./array-parameter.ts";
+import { type Limits, Connections, loadClient } from "../sql/connections.ts";
+import type { PostgresAddress } from "./address.ts";
+import { Connection, type Driver } from "./connection.ts";
+import { openDatabase, sessionSettings, sqlFiles } from "./database.ts";
+import { sqlStateOf } from "./faults.ts";
+import { sessionName } from "./session-name.ts";
+import type { BoundStatement, Statement, WireValue } from "./pipeline.ts";
+
+export type PostgresStatements = Statements<Statement>;
+
+export function loadStatements(): PostgresStatements {
+  return new Statements(sqlFiles, (sql, name) => ({ name, sql }));
+}
+
+const beginSnapshot = bound({ name: "begin snapshot", sql: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });
+const endSnapshot = bound({ name: "end snapshot", sql: "COMMIT" });
+
+export interface PostgresDriverOptions {
+  readonly address: PostgresAddress;
+  /** The PostgreSQL schema with the tables. */
+  readonly schema: string;
+  /** Maximum number of connections. */
+  readonly size: number;
+  readonly limits: Limits;
+}
+
+/** Connections to a PostgreSQL server. Every call is one pipeline: one round trip, and one transaction. */
+export class PostgresDriver implements SqlDriver {
+  readonly statements: PostgresStatements;
+  readonly #connections: Connections<Connection>;
+  /** Member that the sessions are named after; undefined before it joined. */
+  #member: string | undefined;
+
+  private constructor(client: Driver, statements: PostgresStatements, options: PostgresDriverOptions) {
+    const { address, schema, size, limits } = options;
+    this.statements = statements;
+    this.#connections = new Connections({
+      size,
+      limits,
+      isAnswer: (error) => sqlStateOf(error) !== undefined,
+      connect: async (use, { limitMs, leftMs }, signal) => {
+        const settings = sessionSettings({ schema, name: sessionName(use, this.#member), limitMs });
+        return await Connection.open(client, { url: address.url, limitMs: leftMs, signal, settings });
+      },
+    });
+  }
+
+  static async open(options: PostgresDriverOptions): Promise<PostgresDriver> {
+    const { address, schema, limits } = options;
+    const client = await loadClient("PostgreSQL", "pg", () => import("pg"));
+    const statements = loadStatements();
+    await openDatabase(client, { address, schema, limitMs: limits.workMs }, statements);
+    return new PostgresDriver(client, statements, options);
+  }
+
+  get member(): string | undefined {
+    return this.#member;
+  }
+
+  /** From now on sessions have the member's name, and are ended by the member that removes it. */
+  nameSessions(member: string): void {
+    this.#member = member;
+    this.#connections.renew(["commits", "other", "heartbeats"]);
+  }
+
+  /** Runs the statements in one transaction and one round trip; returns the rows of each. */
+  async run(use: SessionUse, steps: readonly BoundStatement[]): Promise<readonly (readonly Row[])[]> {
+    const deadline = this.#connections.deadlineOf(use);
+    return await this.#connections.use(use, deadline, (connection) => connection.run(steps, deadline.leftMs));
+  }
+
+  async all(query: Step): Promise<readonly Row[]> {
+    const [rows = []] = await this.run("other", [this.#bind(query)]);
+    return rows;
+  }
+
+  async snapshot(queries: readonly Step[]): Promise<readonly (readonly Row[])[]> {
+    const steps = queries.map((query) => this.#bind(query));
+    const [, ...rows] = await this.run("other", [beginSnapshot, ...steps, endSnapshot]);
+    return rows.slice(0, queries.length);
+  }
+
+  async transaction(use: SessionUse, steps: readonly Step[]): Promise<readonly Outcome[]> {
+    const results = await this.run(
+      use,
+      steps.map((step) => this.#bind(step)),
+    );
+    return results.map((rows) => ({ rows, changes: rows.length }));
+  }
+
+  async write<Item>(name: StatementName, columns: ColumnList<Item>, items: readonly Item[]): Promise<void> {
+    if (items.length === 0) return;
+    await this.run("other", [bound(this.statements.get(name), ...arraysOf(columns, items))]);
+  }
+
+  async close(): Promise<void> {
+    await this.#connections.close();
+  }
+
+  #bind({ name, values }: Step): BoundStatement {
+    return bound(this.statements.get(name), ...values.map(encode));
+  }
+}
+
+/** Every column of the items as one array parameter. */
+export function arraysOf<Item>(columns: ColumnList<Item>, items: readonly Item[]): WireValue[] {
+  return columns.map((column) => arrayOf(column, items));
+}
+
+function arrayOf<Item>(column: Column<Item>, items: readonly Item[]): WireValue {
+  switch (column.type) {
+    case "text":
+      return texts(items.map(column.of));
+    case "integer":
+      return bigints(items.map(column.of));
+    case "boolean":
+      return booleans(items.map(column.of));
+    default:
+      return unreachable(column, "the type of a column");
+  }
+}
+
+function encode(value: Value): WireValue {
+  if (typeof value === "string") return toDisk(value);
+  if (typeof value === "number" || value === null) return value;
+  return "integers" in value ? bigints(value.integers) : texts(value.texts);
+}
+
+function bound(statement: Statement, ...values: readonly WireValue[]): BoundStatement {
+  return { statement, values };
+}

@@ -1,0 +1,8 @@
+/** Where a database is, for messages: nothing here holds a password. */
+export interface Address {
+  readonly host: string;
+  readonly user: string;
+  readonly database: string;
+  /** Such as `heddle on 127.0.0.1:5432`. */
+  readonly place: string;
+}

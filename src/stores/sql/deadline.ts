@@ -1,0 +1,22 @@
+/** A call got no answer before its deadline, and its connection was given up. */
+export class NoAnswer extends Error {
+  constructor(limitMs: number) {
+    super(`no answer within ${Math.ceil(limitMs / 1_000)} seconds`);
+  }
+}
+
+/** When a call has to be over, with waiting for a connection and making it. */
+export class Deadline {
+  readonly limitMs: number;
+  readonly #until: number;
+
+  constructor(limitMs: number) {
+    this.limitMs = limitMs;
+    this.#until = performance.now() + limitMs;
+  }
+
+  /** At least 1, because 0 means no limit to some clients. */
+  get leftMs(): number {
+    return Math.max(1, this.#until - performance.now());
+  }
+}

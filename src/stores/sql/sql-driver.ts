@@ -1,0 +1,42 @@
+import type { ColumnList } from "./columns.ts";
+import type { StatementName } from "./statements.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A value of a statement. Text is as callers know it; drivers escape it (`toDisk`). A list is one value. */
+export type Value =
+  | string
+  | number
+  | null
+  | { readonly integers: readonly number[] }
+  | { readonly texts: readonly string[] };
+
+/** A statement with its values, in the order of its parameters. */
+export interface Step {
+  readonly name: StatementName;
+  readonly values: readonly Value[];
+}
+
+export interface Outcome {
+  readonly rows: readonly Row[];
+  /** Number of rows that were written. On PostgreSQL the statement must return them (RETURNING). */
+  readonly changes: number;
+}
+
+/** What a connection is for. Each use has its own connections, so that none waits for another. */
+export type SessionUse = "commits" | "heartbeats" | "other";
+
+/**
+ * What `SqlStore` needs of an open database. Every call is one round trip, has a deadline, and throws the errors of the
+ * database's client, which the store translates.
+ */
+export interface SqlDriver {
+  all(query: Step): Promise<readonly Row[]>;
+  /** Runs queries in one read-only snapshot; returns the rows of each. */
+  snapshot(queries: readonly Step[]): Promise<readonly (readonly Row[])[]>;
+  /** Runs the steps in order in one transaction; each sees what others committed before it (READ COMMITTED). */
+  transaction(use: SessionUse, steps: readonly Step[]): Promise<readonly Outcome[]>;
+  /** Writes the items with one statement, all or none. */
+  write<Item>(name: StatementName, columns: ColumnList<Item>, items: readonly Item[]): Promise<void>;
+  close(): Promise<void>;
+}

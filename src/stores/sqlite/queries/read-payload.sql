@@ -1,1 +1,0 @@
-SELECT body FROM payload WHERE instance = ? AND ref = ?
