@@ -272,23 +272,23 @@ describe("code that is not there", () => {
   test("holds up its own instance, and loses nothing", async () => {
     const shard = await CodeShard.having();
     await shard.turn(startInput);
-    assert.match(shard.life.attention ?? "", /^the code of workflow "w" in version "1" is not registered/);
+    assert.match(shard.life.code.attention ?? "", /^the code of workflow "w" in version "1" is not registered/);
     await shard.turn(raise("e", "1"));
     await shard.turn(raise("e", "2"));
     assert.deepEqual([shard.life.isActive, shard.life.isIdle], [true, false]);
     shard.deploy(async (ctx) => [await ctx.waitForEvent("e"), await ctx.waitForEvent("e")]);
     await shard.turn({ type: "ResumeInstance" });
-    assert.deepEqual([shard.life.attention, shard.life.machine.state.output], [undefined, "[1,2]"]);
+    assert.deepEqual([shard.life.code.attention, shard.life.machine.state.output], [undefined, "[1,2]"]);
   });
 
   test("goes on by itself when it comes", async () => {
     const shard = await CodeShard.having();
     await shard.turn(startInput);
     shard.deploy(two);
-    shard.life.codeCame();
+    shard.life.onCodeRegistered();
     await shard.turn();
-    assert.deepEqual([shard.life.attention, shard.types.at(-1)], [undefined, "TasksScheduled"]);
-    shard.life.codeCame();
+    assert.deepEqual([shard.life.code.attention, shard.types.at(-1)], [undefined, "TasksScheduled"]);
+    shard.life.onCodeRegistered();
     assert.equal(shard.life.isInboxEmpty, true, "it needs nothing");
   });
 
@@ -297,7 +297,7 @@ describe("code that is not there", () => {
     shard.life.tell({ input: startInput });
     await shard.prepare();
     shard.deploy(async (ctx) => await ctx.run("a"));
-    shard.life.codeCame();
+    shard.life.onCodeRegistered();
     shard.write(shard.life.openTurn());
     assert.equal(shard.life.hasMore, true, "whoever writes it asks for another");
     await shard.turn();
@@ -328,7 +328,7 @@ describe("code that is not there", () => {
     const shard = await CodeShard.having();
     await shard.turn(startInput);
     assert.throws(
-      () => shard.life.query("total", undefined),
+      () => shard.life.code.query("total", undefined),
       /does not go on, so it cannot answer: the code of workflow/,
     );
     const reply = Promise.withResolvers<void>();
@@ -358,7 +358,7 @@ describe("an owner that was frozen", () => {
       await new Promise<void>((resolve) => stale.prepare(() => resolve()));
       assert.throws(() => stale.openTurn(), { code: "STORE_FENCED" });
       assert.ok(hasCode(shard.lostBy, "STORE_FENCED"));
-      assert.equal(stale.attention, undefined);
+      assert.equal(stale.code.attention, undefined);
     });
   }
 });
@@ -371,13 +371,13 @@ describe("code that is not what it was", () => {
     shard.revive();
     await shard.turn(shard.done(0));
     assert.match(
-      shard.life.attention ?? "",
+      shard.life.code.attention ?? "",
       /step 0 is on record as activity "a", but the code now asks for activity "other"/,
     );
     assert.equal(shard.types.at(-1), "TaskSucceeded", "what came in is on record");
     shard.deploy(two);
     await shard.turn({ type: "ResumeInstance" });
-    assert.deepEqual([shard.life.attention, shard.types.at(-1)], [undefined, "TasksScheduled"]);
+    assert.deepEqual([shard.life.code.attention, shard.types.at(-1)], [undefined, "TasksScheduled"]);
   });
 
   test("is looked at again with the next resume, and stopped again", async () => {
@@ -387,7 +387,7 @@ describe("code that is not what it was", () => {
     shard.revive();
     await shard.turn();
     await shard.turn({ type: "ResumeInstance" });
-    assert.match(shard.life.attention ?? "", /step 0/);
+    assert.match(shard.life.code.attention ?? "", /step 0/);
   });
 
   test("matters no more to an instance that is run from the beginning", async () => {
@@ -397,7 +397,7 @@ describe("code that is not what it was", () => {
     shard.deploy((ctx) => ctx.run("other"));
     shard.revive();
     await shard.turn({ type: "RetryInstance" });
-    assert.deepEqual([shard.life.attention, shard.life.machine.status], [undefined, "Running"]);
+    assert.deepEqual([shard.life.code.attention, shard.life.machine.status], [undefined, "Running"]);
     await shard.turn(shard.done(0, "5"));
     assert.equal(shard.life.machine.state.output, "5");
   });
@@ -410,7 +410,7 @@ describe("code that is not durable", () => {
       await new Promise(() => undefined);
     });
     await shard.turn(startInput);
-    assert.match(shard.life.attention ?? "", /for nothing that is durable/);
+    assert.match(shard.life.code.attention ?? "", /for nothing that is durable/);
     assert.deepEqual(shard.types, ["InstanceCreated", "InstanceStarted"]);
   });
 
@@ -423,7 +423,7 @@ describe("code that is not durable", () => {
     await shard.turn(startInput);
     outside.resolve();
     await shard.clock.settle();
-    assert.match(shard.life.attention ?? "", /waited for something else/);
+    assert.match(shard.life.code.attention ?? "", /waited for something else/);
     await shard.turn(raise("e"));
     assert.equal(shard.types.at(-1), "EventRaised");
   });
@@ -462,11 +462,11 @@ describe("what clients ask", () => {
   test("is answered from the code, also after the end", async () => {
     const shard = await CodeShard.having(counting);
     await shard.turn(startInput, { type: "RequestUpdate", update: "u", name: "set", data: "5" });
-    assert.equal(shard.life.query("total", undefined), "5");
+    assert.equal(shard.life.code.query("total", undefined), "5");
     await shard.turn(raise("end"));
     shard.revive();
     await shard.turn();
-    assert.equal(shard.life.query("total", undefined), "5");
+    assert.equal(shard.life.code.query("total", undefined), "5");
     assert.equal(shard.life.machine.status, "Success");
   });
 
@@ -474,14 +474,14 @@ describe("what clients ask", () => {
     const shard = await CodeShard.having(counting);
     await shard.turn(startInput);
     assert.throws(
-      () => shard.life.query("throws", undefined),
+      () => shard.life.code.query("throws", undefined),
       (error) => hasCode(error, "HANDLER_FAILED") && error.message === 'query "throws" of instance "i" threw: no',
     );
     assert.throws(
-      () => shard.life.query("other", undefined),
+      () => shard.life.code.query("other", undefined),
       (error) => hasCode(error, "HANDLER_UNKNOWN"),
     );
-    assert.equal(shard.life.attention, undefined);
+    assert.equal(shard.life.code.attention, undefined);
   });
 
   test("an update is checked before it is written down", async () => {
@@ -576,7 +576,7 @@ describe("what clients ask", () => {
     assert.deepEqual(added, ["a", "b", "undo a"]);
     shard.revive();
     await shard.turn(shard.done(2));
-    assert.deepEqual([shard.life.machine.status, shard.life.attention], ["Terminated", undefined]);
+    assert.deepEqual([shard.life.machine.status, shard.life.code.attention], ["Terminated", undefined]);
   });
 
   test("to end is not heard twice by code that is taking back what it did", async () => {

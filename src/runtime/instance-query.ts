@@ -53,7 +53,7 @@ export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceVi
   return {
     ...viewInstance(machine, (task) => attempts.waitingFor(currentAttempt(machine, task))),
     historyLength: actor.eventCount,
-    attention: actor instanceof CodeActor ? actor.attention : undefined,
+    attention: actor instanceof CodeActor ? actor.code.attention : undefined,
     customStatus: actor instanceof CodeActor ? parsed(actor.machine.state.customStatus) : undefined,
   };
 }
@@ -94,7 +94,7 @@ export function readTask({ machine }: InstanceActor, given: string | number, att
 
 /** `INSTANCE_STATE` for a DAG. */
 export function queryCode(actor: InstanceActor, query: string, input: string | undefined): string | undefined {
-  if (actor instanceof CodeActor) return actor.query(query, input);
+  if (actor instanceof CodeActor) return actor.code.query(query, input);
   throw new EngineError("INSTANCE_STATE", `instance "${actor.id}" is a DAG: queries are for code workflows`);
 }
 

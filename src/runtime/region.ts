@@ -244,7 +244,7 @@ export class Region {
       for (const { actor } of shard.instances.entries) {
         if (!(actor instanceof CodeActor)) continue;
         const isItsCode = actor.definition.name === name && actor.definition.version === version;
-        if (isItsCode || actor.lacking === name) actor.codeCame();
+        if (isItsCode || actor.code.lacking === name) actor.onCodeRegistered();
       }
     }
   }

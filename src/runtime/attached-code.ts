@@ -1,0 +1,165 @@
+import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import { parseStored } from "../base/stored-json.ts";
+import { CodeRun, type RunOwner } from "../code/code-run.ts";
+import type { CodeMachine } from "../kernel/code/code-machine.ts";
+import type { Step } from "../kernel/code/step.ts";
+import type { Event } from "../kernel/event.ts";
+import type { Payload } from "../kernel/payload.ts";
+import { Fenced, type HistoryRow } from "../stores/store.ts";
+import type { PayloadReader } from "./code-arrival.ts";
+import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
+import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
+
+/**
+ * The running code of an instance, while it is in memory. Code that is missing, or does not match its history, is
+ * stopped: that holds up the code, not the instance, and `attention` says why.
+ */
+export class AttachedCode {
+  readonly #actor: InstanceActor<CodeMachine>;
+  readonly #owner: RunOwner & PayloadReader;
+  /** Why the code does not go on. */
+  attention: string | undefined;
+  /** A workflow that the code asked for and that is not registered in this process. */
+  lacking: string | undefined;
+  #run: CodeRun | undefined;
+  /** The history as read from the store, until it is replayed. Undefined: it has to be read. */
+  #past: PastEvent[] | undefined = [];
+
+  constructor(actor: InstanceActor<CodeMachine>, owner: RunOwner & PayloadReader) {
+    this.#actor = actor;
+    this.#owner = owner;
+  }
+
+  get run(): CodeRun | undefined {
+    return this.#run;
+  }
+
+  /** The code has to be brought back by a replay before it can react. */
+  get isDetached(): boolean {
+    return this.#run === undefined && this.attention === undefined && this.#actor.machine.state.generation > 0;
+  }
+
+  restore(history: readonly HistoryRow[]): void {
+    this.#past = pastOf(history);
+  }
+
+  /** Events have been written that the code has not seen: a replay has to read the history again. */
+  forgetPast(): void {
+    this.#past = undefined;
+  }
+
+  /** Starts the code of a new instance. */
+  start(): void {
+    this.#run = this.#newRun();
+  }
+
+  /** The instance began anew. Its code is started at once, or brought back in the next turn. */
+  restart(when: "now" | "next turn"): void {
+    this.attention = undefined;
+    this.#past = undefined;
+    this.#run = when === "now" ? this.#newRun() : undefined;
+  }
+
+  detach(): void {
+    this.#run?.end();
+    this.#run = undefined;
+    this.#past = undefined;
+  }
+
+  /** The instance has ended. Others may end it too: a user, the bound of its compensation, or the limit of steps. */
+  end(): void {
+    const { status, state } = this.#actor.machine;
+    if (status === "Failed") this.#run?.warnOfDroppedUndo(state.reason ?? "");
+    this.#run?.end();
+  }
+
+  /** Replays the history and the events of the open turn; `onSteps` gets the steps that the code takes beyond those on record. */
+  async attach(open: ActorTurn, onSteps: (steps: readonly Step[]) => void): Promise<void> {
+    const past = (this.#past ??= pastOf(await this.#readHistory(open)));
+    const run = this.#newRun();
+    if (run === undefined) return;
+    const { events, at } = open.turn;
+    const all = [...past, ...events.map((event) => ({ event, turn: open.number, at }))];
+    try {
+      const steps = await replay(run, all, this.#actor.machine.state, this.#owner);
+      this.#run = run;
+      this.#past = undefined;
+      onSteps(steps);
+    } catch (error) {
+      this.stop(error, run);
+    }
+  }
+
+  /**
+   * `STORE_FENCED` if the history has turns that this actor did not write: the shard has another owner, and the state in
+   * memory is out of date. Compared with that history, sound code would seem to have changed.
+   */
+  async #readHistory({ number }: ActorTurn): Promise<HistoryRow[]> {
+    const { host, key, id } = this.#actor;
+    const history = await host.readHistory(key);
+    const last = history.at(-1)?.turn ?? -1;
+    if (last < number) return history;
+    const { shard } = host.token;
+    const error = new Fenced([shard], `shard ${shard} has another owner, which wrote turn ${last} of instance "${id}"`);
+    host.lose(error);
+    throw error;
+  }
+
+  /** Stops code that is missing, has changed, or awaits something that is not durable. Any other error is thrown. */
+  stop(error: unknown, run: CodeRun | undefined): void {
+    const isMissing = hasCode(error, "WORKFLOW_UNKNOWN");
+    if (!isMissing && !hasCode(error, "WORKFLOW_CHANGED") && !hasCode(error, "WORKFLOW_NOT_DURABLE")) throw error;
+    run?.end();
+    this.lacking = run?.lacking;
+    this.detach();
+    this.attention = error.message;
+    const { id: instanceId, host } = this.#actor;
+    const level = isMissing ? "warn" : "error";
+    host.logger[level]({ instanceId, code: error.code, problem: error.message }, "the code of an instance was stopped");
+  }
+
+  #newRun(): CodeRun | undefined {
+    const { id, definition, machine, host } = this.#actor;
+    const { name, version } = definition;
+    const { code, logger } = host;
+    const workflow = code.find(name, version);
+    if (workflow === undefined) {
+      this.attention = `the code of workflow "${name}" in version "${version}" is not registered in this process`;
+      // More events may be written before the code is there.
+      this.#past = undefined;
+      return undefined;
+    }
+    return new CodeRun({ ...identityOfRun(id, machine.state), workflow, logger, host: code, owner: this.#owner });
+  }
+
+  /** `HANDLER_UNKNOWN`, `HANDLER_FAILED`; `INSTANCE_STATE` if the code is not there to answer. */
+  query(name: string, input: string | undefined): string | undefined {
+    if (this.#run === undefined) throw this.#absent();
+    try {
+      return this.#run.answer(name, input);
+    } catch (error) {
+      if (error instanceof EngineError) throw error;
+      const message = `query "${name}" of instance "${this.#actor.id}" threw: ${messageOf(error)}`;
+      throw new EngineError("HANDLER_FAILED", message, { cause: error });
+    }
+  }
+
+  /** Throws if the code has no such update, or if its validator refuses the data. */
+  refuseUpdate({ name, data }: { readonly name: string; readonly data?: Payload }): void {
+    if (this.#run === undefined) throw this.#absent();
+    this.#run.refuseUpdate(name, data as string | undefined);
+  }
+
+  #absent(): EngineError {
+    return new EngineError(
+      "INSTANCE_STATE",
+      `the code of instance "${this.#actor.id}" does not go on, so it cannot answer: ${this.attention ?? "it begins anew again and again"}`,
+    );
+  }
+}
+
+function pastOf(history: readonly HistoryRow[]): PastEvent[] {
+  return history.flatMap(({ turn, at, events }) =>
+    (parseStored(events, `turn ${turn} of a history`) as Event[]).map((event) => ({ event, turn, at })),
+  );
+}

@@ -1,0 +1,44 @@
+import { EngineError, messageOf } from "../base/error.ts";
+import type { CodeState } from "../kernel/code/code-state.ts";
+import type { Message, Told } from "./message.ts";
+
+/** The message is answered by the instance's code: a query of code, or an update that is not on record yet. */
+export function needsCode(message: Message, state: CodeState): boolean {
+  if ("query" in message) return message.ofCode === true;
+  const { input } = message;
+  return input.type === "RequestUpdate" && !state.hasUpdate(input.update);
+}
+
+/** The message changes nothing: a query, or an update that is on record already. */
+export function changesNothing(message: Message, state: CodeState): boolean {
+  if ("query" in message) return true;
+  return message.input.type === "RequestUpdate" && state.hasUpdate(message.input.update);
+}
+
+/** The outcome of an attempt that was lost before. Code that ends the process when it sees the outcome must not lose it again. */
+export function isRepeatedOutcome(message: Message, state: CodeState): boolean {
+  if ("query" in message || message.input.type !== "AttemptEnded") return false;
+  const { task, attempt, generation } = message.input;
+  if (generation !== state.generation || task >= state.size || attempt !== state.attempt(task)) return false;
+  return (state.record(task)?.interruptions ?? 0) > 0;
+}
+
+/**
+ * Removes the start of a new instance from the inbox, and the events that were raised with it: they are acknowledged
+ * together, and need no code.
+ */
+export function takeStart(inbox: Message[]): Told[] {
+  const end = inbox.findIndex((message) => !isStartOrEvent(message));
+  return inbox.splice(0, end === -1 ? inbox.length : end) as Told[];
+}
+
+function isStartOrEvent(message: Message): boolean {
+  return "input" in message && ["StartInstance", "RaiseEvent"].includes(message.input.type);
+}
+
+/** The error for the caller of an update whose validator threw. */
+export function updateRefusal({ input }: Told, error: unknown): EngineError {
+  if (error instanceof EngineError) return error;
+  const name = "name" in input ? input.name : "";
+  return new EngineError("INPUT_INVALID", `update "${name}" was not let in: ${messageOf(error)}`, { cause: error });
+}

@@ -1,0 +1,468 @@
+import { assert } from "../base/assert.ts";
+import type { EngineError } from "../base/error.ts";
+import type { Arrival } from "../code/arrival.ts";
+import type { CodeRun, RunListener, RunOwner } from "../code/code-run.ts";
+import type { CodeMachine } from "../kernel/code/code-machine.ts";
+import type { Step } from "../kernel/code/step.ts";
+import type { Event } from "../kernel/event.ts";
+import type { CancelInstance } from "../kernel/input.ts";
+import type { PayloadRef } from "../kernel/payload.ts";
+import { AttachedCode } from "./attached-code.ts";
+import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
+import { changesNothing, isRepeatedOutcome, needsCode, takeStart, updateRefusal } from "./code-message.ts";
+import { DeferredQuestions } from "./deferred-questions.ts";
+import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
+import type { Message, Told } from "./message.ts";
+import type { RecordedReaction } from "./recorded-reaction.ts";
+
+/**
+ * Prepares the turns of one instance of code, before the lane opens them: handles its messages one after the other, and
+ * lets the code react to the events of each. Only the event loop knows when code has reacted, so this is asynchronous.
+ */
+export class CodePreparation implements RunListener, RunOwner, PayloadReader {
+  readonly #actor: InstanceActor<CodeMachine>;
+  readonly #machine: CodeMachine;
+  readonly #code: AttachedCode;
+  /** Undefined where reactions need not be recorded before they run. */
+  readonly #reaction: RecordedReaction | undefined;
+  #deferred: DeferredQuestions | undefined;
+  #open: ActorTurn | undefined;
+  /** How many messages of the open turn were handled. */
+  #handled = 0;
+  /** How many events of the open turn the code has seen. */
+  #seen = 0;
+  #onPrepared: ((actor: InstanceActor) => void) | undefined;
+  /** It needs another turn: it has begun anew, or its code was registered after this one was prepared. */
+  #isPutOff = false;
+  /** It has no further turn. */
+  #isAbandoned = false;
+  /** The open turn only records that the code is about to react, or answers queries while it may not. */
+  #isCodeless = false;
+  /** Why the turn cannot be opened. */
+  #problem: { readonly error: unknown } | undefined;
+
+  constructor(actor: InstanceActor<CodeMachine>, reaction: RecordedReaction | undefined) {
+    this.#actor = actor;
+    this.#machine = actor.machine;
+    this.#code = new AttachedCode(actor, this);
+    this.#reaction = reaction;
+  }
+
+  get code(): AttachedCode {
+    return this.#code;
+  }
+
+  /** A turn is being prepared, or is prepared and not opened yet. */
+  get isUnderWay(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** The instance wants another turn, whether or not messages come. */
+  get isPutOff(): boolean {
+    return this.#isPutOff && !this.#actor.hasEnded;
+  }
+
+  /** It owes answers to callers that wait for its start. */
+  get owesAnswers(): boolean {
+    return this.#deferred?.isWaitingForStart === true;
+  }
+
+  /** Prepares another turn after this one, which may be prepared without the code already. */
+  putOff(): void {
+    this.#isPutOff = true;
+  }
+
+  /** Gives up the turn, for an instance that has no further one; returns the messages that it holds. */
+  abandon(): Message[] {
+    const taken = this.#open?.messages ?? [];
+    this.#open = undefined;
+    this.#isAbandoned = true;
+    this.#reaction?.leaveSlot();
+    return [...taken, ...(this.#deferred?.takeAll() ?? [])];
+  }
+
+  /** Calls back when the turn can be opened. */
+  prepare(onPrepared: (actor: InstanceActor) => void): void {
+    this.#onPrepared = onPrepared;
+    if (this.#isAbandoned) return onPrepared(this.#actor);
+    if (this.#reaction !== undefined && this.#mustRecord(this.#reaction)) this.#recordReaction(this.#reaction);
+    else this.#react();
+  }
+
+  /** Ends the preparation and returns the turn; throws what made it fail. */
+  openTurn(): ActorTurn {
+    const open = this.#open;
+    this.#open = undefined;
+    try {
+      if (this.#problem !== undefined) throw this.#problem.error;
+      assert(open !== undefined, "a turn of code is prepared before it is opened");
+      if (this.#isCodeless) this.#isCodeless = false;
+      else {
+        this.#answerLatecomers(open);
+        if (this.#machine.state.reaction?.isUnderWay === true) this.#endReaction(open);
+      }
+      return this.#actor.closeTurn(open);
+    } catch (error) {
+      open?.fail(error);
+      throw error;
+    }
+  }
+
+  // Reactions that are recorded before they run
+
+  /** False if the reaction is on record already: this turn is the one that was recorded. */
+  #mustRecord(reaction: RecordedReaction): boolean {
+    const { state } = this.#machine;
+    const isRecorded = reaction.hasSlot && state.reaction?.isUnderWay === true;
+    if (isRecorded || this.#actor.hasEnded || !reaction.isNeeded) return false;
+    // Where nothing new has come in, code that is there has nothing to react to.
+    if (this.#code.run !== undefined && this.#actor.inbox.every((message) => changesNothing(message, state)))
+      return false;
+    const { name, version } = this.#actor.definition;
+    return this.#actor.host.code.find(name, version) !== undefined;
+  }
+
+  #recordReaction(reaction: RecordedReaction): void {
+    try {
+      reaction.begin(this.#step);
+    } catch (error) {
+      return this.#fail(error);
+    }
+    if (this.#takeWithoutCode((message) => isRepeatedOutcome(message, this.#machine.state))) return;
+    reaction.awaitSlot(() => {
+      if (!this.#isAbandoned) this.#openRecord(reaction);
+      if (!this.#isCodeless) reaction.leaveSlot();
+      this.#onPrepared?.(this.#actor);
+    });
+    this.serveOnHold();
+  }
+
+  /**
+   * Messages that need no code are handled while the code waits for a slot. Otherwise an attempt for which the slot waits
+   * would itself wait for the record of its start.
+   */
+  serveOnHold(): void {
+    if (this.#reaction?.isOnHold !== true || this.#actor.isUnborn || this.#isAbandoned) return;
+    const { state } = this.#machine;
+    const needsNoCode = (message: Message): boolean =>
+      "query" in message ? message.ofCode !== true : isRepeatedOutcome(message, state);
+    if (this.#takeWithoutCode(needsNoCode)) this.#reaction.endHold();
+  }
+
+  /** Opens a turn of these messages alone, if there are any. Code that is here has to be replayed to see their events. */
+  #takeWithoutCode(which: (message: Message) => boolean): boolean {
+    const messages = this.#actor.inbox.filter(which);
+    if (messages.length === 0) return false;
+    this.#actor.inbox = this.#actor.inbox.filter((message) => !messages.includes(message));
+    try {
+      const open = this.#beginWithoutCode(messages);
+      for (const message of messages) {
+        if ("query" in message) open.answer(message);
+        else {
+          this.#actor.take(message, open);
+          this.#code.detach();
+        }
+      }
+      this.#isCodeless = true;
+      this.#isPutOff = true;
+    } catch (error) {
+      this.#problem = { error };
+    }
+    this.#onPrepared?.(this.#actor);
+    return true;
+  }
+
+  #beginWithoutCode(messages: readonly Message[]): ActorTurn {
+    const { clock, random } = this.#actor.host;
+    const open = this.#actor.beginTurn(clock.now(), random.next());
+    this.#open = open;
+    open.messages = messages;
+    return open;
+  }
+
+  /** Opens a turn without the code. A new instance is durable before its code runs; all other messages wait for the code. */
+  #openRecord({ losses }: RecordedReaction): void {
+    const messages = this.#actor.isUnborn ? takeStart(this.#actor.inbox) : [];
+    try {
+      const open = this.#beginWithoutCode(messages);
+      for (const message of messages) this.#actor.take(message, open);
+      // The code sees these events by a replay.
+      if (messages.length > 0) this.#code.forgetPast();
+      this.#isCodeless = this.#machine.state.generation > 0 && !this.#actor.hasEnded;
+      if (this.#isCodeless) this.#machine.handle({ type: "StartReaction", losses }, open.turn);
+      this.#isPutOff = this.#isCodeless;
+    } catch (error) {
+      this.#problem = { error };
+    }
+  }
+
+  /** How many steps its code has taken in this generation. */
+  get #step(): number {
+    const { size, timers } = this.#machine.state;
+    return size + timers;
+  }
+
+  // Reactions of the code to messages
+
+  #react(): void {
+    try {
+      const open = this.#begin();
+      if (this.#code.isDetached) this.#wait(this.#attach(open));
+      else this.#goOn();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #begin(): ActorTurn {
+    const { clock, random } = this.#actor.host;
+    const open = this.#actor.beginTurn(clock.now(), random.next());
+    // Messages that come later have a later time, and so wait for the next turn.
+    open.messages = this.#actor.inbox;
+    this.#actor.inbox = [];
+    this.#open = open;
+    this.#handled = 0;
+    this.#seen = 0;
+    this.#isPutOff = false;
+    return open;
+  }
+
+  /**
+   * Handles one message after the other, and lets the code see the events of each before the next. It returns where
+   * something has to be awaited, and is called again.
+   */
+  #goOn(): void {
+    try {
+      for (let open = this.#open; open !== undefined; open = this.#open) {
+        if (this.#isReacting(open)) return;
+        const message = open.messages[this.#handled++];
+        if (message === undefined) break;
+        if (needsCode(message, this.#machine.state) && this.#defer(message, open)) continue;
+        if ("query" in message) open.answer(message);
+        else {
+          const wait = this.#handle(message, open);
+          if (wait !== undefined) return this.#wait(wait);
+        }
+      }
+      this.#requeueDeferred();
+      this.#onPrepared?.(this.#actor);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /**
+   * Queries and updates of code that is about to begin anew wait for the next turn, and so for the next generation. Those
+   * of an instance that is not admitted yet wait until it is.
+   */
+  #defer(message: Message, open: ActorTurn): boolean {
+    if (!this.#isBetweenGenerations) this.#deferred?.onAnswerable();
+    if (!this.#isNotAdmitted && !this.#isBetweenGenerations) return false;
+    const deferred = (this.#deferred ??= new DeferredQuestions());
+    if (deferred.isOverdue) return false;
+    (open.messages as Message[]).splice(--this.#handled, 1);
+    deferred.defer(message, this.#isNotAdmitted ? "start" : "next turn");
+    return true;
+  }
+
+  get #isNotAdmitted(): boolean {
+    return this.#machine.state.startedAt === undefined && !this.#actor.hasEnded;
+  }
+
+  get #isBetweenGenerations(): boolean {
+    return (
+      this.#isPutOff && this.#code.run === undefined && this.#code.attention === undefined && !this.#actor.hasEnded
+    );
+  }
+
+  #requeueDeferred(): void {
+    const messages = this.#deferred?.takeForNextTurn(!this.#isNotAdmitted) ?? [];
+    if (messages.length > 0) this.#actor.inbox = [...messages, ...this.#actor.inbox];
+  }
+
+  #wait(until: Promise<void>): void {
+    until.then(
+      () => this.#goOn(),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #fail(error: unknown): void {
+    this.#problem = { error };
+    this.#onPrepared?.(this.#actor);
+  }
+
+  #endReaction(open: ActorTurn): void {
+    this.#reaction?.end(this.#step);
+    if (this.#actor.hasEnded) return;
+    this.#machine.handle({ type: "EndReaction", losses: this.#reaction?.losses ?? 0 }, open.turn);
+  }
+
+  /**
+   * Answers queries that came after the turn was prepared. Left for the next turn, they would be outstanding for the query
+   * after them, and two callers that wait until none is outstanding would wait for each other for ever.
+   */
+  #answerLatecomers(open: ActorTurn): void {
+    const messages = open.messages as Message[];
+    for (let first = this.#actor.inbox[0]; first !== undefined && "query" in first; first = this.#actor.inbox[0]) {
+      if (needsCode(first, this.#machine.state) && (this.#isBetweenGenerations || this.#isNotAdmitted)) return;
+      this.#actor.inbox.shift();
+      messages.push(first);
+      open.answer(first);
+    }
+  }
+
+  /** Resolves when the code is there to see the events; undefined if it is already, or need not be. */
+  #handle(message: Told, open: ActorTurn): Promise<void> | undefined {
+    const { input } = message;
+    if (input.type === "ResumeInstance" && this.#code.attention !== undefined) {
+      this.#code.attention = undefined;
+      if (this.#machine.status === "Running") open.done(message);
+      else this.#actor.take(message, open);
+      return this.#attach(open);
+    }
+    if (input.type === "CancelInstance" && this.#cancel(message, input, open)) return undefined;
+    try {
+      const isNew = input.type === "RequestUpdate" && !this.#machine.state.hasUpdate(input.update);
+      if (isNew && !this.#actor.hasEnded) this.#code.refuseUpdate(input);
+    } catch (error) {
+      open.refused(message, updateRefusal(message, error));
+      return undefined;
+    }
+    if (input.type === "TimerDue" && this.#code.run === undefined) {
+      this.#wakeWithoutCode(message, open);
+      return undefined;
+    }
+    this.#actor.take(message, open);
+    // The code of a fork has to be brought to the events that were copied from another instance.
+    return input.type === "StartInstance" && input.fork !== undefined ? this.#attach(open) : undefined;
+  }
+
+  /** False if the cancel needs no care, and is handled like any other message. */
+  #cancel(message: Told, input: CancelInstance, open: ActorTurn): boolean {
+    const { run } = this.#code;
+    // The instance is on its way to its end already, and its compensation must not be cut short.
+    if (run?.isUndoing === true && !this.#actor.hasEnded) open.done(message);
+    else if (this.#machine.status === "Paused") {
+      // Events that came while it was paused are seen first: the code's reactions to them are then cancelled too.
+      this.#machine.handle({ type: "ResumeInstance" }, open.turn);
+      this.#actor.carryOut(open);
+      this.#handled--;
+    }
+    // Code that is not here may be undoing something, too.
+    else if (run === undefined || run.isUndoingSaga) this.#actor.take(message, open, { ...input, isHeld: true });
+    else return false;
+    return true;
+  }
+
+  #wakeWithoutCode(message: Told, open: ActorTurn): void {
+    const { state } = this.#machine;
+    const isTimeUp = state.compensationMs !== undefined;
+    this.#actor.take(message, open, { type: "TimerDue", isCodeAbsent: true });
+    if (isTimeUp || state.compensationMs === undefined || this.#code.attention === undefined) return;
+    this.#actor.host.logger.warn(
+      { instanceId: this.#actor.id, problem: this.#code.attention },
+      "the timeout of an instance is over; it waits for its code, which has to compensate; terminate it if that does not come back",
+    );
+  }
+
+  /** Lets the code see what has happened in this turn, event by event. False once it has seen all of it. */
+  #isReacting(open: ActorTurn): boolean {
+    do {
+      for (let arrival = this.#nextArrival(open); arrival !== undefined; arrival = this.#nextArrival(open)) {
+        if (arrival instanceof Promise) {
+          arrival
+            .then((read) => this.#code.run?.deliver(read, open.at, this) === true || this.#goOn())
+            .catch((error: unknown) => this.#fail(error));
+          return true;
+        }
+        if (this.#code.run?.deliver(arrival, open.at, this) === true) return true;
+      }
+    } while (this.#deliverHeldCancel(open));
+    return false;
+  }
+
+  /**
+   * A cancel that was recorded while the code was absent takes effect once the code has seen everything recorded after it:
+   * a step that succeeded in between is then known to the code, and compensated. False if there is none to deliver.
+   */
+  #deliverHeldCancel(open: ActorTurn): boolean {
+    const { status, isCancelHeld, cancelReason } = this.#machine.state;
+    if (!isCancelHeld || cancelReason === undefined || status !== "Running") return false;
+    if (this.#code.run?.canCancel !== true) return false;
+    this.#machine.handle({ type: "CancelInstance", reason: cancelReason }, open.turn);
+    this.#actor.carryOut(open);
+    return true;
+  }
+
+  onSteps(steps: readonly Step[]): void {
+    if (this.#open !== undefined) this.#takeSteps(this.#open, steps);
+  }
+
+  onDelivered(error?: unknown): void {
+    try {
+      if (error !== undefined) this.#code.stop(error, this.#code.run);
+    } catch (problem) {
+      return this.#fail(problem);
+    }
+    this.#goOn();
+  }
+
+  /** The next event of the turn that the code has to see, if it is there to do so. */
+  #nextArrival(open: ActorTurn): Arrival | Promise<Arrival> | undefined {
+    const { events } = open.turn;
+    for (let event = events[this.#seen]; event !== undefined; event = events[this.#seen]) {
+      this.#seen++;
+      if (event.type === "InstanceCreated") this.#code.start();
+      else if (event.type === "InstanceContinued") this.#beginAnew(open, event);
+      if (this.#actor.hasEnded) this.#code.end();
+      if (this.#code.run === undefined || this.#code.run.isOver) continue;
+      const arrival = arrivalOf(event, this.#machine.state.input, this);
+      if (arrival !== undefined) return arrival;
+    }
+    return undefined;
+  }
+
+  /**
+   * Events before it in the same turn belong to a generation that is over, and are not written. Code that begins anew again
+   * and again does so once in each turn, so that other instances have their turns.
+   */
+  #beginAnew(open: ActorTurn, event: Event): void {
+    const { events } = open.turn;
+    events.splice(0, events.indexOf(event));
+    open.dropRuns();
+    this.#seen = 1;
+    this.#isPutOff = open.beginsAnew;
+    this.#code.restart(open.beginsAnew ? "next turn" : "now");
+    open.beginsAnew = true;
+    this.#answerAgain(open);
+  }
+
+  /** Answers queries of this turn again: the events that their answers came from are not written. */
+  #answerAgain(open: ActorTurn): void {
+    for (const message of open.messages.slice(0, this.#handled))
+      if ("query" in message && message.ofCode !== true) open.answer(message);
+  }
+
+  #takeSteps(open: ActorTurn, steps: readonly Step[]): void {
+    if (steps.length === 0 || this.#actor.hasEnded) return;
+    this.#machine.handle(open.payloads.extract({ type: "StepsTaken", steps }), open.turn);
+    this.#actor.carryOut(open);
+  }
+
+  /** Brings the code to where it was; the steps it takes beyond that become part of the turn. */
+  #attach(open: ActorTurn): Promise<void> {
+    this.#seen = open.turn.events.length;
+    return this.#code.attach(open, (steps) => this.#takeSteps(open, steps));
+  }
+
+  onStray(run: CodeRun, error: EngineError): void {
+    if (this.#code.run === run) this.#code.stop(error, run);
+  }
+
+  /** Reads a large value, which is not in the store yet if it is of this turn. */
+  async read({ ref }: PayloadRef): Promise<string> {
+    const here = this.#open?.payloads.rows.find((row) => row.ref === ref);
+    return here?.body ?? ((await this.#actor.host.readPayloads(this.#actor.key, [ref]))[0] as string);
+  }
+}

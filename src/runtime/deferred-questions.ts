@@ -1,0 +1,44 @@
+import type { Message } from "./message.ts";
+
+/** Code that begins anew again and again has so many turns to answer before its queries and updates are refused. */
+const turnsWithoutAnswerMax = 100;
+
+/**
+ * Queries and updates that the code of an instance cannot answer yet: the workflow's maximum has not admitted the instance,
+ * or the code is about to begin anew, and its next generation answers.
+ */
+export class DeferredQuestions {
+  readonly #untilStarted: Message[] = [];
+  readonly #untilNextTurn: Message[] = [];
+  /** Counts turns in a row in which the code began anew twice before it could answer anything. */
+  #turnsWithoutAnswer = 0;
+
+  get isWaitingForStart(): boolean {
+    return this.#untilStarted.length > 0;
+  }
+
+  /** Code that begins anew without end would never answer: its questions are not deferred any more. */
+  get isOverdue(): boolean {
+    return this.#turnsWithoutAnswer > turnsWithoutAnswerMax;
+  }
+
+  defer(message: Message, until: "start" | "next turn"): void {
+    if (until === "start") this.#untilStarted.push(message);
+    else this.#untilNextTurn.push(message);
+  }
+
+  /** The code is there to answer. */
+  onAnswerable(): void {
+    this.#turnsWithoutAnswer = 0;
+  }
+
+  /** Removes those that the next turn tries again, in order. */
+  takeForNextTurn(isStarted: boolean): Message[] {
+    if (this.#untilNextTurn.length > 0) this.#turnsWithoutAnswer++;
+    return [...this.#untilNextTurn.splice(0), ...(isStarted ? this.#untilStarted.splice(0) : [])];
+  }
+
+  takeAll(): Message[] {
+    return [...this.#untilNextTurn.splice(0), ...this.#untilStarted.splice(0)];
+  }
+}
