@@ -3,8 +3,8 @@ import type { Store } from "../stores/store.ts";
 import type { ImportLedger } from "./import-ledger.ts";
 
 /**
- * The store keeps versions that it has, and what is saved last is the newest of its name. `OPTION_INVALID` if another
- * would come to be the newest than the one that was exported; nothing has been changed then.
+ * A store keeps the versions that it has, and the one saved last is the newest of its name. `OPTION_INVALID`, before
+ * anything is changed, if the newest version after the import would not be the newest of the export.
  */
 export async function refuseOtherOrder(store: Store, ledger: ImportLedger): Promise<void> {
   let lacksOthers = false;
@@ -19,7 +19,7 @@ export async function refuseOtherOrder(store: Store, ledger: ImportLedger): Prom
     if (isThere && (newest !== version || lacksOthers)) {
       throw new EngineError(
         "OPTION_INVALID",
-        `The store has versions of workflow "${name}" of its own, and its newest would not be the one that was exported. Give a new database.`,
+        `the store has versions of workflow "${name}" of its own, and its newest would not be the exported one; give a new database`,
       );
     }
     lacksOthers = false;

@@ -99,6 +99,6 @@ async function* instanceLines(
 function usedMeanwhile(): EngineError {
   return new EngineError(
     "STORE_LOCKED",
-    "The export is of no use: an engine was started on the store meanwhile. Stop it, and export again.",
+    "the export is not usable, because an engine was started on the store meanwhile; stop it, and export again",
   );
 }

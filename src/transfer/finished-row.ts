@@ -25,7 +25,7 @@ async function fold(store: Store, { id, key, workflow, version }: InstanceSummar
   if (definition === undefined) {
     throw new EngineError(
       "STORE_DATA",
-      `Instance "${id}" cannot be exported: workflow "${workflow}" has no version ${version} in the store, and its id was used again. Purge it first.`,
+      `instance "${id}" cannot be exported, because workflow "${workflow}" has no version ${version} in the store and the id was used again; purge it first`,
     );
   }
   const spec = JSON.parse(definition.spec) as DagSpec | CodeSpec;

@@ -9,9 +9,9 @@ import type { Waiting } from "./import-ledger.ts";
 import type { TargetStore } from "./target-store.ts";
 
 /**
- * Messages on their way into another store. They are numbered anew per pair of shards, on from what was ever sent there,
- * in the order they come. A message's source is the shard where its sender lives from now on: whatever the sender writes
- * next comes after it.
+ * Writes outbox messages into the target store. They are renumbered per pair of shards, continuing after the last number
+ * ever sent there, in the order they come. The source of a message is the new shard of its sender, so that the sender's
+ * next messages come after it.
  */
 export class MovedMessages {
   readonly #target: TargetStore;
@@ -31,12 +31,12 @@ export class MovedMessages {
     return new MovedMessages(target, lastNumbers);
   }
 
-  /** `source` is where it came from: one whose sender is nobody, or gone, may come from anywhere. */
+  /** `source` is the shard of the export; it counts only for a message without a sender. */
   async write(message: OutboxMessage, source: number): Promise<void> {
     await this.#write(message, message.from === 0 ? source % this.#target.shardCount : shardOfKey(message.from));
   }
 
-  /** An instance that waits for a place asks the gate of its workflow, which knows nothing of it yet. */
+  /** Applies for a place at the workflow's gate in the new store, which does not know the waiting instance yet. */
   async ask({ key: from, id: instanceId, workflow }: Waiting, limit: MaxInstances): Promise<void> {
     const to = gateAddress(workflow);
     const message: EnterGate = { kind: "enter-gate", from, to, workflow, instanceId, limit, isReopened: false };
@@ -53,7 +53,7 @@ export class MovedMessages {
     await this.#target.put(source, { outbox: [row] }, row.body.length);
   }
 
-  /** `STORE_CORRUPT` if what the store has is not what was written. */
+  /** `STORE_CORRUPT` if the store's messages are not those that were written. */
   async readBack(): Promise<void> {
     const found = new Map<string, Hash>();
     for (let shard = 0; shard < this.#target.shardCount; shard++) {
@@ -61,7 +61,10 @@ export class MovedMessages {
     }
     const isSame = found.size === this.#hashes.size && digests(found) === digests(this.#hashes);
     if (!isSame)
-      throw new EngineError("STORE_CORRUPT", "The messages in the store are not those that were written to it.");
+      throw new EngineError(
+        "STORE_CORRUPT",
+        "the import failed: the messages in the store are not those that were written to it",
+      );
   }
 }
 
@@ -69,7 +72,7 @@ function pairOf(source: number, target: number): string {
   return `${source}/${target}`;
 }
 
-/** Messages of one pair come in order, the pairs in any. */
+/** Messages of one pair of shards come in order; pairs come in any order, so each has its own hash. */
 function add(hashes: Map<string, Hash>, { source, target, number, body }: OutboxRow): void {
   const pair = pairOf(source, target);
   let hash = hashes.get(pair);

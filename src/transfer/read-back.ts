@@ -62,6 +62,6 @@ async function readDocuments(store: Store, ledger: ImportLedger): Promise<void> 
 function differs(what: string): EngineError {
   return new EngineError(
     "STORE_CORRUPT",
-    `The import failed: ${what} does not come back from the store as it was written to it.`,
+    `the import failed: ${what} does not come back from the store as it was written to it`,
   );
 }

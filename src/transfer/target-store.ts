@@ -93,7 +93,10 @@ export class TargetStore {
       const token = this.#token(shard);
       token.lastKey += count;
       if (token.lastKey <= lastKeyOf(shard)) continue;
-      throw new EngineError("OPTION_INVALID", `Shard ${shard} of the store has no keys left for so many instances.`);
+      throw new EngineError(
+        "OPTION_INVALID",
+        `shard ${shard} of the store has no keys left for so many instances; give a database with more shards`,
+      );
     }
   }
 
@@ -153,7 +156,7 @@ export class TargetStore {
     if (found.length + messages.length === 0) return;
     throw new EngineError(
       "OPTION_INVALID",
-      "The store has instances of its own, and an import needs an empty one. Give a new database, or purge its instances first.",
+      "the store has instances of its own, and an import needs an empty store; give a new database, or purge its instances first",
     );
   }
 
@@ -226,7 +229,7 @@ async function settleShards(store: Store, wanted: number | undefined): Promise<n
   if (settled === (wanted ?? settled)) return settled;
   throw new EngineError(
     "OPTION_INVALID",
-    `The store has ${settled} shards for ever, not ${wanted}. Leave "shards" out, or give a new database.`,
+    `the store has ${settled} shards, which cannot become ${wanted}; leave "shards" out, or give a new database`,
   );
 }
 
@@ -234,7 +237,7 @@ function checkShards({ clusters }: Store, wanted: number): void {
   const most = clusters === "never" ? 1 : shardsMax;
   if (Number.isInteger(wanted) && wanted >= 1 && wanted <= most) return;
   const range = most === 1 ? "1, because an embedded store has no more" : `a whole number from 1 to ${most}`;
-  throw new EngineError("OPTION_INVALID", `"shards" must be ${range}, got ${preview(wanted)}.`);
+  throw new EngineError("OPTION_INVALID", `"shards" must be ${range}, got ${preview(wanted)}`);
 }
 
 /** Another import may have come to its end, or an engine may have been there, since the view was taken. */
@@ -249,7 +252,7 @@ function refuseUnlessLeftover(claims: readonly ShardClaim[], view: ClusterView):
 export function takenOver(cause?: unknown): EngineError {
   return new EngineError(
     "STORE_LOCKED",
-    "The import was broken off: an engine or another import has taken over the store meanwhile. See that nothing else uses the store, and import again, into an empty one.",
+    "the import was interrupted, because an engine or another import has taken over the store; stop the others, and import again into an empty store",
     { cause },
   );
 }

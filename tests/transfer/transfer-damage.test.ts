@@ -93,7 +93,10 @@ describe("an export", () => {
       assert.match(message, new RegExp(`stops after line ${count}, without its last line`));
     }
     const half = lines[9] as string;
-    assert.match(await refusal(target, [...lines.slice(0, 9), half.slice(0, 30)]), /line 10 is no whole line of JSON/);
+    assert.match(
+      await refusal(target, [...lines.slice(0, 9), half.slice(0, 30)]),
+      /line 10 is not a complete line of JSON/,
+    );
     assert.match(await refusal(target, []), /stops after line 0/);
   });
 
@@ -109,16 +112,16 @@ describe("an export", () => {
     const target = await memory();
     const header = lines[0] as string;
     const rest = lines.slice(1);
-    assert.match(await refusal(target, ["hello"]), /line 1 is no whole line of JSON/);
+    assert.match(await refusal(target, ["hello"]), /line 1 is not a complete line of JSON/);
     assert.match(await refusal(target, ["{}"]), /line 1 does not say that this is a heddle-export/);
     assert.match(await refusal(target, [header.replace('"version":1', '"version":2'), ...rest]), /format version 2/);
-    assert.match(await refusal(target, [header, '{"kind":"other","rows":[]}']), /line 2 is of no known kind/);
+    assert.match(await refusal(target, [header, '{"kind":"other","rows":[]}']), /line 2 has an unknown kind/);
     assert.match(await refusal(target, [header, '{"kind":"jobs","rows":[{"id":1}]}']), /field "id" is not text/);
     assert.match(
       await refusal(target, [header, '{"kind":"domains","rows":[{"name":"a","size":1,"more":2}]}']),
       /"more"/,
     );
-    assert.match(await refusal(target, [lines.join("")]), /several lines: give them one by one/);
+    assert.match(await refusal(target, [lines.join("")]), /several lines, which must be given one by one/);
     assert.match(await refusal(target, [...lines, header]), /comes after its end/);
   });
 

@@ -200,7 +200,7 @@ describe("an import", () => {
   test("is refused with another number of shards than the store has", async () => {
     const store = await memory();
     await store.settleShardCount(2);
-    await rejects(importInstances(store, lines, { shards: 3 }), "OPTION_INVALID", /2 shards for ever, not 3/);
+    await rejects(importInstances(store, lines, { shards: 3 }), "OPTION_INVALID", /2 shards, which cannot become 3/);
     await importInstances(store, lines);
     await arrived(store);
   });

@@ -60,7 +60,7 @@ export class MemoryStore implements Store {
     if (this.#isOpen)
       throw new EngineError(
         "STORE_LOCKED",
-        "The memory store is open already: close it first, or give each engine its own connect().",
+        "the memory store is open already; close it first, or give each engine its own connect()",
       );
     this.#isOpen = true;
   }
@@ -150,7 +150,7 @@ export class MemoryStore implements Store {
     return refs.map((ref) => {
       const row = rows?.get(`${ref}`);
       if (row) return row.body;
-      throw new EngineError("STORE_DATA", `Instance ${instance} refers to payload ${ref}, which is not in the store.`);
+      throw new EngineError("STORE_DATA", `instance ${instance} refers to payload ${ref}, which is not in the store`);
     });
   }
 
@@ -322,7 +322,7 @@ export class MemoryStore implements Store {
   }
 
   #read(): Tables {
-    if (!this.#isOpen) throw new EngineError("ENGINE_STATE", "The memory store is not open.");
+    if (!this.#isOpen) throw new EngineError("ENGINE_STATE", "the memory store is not open");
     return this.#tables;
   }
 }

@@ -67,7 +67,7 @@ export class Tables {
     const seen = new Set<string>();
     const check = (table: string, key: string, present: boolean): void => {
       const name = `${table} ${key}`;
-      if (present || seen.has(name)) throw new EngineError("STORE_DATA", `The store has ${name} already.`);
+      if (present || seen.has(name)) throw new EngineError("STORE_DATA", `the store has ${name} already`);
       seen.add(name);
     };
     for (const { instance, turn } of changes.history) {
