@@ -32,7 +32,7 @@ describe("the allocators on a member's shards", () => {
     return new Allocators({
       store,
       clock,
-      livingSince: (moment) => (viewAskedAt >= moment ? living : undefined),
+      members: { livingSince: (moment) => (viewAskedAt >= moment ? living : undefined) },
       workerLostMs: 0,
       quietMs: () => 0,
       ...parts,

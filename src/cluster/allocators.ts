@@ -7,12 +7,16 @@ import type { SlotGrant, SlotReport } from "./slot-report.ts";
 export interface AllocatorsParts {
   readonly store: Store;
   readonly clock: Clock;
-  /** The members in a view that was requested after that moment of the monotonic clock; undefined before there is one. */
-  readonly livingSince: (moment: number) => ReadonlySet<string> | undefined;
-  /** How long workers run on without their member; 0 where there are none but embedded ones. */
+  readonly members: LivingMembers;
+  /** How long a remote worker keeps running without its member; 0 in a cluster without remote workers. */
   readonly workerLostMs: number;
-  /** For how long such workers of members that died before now may still run. */
+  /** How long remote workers of members that were lost so far may keep running. */
   readonly quietMs: () => number;
+}
+
+export interface LivingMembers {
+  /** The members in a view that was requested after that moment of the monotonic clock; undefined before there is one. */
+  livingSince(moment: number): ReadonlySet<string> | undefined;
 }
 
 /** The claim under which this member owns the shard that a domain's allocator is placed on. */
@@ -65,9 +69,9 @@ export class Allocators {
   }
 
   async #make({ epoch, claimedAt }: AllocatorClaim, domain: string): Promise<DomainAllocator> {
-    const { store, clock, livingSince, workerLostMs, quietMs } = this.#parts;
+    const { store, clock, members, workerLostMs, quietMs } = this.#parts;
     // A member that died before the shard was claimed is missing from that view at the latest.
-    if (livingSince(claimedAt) === undefined) throw notYet(domain);
+    if (members.livingSince(claimedAt) === undefined) throw notYet(domain);
     const row = (await store.loadDomains()).find(({ name }) => name === domain);
     if (row === undefined) throw new EngineError("DOMAIN_UNKNOWN", `domain "${domain}" is not declared in the cluster`);
     return new DomainAllocator({
@@ -75,7 +79,7 @@ export class Allocators {
       size: row.size,
       epoch,
       clock,
-      living: () => livingSince(claimedAt),
+      living: () => members.livingSince(claimedAt),
       workerLostMs,
       quietMs: quietMs(),
     });

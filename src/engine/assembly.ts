@@ -114,7 +114,7 @@ export class Assembly {
       ...alone,
       sharedDomains: true,
       mayStart: () => this.#isLeaseValid(),
-      onDemand: (domain) => this.member?.wantsSlots(domain),
+      onDemand: (domain) => this.member?.onDemand(domain),
       onDetached: (run, gone) => this.member?.onDetached(run, gone),
     });
   }

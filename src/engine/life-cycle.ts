@@ -132,7 +132,7 @@ export class LifeCycle {
   /** A shard is lost: in a cluster another member takes over, otherwise the whole engine is fenced. */
   onFenced(shard: number, error: unknown): void {
     const { state, member, dispatcher, options } = this.#parts;
-    if (member !== undefined) return member.lostShard(shard);
+    if (member !== undefined) return member.onShardLost(shard);
     const { logger } = options;
     if (!hasCode(error, "STORE_FENCED")) {
       // The engine was stopped while the store took no writes. The next start repeats what was not written.

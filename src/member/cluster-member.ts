@@ -2,34 +2,34 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
-import { Allocators } from "../cluster/allocators.ts";
+import type { Allocators } from "../cluster/allocators.ts";
 import { CallRouter } from "../cluster/call-router.ts";
-import { DomainQuotas } from "../cluster/domain-quotas.ts";
 import { formatAbout, type MemberAbout, parseAbout } from "../cluster/member-about.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { MemberView } from "../cluster/member-view.ts";
 import { Membership } from "../cluster/membership.ts";
 import { ShardKeeper } from "../cluster/shard-keeper.ts";
-import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "../runtime/call.ts";
-import type { CallClient, CallTransport, CallTransportOptions } from "../runtime/call-client.ts";
+import type { CallTransport, CallTransportOptions } from "../runtime/call-client.ts";
 import { decodeHint, decodeResult, isUserWrite } from "../runtime/call-codec.ts";
-import type { CallHandler } from "../runtime/call-handler.ts";
 import { ForeignAttempts } from "../runtime/foreign-attempts.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
-import type { Region, RegionCluster } from "../runtime/region.ts";
+import type { RegionCluster } from "../runtime/region.ts";
 import type { ClusterView, DomainRow, MemberRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/transfer-mark.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "../cluster/owner-table.ts";
 import { type ThisMachine, thisMachine } from "../cluster/process-stamp.ts";
 import { systemProcessTable } from "../cluster/process-table.ts";
+import { KnownMembers } from "./known-members.ts";
+import type { MemberRuntime } from "./member-runtime.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
+import { SharedDomains } from "./shared-domains.ts";
 
 export interface ClusterMemberParts {
   readonly options: ResolvedClusterOptions;
@@ -43,60 +43,33 @@ export interface ClusterMemberParts {
   readonly onTaskLog?: OnTaskLog | undefined;
 }
 
-/** The shards of the member, and both sides of calls. They are made after it, because they need it. */
-export interface MemberRuntime {
-  readonly region: Region;
-  readonly client: CallClient;
-  readonly handler: CallHandler;
-}
-
-/** An engine among others on one store: joins the parts that make it one of them. */
+/** One engine of a cluster: joins membership, shard ownership, calls, shared domains and remote workers. */
 export class ClusterMember implements RegionCluster, CallTransport {
   readonly hosts: ForeignAttempts;
   readonly callMs: number;
-  /** Or has tried to. */
+  /** It has joined, or has tried to. */
   hasJoined = false;
   readonly #parts: ClusterMemberParts;
   readonly #membership: Membership;
   readonly #keeper: ShardKeeper;
   readonly #router: CallRouter;
-  readonly #quotas: DomainQuotas;
-  #workers: RemoteWorkers | undefined;
-  readonly allocators: Allocators;
+  readonly #members: KnownMembers;
+  readonly #domains: SharedDomains;
   readonly #owners = new OwnerTable();
-  readonly #suspected = new Set<string>();
-  /** Took their leave in good order. */
-  readonly #left = new Set<string>();
+  #workers: RemoteWorkers | undefined;
   readonly #listeners = new Set<(event: MemberEvent) => void>();
   readonly #viewWaiters: (() => void)[] = [];
   #attached: MemberRuntime | undefined;
-  /** The own id, once a view has shown it. */
+  /** The id of this member, once a view has contained it. */
   #viewedId = "";
-  /** When a member was last seen to be lost. This one saw nothing before it joined. */
-  #lossSeenAt = Infinity;
   #timers: Timer[] = [];
 
   constructor(parts: ClusterMemberParts) {
     this.#parts = parts;
     this.callMs = parts.options.timings.callMs;
-    const { store, clock, random, logger, dispatcher, options } = parts;
-    const { timings, name } = options;
-    const living = (): ReadonlySet<string> => this.#membership.living;
-    this.#membership = new Membership({
-      store,
-      clock,
-      logger,
-      timings,
-      address: name,
-      about: () => formatAbout(this.#about()),
-      process: machineOf(parts),
-      newId: () => `${name}:${joinStamp(random.uuid(clock.now()))}`,
-      onView: (view) => this.#follow(view),
-      onEvent: (event) => this.#onEvent(event),
-      onLapsed: () => dispatcher.interruptAll(),
-      onRegained: () => dispatcher.onLeaseChanged(),
-      onGone: () => this.#gone(),
-    });
+    const { clock, logger, options } = parts;
+    this.#membership = this.#makeMembership();
+    this.#members = new KnownMembers(this.#membership, clock);
     this.#keeper = new ShardKeeper({
       shardCount: options.shards,
       clock,
@@ -105,37 +78,33 @@ export class ClusterMember implements RegionCluster, CallTransport {
       onEvent: (event) => this.#onEvent(event),
     });
     this.#router = this.#makeRouter();
-    this.hosts = new ForeignAttempts({
-      clock,
-      logger,
-      timings,
-      dispatcher,
-      member: () => this.id,
-      isLiving: (member) => living().has(member),
-      hasLeft: (member) => this.#left.has(member),
-      hasSeen: (moment) => this.#membership.viewAskedAt >= moment,
-      shardOf: (id) => this.#runtime.region.shardOf(id),
-      call: (shard, call, timeoutMs) => this.#runtime.client.callShard(shard, call, timeoutMs),
-      hint: (member, hint) => this.#router.hint(member, hint),
+    this.hosts = this.#makeHosts();
+    this.#domains = new SharedDomains({
+      ...parts,
+      members: this.#members,
+      owners: this.#owners,
+      runtime: () => this.#runtime,
+      viewedId: () => this.#viewedId,
     });
-    const workerLostMs = options.remoteWorkers ? timings.workerLostMs : 0;
-    this.allocators = new Allocators({
+  }
+
+  #makeMembership(): Membership {
+    const { store, clock, random, logger, dispatcher, options } = this.#parts;
+    const { timings, name } = options;
+    return new Membership({
       store,
       clock,
-      livingSince: (moment) => (this.#membership.viewAskedAt >= moment ? living() : undefined),
-      workerLostMs,
-      quietMs: () => Math.max(0, workerLostMs - (clock.monotonic() - this.#lossSeenAt)),
-    });
-    this.#quotas = new DomainQuotas({
-      member: () => this.#viewedId,
-      clock,
       logger,
       timings,
-      domains: Object.keys(parts.domains),
-      call: (domain, report) => this.#reportSlots(domain, report),
-      seenEpoch: (domain) => this.#owners.epochOf(this.#domainShard(domain)),
-      pool: dispatcher,
-      hasRemoteWorkers: () => options.remoteWorkers,
+      address: name,
+      about: () => formatAbout(this.#about()),
+      process: machineOf(this.#parts),
+      newId: () => `${name}:${joinStamp(random.uuid(clock.now()))}`,
+      onView: (view) => this.#onView(view),
+      onEvent: (event) => this.#onEvent(event),
+      onLapsed: () => dispatcher.interruptAll(),
+      onRegained: () => dispatcher.onLeaseChanged(),
+      onGone: () => this.#onRemoved(),
     });
   }
 
@@ -156,20 +125,40 @@ export class ClusterMember implements RegionCluster, CallTransport {
     });
   }
 
+  #makeHosts(): ForeignAttempts {
+    const { clock, logger, dispatcher, options } = this.#parts;
+    return new ForeignAttempts({
+      clock,
+      logger,
+      timings: options.timings,
+      dispatcher,
+      member: () => this.id,
+      members: this.#members,
+      shardOf: (id) => this.#runtime.region.shardOf(id),
+      call: (shard, call, timeoutMs) => this.#runtime.client.callShard(shard, call, timeoutMs),
+      hint: (member, hint) => this.#router.hint(member, hint),
+    });
+  }
+
   /**
-   * An order of a user whose member is gone: the user knows that its outcome is unknown, and may have decided otherwise
-   * since. A member joins before it sends anything, so one that is in no later view is gone for good.
+   * Whether a request was made for a user of a member that is gone: the user was told that the outcome is unknown, and may
+   * have decided otherwise since. A member joins before it sends anything, so one that is in no later view never returns.
    */
   async #isAbandoned(from: string, body: unknown): Promise<boolean> {
-    if (this.#membership.living.has(from) || !isUserWrite(body)) return false;
+    if (this.#members.isLiving(from) || !isUserWrite(body)) return false;
     await this.#newView();
-    return !this.#membership.living.has(from);
+    return !this.#members.isLiving(from);
+  }
+
+  get allocators(): Allocators {
+    return this.#domains.allocators;
   }
 
   get id(): string {
     return this.#membership.id;
   }
 
+  /** Called once, before `open`. `admit` checks the sub-tasks in the outcomes of remote workers. */
   attach(runtime: MemberRuntime, admit: RemoteWorkersParts["admit"]): void {
     this.#attached = runtime;
     const { region } = runtime;
@@ -184,13 +173,13 @@ export class ClusterMember implements RegionCluster, CallTransport {
       foreignAttempts: this.hosts,
       member: () => this.id,
       isLeaseValid: () => this.isLeaseValid(),
-      counted: (domain) => this.#quotas.counted(domain),
+      counted: (domain) => this.#domains.quotas.counted(domain),
       admit,
       onTaskLog: this.#parts.onTaskLog,
     });
   }
 
-  /** A worker has connected. `OPTION_INVALID` if this cluster has none. */
+  /** Accepts the connection of a remote worker. `OPTION_INVALID` without the option `cluster.remoteWorkers`. */
   acceptWorker(link: Link, principal?: string): LinkListener {
     if (this.#workers !== undefined) return this.#workers.accept(link, principal);
     throw new EngineError("OPTION_INVALID", 'workers can connect only with the engine option "cluster.remoteWorkers"');
@@ -200,55 +189,52 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return this.#workers?.refusedMessages ?? 0;
   }
 
-  /** An attempt runs on, on a worker that has gone to another member: nobody else may have its slot yet. */
+  /** An attempt keeps running on a worker that has gone to another member: its slot stays in use until then. */
   onDetached(run: TaskRun, { worker, isLost }: { worker: string; isLost: boolean }): void {
-    this.#quotas.left(run.domain, 1);
+    this.#domains.quotas.left(run.domain, 1);
     if (isLost) return;
-    // A task of no instance has nobody who would look for it.
+    // No shard waits for a task of no instance.
     if (!(run instanceof InstanceTaskRun)) run.owner.ended(run, { kind: "lost" }, { worker });
     else run.actor.host.runsElsewhere(run, worker);
   }
 
-  /** Joins the cluster, and opens the shards that are its own by then; others come later. */
+  /** Joins the cluster and opens the shards that it owns by then; others follow. */
   async open(): Promise<void> {
-    const { store, domains, options } = this.#parts;
-    const { timings, bus } = options;
-    const declared = Object.entries(domains).map(([name, { size, priority = 0 }]) => ({ name, size, priority }));
-    await store.declareDomains(declared);
-    await this.#learnDomains();
+    const { timings, bus } = this.#parts.options;
+    await this.#domains.declare();
     this.hasJoined = true;
     await this.#membership.start();
     this.hosts.start();
     await this.#untilSettled();
-    this.#quotas.start();
+    this.#domains.quotas.start();
     this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchMessages());
     this.#every(timings.workerBeatMs, () => {
       this.#runtime.region.sweepRemoteAttempts();
-      void this.#learnDomains();
+      void this.#domains.learn();
     });
   }
 
-  /** A start that came back at once would be followed by calls to shards that nobody has yet, or that wait for a view. */
+  /** Waits until the shards have owners and a view shows them, so that first calls need no repetition. */
   async #untilSettled(): Promise<void> {
     const { clock, options } = this.#parts;
-    const { promise: patienceOver, resolve } = Promise.withResolvers<void>();
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = clock.after(options.timings.suspectMs, resolve);
-    await Promise.race([this.#keeper.settled().then(() => this.#newView()), patienceOver]);
+    await Promise.race([this.#keeper.settled().then(() => this.#newView()), timeout]);
     timer.cancel();
   }
 
-  /** One that was asked for after this moment. */
+  /** Waits for a view that was requested after this moment. */
   async #newView(): Promise<void> {
     const now = this.#parts.clock.monotonic();
     this.#membership.refreshView();
     while (this.#membership.viewAskedAt < now) await new Promise<void>((resolve) => this.#viewWaiters.push(resolve));
   }
 
-  /** Hands its shards over and leaves. */
+  /** Releases its shards and leaves the cluster. */
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
-    this.#quotas.stop();
-    this.#router.hintAll(this.#others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
+    this.#domains.quotas.stop();
+    this.#router.hintAll(this.#members.others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
     await this.#keeper.releaseAll();
     this.hosts.stop();
     const stopped = new EngineError("ENGINE_STATE", "the engine was stopped");
@@ -261,7 +247,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return this.#membership.lease.isValid;
   }
 
-  /** Why it stands still; undefined if it does not. */
+  /** Why it starts nothing; undefined while its lease is valid. */
   get problem(): string | undefined {
     return this.isLeaseValid() ? undefined : "this member has not heard from the store for long: its lease has lapsed";
   }
@@ -275,18 +261,16 @@ export class ClusterMember implements RegionCluster, CallTransport {
     if (owner !== undefined) this.#router.hint(owner, hint);
   }
 
-  /** Sets the limit of a domain, which may be new, for the whole cluster. */
-  async setDomain(domain: DomainRow): Promise<void> {
-    await this.#runtime.client.setDomain(domain);
-    this.#quotas.declare(domain.name);
+  setDomain(domain: DomainRow): Promise<void> {
+    return this.#domains.set(domain);
   }
 
-  /** Somebody waits for a slot of the domain. */
-  wantsSlots(domain: string): void {
-    this.#quotas.wanted(domain);
+  /** A task waits for a slot of the domain. */
+  onDemand(domain: string): void {
+    this.#domains.quotas.wanted(domain);
   }
 
-  lostShard(shard: number): void {
+  onShardLost(shard: number): void {
     this.#keeper.lost(shard);
   }
 
@@ -297,14 +281,14 @@ export class ClusterMember implements RegionCluster, CallTransport {
       id,
       address,
       ...(id === this.id ? this.#about() : parseAbout(about)),
-      isSuspected: this.#suspected.has(id),
+      isSuspected: this.#members.isSuspected(id),
       shards: id === this.id ? this.#keeper.owned.size : this.#owners.countOf(id),
       isSelf: id === this.id,
       isOldest: id === oldest,
     }));
   }
 
-  /** Sends a heartbeat now: what this member says about itself has changed. */
+  /** Sends a heartbeat now, because what it says about this member has changed. */
   announceChange(): void {
     this.#membership.refreshView();
   }
@@ -335,29 +319,12 @@ export class ClusterMember implements RegionCluster, CallTransport {
     again();
   }
 
-  /** Every member takes part in every domain, also those that others have declared. */
-  async #learnDomains(): Promise<void> {
-    const { store, dispatcher, domains, logger } = this.#parts;
-    try {
-      for (const { name, size, priority } of await store.loadDomains()) {
-        const configured = domains[name]?.size ?? size;
-        if (!this.hasJoined && configured !== size) {
-          logger.warn({ domain: name, size, configured }, "the cluster has another size for a domain, and keeps it");
-        }
-        dispatcher.declareDomain(name, { size, priority });
-        this.#quotas.declare(name);
-      }
-    } catch (error) {
-      logger.warn({ error: messageOf(error) }, "the shared domains could not be read; the next look will");
-    }
-  }
-
   #fetchMessages(): void {
     void this.#runtime.region.fetchMessages([...this.#keeper.owned]);
   }
 
-  #follow(view: ClusterView): void {
-    // An import that began while this member joined has the shards to itself until it is through.
+  #onView(view: ClusterView): void {
+    // An import that began while this member joined owns all shards until it ends.
     if (isHalfImported(view.shards)) return;
     this.#viewedId = this.id;
     this.#owners.follow(view);
@@ -370,22 +337,18 @@ export class ClusterMember implements RegionCluster, CallTransport {
   #ownerOf(shard: number): string | undefined {
     if (this.#keeper.owned.has(shard)) return this.id;
     const owner = this.#owners.ownerOf(shard);
-    return owner !== undefined && this.#membership.living.has(owner) && owner !== this.id ? owner : undefined;
+    return owner !== undefined && this.#members.isLiving(owner) && owner !== this.id ? owner : undefined;
   }
 
   async #release(shard: number): Promise<void> {
     try {
       await this.#runtime.region.releaseShard(shard);
     } catch (error) {
-      // Its work was laid down all the same. Whoever the store says has it, and be it this member, opens it anew.
+      // Its work has stopped all the same. The owner that the store names opens it again, even if that is this member.
       this.#keeper.lost(shard);
       throw error;
     }
-    this.#router.hintAll(this.#others(), { type: "ShardFreed", shard } satisfies Hint);
-  }
-
-  #others(): string[] {
-    return [...this.#membership.living].filter((member) => member !== this.id);
+    this.#router.hintAll(this.#members.others(), { type: "ShardFreed", shard } satisfies Hint);
   }
 
   #onHint(hint: Hint | undefined): void {
@@ -405,61 +368,51 @@ export class ClusterMember implements RegionCluster, CallTransport {
     }
   }
 
-  /** Others have taken over: nothing that this member owned or ran is its own any more. */
-  async #gone(): Promise<void> {
-    const error = new EngineError("MEMBER_LOST", `member ${this.id} was silent for too long and was taken for lost`);
+  /** The cluster has removed this member: others own its shards, and run its attempts again. */
+  async #onRemoved(): Promise<void> {
+    const error = new EngineError(
+      "MEMBER_LOST",
+      `member ${this.id} sent no heartbeat for too long and was removed from the cluster`,
+    );
     this.#keeper.dropAll();
     this.#runtime.region.loseAll(error);
     this.hosts.clear();
-    this.#quotas.dropAll();
+    this.#domains.quotas.dropAll();
     this.#parts.dispatcher.interruptAll();
   }
 
   #onEvent(event: MemberEvent): void {
     if (event.type === "joined" && event.member === this.id) {
       this.#router.start(this.id);
-      this.#lossSeenAt = this.#parts.clock.monotonic();
       this.#parts.dispatcher.onLeaseChanged();
     }
-    if (event.type === "suspected") this.#suspected.add(event.member);
-    else if (event.type !== "joined") this.#suspected.delete(event.member);
-    if (event.type === "left") this.#left.add(event.member);
-    // One that leaves in good order sends its workers away with what they run.
-    if (event.type === "lost" || event.type === "left") this.#lossSeenAt = this.#parts.clock.monotonic();
+    this.#members.onEvent(event);
     if (event.type === "shard-opened") {
       this.#announce(event.shard);
-      // Whether those who held attempts of these shards are gone is told by a view from after they were claimed.
+      // Whether the hosts of remote attempts of the shards live is known from a view after the claims.
       if (this.#keeper.isSettled) this.#membership.refreshView();
     }
     for (const listener of this.#listeners) {
       try {
         listener(event);
       } catch (error) {
-        this.#parts.logger.warn({ error: messageOf(error) }, "a listener to member events threw");
+        this.#parts.logger.warn(
+          { error: messageOf(error) },
+          "a listener to member events threw; it is called again for the next event",
+        );
       }
     }
   }
 
-  /** So that others need not wait for their next view to find the shard. */
+  /** Tells the others that the shard is open here, so that they need not wait for their next view. */
   #announce(shard: number): void {
     const epoch = this.#runtime.region.epochOf(shard);
     if (epoch === undefined) return;
-    this.#router.hintAll(this.#others(), { type: "ShardOpened", shard, epoch, owner: this.id } satisfies Hint);
-  }
-
-  #domainShard(domain: string): number {
-    return this.#runtime.region.shardOfDomain(domain);
-  }
-
-  async #reportSlots(domain: string, report: SlotReport): Promise<SlotGrant> {
-    const { rebalanceMs, pollMs } = this.#parts.options.timings;
-    // Without a bus that works, it is found at the owner's next look into its mailboxes, and so is the answer.
-    const timeoutMs = Math.max(10 * rebalanceMs, 4 * pollMs);
-    return await this.#runtime.client.callShard(this.#domainShard(domain), { type: "ReportSlots", report }, timeoutMs);
+    this.#router.hintAll(this.#members.others(), { type: "ShardOpened", shard, epoch, owner: this.id } satisfies Hint);
   }
 }
 
-/** Members on a store that is no server are in one process: its number tells nothing about them. */
+/** Members on an embedded store share one process, so its process id does not identify them. */
 function machineOf({ store, options }: ClusterMemberParts): ThisMachine {
   const table = options.processTable ?? (store.clusters === "always" ? systemProcessTable : undefined);
   return table === undefined ? { stamp: undefined, hasDied: () => false } : thisMachine(table);
@@ -467,14 +420,14 @@ function machineOf({ store, options }: ClusterMemberParts): ThisMachine {
 
 const stampLength = 22;
 
-/** The time, and a little chance: stamps compare as the times they were made at. */
+/** A time and a few random digits: stamps sort by the time they were made. */
 function joinStamp(uuid: string): string {
   return `${uuid.slice(0, 13)}-${uuid.slice(-8)}`;
 }
 
 /**
- * By when their ids were made, so that all members name the same one. Their beats do not tell: whoever waits for news
- * beats more often.
+ * The member whose id was made first, so that all members name the same one. Heartbeat counters do not tell: a member that
+ * waits for a view sends more of them.
  */
 function oldestOf(members: readonly MemberRow[]): string | undefined {
   return members.toSorted((a, b) => (a.id.slice(-stampLength) < b.id.slice(-stampLength) ? -1 : 1))[0]?.id;

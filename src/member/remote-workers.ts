@@ -26,16 +26,16 @@ export interface RemoteWorkersParts {
   readonly member: () => string;
   readonly isLeaseValid: () => boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
-  /** Resolves when what runs here now is counted among the slots of the domain. */
+  /** Resolves when attempts that run here now are counted among the slots of the domain. */
   readonly counted: (domain: string) => Promise<void>;
-  /** Sub-tasks of an outcome as they may join their instance. */
+  /** Checks the sub-tasks of an outcome before they join their instance. */
   readonly admit: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
 }
 
 /**
- * The workers in processes of their own that are connected to this member. They may bring attempts along: of instances
- * that live here, which take them back, or of others, whose owners are asked first. Until its owner renews the lease of an
- * attempt its worker counts on as before, and stops it when its patience ends.
+ * The remote workers that are connected to this member. A worker may announce attempts that it runs already: shards of this
+ * member take theirs back, other owners are asked first. Until the owner renews the lease of an attempt, the lease at the
+ * worker runs on, and the worker stops the attempt when it expires.
  */
 export class RemoteWorkers {
   readonly #parts: RemoteWorkersParts;
@@ -57,11 +57,11 @@ export class RemoteWorkers {
       admit,
       onTaskLog,
       renewalAgeMs: (attemptId) => this.#renewalAgeMs(attemptId),
-      onAnnounced: (attempt) => void this.#announced(attempt),
+      onAnnounced: (attempt) => void this.#onAnnounced(attempt),
     });
   }
 
-  /** A worker has connected. What comes in over the link goes to what is given back. */
+  /** Accepts the connection of a worker. Messages from it go to the returned listener. */
   accept(link: Link, principal?: string): LinkListener {
     return this.#sessions.accept(link, principal);
   }
@@ -75,17 +75,20 @@ export class RemoteWorkers {
     return this.#uncounted.has(attemptId) ? timings.workerLostMs : foreignAttempts.renewalAgeMs(attemptId);
   }
 
-  async #announced(announced: AnnouncedAttempt): Promise<void> {
+  async #onAnnounced(announced: AnnouncedAttempt): Promise<void> {
     try {
       if (!(await this.#takeIn(announced))) announced.decline();
     } catch (error) {
-      // Whether it is wanted is not known: the worker goes on asking.
+      // Whether it is wanted is unknown: the worker announces it again.
       const fields = { attemptId: announced.descriptor.attemptId, error: messageOf(error) };
-      this.#parts.logger.warn(fields, "an attempt that a worker brought along found no owner yet");
+      this.#parts.logger.warn(
+        fields,
+        "the owner of an attempt that a worker announced could not be asked; the worker announces it again",
+      );
     }
   }
 
-  /** False if nobody wants it. */
+  /** False if its owner does not want it. */
   async #takeIn(announced: AnnouncedAttempt): Promise<boolean> {
     const { region, foreignAttempts, dispatcher } = this.#parts;
     const { descriptor, worker } = announced;
@@ -95,17 +98,17 @@ export class RemoteWorkers {
     const own = region.reclaimAttempt(shard, attemptId, worker.address);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
     const renewedAt = await foreignAttempts.ask(shard, attemptId, worker.connection);
-    // It was announced again meanwhile, and taken in.
+    // It was announced again and adopted meanwhile.
     if (dispatcher.isRunningOn(attemptId, worker)) return true;
     if (renewedAt === undefined) return false;
-    // The shard may have come here meanwhile, and the answer from here.
+    // The shard may have come here meanwhile, so that this member gave the answer.
     const run = region.reclaimAttempt(shard, attemptId, worker.address);
     if (run !== undefined) return await this.#adoptOwn(announced, run);
     const foreign = foreignRun(descriptor, (...report) => foreignAttempts.report(...report));
     return await this.#adopt(announced, foreign, () => foreignAttempts.add(shard, [attemptId], renewedAt));
   }
 
-  /** If it is not with its worker any more, it is waited for as before. */
+  /** If it is not with its worker any more, its shard waits for it as before. */
   async #adoptOwn(announced: AnnouncedAttempt, run: InstanceTaskRun): Promise<boolean> {
     if (await this.#adopt(announced, run)) return true;
     run.actor.host.runsElsewhere(run, announced.worker.address);
@@ -129,7 +132,7 @@ export class RemoteWorkers {
   }
 }
 
-/** Its result is reported for the task that the descriptor names, and its owner is asked by the id alone. */
+/** Whether its id matches its task: results are reported for the task, but the owner is asked by the id alone. */
 function namesItself(descriptor: AttemptDescriptor): boolean {
   const { instanceId: id, generation, task, attempt } = descriptor;
   return descriptor.attemptId === attemptIdOf({ id, key: 0, generation }, task, attempt);

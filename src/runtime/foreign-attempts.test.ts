@@ -76,9 +76,7 @@ class Rig {
       timings: defaultTimings,
       dispatcher: this.dispatcher,
       member: () => "me",
-      isLiving: (member) => member === "you",
-      hasLeft: () => false,
-      hasSeen: () => true,
+      members: { isLiving: (member) => member === "you", hasLeft: () => false, hasSeen: () => true },
       shardOf: (id) => Number(id.slice(1)),
       call: async (shard, call, timeoutMs) =>
         decodeResult(call.type, await this.#ask(shard, decodeCall(call), timeoutMs)),

@@ -17,9 +17,7 @@ export interface ForeignAttemptsParts {
     "abort" | "connectionOf" | "release" | "isReachable" | "isRunning" | "waitingFor"
   >;
   readonly member: () => string;
-  readonly isLiving: (member: string) => boolean;
-  readonly hasLeft: (member: string) => boolean;
-  readonly hasSeen: (moment: number) => boolean;
+  readonly members: Pick<AttemptHosts, "isLiving" | "hasLeft" | "hasSeen">;
   readonly shardOf: (instanceId: string) => number;
   readonly call: <T extends CallType>(shard: number, call: CallOf<T>, timeoutMs: number) => Promise<ResultOf<T>>;
   readonly hint: (member: string, hint: Hint) => void;
@@ -45,11 +43,11 @@ export class ForeignAttempts implements AttemptHosts {
     this.lostMs = parts.timings.workerLostMs;
   }
 
-  readonly isLiving = (member: string): boolean => this.#parts.isLiving(member);
+  readonly isLiving = (member: string): boolean => this.#parts.members.isLiving(member);
 
-  readonly hasLeft = (member: string): boolean => this.#parts.hasLeft(member);
+  readonly hasLeft = (member: string): boolean => this.#parts.members.hasLeft(member);
 
-  readonly hasSeen = (moment: number): boolean => this.#parts.hasSeen(moment);
+  readonly hasSeen = (moment: number): boolean => this.#parts.members.hasSeen(moment);
 
   readonly abort = (host: string, attemptIds: readonly string[]): void => {
     if (host === this.#parts.member()) this.drop(attemptIds);

@@ -1,0 +1,10 @@
+import type { CallClient } from "../runtime/call-client.ts";
+import type { CallHandler } from "../runtime/call-handler.ts";
+import type { Region } from "../runtime/region.ts";
+
+/** The shards of a member, and both sides of calls. They are made after the member, because they need it. */
+export interface MemberRuntime {
+  readonly region: Region;
+  readonly client: CallClient;
+  readonly handler: CallHandler;
+}
