@@ -1,17 +1,17 @@
 import type { Clock } from "../base/clock.ts";
 
-/** So many submissions are in progress at once; more gain nothing, for they share commits by then. */
+/** How many submissions are in progress at once; more would gain nothing, because they share commits. */
 export const submissionsMax = 1000;
 
 /**
- * Back-pressure for submissions. Those above the limit wait in order, and the event loop turns before the next are let
- * in: whoever submits without waiting for answers holds up neither the answers nor anything else.
+ * Back-pressure for submissions. Those above the limit wait in order, and the event loop turns before the next are
+ * admitted, so that a caller that submits without awaiting does not starve anything else.
  */
 export class Admission {
   readonly #clock: Clock;
   #underWay = 0;
   #waiting: (() => void)[] = [];
-  /** Of the first that waits: taking it off the front of a long list would copy the list. */
+  /** Index of the first that waits: removing it from the front of a long list would copy the list. */
   #next = 0;
   #isLettingIn = false;
 

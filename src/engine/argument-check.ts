@@ -9,7 +9,7 @@ const instanceIdLengthMax = 512;
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
 const instanceStatuses: readonly InstanceStatus[] = ["Ready", "Running", "Paused", ...endStatuses];
 
-/** Arguments of the engine's methods, as callers without a compiler may give them. All throw OPTION_INVALID. */
+/** Checks the arguments of the engine's methods, for callers without a compiler. All throw `OPTION_INVALID`. */
 export function checkInstanceId(instanceId: unknown): void {
   if (typeof instanceId === "string" && instanceId !== "") return;
   throw invalid(`an instance id is text, not empty, got ${preview(instanceId)}`);
@@ -69,7 +69,7 @@ export function checkSignal(options: {
   check.name("event.name", options.event.name);
 }
 
-/** Of a new instance. Ids of nested instances are made of it and may be longer. */
+/** Checks the id of a new instance. Ids of nested instances are derived from it and may be longer. */
 export function checkGivenId(method: string, instanceId: unknown): void {
   checkInstanceId(instanceId);
   const { length } = String(instanceId);
@@ -102,7 +102,7 @@ export function checkReason(reason: unknown): void {
   if (typeof reason !== "string") throw invalid(`the reason to terminate must be text, got ${preview(reason)}`);
 }
 
-/** A task's name, or its number within its instance. */
+/** Checks a task given by its name or its number within the instance. */
 export function checkTask(task: unknown): void {
   if (typeof task === "string" && task !== "") return;
   if (typeof task === "number" && Number.isSafeInteger(task) && task >= 0) return;
@@ -156,7 +156,7 @@ export function checkQueueFilter(filter: { readonly state?: unknown; readonly li
   if (filter.limit !== undefined) check.wholeNumber("limit", filter.limit, 1);
 }
 
-/** The last of the page before fits as it is. */
+/** A cursor: the last item of the page before. */
 function checkPlace(check: SettingCheck, place: unknown): void {
   check.object("before", place);
   const { createdAt, key } = place as { createdAt?: unknown; key?: unknown };

@@ -21,7 +21,7 @@ export interface CodeStart {
   readonly event?: RaisedData;
 }
 
-/** Code has its input instead. */
+/** Code workflows have an input instead of a context. */
 const noContext = {};
 
 export interface CodeStartsParts {
@@ -32,7 +32,7 @@ export interface CodeStartsParts {
   readonly instances: InstanceCalls;
 }
 
-/** Starts instances of code workflows, also under ids that may be taken. */
+/** Starts instances of code workflows, under new ids or ids that may be taken. */
 export class CodeStarts {
   readonly #parts: CodeStartsParts;
 
@@ -65,7 +65,7 @@ export class CodeStarts {
     });
   }
 
-  /** Until it is started, or another one is there that will do. */
+  /** Repeats until the instance is started, or an active one is used instead. */
   async startOverActive(
     workflow: CodeWorkflow,
     input: unknown,
@@ -87,7 +87,7 @@ export class CodeStarts {
     }
   }
 
-  /** The event goes to the instance of that id; if there is none, or it has ended, to one that begins with it. */
+  /** Raises the event for the instance of that id; if there is none, or it has ended, starts one with the event. */
   async startOrRaise(
     workflow: CodeWorkflow,
     input: unknown,
@@ -113,7 +113,7 @@ export class CodeStarts {
       const reason = "another instance takes its id";
       await this.#parts.instances.change({ type: "TerminateInstance", id, reason });
     } catch (error) {
-      // It has ended by itself meanwhile.
+      // It has ended meanwhile.
       if (!hasCode(error, "INSTANCE_STATE")) throw error;
     }
   }

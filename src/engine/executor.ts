@@ -13,14 +13,14 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Reply } from "../runtime/message.ts";
 import type { DomainRow } from "../stores/store.ts";
 
-/** Where domains that are declared or resized at runtime are kept. */
+/** Stores domains that are declared or resized at runtime. */
 export interface DomainStore {
-  /** All domains are limits over all members of a cluster, and kept; otherwise only those that were declared at runtime. */
+  /** True in a cluster: domains are limits over all members, and all are stored. Otherwise only those declared at runtime are. */
   readonly isShared: boolean;
   setDomain(domain: DomainRow): Promise<void>;
 }
 
-/** The pool in which tasks run: its size, its domains, and a way to run a single task that belongs to no workflow. */
+/** The pool in which tasks run: sets its size and its domains, and runs single tasks that belong to no workflow. */
 export class Executor {
   readonly #dispatcher: Dispatcher;
   readonly #registry: JobRegistry;
@@ -32,11 +32,11 @@ export class Executor {
   /** Names of the domains that were declared at runtime, by this engine or before it was started. */
   readonly #stored = new Set<string>();
   readonly #pending = new Map<string, Reply<unknown>>();
-  /** Nobody keeps a record of a start, and only instances withdraw their tasks. */
+  /** Starts are not recorded, and only instances withdraw their tasks. */
   readonly #owner: TaskOwner = {
     started: () => undefined,
     ended: (run, outcome, _execution, acknowledge) => {
-      this.#ended(run, outcome);
+      this.#settle(run, outcome);
       acknowledge?.();
     },
     withdrawn: () => undefined,
@@ -62,24 +62,24 @@ export class Executor {
     this.#domains = parts.domains;
   }
 
-  /** With the slots of the workers that are connected. */
+  /** The slots of the embedded pool and of connected workers. */
   get poolSize(): number {
     return this.#dispatcher.poolSize;
   }
 
-  /** The part of `poolSize` that connected workers brought. */
+  /** The slots of connected workers, a part of `poolSize`. */
   get workerSlots(): number {
     return this.#dispatcher.workerSlots;
   }
 
-  /** `POOL_SIZE_INVALID` outside 1 and the ceiling, or below the sum of the domains. Shrinking kills nothing. */
+  /** Resizes the embedded pool; running tasks are not aborted. `POOL_SIZE_INVALID` outside 1 and `poolSizeMax`, or below the sum of the domains. */
   setPoolSize(size: number): void {
     this.#dispatcher.setPoolSize(size);
   }
 
   /**
-   * `DOMAIN_UNKNOWN`, `POOL_SIZE_INVALID`. In a cluster the size is a limit over all members, and set when the promise
-   * resolves.
+   * Resizes a domain. In a cluster the size is a limit over all members, and in force when the promise resolves.
+   * `DOMAIN_UNKNOWN`, `POOL_SIZE_INVALID`.
    */
   setDomainPoolSize(domain: string, size: number): void | Promise<void> {
     this.#dispatcher.setDomainPoolSize(domain, size);
@@ -88,8 +88,8 @@ export class Executor {
   }
 
   /**
-   * Adds a domain, or changes its size and priority, which is 0 for a new one. Kept in the store: it is there after a
-   * restart, unless the engine's options have one of that name. In a cluster the other members know it within seconds.
+   * Adds a domain, or changes its size and priority; the priority of a new one is 0. The store keeps it for the next start,
+   * unless the engine's options have a domain of that name. In a cluster the other members learn of it within seconds.
    * `POOL_SIZE_INVALID`, `OPTION_INVALID`, `ENGINE_STATE`.
    */
   async declareDomain(domain: string, options: DomainOptions): Promise<void> {
@@ -109,7 +109,7 @@ export class Executor {
     await this.#domains.setDomain({ name: domain, size, priority });
   }
 
-  /** Domains that were declared at runtime before this start. Gives back those that do not fit into the pool any more. */
+  /** Declares domains again that were declared at runtime before this start. Returns those that no longer fit into the pool. */
   restoreDomains(domains: readonly DomainRow[]): { readonly domain: string; readonly error: EngineError }[] {
     return domains.flatMap(({ name: domain, size, priority }) => {
       this.#stored.add(domain);
@@ -127,13 +127,13 @@ export class Executor {
     return this.#dispatcher.listDomains().find((each) => each.domain === domain)?.priority ?? 0;
   }
 
-  /** `DOMAIN_UNKNOWN`. */
+  /** Returns the size and use of a domain. `DOMAIN_UNKNOWN`. */
   getDomainPoolStatus(domain: string): DomainStatus {
     return this.#dispatcher.domainStatus(domain);
   }
 
   /**
-   * Runs one task of a job in the pool, once, and resolves with its output. It is not durable: workflows are.
+   * Runs one task in the pool, once, and resolves with its output. Unlike a workflow, it is not durable.
    * `QUEUE_FULL`, `TASK_INVALID`, `JOB_MISSING`, `DOMAIN_UNKNOWN`, `ENGINE_STATE`, `EXECUTOR_SHUT_DOWN`; a failure of
    * the job rejects.
    */
@@ -155,7 +155,7 @@ export class Executor {
     return await reply.promise;
   }
 
-  /** Aborts what runs and empties the queue; durable tasks come back at the next start. `EXECUTOR_SHUT_DOWN` twice. */
+  /** Aborts running tasks and empties the queue; durable tasks run again at the next start. `EXECUTOR_SHUT_DOWN` if called twice. */
   async shutdown(): Promise<void> {
     const done = this.#dispatcher.shutdown();
     const error = new EngineError("EXECUTOR_SHUT_DOWN", "the executor was shut down before the task ended");
@@ -164,7 +164,7 @@ export class Executor {
     await done;
   }
 
-  #ended(run: TaskRun, outcome: Outcome): void {
+  #settle(run: TaskRun, outcome: Outcome): void {
     const reply = this.#pending.get(run.attemptId);
     this.#pending.delete(run.attemptId);
     if (reply === undefined) return;
@@ -215,7 +215,7 @@ export class Executor {
   }
 }
 
-/** Failures of ours are known by their code, others by the name of what the job threw. */
+/** The type of a failure is an error code of the engine, or the name of the error that the job threw. */
 function errorOf({ type, message }: Failure): Error {
   if (Object.hasOwn(errorCodes, type)) return new EngineError(type as ErrorCode, message);
   const error = new Error(message);

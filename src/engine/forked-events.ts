@@ -4,13 +4,13 @@ import type { Fork } from "../kernel/input.ts";
 import { recordHistory } from "../runtime/recorded-history.ts";
 import type { Store } from "../stores/store.ts";
 
-/** Where an instance that goes on from another begins. */
+/** The history and input with which a fork begins. */
 export interface ForkPoint {
   readonly fork: Fork;
   readonly input: string | undefined;
 }
 
-/** All that had happened to an instance before its code asked for that task; values as texts. `TASK_UNKNOWN`. */
+/** The events of an instance before its code scheduled that task, with values as texts. `TASK_UNKNOWN`. */
 export async function forkPoint(
   store: Store,
   source: { readonly id: string; readonly key: number },

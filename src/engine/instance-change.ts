@@ -4,15 +4,15 @@ import type { InstanceStatus } from "../kernel/status.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
 import { type TaskView, taskNumbers, viewTask } from "../views/instance-view.ts";
 
-/** What subscribers hear, after it is durable: one instance's turn. */
+/** One durable turn of an instance, as subscribers get it. */
 export interface InstanceChange {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly workflowVersion: string;
   readonly kind: "dag" | "code";
-  /** Turns of an instance are numbered from 0; of one in a new generation they go on. */
+  /** Turns of an instance are numbered from 0, through all generations. */
   readonly turn: number;
-  /** Events too: the next change of the instance begins right after these. */
+  /** The number of the first event; the next change continues after the last. */
   readonly firstEvent: number;
   readonly events: readonly Event[];
   readonly at: number;
@@ -25,7 +25,7 @@ export interface InstanceChange {
   readonly createdAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
-  /** Those that changed, as they are now. */
+  /** The tasks that changed, after the change. */
   readonly tasks: readonly TaskView[];
 }
 
@@ -74,7 +74,7 @@ function touchedTasks(machine: Machine, events: readonly Event[]): number[] {
     }
     if ("task" in event) touched.add(event.task);
     if ("tasks" in event) for (const task of event.tasks) touched.add(task);
-    // What code asks for concerns no other task, and there may be a hundred thousand of them.
+    // A task that code schedules changes no other task, and there may be a hundred thousand of them.
     if (event.type === "TaskAdded" && event.parent === undefined) added++;
     else if ("subTasks" in event || event.type === "TaskAdded") hasNewTasks = true;
   }

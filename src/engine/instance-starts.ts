@@ -47,7 +47,7 @@ export class InstanceStarts {
   async #start(id: string, workflow: Workflow, options: SubmitOptions, taskParams?: string): Promise<void> {
     const { state, submission, calls } = this.#parts;
     state.refuseUnlessReady();
-    const { definition, all } = submission.prepared(workflow) ?? (await submission.prepare(workflow));
+    const { definition, all } = submission.findPrepared(workflow) ?? (await submission.prepare(workflow));
     const { instanceId, maxConcurrentTasks, traceparent } = options;
     await calls.start({
       id,

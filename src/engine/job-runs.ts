@@ -11,13 +11,13 @@ import type { Submission } from "./submission.ts";
 export interface JobRunsParts {
   readonly registry: JobRegistry;
   readonly submission: Submission;
-  /** Resolves when they are durable. */
+  /** Makes definitions durable. */
   readonly saveDefinitions: (definitions: readonly Definition[]) => Promise<void>;
-  /** Schedules that waited for the job's workflow go on. */
+  /** Called when the workflow of a job is durable: schedules that waited for it go on. */
   readonly onRecorded: (definition: Definition) => void;
 }
 
-/** A job and its parameters, ready to be started as an instance of one task. */
+/** The workflow of a job and its parameters, ready to be started. */
 export interface PreparedJob {
   readonly workflow: Workflow;
   readonly taskParams: string | undefined;
@@ -25,7 +25,7 @@ export interface PreparedJob {
 
 /** A job as a schedule refers to it. */
 export interface JobTarget {
-  /** Its name, or its id where the name has several signatures. */
+  /** The name of the job, or its id if the name has several signatures. */
   readonly job: string;
   readonly taskParams: string | undefined;
 }
@@ -33,16 +33,16 @@ export interface JobTarget {
 /** Jobs that run by themselves: each has a workflow of one task. */
 export class JobRuns {
   readonly #parts: JobRunsParts;
-  /** With default options, by what the job is referred to by. */
+  /** Workflows with default options, by name or id of the job. */
   readonly #workflows = new Map<string, Workflow>();
-  /** Of definitions that are durable, by the workflow's name. */
+  /** Versions of durable definitions, by name of the workflow. */
   readonly #versions = new Map<string, string>();
 
   constructor(parts: JobRunsParts) {
     this.#parts = parts;
   }
 
-  /** `JOB_MISSING`, `JOB_AMBIGUOUS`, `PARAMS_INVALID`, `TASK_INVALID`, `DOMAIN_UNKNOWN`. */
+  /** Makes the workflow of a job, and checks its parameters. `JOB_MISSING`, `JOB_AMBIGUOUS`, `PARAMS_INVALID`, `TASK_INVALID`, `DOMAIN_UNKNOWN`. */
   async prepare(given: Job | string, params: unknown, options: JobTaskOptions): Promise<PreparedJob> {
     const { job, taskParams } = this.resolve(given, params);
     const isDefault = Object.values(options).every((option) => option === undefined);
@@ -51,7 +51,7 @@ export class JobRuns {
     return { workflow, taskParams };
   }
 
-  /** The same checks, for parameters that each run of a schedule is to have. */
+  /** Checks the parameters that each run of a schedule gets. */
   resolve(given: Job | string, params: unknown): JobTarget {
     const { registry } = this.#parts;
     const jobName = typeof given === "string" ? given : given?.name;
@@ -64,7 +64,7 @@ export class JobRuns {
     };
   }
 
-  /** Which version a schedule starts; undefined for what is no job's workflow, or one that is not durable yet. */
+  /** The version that a schedule starts; undefined unless it is the durable workflow of a job. */
   versionOf(workflow: string): string | undefined {
     return this.#versions.get(workflow);
   }

@@ -2,7 +2,7 @@ import type { JobRegistry } from "../authoring/job-registry.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Store } from "../stores/store.ts";
 
-/** Matches the jobs on record with the functions that are here, and says what changed. */
+/** Updates the jobs on record to the functions in this process, and logs what has changed. */
 export async function syncJobs(parts: {
   registry: JobRegistry;
   store: Store;

@@ -7,18 +7,18 @@ import type { RetryPolicy } from "../kernel/retry.ts";
 
 /** How the only task of a job's workflow runs. */
 export interface JobTaskOptions {
-  /** Of one attempt. Default 30. */
+  /** Timeout of one attempt. Default 30. */
   readonly timeoutSeconds?: number;
   /** The maximum of retries after a failed attempt. Default 0. */
   readonly retryCount?: number;
   readonly retryPolicy?: Partial<RetryPolicy>;
-  /** The pool to run in. */
+  /** The domain to run in. */
   readonly domain?: string;
 }
 
 /**
- * The workflow of a job that runs by itself: one task, named like the job. The parameters are not in it, they come with
- * each start; so all runs of a job with the same options have one definition. Throws TASK_INVALID.
+ * The workflow of a job that runs by itself: one task, named like the job. Parameters come with each start, so all runs of
+ * a job with the same options share one definition. `TASK_INVALID`.
  */
 export function jobWorkflow(job: string, options: JobTaskOptions = {}): Workflow {
   return new WorkflowBuilder().withName(jobWorkflowName(job)).withTask(jobTask(job, options)).build();

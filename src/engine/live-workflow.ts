@@ -6,15 +6,15 @@ import { statusOf } from "../kernel/task-state.ts";
 import type { TaskStatus } from "../kernel/status.ts";
 import { taskNumbers } from "../views/instance-view.ts";
 
-/** What a live workflow asks of its engine. */
+/** The engine, as far as a live workflow needs it. */
 export interface LiveSource {
-  /** The instance's state; undefined before it was ever seen in memory. */
+  /** The machine of the instance; undefined until it was in memory here. */
   machine(): DagMachine | undefined;
   updateParams(taskName: string, params: unknown): Promise<void>;
   addSubTask(task: Task, parentName: string): Promise<void>;
 }
 
-/** The workflow of a running instance: its tasks as they stand, and durable changes to what has not run yet. */
+/** The workflow of a running instance: the current status of its tasks, and durable changes to tasks that have not run yet. */
 export class LiveWorkflow {
   readonly id: string;
   readonly name: string;
@@ -28,7 +28,7 @@ export class LiveWorkflow {
     this.#source = source;
   }
 
-  /** By id; sub-tasks that joined while it ran are among them. */
+  /** Tasks by id, including sub-tasks that were added while it ran. */
   get tasks(): ReadonlyMap<string, LiveTask> {
     const tasks = new Map<string, LiveTask>();
     for (const { id, name, jobName, params } of this.#definition.tasks.values()) {
@@ -40,7 +40,7 @@ export class LiveWorkflow {
     return tasks;
   }
 
-  /** For each task's id the ids it waits for; a sub-task waits for its parent. */
+  /** The ids that each task waits for, by task id; a sub-task waits for its parent. */
   get dependencies(): ReadonlyMap<string, readonly string[]> {
     const added = this.#addedTasks().map(({ id, waitsFor }): [string, readonly string[]] => [id, waitsFor]);
     return new Map([...this.#definition.dependencies, ...added]);
@@ -54,7 +54,7 @@ export class LiveWorkflow {
     this.#definition.validate();
   }
 
-  /** Durable. `TASK_UNKNOWN` for the parent, `SUBTASK_INVALID` for a name that is taken, `TASK_STATE`. */
+  /** Adds a sub-task; durable when it resolves. `TASK_UNKNOWN` for the parent, `SUBTASK_INVALID` for a name that is taken, `TASK_STATE`. */
   addSubTask(task: Task, parentName: string): Promise<void> {
     return this.#source.addSubTask(task, parentName);
   }
@@ -80,7 +80,7 @@ export class LiveWorkflow {
   }
 }
 
-/** A sub-task that joined while the instance ran. */
+/** A sub-task that was added while the instance ran. */
 interface AddedTask {
   readonly id: string;
   readonly name: string;
@@ -116,7 +116,7 @@ export class LiveTask {
     return text === undefined ? this.#definedParams : paramsFromText(text);
   }
 
-  /** Durable, and only for a task that is `Pending`: `TASK_STATE`. `PARAMS_INVALID` if the job's schema refuses them. */
+  /** Replaces the parameters; durable when it resolves. `TASK_STATE` unless the task is `Pending`, `PARAMS_INVALID` if the job's schema refuses them. */
   updateParams(params: unknown): Promise<void> {
     return this.#source.updateParams(this.name, params);
   }

@@ -8,25 +8,25 @@ import type { Store } from "../stores/store.ts";
 
 const minuteMs = 60_000;
 
-/** For this long the same request is recognised when it comes again. */
+/** How long keys of calls are kept, by which repetitions are recognised. */
 const requestKeptMs = 24 * 60 * minuteMs;
 const forgetEveryMs = 60 * minuteMs;
 
-/** How many ended instances are removed at a time: short commits, so that work goes on between them. */
+/** How many ended instances are purged per commit: short commits let other work in between. */
 const purgeChunk = 500;
 
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
 
 export interface MaintenanceOptions {
-  /** Idle instances leave memory after this long. */
+  /** After how long idle instances leave memory. */
   readonly idleMs: number;
-  /** Instances that have not moved for this long are reported. */
+  /** After how long without progress instances are reported. */
   readonly stuckMs: number;
-  /** Ended instances are purged after this long, by status; 0 means never. */
+  /** After how long ended instances are purged, by status; 0 means never. */
   readonly retentionMs: Readonly<Record<EndStatus, number>>;
 }
 
-/** What has to be done now and then: letting idle instances go, finding stuck ones, purging old ones. */
+/** Periodic cleanup: evicts idle instances, reports stuck ones, purges ended ones, and deletes old keys of calls. */
 export class Maintenance {
   readonly #region: Region;
   readonly #calls: CallClient;
@@ -69,7 +69,7 @@ export class Maintenance {
       await this.#purge();
       await this.#forgetRequests();
     } catch (error) {
-      this.#logger.warn({ error: messageOf(error) }, "a care round did not finish; the next will try again");
+      this.#logger.warn({ error: messageOf(error) }, "a maintenance round failed; the next one tries again");
     }
     if (!this.#isStopped) this.start();
   }
@@ -98,12 +98,12 @@ export class Maintenance {
     await this.#region.forgetRequests(now - requestKeptMs);
   }
 
-  /** Wherever they live. Gives back how many were removed. */
+  /** Purges ended instances, whoever owns them. Returns how many were removed. */
   purgeEnded(status: EndStatus, endedBefore: number): Promise<number> {
     return this.#purgeEnded(status, endedBefore, (found) => this.#calls.purge(found));
   }
 
-  /** One that somebody is about to reopen is left alone. */
+  /** An instance that is being reopened is not removed. */
   async #purgeEnded(
     status: EndStatus,
     endedBefore: number,

@@ -26,57 +26,57 @@ export interface EngineOptions {
   /** `sqlite("./heddle.db")` from `heddle/sqlite`, `postgres(url)` from `heddle/postgres`, `mysql(url)` from `heddle/mysql`. */
   readonly storage: Store;
   readonly jobs?: readonly Job[];
-  /** Code workflows that this process runs; and DAGs known by name, for whatever nests a workflow by its name. */
+  /** Code workflows that this process runs, and DAGs that can be started or nested by name. */
   readonly workflows?: readonly (Workflow | CodeWorkflow)[];
-  /** Whether jobs run in this process. Default true; where it is false, tasks wait for remote workers. */
+  /** Whether jobs run in this process. Default true; if false, tasks wait for remote workers. */
   readonly runsJobs?: boolean;
   /** Slots of the embedded worker. Default 10. */
   readonly poolSize?: number;
-  /** The most that `executor.setPoolSize` takes. Default: the greater of 10 and twice the cores. */
+  /** The maximum for `executor.setPoolSize`. Default: the greater of 10 and twice the cores. */
   readonly poolSizeMax?: number;
-  /** Reservations of the pool; what is left is domain `default`. */
+  /** Named parts of the pool with a reserved number of slots; the rest is domain `default`. */
   readonly domains?: Readonly<Record<string, DomainOptions>>;
-  /** Tasks of one DAG instance that run at a time, where neither start, context nor definition says otherwise. Default 5. */
+  /** How many tasks of one DAG instance run at a time, unless its start, context or definition sets a limit. Default 5. */
   readonly maxConcurrentTasks?: number;
-  /** Activities of one instance of code that run at a time, where its workflow does not say. Default 0: no limit. */
+  /** How many activities of one code instance run at a time, unless its workflow sets a limit. Default 0: no limit. */
   readonly maxConcurrentActivities?: number;
   /**
-   * How long an attempt may take whose task does not say. Without this option it is 30 seconds for tasks of builders, and
-   * 3600 for nodes of a dag-spec file and activities of code.
+   * Timeout of an attempt whose task sets none. Without this option it is 30 seconds for tasks of builders, and 3600 for
+   * nodes of a dag-spec file and activities of code.
    */
   readonly defaultTimeoutSeconds?: number;
-  /** Sub-tasks that one task may generate, at most 10,000. Default 1000. */
+  /** How many sub-tasks one task may generate, at most 10,000. Default 1000. */
   readonly maxSubTasks?: number;
-  /** Steps that the code of a workflow may take before it has to continue as new. Default 250,000. */
+  /** How many steps the code of a workflow may take before it has to continue as new. Default 250,000. */
   readonly maxSteps?: number;
   /** How often an attempt may be lost with its process before it fails. Default 3. */
   readonly maxInterruptions?: number;
-  /** Idle instances leave memory after this long. Default 30 minutes. */
+  /** After how long idle instances leave memory. Default 30 minutes. */
   readonly idleMs?: number;
-  /** How many idle instances stay in memory; above it, those that moved longest ago leave. Default 10,000. */
+  /** How many idle instances stay in memory; the least recently used leave first. Default 10,000. */
   readonly idleMax?: number;
-  /** Instances without progress for this long are reported. Default 60 minutes. */
+  /** After how long without progress an instance is reported as stuck. Default 60 minutes. */
   readonly stuckMs?: number;
   /** How long ended instances are kept, by status; 0 means for ever. Default 7 days. */
   readonly retentionMs?: Partial<Readonly<Record<EndStatus, number>>>;
-  /** How long `stop()` waits for jobs to settle after they got the signal. Default 5 seconds, in a cluster 3. */
+  /** How long `stop()` waits for jobs after it aborted their signals. Default 5 seconds, in a cluster 3. */
   readonly stopGraceMs?: number;
-  /** Makes the engine one of several on the same store. On a database server it is, with or without this. */
+  /** Makes the engine a member of a cluster on the same store. On a database server it always is one. */
   readonly cluster?: ClusterOptions;
-  /** Whether to warn when the code of a workflow looks at the clock, at chance or at the outside world. Default: unless NODE_ENV is `production`. */
+  /** Whether to warn when the code of a workflow is not deterministic: reads the clock, random numbers or the outside world. Default: unless NODE_ENV is `production`. */
   readonly watchCode?: boolean;
   /**
-   * A thread that names on standard error what blocks the event loop, and may end the process if it stays blocked. Default
-   * false.
+   * Starts a thread that reports on standard error which code blocks the event loop, and may end the process if it stays
+   * blocked. Default false.
    */
   readonly watchdog?: boolean | WatchdogOptions;
-  /** Default: warnings and errors, as JSON lines on standard error. */
+  /** Default: writes warnings and errors as JSON lines to standard error. */
   readonly logger?: Logger;
-  /** Hears what jobs say through their `log`, those of remote workers too. Must not throw. */
+  /** Called with the log lines of jobs, including those on remote workers. Must not throw. */
   readonly onTaskLog?: OnTaskLog;
-  /** Calls each job of this process in surroundings of its own, for example inside a span. */
+  /** Wraps each call of a job in this process, for example in a span. */
   readonly aroundJob?: AroundJob;
-  /** For tests: who owns time and chance. */
+  /** For tests: the sources of time and random numbers. */
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -98,7 +98,7 @@ const sevenDaysMs = 7 * 24 * 60 * minuteMs;
 /** `OPTION_INVALID` with the name of the setting. */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   checkNames(options);
-  // A setting that is there but undefined is not given.
+  // An option that is undefined counts as not given.
   const {
     retentionMs,
     cluster,
@@ -138,7 +138,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   return resolved;
 }
 
-/** Below it, the time between two heartbeats would be a stall. */
+/** A shorter limit would take the time between two heartbeats for a stall. */
 const watchdogMsMin = 1000;
 const watchdogDefaults: ResolvedWatchdogOptions = { warnAfterMs: 2000, endAfterMs: 0, format: "json" };
 
@@ -198,7 +198,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   random: true,
 };
 
-/** A misspelt setting would otherwise be a default in disguise. */
+/** Refuses misspelt options, which would otherwise silently have their defaults. */
 function checkNames(options: unknown): void {
   if (typeof options !== "object" || options === null) {
     throw new EngineError(

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 
-/** How long a caller waits for a store that takes no writes, once the engine knows that it takes none. */
+/** How long a caller waits once the engine knows that the store takes no writes. */
 export const outageAnswerMs = 10_000;
 
 interface Caller {
@@ -10,8 +10,8 @@ interface Caller {
 }
 
 /**
- * Answers callers whose write is under way while the store takes no writes. The write itself is not given up: it may
- * have landed, or land when the store is back, so the answer is that nobody knows.
+ * Rejects callers whose write is under way while the store takes no writes. The write itself is not given up: it may
+ * have landed, or land when the store is back, so the outcome is unknown.
  */
 export class OutageDeadline {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class OutageDeadline {
     this.#clock = clock;
   }
 
-  /** As `work` ends, or `CALL_UNANSWERED` if an outage lasts too long: unlike `STORE_UNAVAILABLE` it says that the write may have landed. */
+  /** Settles as `work` does; `CALL_UNANSWERED` if an outage lasts too long: unlike `STORE_UNAVAILABLE` it says that the write may have landed. */
   watch<Result>(what: string, work: Promise<Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const caller: Caller = { what, reject };
@@ -50,13 +50,13 @@ export class OutageDeadline {
     else this.#arm();
   }
 
-  /** An engine that has stopped closes its store, which looks like an outage: nobody is to be kept waiting for that. */
+  /** A stopped engine closes its store, which looks like an outage: no timer is set from then on. */
   stop(): void {
     this.#isStopped = true;
     this.#disarm();
   }
 
-  /** A timer keeps the process alive, so there is one only while somebody waits in an outage. */
+  /** A timer keeps the process alive, so it is set only while a caller waits during an outage. */
   #arm(): void {
     if (this.#isStopped || this.#problem === undefined || this.#callers.size === 0) return;
     this.#timer ??= this.#clock.after(outageAnswerMs, () => this.#answerAll());

@@ -8,17 +8,17 @@ import type { TaskIdentity, WaitingTask } from "../runtime/waiting-task.ts";
 import type { JobRow } from "../stores/store.ts";
 
 /**
- * A task of an instance of this process that runs, or waits for anything but its predecessors; or an instance that waits
- * as a whole, which has no task yet.
+ * A task of this process that runs or waits for anything but its predecessors, or an instance that waits as a whole and has
+ * no task yet.
  */
 export interface QueuedTask extends TaskIdentity {
   readonly state: "waiting" | "running";
-  /** When it came to the dispatcher, started, or failed last; epoch ms. Undefined for what has done none of these. */
+  /** Epoch ms: when it was queued, was started, or failed last; undefined if none of these has happened. */
   readonly since: number | undefined;
   readonly worker: string | undefined;
-  /** Of what waits. */
+  /** Why a waiting task waits. */
   readonly reason: WaitReason | undefined;
-  /** The same in words. */
+  /** The reason in words. */
   readonly waitingFor: string | undefined;
   /** When the next attempt is due. */
   readonly retryAt: number | undefined;
@@ -26,23 +26,23 @@ export interface QueuedTask extends TaskIdentity {
 
 export interface QueueFilter {
   readonly state?: QueuedTask["state"];
-  /** Of each state. Default 1000. */
+  /** At most so many tasks of each state. Default 1000. */
   readonly limit?: number;
 }
 
-/** Who runs tasks for this process: its own pool, and workers in processes of their own. */
+/** A worker of this process: its embedded pool, or a remote worker that is connected to it. */
 export interface WorkerView {
   readonly address: string;
   readonly isRemote: boolean;
   readonly slots: number;
   readonly runningTasks: number;
-  /** It takes nothing new. */
+  /** It takes no new tasks. */
   readonly isDraining: boolean;
-  /** A remote worker that has missed a beat, or whose link is closed, gets nothing until it is heard again. */
+  /** False for a remote worker that missed a heartbeat or lost its connection: it gets no tasks until it is heard again. */
   readonly isReachable: boolean;
   /** Epoch ms of its last message; undefined for the pool of this process. */
   readonly lastHeardAt: number | undefined;
-  /** Ids of the jobs that it has. */
+  /** The ids of the jobs that it can run. */
   readonly jobs: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export interface WorkerView {
 export interface StuckInstance {
   readonly instanceId: string;
   readonly workflowName: string;
-  /** Of its last turn; epoch ms. */
+  /** Epoch ms of its last turn. */
   readonly updatedAt: number;
 }
 
@@ -58,15 +58,15 @@ export interface JobView {
   readonly id: string;
   readonly name: string;
   readonly signature: string;
-  /** Their types by name. */
+  /** The types of the parameters by name. */
   readonly parameters: unknown;
-  /** `module#export`, where it is known. */
+  /** `module#export`, if it is known. */
   readonly codePath: string | undefined;
-  /** Of the function's source text: another hash means that the code has changed. */
+  /** A hash of the function's source text; it changes with the code. */
   readonly sourceHash: string;
   /** This process has its function. */
   readonly isHere: boolean;
-  /** No process that shares the store had its function when it started last. */
+  /** No process on this store had its function at its last start. */
   readonly missing: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -75,12 +75,12 @@ export interface JobView {
 /** A workflow that this process can start by its name. */
 export interface WorkflowView {
   readonly name: string;
-  /** Undefined for one that could not run as it is. */
+  /** Undefined for a workflow that cannot run here. */
   readonly version: string | undefined;
   readonly kind: "dag" | "code";
 }
 
-/** What waits first: with the dispatcher, then inside instances; at most so many of each state. */
+/** Waiting tasks first, those of the dispatcher before those inside instances; at most `limit` of each state. */
 export async function queuedTasks(
   { dispatcher, region }: { readonly dispatcher: Dispatcher; readonly region: Region },
   { state, limit }: { readonly state: QueuedTask["state"] | undefined; readonly limit: number },
@@ -110,7 +110,7 @@ function waitingInside({ wait: { reason, text: waitingFor }, ...task }: WaitingT
   return { state: "waiting", ...task, worker: undefined, reason, waitingFor };
 }
 
-/** One that belongs to no instance of this process is known by its number alone. */
+/** A task of no instance in this process is identified by its number alone. */
 function identityOf(run: TaskRun): TaskIdentity {
   const { instanceId, workflowName, taskName, task, attempt, job, domain } = run;
   const nodeId = run instanceof InstanceTaskRun ? run.actor.machine.state.definition(task).nodeId : task;

@@ -11,7 +11,7 @@ import type { CodeHost } from "../runtime/code-host.ts";
 import { failureFrom } from "../worker/failure-from.ts";
 import { reportFatalError } from "../worker/fatal-errors.ts";
 
-/** The code of workflows, as this process has it. */
+/** Finds and runs the code of workflows in this process. */
 export class ProcessCode implements CodeHost {
   readonly loopWatch: LoopWatch | undefined;
   readonly #registry: CodeRegistry;
@@ -27,7 +27,7 @@ export class ProcessCode implements CodeHost {
     versionOf: (workflow: string) => string | undefined;
     hasDomain: (domain: string) => boolean;
     logger: Logger;
-    /** Looks at what the code does, if anybody does. */
+    /** Warns about code that is not deterministic. */
     watch?: CodeWatch | undefined;
     loopWatch: LoopWatch | undefined;
   }) {
@@ -65,7 +65,7 @@ export class ProcessCode implements CodeHost {
     return this.#lone.within(watch === undefined ? call : () => watch.within(call, run));
   }
 
-  /** From now on its code may run. */
+  /** Code may run from now on. */
   start(): void {
     this.#lone.start();
     this.#watch?.start();

@@ -76,7 +76,7 @@ export class Registration {
   async registerWorkflow(workflow: Workflow | CodeWorkflow): Promise<void> {
     const { submission, code, state } = this.#parts;
     if (workflow instanceof Workflow) {
-      submission.know(workflow);
+      submission.register(workflow);
       if (!state.isUp) return;
       const { definition, all } = await submission.prepare(workflow);
       return await this.#announce(definition, all);

@@ -28,12 +28,12 @@ import type { InstanceOperations } from "./instance-operations.ts";
 import type { Registration } from "./registration.ts";
 import type { Submission } from "./submission.ts";
 
-/** Schedules are instances of a workflow of ours, and these their ids. */
+/** A schedule is an instance of an internal code workflow; its id has this prefix. */
 export const scheduleInstancePrefix = "schedule:";
 
 const previewMax = 1000;
 
-/** Due times that are found at a stretch: a few milliseconds. */
+/** How many due times are computed before the event loop may turn: a few milliseconds. */
 const foundAtOnce = 100;
 
 export interface ListedSchedule extends ScheduleView {
@@ -47,7 +47,7 @@ export interface SchedulesParts {
   readonly submission: Submission;
 }
 
-/** What is started again and again: by cron, at a rate, with a delay, or within hours of the day. */
+/** Manages schedules, which start a workflow or a job by cron, at a fixed rate, with a fixed delay, or daily. */
 export class Schedules {
   readonly #parts: SchedulesParts;
 
@@ -56,10 +56,10 @@ export class Schedules {
     this.#parts = parts;
   }
 
-  /** Durable when it resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `INPUT_INVALID`, `JOB_MISSING`, `PARAMS_INVALID`, `INSTANCE_EXISTS`. */
+  /** Creates a schedule; it is durable when this resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `INPUT_INVALID`, `JOB_MISSING`, `PARAMS_INVALID`, `INSTANCE_EXISTS`. */
   async create(scheduleId: string, spec: ScheduleSpec): Promise<void> {
     const now = this.#parts.clock.now();
-    const checked = await this.#checked(spec);
+    const checked = await this.#check(spec);
     const state: ScheduleState = {
       scheduleId,
       spec: checked,
@@ -75,12 +75,12 @@ export class Schedules {
     });
   }
 
-  /** From now on it is this. What runs goes on. */
+  /** Replaces the spec of a schedule; running instances go on. */
   async change(scheduleId: string, spec: ScheduleSpec): Promise<void> {
-    await this.#update(scheduleId, "change", await this.#checked(spec));
+    await this.#update(scheduleId, "change", await this.#check(spec));
   }
 
-  /** Nothing is due until `resume`; what would have been is not made up for. */
+  /** Skips due times until `resume`; they are not made up for. */
   async pause(scheduleId: string): Promise<void> {
     await this.#update(scheduleId, "pause");
   }
@@ -89,13 +89,13 @@ export class Schedules {
     await this.#update(scheduleId, "resume");
   }
 
-  /** Starts a run now, whatever else runs. Gives back its instance id. `WORKFLOW_UNKNOWN`, `INSTANCE_STATE`. */
+  /** Starts a run now, whatever the overlap policy. Returns its instance id. `WORKFLOW_UNKNOWN`, `INSTANCE_STATE`. */
   async trigger(scheduleId: string): Promise<string> {
     await this.#refuseUnstartable(scheduleId);
     return (await this.#update(scheduleId, "trigger")) as string;
   }
 
-  /** Runs what was due in a range of time, each due time once: at most 10,000. Gives back how many there are. */
+  /** Starts a run for each due time in a range, at most 10,000. Returns how many there are. */
   async backfill(scheduleId: string, range: BackfillRange): Promise<number> {
     checkBackfillRange(range);
     const { from, to, parallelism = 1 } = range;
@@ -104,13 +104,13 @@ export class Schedules {
     return (await this.#update(scheduleId, "backfill", { from, to, parallelism })) as number;
   }
 
-  /** The schedule's code finds them all in one breath, and again in every replay. */
+  /** Limits the due times of a backfill: the code of the schedule computes all of them at once, and again in every replay. */
   async #refuseTooMany(scheduleId: string, { from, to }: BackfillRange): Promise<void> {
     const { clock, engine } = this.#parts;
     const { spec } = await this.get(scheduleId);
-    // What counts from the end of a run was never due without one.
+    // A delay counts from the end of a run, so a range has no due times.
     if ("delayMs" in spec.every) return;
-    // A rate counts from when the schedule was made, give or take what making it took.
+    // A rate counts from the creation of the schedule.
     const { createdAt } = await engine.getWorkflowInstanceStatus(scheduleInstancePrefix + scheduleId);
     const timetable = timetableOf(spec, createdAt);
     const last = Math.min(to, clock.now());
@@ -122,15 +122,15 @@ export class Schedules {
     }
   }
 
-  /** What runs goes on. */
+  /** Deletes a schedule; running instances go on. */
   async delete(scheduleId: string): Promise<void> {
     const blocked = await this.#blockedReason(scheduleId);
     if (blocked === undefined) return void (await this.#update(scheduleId, "delete"));
-    // Its code would not see the update. Its runs are not ended with it.
+    // An update would not reach its code. Its runs are separate instances, which go on.
     await this.#parts.engine.terminateWorkflowInstance(scheduleInstancePrefix + scheduleId, "the schedule was deleted");
   }
 
-  /** A run would be waited for until somebody registers the workflow. */
+  /** Without this check, a run would wait until the workflow is registered. */
   async #refuseUnstartable(scheduleId: string): Promise<void> {
     const { spec } = await this.get(scheduleId);
     if (spec.job !== undefined) await this.#resolveJob(spec);
@@ -141,14 +141,14 @@ export class Schedules {
     );
   }
 
-  /** `SCHEDULE_UNKNOWN`. */
+  /** Returns a schedule. `SCHEDULE_UNKNOWN`. */
   async get(scheduleId: string): Promise<ListedSchedule> {
     const view = await this.#view(scheduleId);
     if (view === undefined) throw unknown(scheduleId);
     return view;
   }
 
-  /** Those that were not deleted, newest first. */
+  /** Lists schedules, newest first. */
   async list(): Promise<ListedSchedule[]> {
     const found: ListedSchedule[] = [];
     for (let page = await this.#page(); page.length > 0; page = await this.#page(page.at(-1))) {
@@ -169,7 +169,7 @@ export class Schedules {
     });
   }
 
-  /** The next times at which something would be due within a century, epoch ms; at most 1,000. `SCHEDULE_INVALID`. */
+  /** Returns the next due times within a century, at most 1,000, as epoch ms. `SCHEDULE_INVALID`. */
   preview(
     spec: Pick<ScheduleSettings, "every" | "startAt" | "endAt">,
     options: { from?: number; count?: number } = {},
@@ -193,8 +193,8 @@ export class Schedules {
     return due;
   }
 
-  /** Every member is to mean the same time zone, so it is written down. */
-  async #checked(spec: ScheduleSpec): Promise<ScheduleSpec> {
+  /** Checks a spec, and adds the time zone of this process, so that every member uses the same one. */
+  async #check(spec: ScheduleSpec): Promise<ScheduleSpec> {
     checkTarget(spec);
     const isLocal = "cron" in spec.every || "daily" in spec.every;
     const every = isLocal ? { timeZone: TimeZone.ofThisProcess(), ...spec.every } : spec.every;
@@ -211,7 +211,7 @@ export class Schedules {
     return checked;
   }
 
-  /** What the job is to be referred to by, once its workflow is durable. `JOB_MISSING`, `PARAMS_INVALID`. */
+  /** Returns the name or id by which runs refer to the job; its workflow is durable by then. `JOB_MISSING`, `PARAMS_INVALID`. */
   async #resolveJob({ job, params }: ScheduledJob): Promise<string> {
     const { jobRuns: jobs } = this.#parts.registration;
     const resolved = jobs.resolve(job, params);
@@ -219,7 +219,7 @@ export class Schedules {
     return resolved.job;
   }
 
-  /** Why the schedule's code sees no update now; undefined if it does, or there is no such schedule. */
+  /** Why updates do not reach the schedule's code now; undefined if they do, or there is no such schedule. */
   async #blockedReason(scheduleId: string): Promise<string | undefined> {
     const instanceId = scheduleInstancePrefix + scheduleId;
     try {
@@ -256,13 +256,13 @@ export class Schedules {
       const spec = view.spec.job === undefined ? { ...view.spec, input } : { ...view.spec, params: input };
       return { scheduleId, ...view, spec };
     } catch (error) {
-      // It may have been deleted between the two questions.
+      // It may have been deleted between the two reads.
       if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE")) return undefined;
       throw error;
     }
   }
 
-  /** After an unclean start, a schedule may be there before its code has run for the first time: then the code is asked first. */
+  /** After an unclean start, a schedule may exist before its code has run for the first time: a query makes it run. */
   async #shownBy(instanceId: string): Promise<ShownSchedule | undefined> {
     const { engine } = this.#parts;
     for (;;) {

@@ -23,15 +23,15 @@ export interface Prepared {
   readonly all: readonly Definition[];
 }
 
-/** Sub-tasks as they may join an instance, with the definitions of what they nest. */
+/** Sub-tasks that were checked, with the definitions of the workflows that they nest. */
 export interface Admitted {
   readonly nodes: readonly NodeSpec[];
   readonly definitions: readonly Definition[];
 }
 
 /**
- * Makes definitions ready to be started: nested workflows get a fixed version, and whatever could only fail later is
- * refused now. A workflow that was prepared before costs a look into a map.
+ * Prepares workflows to be started: fixes the versions of nested workflows, and refuses what would fail later. A workflow
+ * that was prepared before costs one lookup.
  */
 export class Submission {
   readonly #definitions: Definitions;
@@ -41,7 +41,7 @@ export class Submission {
   readonly #hasDomain: (domain: string) => boolean;
   readonly #known = new Map<string, Workflow>();
   readonly #prepared = new WeakMap<Workflow, Prepared & { revision: number }>();
-  /** As it was last prepared, also where what it nests by name may be another by now. */
+  /** The version that was prepared last, even if a workflow that it nests by name has changed since. */
   readonly #versions = new WeakMap<Workflow, string>();
   readonly #checked = new WeakSet<Definition>();
 
@@ -50,7 +50,7 @@ export class Submission {
     registry: JobRegistry;
     expressions: Expressions;
     hasDomain: (domain: string) => boolean;
-    /** Known by name, for nested workflows that only say a name. */
+    /** DAGs that can be nested by name. */
     workflows: readonly Workflow[];
     code: CodeRegistry;
   }) {
@@ -62,8 +62,8 @@ export class Submission {
     for (const workflow of options.workflows) this.#known.set(workflow.name, workflow);
   }
 
-  /** What `prepare` gave for the workflow as it is now, if that can still be so. */
-  prepared(workflow: Workflow): Prepared | undefined {
+  /** The cached result of `prepare` for the present revision of the workflow. */
+  findPrepared(workflow: Workflow): Prepared | undefined {
     const prepared = this.#prepared.get(workflow);
     return prepared !== undefined && prepared.revision === workflow.revision ? prepared : undefined;
   }
@@ -75,18 +75,18 @@ export class Submission {
         "submitWorkflow takes what WorkflowBuilder.build() or Workflow.fromJSON() gave",
       );
     }
-    const before = this.prepared(workflow);
+    const before = this.findPrepared(workflow);
     if (before !== undefined) return before;
     refuseReservedName(workflow.name);
     return await this.#prepare(workflow, above);
   }
 
-  /** The same for the workflow of a single job, whose name no other may have. */
+  /** Prepares the workflow of a single job, whose name is reserved. */
   async prepareJobWorkflow(workflow: Workflow): Promise<Prepared> {
-    return this.prepared(workflow) ?? (await this.#prepare(workflow, []));
+    return this.findPrepared(workflow) ?? (await this.#prepare(workflow, []));
   }
 
-  /** Its definition, whether or not the job can run here now. */
+  /** The definition of a job's workflow, whether or not the job can run here now. */
   defineJobWorkflow(workflow: Workflow): Definition {
     return this.#definitions.add(workflow.name, workflow.version, workflow.spec());
   }
@@ -108,8 +108,8 @@ export class Submission {
   }
 
   /**
-   * Refuses what `prepare` would, and keeps nothing of it. A fault of the workflow itself comes before what it lacks
-   * here, wherever they stand. `WORKFLOW_DUPLICATE` for other code under the name and version of a known one.
+   * Throws what `prepare` would, and registers nothing. An error in the workflow itself takes precedence over something
+   * that is missing here. `WORKFLOW_DUPLICATE` for other code under the name and version of a registered one.
    */
   async check(workflow: Workflow | CodeWorkflow): Promise<void> {
     if (!(workflow instanceof Workflow)) return this.#checkCode(workflow);
@@ -133,9 +133,9 @@ export class Submission {
     throw new EngineError("WORKFLOW_DUPLICATE", message);
   }
 
-  /** Its own, and those of what it nests. */
+  /** The refusals of the workflow itself, and those of the workflows that it nests. */
   async *#refusals(workflow: Workflow, above: readonly string[]): AsyncGenerator<EngineError> {
-    if (this.prepared(workflow) !== undefined) return;
+    if (this.findPrepared(workflow) !== undefined) return;
     const spec = workflow.spec();
     yield* refusalsIn(() => refuseReservedName(workflow.name));
     yield* this.#ownRefusals(workflow.name, new Graph(spec));
@@ -156,8 +156,8 @@ export class Submission {
   }
 
   /**
-   * Sub-tasks that are to join a running instance: what could only fail later is refused now, and nested workflows get a
-   * fixed version. The definitions must be durable before anything refers to them.
+   * Checks sub-tasks that join a running instance, and fixes the versions of workflows that they nest. The definitions
+   * must be durable before an instance refers to them.
    */
   async admit(subTasks: readonly NodeSpec[], parentName: string): Promise<Admitted> {
     const definitions: Definition[] = [];
@@ -176,7 +176,7 @@ export class Submission {
     return { nodes, definitions };
   }
 
-  /** Writes into the spec which version each nested workflow is. */
+  /** Writes the version of each nested workflow into the spec. */
   async #fixNested(
     workflow: Workflow,
     spec: DagSpec,
@@ -205,7 +205,7 @@ export class Submission {
     return found instanceof Workflow ? await this.prepare(found, above) : found;
   }
 
-  /** What a node nests: a DAG that is still to be prepared, or what needs no more. */
+  /** The workflow that a node nests: a DAG that is still to be prepared, or a prepared one. */
   async #find(node: NodeSpec, above: readonly string[], where: string): Promise<Workflow | Prepared> {
     const { workflowName: name = String(node.jobId), workflowVersion: version } = node;
     if (isOwnWorkflowName(name)) throw unknownNested(where, name);
@@ -235,8 +235,8 @@ export class Submission {
     });
   }
 
-  /** From now on it is what its name stands for, even if it could not run as it is. `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
-  know(workflow: Workflow): void {
+  /** Registers a DAG under its name, even if it cannot run here. `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
+  register(workflow: Workflow): void {
     refuseReservedName(workflow.name);
     if (this.#code.latest(workflow.name) !== undefined) {
       const message = `"${workflow.name}" is the name of a code workflow; a DAG needs another one`;
@@ -245,18 +245,18 @@ export class Submission {
     this.#known.set(workflow.name, workflow);
   }
 
-  /** Its name stands for nothing any more; what runs of it goes on. */
+  /** Removes a DAG by name; its instances go on. */
   forget(name: string): void {
     this.#known.delete(name);
   }
 
-  /** What users can start under that name: none of the engine's own. */
+  /** The workflow that users can start under that name; none of the engine's own. */
   find(name: string): Workflow | CodeWorkflow | undefined {
     if (isOwnWorkflowName(name)) return undefined;
     return this.#code.latest(name) ?? this.#known.get(name);
   }
 
-  /** Checks an input as each run reads it, which is from JSON. `INPUT_INVALID`. */
+  /** Checks an input after a round trip through JSON, as each run reads it. `INPUT_INVALID`. */
   async checkInput(name: string, input: unknown): Promise<void> {
     const schema = this.#code.latest(name)?.input;
     if (schema === undefined) return;
@@ -270,21 +270,21 @@ export class Submission {
     return [...new Set(names)].filter((name) => !isOwnWorkflowName(name));
   }
 
-  /** Which version code gets when it asks for a child by name. */
+  /** The version that code gets when it starts a child by name. */
   versionOf(name: string): string | undefined {
     if (isOwnWorkflowName(name)) return undefined;
     const known = this.#known.get(name);
     return this.#code.latest(name)?.version ?? (known && this.#versions.get(known));
   }
 
-  /** The definitions of all workflows that this process knows, for code that asks for children by name. */
+  /** The definitions of all registered workflows, for code that starts children by name. */
   async prepareAll(onRefused: (workflow: string, error: EngineError) => void): Promise<Definition[]> {
     const definitions = this.#code.all().map((workflow) => this.defineCode(workflow));
     for (const workflow of this.#known.values()) {
       try {
         definitions.push(...(await this.prepare(workflow)).all);
       } catch (error) {
-        // It is refused again, in words, when somebody asks for it.
+        // It is refused again, with this error, when it is started.
         if (!(error instanceof EngineError) || error.retryable) throw error;
         onRefused(workflow.name, error);
       }
@@ -344,7 +344,7 @@ export class Submission {
   }
 }
 
-/** A worker, another member or another save may bring what is not here yet. */
+/** Whether the error is about something that a worker, another member or a later registration may bring. */
 export function mayStillCome(error: unknown): boolean {
   return hasCode(error, "JOB_MISSING") || hasCode(error, "DOMAIN_UNKNOWN") || hasCode(error, "WORKFLOW_UNKNOWN");
 }
@@ -380,13 +380,13 @@ function* refusalsIn(check: () => void): Generator<EngineError> {
   }
 }
 
-/** Anything else is no fault of the workflow. */
+/** Other errors are no fault of the workflow, and are thrown. */
 function refusalOf(error: unknown): EngineError {
   if (error instanceof EngineError && !error.retryable) return error;
   throw error;
 }
 
-/** Start parameters become the context; what is not an object becomes `{initParams}`. Texts by key. */
+/** The context at the start, as JSON texts by key: start parameters over the workflow's own; a value that is not an object becomes `{ initParams: value }`. */
 export function startContext(workflow: Workflow, params: unknown): Readonly<Record<string, string>> {
   const defined = jsonTexts(workflow.context, "the workflow's context");
   return params === undefined ? defined : { ...defined, ...jsonTexts(asContext(params), "the start parameters") };

@@ -5,7 +5,7 @@ import type { InstanceOperations } from "./instance-operations.ts";
 import type { InstanceView } from "../views/instance-view.ts";
 import { LiveWorkflow } from "./live-workflow.ts";
 
-/** One started instance, in the hands of whoever started it. */
+/** Reads and controls one instance of a DAG. */
 export class WorkflowController {
   readonly instanceId: string;
   readonly #engine: InstanceOperations;
@@ -23,7 +23,7 @@ export class WorkflowController {
     this.#lastSeen = this.#peek();
   }
 
-  /** The workflow as it runs: statuses are current, changes are durable. */
+  /** The workflow with the current status of its tasks; changes to it are durable. */
   get workflow(): LiveWorkflow {
     return (this.#live ??= new LiveWorkflow(this.#definition, {
       machine: () => (this.#lastSeen = this.#peek() ?? this.#lastSeen),
@@ -37,7 +37,7 @@ export class WorkflowController {
     return machine instanceof DagMachine ? machine : undefined;
   }
 
-  /** No new task starts; those that run finish. Resolves when the request is durable. `INSTANCE_STATE`. */
+  /** Starts no new tasks; running ones finish. Resolves when the pause is durable. `INSTANCE_STATE`. */
   pause(): Promise<void> {
     return this.#engine.pauseWorkflowInstance(this.instanceId);
   }
@@ -46,7 +46,7 @@ export class WorkflowController {
     return this.#engine.resumeWorkflowInstance(this.instanceId);
   }
 
-  /** Running tasks get the abort signal; the reason is kept. */
+  /** Ends the instance at once; running tasks get the abort signal, and the reason is recorded. */
   terminate(reason?: string): Promise<void> {
     return this.#engine.terminateWorkflowInstance(this.instanceId, reason);
   }
@@ -55,7 +55,7 @@ export class WorkflowController {
     return this.#engine.getWorkflowInstanceStatus(this.instanceId);
   }
 
-  /** The outputs by task name, once it has ended. Throws `WorkflowFailed` or `WorkflowTerminated` otherwise. */
+  /** Waits for the end and returns the outputs by task name. Throws `WorkflowFailed` or `WorkflowTerminated`. */
   result(): Promise<Record<string, unknown>> {
     return this.#engine.awaitWorkflowInstance(this.instanceId);
   }

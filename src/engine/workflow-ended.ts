@@ -1,7 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import type { FailedTask } from "../views/instance-view.ts";
 
-/** What `result()` throws when the instance ended in Failed. */
+/** Thrown by `result()` if the instance failed. */
 export class WorkflowFailed extends EngineError {
   override readonly name = "WorkflowFailed";
   readonly instanceId: string;
@@ -14,7 +14,7 @@ export class WorkflowFailed extends EngineError {
   }
 }
 
-/** What `result()` throws when the instance was terminated. */
+/** Thrown by `result()` if the instance was terminated. */
 export class WorkflowTerminated extends EngineError {
   override readonly name = "WorkflowTerminated";
   readonly instanceId: string;

@@ -1,7 +1,7 @@
 import type { InstanceOperations } from "./instance-operations.ts";
 import type { InstanceView } from "../views/instance-view.ts";
 
-/** One instance of a code workflow, in the hands of whoever started it. */
+/** Reads and controls one instance of a code workflow. */
 export class WorkflowHandle<Output = unknown> {
   readonly instanceId: string;
   readonly #engine: InstanceOperations;
@@ -12,7 +12,7 @@ export class WorkflowHandle<Output = unknown> {
     this.instanceId = instanceId;
   }
 
-  /** What the code gives back, once it has ended. Throws `WorkflowFailed` or `WorkflowTerminated` otherwise. */
+  /** Waits for the end and returns the result of the code. Throws `WorkflowFailed` or `WorkflowTerminated`. */
   result(): Promise<Output> {
     return this.#engine.awaitWorkflowInstance<Output>(this.instanceId);
   }
@@ -21,22 +21,22 @@ export class WorkflowHandle<Output = unknown> {
     return this.#engine.getWorkflowInstanceStatus(this.instanceId);
   }
 
-  /** Kept until the code waits for it. Durable when it resolves. `INSTANCE_STATE` if the instance has ended. */
+  /** Raises an event; it is durable when this resolves, and kept until the code waits for it. `INSTANCE_STATE` after the end. */
   raiseEvent(name: string, data?: unknown): Promise<void> {
     return this.#engine.raiseEvent(this.instanceId, name, data);
   }
 
-  /** What the code answers from its variables. `HANDLER_UNKNOWN`. */
+  /** Runs a query handler of the code. `HANDLER_UNKNOWN`. */
   query<Answer = unknown>(name: string, input?: unknown): Promise<Answer> {
     return this.#engine.queryWorkflowInstance<Answer>(this.instanceId, name, input);
   }
 
-  /** Lets the code do something, and waits for what it answers. */
+  /** Runs an update handler of the code and returns its result. */
   update<Answer = unknown>(name: string, input?: unknown, options?: { readonly updateId?: string }): Promise<Answer> {
     return this.#engine.updateWorkflowInstance<Answer>(this.instanceId, name, input, options);
   }
 
-  /** At once: the code sees nothing more until `resume`. */
+  /** Pauses at once: the code receives nothing more until `resume`. */
   pause(): Promise<void> {
     return this.#engine.pauseWorkflowInstance(this.instanceId);
   }
@@ -45,12 +45,12 @@ export class WorkflowHandle<Output = unknown> {
     return this.#engine.resumeWorkflowInstance(this.instanceId);
   }
 
-  /** Asks the code to end: what it waits for is called off, and what it did is undone. */
+  /** Asks the code to end: what it waits for is canceled, and its saga is compensated. */
   cancel(reason?: string): Promise<void> {
     return this.#engine.cancelWorkflowInstance(this.instanceId, reason);
   }
 
-  /** Ends it without asking, and its children too. */
+  /** Ends the instance and its children at once, without running its code. */
   terminate(reason?: string): Promise<void> {
     return this.#engine.terminateWorkflowInstance(this.instanceId, reason);
   }

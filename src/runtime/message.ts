@@ -2,22 +2,22 @@ import type { Event } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
 import type { Machine } from "../kernel/machine.ts";
 
-/** The two ends of a promise somebody waits for. */
+/** Settles the promise of a caller. */
 export interface Reply<T> {
   resolve(value: T): void;
   reject(error: unknown): void;
 }
 
-/** What lies in an instance's inbox until a turn takes it. */
+/** An entry of an instance's inbox, until a turn takes it. */
 export type Message = Told | Asked;
 
-/** Something that may change the instance. The answer comes when what it led to is durable. */
+/** An input for the instance's machine. The reply is sent when its turn is durable. */
 export interface Told {
   readonly input: Input;
   readonly reply?: Reply<void>;
-  /** From another instance: which of its shard's messages this is. */
+  /** Of a message from another instance: its place in the outbox of the sending shard. */
   readonly origin?: Origin;
-  /** The same request may come again; written down with what it led to, it is then recognised. */
+  /** The key of a call that may be repeated; recorded with the turn, so that a repetition is recognised. */
   readonly key?: string;
 }
 
@@ -26,16 +26,16 @@ export interface Origin {
   readonly number: number;
 }
 
-/** A read-only turn: answered from the state, released with the instance's last outstanding commit. */
+/** A read: answered from the state, released with the instance's last outstanding commit. */
 export interface Asked {
   readonly query: (machine: Machine) => void;
-  /** Answered by the instance's code, which may have to be brought back for it. */
+  /** The code of the instance answers it, and may have to be replayed first. */
   readonly ofCode?: boolean;
-  /** Releases the answer, or says why there is none. */
+  /** Releases the answer, or rejects with the reason why there is none. */
   readonly reply: Reply<void>;
 }
 
-/** What subscribers hear of, after it is durable. */
+/** A durable turn, as subscribers get it. */
 export interface CommittedTurn {
   readonly instanceId: string;
   readonly workflow: string;

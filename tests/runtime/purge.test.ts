@@ -127,7 +127,7 @@ describe("retention", () => {
     world.store.readsFail = false;
     await world.clock.advance(120_000);
     assert.deepEqual(await world.engine.listWorkflowInstances(), []);
-    assert.ok(world.log.messages("warn").includes("a care round did not finish; the next will try again"));
+    assert.ok(world.log.messages("warn").includes("a maintenance round failed; the next one tries again"));
   });
 });
 
