@@ -195,7 +195,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     if (isLost) return;
     // No shard waits for a task of no instance.
     if (!(run instanceof InstanceTaskRun)) run.owner.ended(run, { kind: "lost" }, { worker });
-    else run.actor.host.runsElsewhere(run, worker);
+    else run.actor.host.trackElsewhere(run, worker);
   }
 
   /** Joins the cluster and opens the shards that it owns by then; others follow. */

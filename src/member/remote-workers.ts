@@ -111,7 +111,7 @@ export class RemoteWorkers {
   /** If it is not with its worker any more, its shard waits for it as before. */
   async #adoptOwn(announced: AnnouncedAttempt, run: InstanceTaskRun): Promise<boolean> {
     if (await this.#adopt(announced, run)) return true;
-    run.actor.host.runsElsewhere(run, announced.worker.address);
+    run.actor.host.trackElsewhere(run, announced.worker.address);
     return false;
   }
 

@@ -317,7 +317,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     const { input } = message;
     if (input.type === "ResumeInstance" && this.#code.attention !== undefined) {
       this.#code.attention = undefined;
-      if (this.#machine.status === "Running") open.done(message);
+      if (this.#machine.status === "Running") open.accept(message);
       else this.#actor.take(message, open);
       return this.#attach(open);
     }
@@ -326,7 +326,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
       const isNew = input.type === "RequestUpdate" && !this.#machine.state.hasUpdate(input.update);
       if (isNew && !this.#actor.hasEnded) this.#code.refuseUpdate(input);
     } catch (error) {
-      open.refused(message, updateRefusal(message, error));
+      open.refuse(message, updateRefusal(message, error));
       return undefined;
     }
     if (input.type === "TimerDue" && this.#code.run === undefined) {
@@ -342,7 +342,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   #cancel(message: Told, input: CancelInstance, open: ActorTurn): boolean {
     const { run } = this.#code;
     // The instance is on its way to its end already, and its compensation must not be cut short.
-    if (run?.isUndoing === true && !this.#actor.hasEnded) open.done(message);
+    if (run?.isUndoing === true && !this.#actor.hasEnded) open.accept(message);
     else if (this.#machine.status === "Paused") {
       // Events that came while it was paused are seen first: the code's reactions to them are then cancelled too.
       this.#machine.handle({ type: "ResumeInstance" }, open.turn);

@@ -114,7 +114,7 @@ export class Committer {
       } catch (error) {
         const isAnswer =
           hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA") || (clean && hasCode(error, "STORE_GONE"));
-        if (isAnswer) this.#answered();
+        if (isAnswer) this.#noteAnswer();
         if (isAnswer) throw error;
         if (this.#givenUp) {
           // Another batch under the same numbers would be taken for this one, and count as written.
@@ -125,7 +125,7 @@ export class Committer {
       }
     }
     for (const token of tokens) token.batch++;
-    this.#answered();
+    this.#noteAnswer();
   }
 
   #tokensOf(parts: readonly CommitPart[]): FencingToken[] {
@@ -140,7 +140,7 @@ export class Committer {
   }
 
   /** Whatever it said, the store is there. */
-  #answered(): void {
+  #noteAnswer(): void {
     if (!this.#failing) return;
     this.#failing = false;
     // As loud as the error that it takes back.

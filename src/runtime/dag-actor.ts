@@ -111,7 +111,7 @@ export class DagActor extends InstanceActor<DagMachine> {
     const { turn } = open;
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) {
       const answer = command.type === "EvaluateDecision" ? this.#decideNow(command.task, command.attempt) : undefined;
-      if (answer === undefined) open.after(command);
+      if (answer === undefined) open.addEffect(command);
       else this.machine.handle(answer, turn);
     }
   }

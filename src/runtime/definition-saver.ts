@@ -22,10 +22,10 @@ export class DefinitionSaver {
   async save(added: readonly Definition[]): Promise<void> {
     const { store, clock, definitions } = this.#parts;
     const now = clock.now();
-    const rows = added.flatMap((definition) => definitions.unstored(definition, now) ?? []);
+    const rows = added.flatMap((definition) => definitions.rowToStore(definition, now) ?? []);
     if (rows.length === 0) return;
     await store.saveDefinitions([...new Set(rows)]);
-    for (const { name, version } of rows) definitions.stored(name, version);
+    for (const { name, version } of rows) definitions.noteStored(name, version);
   }
 
   /** Waits for a store that is away: a job that has done its work does not fail because of it. */

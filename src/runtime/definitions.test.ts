@@ -42,7 +42,7 @@ describe("definitions", () => {
     assert.equal(await definitions.load("w", "1"), first);
     assert.equal(reads, 1);
     assert.equal(first.kind === "dag" && first.graph.size, 1);
-    assert.equal(definitions.unstored(first, 5), undefined, "the store has it");
+    assert.equal(definitions.rowToStore(first, 5), undefined, "the store has it");
   });
 
   test("that nobody has are an error that names them", async () => {
@@ -57,11 +57,11 @@ describe("definitions", () => {
     const definitions = new Definitions(store);
     const definition = definitions.add("w", "1", spec);
     assert.equal(definitions.add("w", "1", spec), definition);
-    const first = definitions.unstored(definition, 5);
+    const first = definitions.rowToStore(definition, 5);
     assert.equal(first?.createdAt, 5);
-    assert.equal(definitions.unstored(definition, 6), first, "the same row, so that one commit holds it once");
-    definitions.stored("w", "1");
-    assert.equal(definitions.unstored(definition, 7), undefined);
+    assert.equal(definitions.rowToStore(definition, 6), first, "the same row, so that one commit holds it once");
+    definitions.noteStored("w", "1");
+    assert.equal(definitions.rowToStore(definition, 7), undefined);
   });
 
   test("the latest is the one saved last", async () => {
@@ -83,10 +83,10 @@ describe("definitions", () => {
   test("are forgotten when there are very many, and written again if need be", () => {
     const definitions = new Definitions(store);
     const first = definitions.add("w0", "1", spec);
-    definitions.stored("w0", "1");
+    definitions.noteStored("w0", "1");
     for (let place = 1; place <= 1000; place++) definitions.add(`w${place}`, "1", spec);
     assert.equal(definitions.find("w0", "1"), undefined);
     assert.notEqual(definitions.find("w1", "1"), undefined);
-    assert.notEqual(definitions.unstored(first, 1), undefined);
+    assert.notEqual(definitions.rowToStore(first, 1), undefined);
   });
 });

@@ -84,7 +84,7 @@ export class Definitions {
   }
 
   /** The row to write with an instance's first turn; undefined once the store has it. */
-  unstored(definition: Definition, at: number): DefinitionRow | undefined {
+  rowToStore(definition: Definition, at: number): DefinitionRow | undefined {
     const { name, version, spec } = definition;
     if (this.#stored.has(keyOf(name, version))) return undefined;
     let row = this.#rows.get(definition);
@@ -95,12 +95,12 @@ export class Definitions {
     return row;
   }
 
-  stored(name: string, version: string): void {
+  noteStored(name: string, version: string): void {
     this.#stored.add(keyOf(name, version));
   }
 
   #fromRow(row: DefinitionRow): Definition {
-    this.stored(row.name, row.version);
+    this.noteStored(row.name, row.version);
     return this.add(
       row.name,
       row.version,

@@ -196,7 +196,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
       const isRunning = state.phase(task) === Phase.running;
       const place = isRunning ? find(run, state.record(task)?.worker ?? "") : "stopped";
       if (place === "here" || place === "elsewhere") continue;
-      if (place === "lost") this.lost(run);
+      if (place === "lost") this.onLost(run);
       else if (isRunning ? !state.failing : mayNotStart) this.withdrawn(run);
       else runs.push(run);
     }
@@ -204,7 +204,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /** With the process that ran it. */
-  lost({ task, attempt, generation }: InstanceTaskRun): void {
+  onLost({ task, attempt, generation }: InstanceTaskRun): void {
     (this.#lostWithProcess ??= new Set()).add(task);
     this.tell({ input: { type: "AttemptEnded", task, attempt, generation, outcome: { kind: "lost" } } });
   }
@@ -318,11 +318,11 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     try {
       this.machine.handle(payloads.extract(input), turn);
       this.carryOut(open);
-      open.done(message);
+      open.accept(message);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       assert(turn.events.length === events, "a refused message changes nothing");
-      open.refused(message, error);
+      open.refuse(message, error);
     }
     if (turn.events.length === events) payloads.cutTo(rows);
   }
@@ -330,7 +330,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   /** What the machine wants done waits for the commit. */
   carryOut(open: ActorTurn): void {
     const { turn } = open;
-    for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) open.after(command);
+    for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) open.addEffect(command);
   }
 
   /** The turn is durable: the actor is what its rows say. */

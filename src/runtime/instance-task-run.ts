@@ -17,7 +17,7 @@ export interface TaskRunActor extends TaskOwner {
   inputsOf(task: number): TaskInputs | Promise<TaskInputs>;
   paramsOf(task: number): string;
   /** The attempt was lost with the process that ran it. */
-  lost(run: InstanceTaskRun): void;
+  onLost(run: InstanceTaskRun): void;
 }
 
 export interface TaskRunHost {
@@ -25,7 +25,7 @@ export interface TaskRunHost {
   readonly limits: MachineLimits;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   /** The attempt has left this member's dispatcher with its worker. */
-  runsElsewhere(run: InstanceTaskRun, worker: string): void;
+  trackElsewhere(run: InstanceTaskRun, worker: string): void;
 }
 
 /** An attempt of an instance's task on its way to a worker. */

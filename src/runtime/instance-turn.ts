@@ -131,7 +131,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     return this.#endedBefore && this.events.length > 0;
   }
 
-  after(effect: Command): void {
+  addEffect(effect: Command): void {
     if (this.#effects === undefined) this.#effects = [effect];
     else this.#effects.push(effect);
   }
@@ -145,15 +145,15 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     (this.#outbox ??= []).push(message);
   }
 
-  done({ origin, key }: Told): void {
+  accept({ origin, key }: Told): void {
     if (key !== undefined) (this.#keys ??= []).push(key);
     if (origin !== undefined) (this.#origins ??= []).push(origin);
   }
 
   /** A child's start that is refused is not done with: its parent has yet to be told. */
-  refused(message: Told, error: EngineError): void {
+  refuse(message: Told, error: EngineError): void {
     const { input, origin } = message;
-    this.#refuse(message, error);
+    this.#noteRefusal(message, error);
     if (origin !== undefined && input.type !== "StartInstance") (this.#origins ??= []).push(origin);
   }
 
@@ -163,11 +163,11 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     try {
       message.query(this.actor.machine);
     } catch (error) {
-      this.#refuse(message, error);
+      this.#noteRefusal(message, error);
     }
   }
 
-  #refuse(message: Message, error: unknown): void {
+  #noteRefusal(message: Message, error: unknown): void {
     (this.#refusals ??= new Map()).set(message, error);
   }
 

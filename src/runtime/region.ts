@@ -361,7 +361,7 @@ export class Region {
     try {
       await this.mustFind(this.shardOf(id)).instances.deliver(id, { input: { type: "AdmitInstance" } });
     } catch (error) {
-      this.#gates.left(workflow, id);
+      this.#gates.leave(workflow, id);
       this.#parts.logger.error({ instanceId: id, error: messageOf(error) }, "a waiting instance could not be admitted");
     }
   }

@@ -203,7 +203,7 @@ export class RemoteAttempts {
       const place = this.classify(id);
       // A failing instance starts nothing new, so a withdrawn attempt would never end.
       if (place === "stopped" && !run.actor.machine.state.failing) run.actor.withdrawn(run);
-      else if (place !== "elsewhere") run.actor.lost(run);
+      else if (place !== "elsewhere") run.actor.onLost(run);
     }
   }
 }

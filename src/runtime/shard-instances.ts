@@ -164,7 +164,7 @@ export class ShardInstances {
     if (!actor.hasEnded && !actor.isUnborn) return;
     const entry = this.#table.get(actor.id);
     if (entry?.actor !== actor) return;
-    if (actor.isUnborn) this.#gates.left(entry.workflow, entry.id);
+    if (actor.isUnborn) this.#gates.leave(entry.workflow, entry.id);
     this.#table.delete(actor.id);
     if (entry.hasWaiters) this.dismiss(entry, unknownInstance(actor.id));
   }

@@ -111,7 +111,7 @@ export class ShardTurns implements ActorHost {
   #addDefinitions(turn: ActorTurn, now: number): void {
     const { definitionsToStore } = turn.actor;
     if (definitionsToStore.length === 0) return;
-    turn.definitions = definitionsToStore.flatMap((each) => this.#shared.definitions.unstored(each, now) ?? []);
+    turn.definitions = definitionsToStore.flatMap((each) => this.#shared.definitions.rowToStore(each, now) ?? []);
   }
 
   /** Messages to other instances, and to the gate of the workflow, are written with the turn that caused them. */
@@ -158,7 +158,7 @@ export class ShardTurns implements ActorHost {
     if (actor.row !== undefined) return this.#quarantine(entry, actor, error);
     this.#table.delete(actor.id);
     this.#parts.instances.dismiss(entry, error);
-    this.#shared.gates.left(entry.workflow, entry.id);
+    this.#shared.gates.leave(entry.workflow, entry.id);
   }
 
   lose(error: unknown): void {
@@ -197,7 +197,7 @@ export class ShardTurns implements ActorHost {
     if (entry?.actor === actor) this.#quarantine(entry, actor, error);
   }
 
-  runsElsewhere(run: InstanceTaskRun, worker: string): void {
+  trackElsewhere(run: InstanceTaskRun, worker: string): void {
     if (!this.#state.isClosed) this.#parts.remoteAttempts.add(run, worker);
   }
 }

@@ -136,7 +136,7 @@ export class RigShard implements ActorHost {
     throw error;
   }
 
-  runsElsewhere(run: InstanceTaskRun): void {
+  trackElsewhere(run: InstanceTaskRun): void {
     throw new Error(`${run.attemptId} has nowhere else to run`);
   }
 

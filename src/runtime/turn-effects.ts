@@ -70,9 +70,9 @@ export class TurnEffects {
 
   #follow(entry: InstanceEntry, turn: ActorTurn): void {
     const { machine } = turn.actor;
-    for (const { name, version } of turn.definitions) this.#definitions.stored(name, version);
-    if (turn.wasReopened) this.#gates.reopened(entry.workflow, entry.id);
-    if (turn.hasEnded) this.#gates.left(entry.workflow, entry.id);
+    for (const { name, version } of turn.definitions) this.#definitions.noteStored(name, version);
+    if (turn.wasReopened) this.#gates.reenter(entry.workflow, entry.id);
+    if (turn.hasEnded) this.#gates.leave(entry.workflow, entry.id);
     entry.status = machine.status;
     entry.lastTurnAt = turn.at;
     this.#warnOfClockBehind(turn);

@@ -34,9 +34,9 @@ describe("a workflow's gate", () => {
       ["a", "b", "c", "d"].map((id) => gates.enter("w", id, atMost(2))),
       ["run", "run", "queue", "queue"],
     );
-    gates.left("w", "b");
+    gates.leave("w", "b");
     assert.deepEqual(admitted, ["w c"]);
-    gates.left("w", "a");
+    gates.leave("w", "a");
     assert.deepEqual(admitted, ["w c", "w d"]);
   });
 
@@ -45,8 +45,8 @@ describe("a workflow's gate", () => {
     gates.enter("w", "a", atMost(1, "skip"));
     assert.deepEqual(gates.enter("w", "b", atMost(1, "skip")), { refuse: "skip", reason: "too many instances(2>1)" });
     assert.deepEqual(gates.enter("w", "c", atMost(1, "fail")), { refuse: "fail", reason: "too many instances(2>1)" });
-    gates.left("w", "b");
-    gates.left("w", "a");
+    gates.leave("w", "b");
+    gates.leave("w", "a");
     assert.equal(gates.enter("w", "d", atMost(1, "fail")), "run");
   });
 
@@ -56,7 +56,7 @@ describe("a workflow's gate", () => {
       { id: "b", isWaiting: true },
     ]);
     assert.equal(gates.enter("w", "c", atMost(1)), "queue");
-    gates.left("w", "a");
+    gates.leave("w", "a");
     assert.deepEqual(admitted, ["w b"]);
   });
 
@@ -67,7 +67,7 @@ describe("a workflow's gate", () => {
     ]);
     gates.restore("w", atMost(1));
     assert.deepEqual(admitted, ["w a"]);
-    gates.left("w", "a");
+    gates.leave("w", "a");
     assert.deepEqual(admitted, ["w a", "w b"]);
   });
 
@@ -75,26 +75,26 @@ describe("a workflow's gate", () => {
     const { gates, admitted } = new Rig();
     for (const id of ["a", "b", "c"]) gates.enter("w", id, atMost(1));
     assert.equal(gates.enter("w", "d", undefined), "run");
-    gates.left("w", "a");
+    gates.leave("w", "a");
     assert.deepEqual(admitted, ["w b", "w c"]);
   });
 
   test("one that leaves while it waits is not admitted", () => {
     const { gates, admitted } = new Rig();
     for (const id of ["a", "b", "c"]) gates.enter("w", id, atMost(1));
-    gates.left("w", "b");
-    gates.left("w", "a");
+    gates.leave("w", "b");
+    gates.leave("w", "a");
     assert.deepEqual(admitted, ["w c"]);
   });
 
   test("one that was left out waits again, or is admitted if there is a place", () => {
     const { gates, admitted } = new Rig();
     for (const id of ["a", "b"]) gates.enter("w", id, atMost(1));
-    gates.left("w", "b");
+    gates.leave("w", "b");
     gates.rejoin("w", "b", atMost(1));
     gates.rejoin("w", "b", atMost(1));
     assert.deepEqual(admitted, []);
-    gates.left("w", "a");
+    gates.leave("w", "a");
     assert.deepEqual(admitted, ["w b"]);
     gates.rejoin("w", "b", atMost(1));
     assert.deepEqual(admitted, ["w b"], "it has its place already");
@@ -104,9 +104,9 @@ describe("a workflow's gate", () => {
     const { gates } = new Rig();
     gates.enter("w", "a", atMost(2));
     assert.equal(gates.fullFor("w"), undefined);
-    gates.reopened("w", "b");
+    gates.reenter("w", "b");
     assert.equal(gates.fullFor("w"), 2);
-    gates.left("w", "a");
+    gates.leave("w", "a");
     assert.equal(gates.fullFor("w"), undefined);
   });
 
@@ -135,7 +135,7 @@ describe("a workflow's gate", () => {
             if (id === undefined) continue;
             running.delete(id);
             if (waiting.includes(id)) waiting.splice(waiting.indexOf(id), 1);
-            gates.left("w", id);
+            gates.leave("w", id);
           }
           assert.ok(running.size <= max);
           assert.ok(waiting.length === 0 || running.size === max, "nobody waits while there is a place");

@@ -54,12 +54,12 @@ export class WorkflowGates {
     return gate !== undefined && gate.running.size >= gate.max ? gate.running.size : undefined;
   }
 
-  reopened(workflow: string, instanceId: string): void {
+  reenter(workflow: string, instanceId: string): void {
     this.#gates.get(workflow)?.running.add(instanceId);
   }
 
   /** It ended, or never began. */
-  left(workflow: string, instanceId: string): void {
+  leave(workflow: string, instanceId: string): void {
     const gate = this.#gates.get(workflow);
     if (gate === undefined) return;
     gate.running.delete(instanceId);
