@@ -73,7 +73,10 @@ export class AttachedCode {
     this.#run?.end();
   }
 
-  /** Replays the history and the events of the open turn; `onSteps` gets the steps that the code takes beyond those on record. */
+  /**
+   * Replays the history and the events of the open turn; `onSteps` gets the steps that the code takes beyond those on
+   * record.
+   */
   async attach(open: ActorTurn, onSteps: (steps: readonly Step[]) => void): Promise<void> {
     const past = (this.#past ??= pastOf(await this.#readHistory(open)));
     const run = this.#newRun();

@@ -3,7 +3,7 @@ import type { StartChild, TellParent } from "../kernel/command.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 
-/** What would start its children again, for a parent that may have missed what they told it. */
+/** The commands that start its children again, for a parent that may have missed their messages. */
 export function startsOfChildren({ kind, address, state }: Machine): StartChild[] {
   const depth = (state.parent?.depth ?? 0) + 1;
   return state.tasksInFlight().flatMap((task): StartChild[] => {
@@ -19,7 +19,7 @@ export function startsOfChildren({ kind, address, state }: Machine): StartChild[
   });
 }
 
-/** What a child tells the parent, once it has ended. */
+/** The report of an ended child to its parent; undefined while it has not ended. */
 export function endFor(machine: Machine, parent: ParentAddress): TellParent | undefined {
   return hasEnded(machine.status) ? machine.tellParent(parent, machine.status) : undefined;
 }

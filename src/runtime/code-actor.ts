@@ -57,7 +57,9 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     return this.machine.state.reaction?.isUnderWay === true && !this.hasEnded;
   }
 
-  /** An instance that needs attention stays in memory, where it is seen, and one that owes answers, where it gives them. */
+  /**
+   * An instance that needs attention stays in memory, where it is seen, and one that owes answers, where it gives them.
+   */
   override get isIdle(): boolean {
     return super.isIdle && this.code.attention === undefined && !this.#preparation.owesAnswers;
   }

@@ -8,8 +8,8 @@ export interface PayloadReader {
 }
 
 /**
- * What an event is to the code; undefined for one that it does not see, a promise where a value has to be read. `input`
- * is what the instance was created with.
+ * Converts an event to what the code sees; undefined for an event that it does not see, a promise where a value has to be
+ * read. `input` is the input of the instance.
  */
 export function arrivalOf(
   event: Event,
@@ -28,7 +28,7 @@ export function arrivalOf(
         ? { type: "task-failed", task: event.task, failure: event.failure }
         : undefined;
     case "TasksStopped":
-      // Tasks that are stopped with their instance are nothing to the code; a user stops one at a time.
+      // The code does not see tasks that are stopped with their instance; a user stops one at a time.
       return event.failure === undefined
         ? undefined
         : { type: "task-failed", task: event.tasks[0] as number, failure: event.failure };
@@ -62,7 +62,7 @@ const requested = ({ update, name }: Of<"UpdateRequested">, data: Text): Arrival
   return { type: "update", update, name, data };
 };
 
-/** Most values are at hand, and nothing is waited for. */
+/** Most values are in memory, so that nothing is awaited. */
 function withText<E extends Event>(
   event: E,
   payload: Payload | undefined,

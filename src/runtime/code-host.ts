@@ -1,7 +1,7 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { RunHost } from "../code/code-run.ts";
 
-/** What instances of code need of their process: the code itself, and a place to run it. */
+/** The process of instances of code: it has the code, and runs it. */
 export interface CodeHost extends RunHost {
   find(workflow: string, version: string): CodeWorkflow | undefined;
 }

@@ -15,7 +15,10 @@ export function changesNothing(message: Message, state: CodeState): boolean {
   return message.input.type === "RequestUpdate" && state.hasUpdate(message.input.update);
 }
 
-/** The outcome of an attempt that was lost before. Code that ends the process when it sees the outcome must not lose it again. */
+/**
+ * The outcome of an attempt that was lost before. Code that ends the process when it sees the outcome must not lose it
+ * again.
+ */
 export function isRepeatedOutcome(message: Message, state: CodeState): boolean {
   if ("query" in message || message.input.type !== "AttemptEnded") return false;
   const { task, attempt, generation } = message.input;

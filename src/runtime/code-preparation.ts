@@ -149,7 +149,9 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     if (this.#takeWithoutCode(needsNoCode)) this.#reaction.endHold();
   }
 
-  /** Opens a turn of these messages alone, if there are any. Code that is here has to be replayed to see their events. */
+  /**
+   * Opens a turn of these messages alone, if there are any. Code that is here has to be replayed to see their events.
+   */
   #takeWithoutCode(which: (message: Message) => boolean): boolean {
     const messages = this.#actor.inbox.filter(which);
     if (messages.length === 0) return false;
@@ -180,7 +182,10 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     return open;
   }
 
-  /** Opens a turn without the code. A new instance is durable before its code runs; all other messages wait for the code. */
+  /**
+   * Opens a turn without the code. A new instance is durable before its code runs; all other messages wait for the
+   * code.
+   */
   #openRecord({ losses }: RecordedReaction): void {
     const messages = this.#actor.isUnborn ? takeStart(this.#actor.inbox) : [];
     try {

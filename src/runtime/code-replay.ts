@@ -15,7 +15,7 @@ export interface PastEvent {
   readonly at: number;
 }
 
-/** Whose code it is that runs: the same whenever it is run again. */
+/** The identity of a run of code: the same whenever the code is replayed. */
 export function identityOfRun(
   id: string,
   { generation, parent, forkedFrom }: CodeState,
@@ -29,8 +29,8 @@ export function identityOfRun(
 }
 
 /**
- * Brings the code to where it was, by letting it see its history again; `state` is the fold of that history. Gives back
- * the steps that are not on record. `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`.
+ * Replays the code over its history, whose fold is `state`. Returns the steps that are not on record.
+ * `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`.
  */
 export async function replay(
   run: CodeRun,
@@ -63,7 +63,7 @@ async function stepsBeyond(
   const unseenTurn = firstUnseenTurn(past);
   run.isReplaying = true;
   for (const [place, { event, turn, at }] of past.entries()) {
-    // To the code, what was copied happened when it did in the other instance, and was seen there.
+    // Events that were copied from another instance have their time there, and were seen there.
     const copiedTime = forkedFrom?.times?.[place];
     if (turn === unseenTurn && copiedTime === undefined) run.isReplaying = false;
     const arrival = await arrivalOf(event, input, reader);
@@ -75,7 +75,7 @@ async function stepsBeyond(
   return steps;
 }
 
-/** The first turn that only recorded what came in, before a reaction that did not come through yet. */
+/** The first turn that only recorded its messages, before a reaction that has not come through yet. */
 function firstUnseenTurn(past: readonly PastEvent[]): number | undefined {
   let unseen: number | undefined;
   for (const { event, turn } of past) {

@@ -4,16 +4,16 @@ import type { Logger } from "../base/logger.ts";
 import { type Batch, type Changes, type Fenced, noChanges, type Store } from "../stores/store.ts";
 import type { FencingToken } from "./fencing-token.ts";
 
-/** Something that wants to be durable together with others: an instance's turn, or a change of the shard's own. */
+/** A part of a commit: an instance's turn, or rows of a shard that belong to no turn. */
 export interface CommitPart {
-  /** Of the shard it belongs to. */
+  /** The token of its shard. */
   readonly token: FencingToken;
   addTo(changes: Changes): void;
-  /** Written in its place if the store refuses it, before anything that comes after it: numbers that it has used up. */
+  /** Written in its place if the store rejects it, before all later parts: it takes up the numbers of its messages. */
   readonly fallback?: CommitPart | undefined;
 }
 
-/** A part that was not written and never will be, and why: the store refuses it, or its shard is lost. */
+/** A part that will never be written, and why: the store rejects its data, or its shard is lost. */
 export interface Rejected<C> {
   readonly part: C;
   readonly error: unknown;
@@ -24,9 +24,9 @@ const backoffMsFirst = 50;
 const backoffMsMax = 5000;
 
 /**
- * The only one who waits for the store. Commitments of several shards share one commit; an unclear answer is answered
- * by the same commit again, under the same numbers, for as long as it takes; a shard that turns out to be lost is left
- * out of the next try; a refusal of the data is narrowed down to the one part that causes it.
+ * Writes to the store, and retries. Parts of several shards share one commit. After an unclear answer the same commit is
+ * sent again, under the same numbers, for as long as it takes. A shard that is fenced is left out of the next try.
+ * Rejected data are bisected down to the one part that causes the rejection.
  *
  * Leaving a shard out is safe: if the commit had landed, the numbers of the others say so.
  */
@@ -38,14 +38,16 @@ export class Committer {
   #batches = 0;
   #failing = false;
   #givenUp = false;
-  /** Why nothing more is sent: a commit was given up that may have landed, or may land yet, under its numbers. */
+  /**
+   * Set when a commit was given up, which may have landed, or may land yet, under its numbers: nothing more is sent.
+   */
   #abandoned: { readonly error: unknown } | undefined;
 
   constructor(options: {
     store: Store;
     clock: Clock;
     logger: Logger;
-    /** Told the problem once the quick tries are used up, and undefined when the store is back. */
+    /** Called with the problem after the first tries, and with undefined when the store is back. */
     onHealth: (problem: unknown) => void;
   }) {
     this.#store = options.store;
@@ -54,12 +56,12 @@ export class Committer {
     this.#onHealth = options.onHealth;
   }
 
-  /** Stops waiting for a store that does not come back: what is not written stays unwritten. */
+  /** Stops waiting for a store that does not come back: unwritten parts stay unwritten. */
   giveUp(): void {
     this.#givenUp = true;
   }
 
-  /** Durable when it resolves, but for those it gives back. `STORE_UNAVAILABLE` only after `giveUp`. */
+  /** When it resolves, all parts are durable but those it returns. `STORE_UNAVAILABLE` only after `giveUp`. */
   async commit<C extends CommitPart>(parts: readonly C[]): Promise<Rejected<C>[]> {
     try {
       await this.#send(parts, false);
@@ -71,13 +73,13 @@ export class Committer {
     }
   }
 
-  /** The owner's last word: it gives the shard up. */
+  /** Releases the shard, which is its owner's last write. */
   async release(part: CommitPart): Promise<void> {
     try {
       await this.#send([part], true);
     } catch (error) {
       if (!hasCode(error, "STORE_GONE")) throw error;
-      // Nobody waits for this write. What was acknowledged was written while the file was at its place.
+      // No caller waits for this write. All acknowledged writes were made while the file was at its place.
       this.#logger.error({ error: messageOf(error) }, "the database file is gone; the engine stops without it");
     }
   }
@@ -89,7 +91,7 @@ export class Committer {
     return kept.length === 0 ? rejected : [...rejected, ...(await this.commit(kept))];
   }
 
-  /** One of these is to blame, or the only one is. Each half is tried by itself. */
+  /** Bisects: tries each half by itself, until one part is left, which causes the rejection. */
   async #narrow<C extends CommitPart>(parts: readonly C[], error: unknown): Promise<Rejected<C>[]> {
     if (parts.length === 1) {
       for (const { fallback } of parts) if (fallback !== undefined) await this.commit([fallback]);
@@ -139,12 +141,12 @@ export class Committer {
     return tokens;
   }
 
-  /** Whatever it said, the store is there. */
+  /** The store has answered, be it with a rejection: it is available. */
   #noteAnswer(): void {
     if (!this.#failing) return;
     this.#failing = false;
-    // As loud as the error that it takes back.
-    this.#logger.warn({}, "the store is back; what was kept in memory is written");
+    // A warning, because it follows an error.
+    this.#logger.warn({}, "the store is available again; pending commits are written");
     this.#onHealth(undefined);
   }
 

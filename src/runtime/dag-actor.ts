@@ -23,15 +23,18 @@ interface ReadyDecision {
   readonly inputs: TaskInputs;
 }
 
-/** An instance of a DAG: its tasks see its context and what came before them, and decisions are made in its turns. */
+/**
+ * An instance of a DAG: its tasks see its context and the outputs of their predecessors, and decisions are evaluated in
+ * its turns.
+ */
 export class DagActor extends InstanceActor<DagMachine> {
-  /** What jobs may see: nothing that is not durable. */
+  /** The context that jobs see: it is durable. */
   #committedContext: Context;
-  /** Of tasks whose parameters are being changed: what they are until that is durable. */
+  /** By task, the parameters before a change that is not durable yet. */
   #committedParams: Map<number, string> | undefined;
-  /** Decisions whose inputs had to be read, and are there: the next turn evaluates them. */
+  /** Decisions whose inputs had to be read and have been: the next turn evaluates them. */
   #readyDecisions: ReadyDecision[] | undefined;
-  /** Of the open turn. */
+  /** The time budget of the open turn. */
   #timeBudget: TimeBudget | undefined;
 
   constructor(host: ActorHost, definition: DagDefinition, id: string, key: number) {
@@ -54,7 +57,7 @@ export class DagActor extends InstanceActor<DagMachine> {
     return super.resumeTasks(wasClean, find);
   }
 
-  /** The committed context and what the task waited for, as texts. INPUTS_TOO_LARGE. */
+  /** The committed context and the outputs of the predecessors, as texts. `INPUTS_TOO_LARGE`. */
   inputsOf(task: number): TaskInputs | Promise<TaskInputs> {
     const context = this.#contextPayloads();
     const outputs = predecessorOutputs(this.machine, task);
@@ -106,7 +109,7 @@ export class DagActor extends InstanceActor<DagMachine> {
     super.take(message, open);
   }
 
-  /** Decisions are settled inside the turn if what they look at is at hand; everything else waits for the commit. */
+  /** Decisions are evaluated inside the turn if their inputs are in memory; all other commands wait for the commit. */
   override carryOut(open: ActorTurn): void {
     const { turn } = open;
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) {
@@ -122,7 +125,9 @@ export class DagActor extends InstanceActor<DagMachine> {
     return context && outputs && this.#decide(task, attempt, { context, outputs });
   }
 
-  /** What it looks at has to be read from the store, where it is by now. */
+  /**
+   * Evaluates the decision in a later turn, because its inputs have to be read from the store, where they are by now.
+   */
   decideLater(task: number, attempt: number): void {
     const context = Object.fromEntries(this.machine.state.context.entries);
     const outputs = predecessorOutputs(this.machine, task);

@@ -15,7 +15,7 @@ export interface DagDefinition {
   readonly graph: Graph;
 }
 
-/** What the store keeps of a workflow whose code is in the processes that run it. */
+/** The stored part of a code workflow; its code is in the processes that run it. */
 export interface CodeDefinition {
   readonly kind: "code";
   readonly name: string;
@@ -30,10 +30,10 @@ export interface CodeSpec {
   readonly maxInstances?: MaxInstances;
 }
 
-/** Definitions are kept for reuse up to this many; a running instance holds on to its own. */
+/** The cache keeps this many definitions; a running instance refers to its own. */
 const cachedMax = 1000;
 
-/** Definitions by name and version. What the store knows never changes, so the cache needs no invalidation. */
+/** Definitions by name and version. A stored definition never changes, so the cache needs no invalidation. */
 export class Definitions {
   readonly #store: Store;
   readonly #cache = new Map<string, Definition>();

@@ -1,15 +1,18 @@
 import type { Fence, ShardClaim } from "../stores/store.ts";
 import { firstKey } from "../stores/instance-key.ts";
 
-/** What the owner of a shard signs its commits with. It is good for one claim: the next owner gets another. */
+/**
+ * The epoch and batch number that the owner of a shard presents with its commits. It is good for one claim: the next
+ * owner gets another.
+ */
 export class FencingToken {
   readonly shard: number;
   readonly epoch: number;
-  /** Of the last batch that landed. */
+  /** The number of the last batch that landed. */
   batch: number;
   /** The highest instance key ever given out. */
   lastKey: number;
-  /** Of the committer: the batch it was last seen in. */
+  /** The commit in which the committer last counted it. */
   lastCommit = 0;
 
   constructor(shard: number, claim: ShardClaim) {

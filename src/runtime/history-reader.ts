@@ -1,7 +1,7 @@
 import { type EngineError, hasCode } from "../base/error.ts";
 import type { HistoryRow, Store } from "../stores/store.ts";
 
-/** So many histories are read at a time. */
+/** One read takes this many histories at most. */
 const instancesPerReadMax = 500;
 
 interface Reader {
@@ -10,7 +10,10 @@ interface Reader {
   readonly reject: (error: unknown) => void;
 }
 
-/** Reads histories together that are asked for at the same time: ten thousand sleepers that wake are a few reads. */
+/**
+ * Batches reads of histories that are asked for at the same time: ten thousand instances that wake together take a few
+ * reads.
+ */
 export class HistoryReader {
   readonly #store: Store;
   readonly #waiting: Reader[] = [];
@@ -29,7 +32,7 @@ export class HistoryReader {
 
   async #readAll(): Promise<void> {
     this.#isReading = true;
-    // Whoever asks in the same breath is read with the first.
+    // Requests of the same microtask share one read.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#readSome(this.#waiting.splice(0, instancesPerReadMax));
     this.#isReading = false;
@@ -59,7 +62,7 @@ export function isDamage(history: ReadHistory): history is EngineError {
   return !Array.isArray(history);
 }
 
-/** With one read, if none of them is damaged. Otherwise each is read by itself: damage concerns its own instance alone. */
+/** Reads them at once, unless one is damaged. Then each is read by itself: damage concerns its own instance alone. */
 export async function loadHistories(
   store: Pick<Store, "loadHistory">,
   instances: readonly number[],

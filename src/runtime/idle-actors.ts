@@ -1,8 +1,8 @@
 import type { InstanceEntry } from "./instance-entry.ts";
 
 /**
- * Instances that are in memory and wait for something, those that moved longest ago first. Above the maximum they leave:
- * what they wait for brings them back.
+ * Instances in memory that wait for something, least recently used first. Above the maximum they are evicted; the next
+ * message or timer loads them again.
  */
 export class IdleActors {
   readonly #max: number;
@@ -12,7 +12,7 @@ export class IdleActors {
     this.#max = max;
   }
 
-  /** It has had a turn. */
+  /** Notes that the instance has had a turn. */
   touch(entry: InstanceEntry): void {
     this.#entries.delete(entry);
     if (entry.actor?.isIdle !== true || entry.actor.hasEnded) return;
@@ -24,7 +24,7 @@ export class IdleActors {
     for (const entry of this.#entries) {
       this.#entries.delete(entry);
       const { actor } = entry;
-      // One that has something to do again comes back here after its turn.
+      // An actor that has messages again is touched after its turn.
       if (actor === undefined || !actor.isIdle || actor.isBusy || actor.isQueued) continue;
       entry.actor = undefined;
       return;

@@ -38,7 +38,7 @@ export interface InboundParts {
 }
 
 interface KnownChild {
-  /** What it reports to the parent, if it has ended. */
+  /** Its report to the parent, if it has ended. */
   readonly end: OutboxMessage | undefined;
   readonly isSameTask: boolean;
 }
@@ -69,7 +69,7 @@ export class InboundMessages {
     return offset;
   }
 
-  /** False if a message that was sent before is missing: it has to be looked for in the store. */
+  /** False if a message that was sent before is missing: it has to be read from the store. */
   receive(row: OutboxRow): boolean {
     const inbound = this.offsetOf(row.source);
     for (const { source, number, body } of inbound.receive(row)) {
@@ -89,7 +89,7 @@ export class InboundMessages {
     await this.#delivering;
   }
 
-  /** The turns of one commit consumed these; the rows say how far that brings each source. */
+  /** Marks messages as consumed by the turns of one commit; the rows are the new offsets, by source. */
   consume(origins: Iterable<Origin>): OffsetRow[] {
     const moved = new Set<number>();
     for (const { source, number } of origins) {
@@ -139,8 +139,8 @@ export class InboundMessages {
   }
 
   /**
-   * Nothing in its receiver's state would show that it came before, and a turn may have consumed it ahead of an earlier
-   * message, of which only memory knew. So it leaves its key with that turn.
+   * An event is recorded with a key, by which a repetition is recognised: the receiver's state does not show that it came
+   * before, and a turn may have consumed it ahead of an earlier message, which the durable offset does not show.
    */
   async #raiseEvent({ to, name, data }: RaiseEvent, origin: Origin): Promise<void> {
     const key = `message:${origin.source}:${origin.number}`;
@@ -179,8 +179,8 @@ export class InboundMessages {
   }
 
   /**
-   * A child's id is made of its parent's: one that is used again finds the finished child of its earlier life. One that
-   * code has chosen may be chosen again by the same parent.
+   * A child's id is derived from its parent's: a parent whose id is used again finds the finished child of the earlier
+   * instance. An id that code has chosen may be chosen again by the same parent.
    */
   async #startNew(message: StartChild, given: GivenToChild, origin: Origin): Promise<{ committed: Promise<void> }> {
     try {
@@ -204,7 +204,9 @@ export class InboundMessages {
     return await state.retryWhileOpen(() => starter.startWithGivenId(request));
   }
 
-  /** The id of a child that code has chosen may be another instance's: `INSTANCE_UNKNOWN` if the parent has another key. */
+  /**
+   * The id of a child that code has chosen may be another instance's: `INSTANCE_UNKNOWN` if the parent has another key.
+   */
   async #tellChild(id: string, parentKey: number, message: Message): Promise<void> {
     const { state, instances } = this.#parts;
     const tell = (actor: InstanceActor): void => {
@@ -235,14 +237,14 @@ export class InboundMessages {
     return isGivenId && known?.isSameTask === false ? undefined : known;
   }
 
-  /** A child that the engine's stop left unwritten is not refused: its message comes again. */
+  /** A child that was not written because the engine stopped is not refused: its message is delivered again. */
   async #refuseStart(message: StartChild, origin: Origin, error: unknown): Promise<void> {
     if (!isTransient(error)) await this.#answerForChild(message.parent, origin, error);
   }
 
   #logStuck(message: OutboxMessage): (error: unknown) => void {
     const { from, to } = message;
-    // What passes, such as a stop or a move, is made good by whoever opens the shard next.
+    // After a transient error, such as a stop or a move, the next owner delivers the message.
     return (error) => {
       const level = isTransient(error) ? "debug" : "error";
       this.#parts.logger[level]({ from, to, error: messageOf(error) }, "a message could not be delivered");
@@ -260,7 +262,7 @@ export class InboundMessages {
     await this.#answerForChild(retried, origin, error);
   }
 
-  /** The parent will hear that the child is not to be had. */
+  /** Reports to the parent that the child could not be started or found. */
   async #answerForChild(parent: ParentAddress | undefined, origin: Origin, error: unknown): Promise<void> {
     if (parent === undefined) return await this.#finish(origin);
     const { id: to, task, attempt, generation } = parent;
@@ -278,7 +280,7 @@ export class InboundMessages {
     });
   }
 
-  /** In one commit: the message is done with, and what it is answered with is on its way. */
+  /** Consumes the message and writes its answers in one commit. */
   async #finish(origin: Origin, ...answers: OutboxMessage[]): Promise<void> {
     await this.#parts.send(answers, () => this.consume([origin]));
   }
@@ -286,7 +288,7 @@ export class InboundMessages {
 
 const transientCodes = ["ENGINE_STATE", "SHARD_MOVED", "MEMBER_LOST", "STORE_FENCED", "STORE_UNAVAILABLE"] as const;
 
-/** It says nothing about the message: the message comes again to whoever opens the shard next. */
+/** The error says nothing about the message, which is delivered again by the next owner of the shard. */
 function isTransient(error: unknown): boolean {
   return transientCodes.some((code) => hasCode(error, code));
 }

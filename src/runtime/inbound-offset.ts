@@ -2,18 +2,18 @@ import type { OutboxRow } from "../stores/store.ts";
 
 /**
  * Messages that one other shard sends to this one. They may come twice, late, out of order, or not at all until they are
- * looked for in the store; they are handed on once each, in the order of their numbers.
+ * read from the store; they are delivered once each, in the order of their numbers.
  *
  * - M1 `committed` is durable: every message up to it was consumed by a turn.
- * - M2 Messages are handed on without gaps: the next is always `handedOn + 1`.
+ * - M2 Messages are delivered without gaps: the next is always `delivered + 1`.
  * - M3 Turns may consume them in another order, because some receivers have to be read first.
  */
 export class InboundOffset {
   #committed: number;
   #delivered: number;
-  /** Consumed before one with a lower number. */
+  /** Numbers that were consumed before a lower one. */
   readonly #consumedAhead = new Set<number>();
-  /** Came before one with a lower number. */
+  /** Messages that came before one with a lower number. */
   readonly #arrivedEarly = new Map<number, OutboxRow>();
 
   constructor(committed: number) {
@@ -30,7 +30,7 @@ export class InboundOffset {
     return this.#arrivedEarly.size > 0;
   }
 
-  /** Gives back what can be handed on now, in order. */
+  /** Returns the messages that can be delivered now, in order. */
   receive(row: OutboxRow): OutboxRow[] {
     if (row.number <= this.#delivered) return [];
     this.#arrivedEarly.set(row.number, row);
@@ -44,7 +44,7 @@ export class InboundOffset {
     return next;
   }
 
-  /** A message was consumed by a turn; others may have overtaken it. */
+  /** Marks a message as consumed by a turn; others may have overtaken it. */
   consume(number: number): void {
     if (number > this.#committed) this.#consumedAhead.add(number);
     while (this.#consumedAhead.delete(this.#committed + 1)) this.#committed++;

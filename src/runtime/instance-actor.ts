@@ -39,9 +39,9 @@ export interface ActorHost extends TaskRunHost {
   readonly random: Random;
   readonly logger: Logger;
   readonly expressions: Expressions;
-  /** Where the code of workflows is found and run. */
+  /** Finds and runs the code of workflows. */
   readonly code: CodeHost;
-  /** Of a shard whose last owner did not leave in good order. */
+  /** Undefined if the last owner of the shard released it. */
   readonly caution?: ReactionCaution | undefined;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** The whole history of an instance, as far as it is durable. */
@@ -76,7 +76,10 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   inbox: Message[] = [];
   #row: InstanceRow | undefined;
   #definitionsToStore: readonly Definition[] = none;
-  /** Attempts that have started since the last turn; of those that have ended as well, only so many are left. */
+  /**
+   * Attempts that have started since the last turn. Those that have ended as well stay in the list, but not in the
+   * count.
+   */
   #starts: InstanceTaskRun[] = none;
   #startsLeft = 0;
   #lostWithProcess: Set<number> | undefined;
@@ -106,17 +109,17 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return this.inbox.length === 0;
   }
 
-  /** Something happened that is not in its state yet. */
+  /** Messages or starts of attempts wait for the next turn. */
   get hasMessages(): boolean {
     return !this.isInboxEmpty || this.#startsLeft > 0;
   }
 
-  /** Nothing is under way that would need it in memory. */
+  /** It may be evicted: it has no messages, and no task in flight. */
   get isIdle(): boolean {
     return this.isInboxEmpty && this.machine.state.inFlight === 0;
   }
 
-  /** It is to be brought into memory when its shard is opened. */
+  /** It is loaded when its shard is opened. */
   get isActive(): boolean {
     return this.machine.state.inFlight > 0;
   }
@@ -132,22 +135,22 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return false;
   }
 
-  /** It wants another turn, whether or not anything comes in. */
+  /** It needs another turn, whether or not messages come. */
   get hasMore(): boolean {
     return false;
   }
 
-  /** What it is in memory may never be durable. Messages that wait for a turn do not count: they have changed nothing yet. */
+  /** Its state may never be durable. Messages that wait for a turn do not count: they have changed nothing yet. */
   get isAheadOfStore(): boolean {
     return this.isBusy || this.isUnborn;
   }
 
-  /** Its start was refused: it never was. */
+  /** It has had no turn: its start waits in the inbox, or was refused. */
   get isUnborn(): boolean {
     return this.#turns === 0;
   }
 
-  /** Events in its history, those of earlier generations included. */
+  /** Counts the events of its history, including those of earlier generations. */
   get eventCount(): number {
     return this.#events;
   }
@@ -182,10 +185,10 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /**
-   * Hands the dispatcher again what was with it when the earlier life ended. An attempt whose start is on record is
-   * where `find` says it is. After an unclean end any other may have been lost with its process too, so it starts
-   * cautiously. An attempt that was stopped in good order is taken back, or the next crash would count it. Where nothing
-   * new is to start, because the instance pauses or fails, what had not started is taken back too.
+   * Returns the attempts that the dispatcher has to run again after recovery. An attempt whose start is on record is where
+   * `find` says it is. After an unclean end any other attempt may have been lost with its process too, so it starts
+   * cautiously. An attempt that was stopped in good order is withdrawn, or the next crash would count it. Where nothing new
+   * may start, because the instance pauses or fails, attempts that had not started are withdrawn too.
    */
   resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
     const runs: TaskRun[] = [];
@@ -203,13 +206,13 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return runs;
   }
 
-  /** With the process that ran it. */
+  /** The attempt was lost with the process that ran it. */
   onLost({ task, attempt, generation }: InstanceTaskRun): void {
     (this.#lostWithProcess ??= new Set()).add(task);
     this.tell({ input: { type: "AttemptEnded", task, attempt, generation, outcome: { kind: "lost" } } });
   }
 
-  /** Its attempts that were running here. Where nothing new is to start, they stay on record and run again. */
+  /** Withdraws attempts that ran in this process. Those of a failing instance stay on record, and run again. */
   takeBackStopped(isElsewhere: (attemptId: string) => boolean): void {
     const { state } = this.machine;
     if (state.failing) return;
@@ -221,7 +224,10 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     }
   }
 
-  /** In the life before this one. A thread that dies takes nobody along, so such a loss is another matter. */
+  /**
+   * The task was lost with its process, before this claim of the shard. A thread that dies takes no other attempt
+   * along, so its loss does not count here.
+   */
   wasLostWithProcess(task: number): boolean {
     return this.#lostWithProcess?.has(task) ?? false;
   }
@@ -232,12 +238,15 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     this.host.schedule(this, "now");
   }
 
-  /** A user has put it back into service: what its code did to earlier processes does not count any more. */
+  /** A user has resumed it from quarantine: processes that its code ended do not count any more. */
   forgetLosses(): void {}
 
   // What the dispatcher reports
 
-  /** Nobody waits to hear of it, and the attempt's end says it too: most starts are never told by themselves. */
+  /**
+   * Starts are batched: recorded with the next turn, within 100 ms. If the attempt ends first, its result carries the
+   * start.
+   */
   started(run: InstanceTaskRun, execution: Required<Execution>): void {
     if (this.#starts === none) this.#starts = [run];
     else this.#starts.push(run);
@@ -246,14 +255,14 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     this.host.schedule(this, run.isCautious ? "now" : "later");
   }
 
-  /** Resolves when the start, told just before, is durable: a question is answered no sooner. */
+  /** Resolves when the start, which was reported just before, is durable: a query is answered no sooner. */
   confirmStart(): Promise<void> {
     const reply = Promise.withResolvers<void>();
     this.tell({ query: () => undefined, reply });
     return reply.promise;
   }
 
-  /** A remote worker keeps the result until it is acknowledged: when it is durable. */
+  /** A remote worker keeps the result until it is acknowledged, which is when it is durable. */
   ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
     if (run.started !== undefined) this.#startsLeft--;
     run.started = undefined;
@@ -268,20 +277,20 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     this.tell({ input: { type: "AttemptsWithdrawn", runs: [{ task, attempt }] } });
   }
 
-  /** What the task's job may see. */
+  /** The inputs of the task's job. */
   abstract inputsOf(task: number): TaskInputs | Promise<TaskInputs>;
 
-  /** As JSON text; nothing that is not durable. */
+  /** The durable parameters of the task, as JSON text. */
   abstract paramsOf(task: number): string;
 
   // Turns
 
-  /** Does what has to happen before its turn can be opened, if it is one of those, and says when it has. */
+  /** Runs the asynchronous part of the next turn (code workflows only), then calls `onPrepared`. */
   prepare(onPrepared: (actor: InstanceActor) => void): void {
     onPrepared(this);
   }
 
-  /** Handles what is in the inbox. Whatever throws here but a refusal is a bug: the caller quarantines the instance. */
+  /** Handles the messages in the inbox. An error that is no refusal is a bug: the caller quarantines the instance. */
   abstract openTurn(now: number, random: number): ActorTurn;
 
   beginTurn(now: number, random: number): ActorTurn {
@@ -310,7 +319,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return open;
   }
 
-  /** A message that may change things: done, or refused. */
+  /** Handles a message that may change the state; it is accepted or refused. */
   take(message: Told, open: ActorTurn, input = message.input): void {
     const { turn, payloads } = open;
     const events = turn.events.length;
@@ -327,7 +336,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     if (turn.events.length === events) payloads.cutTo(rows);
   }
 
-  /** What the machine wants done waits for the commit. */
+  /** Keeps the commands of the machine, which wait for the commit. */
   carryOut(open: ActorTurn): void {
     const { turn } = open;
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) open.addEffect(command);
@@ -344,7 +353,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return new InstanceTaskRun(this, task, false);
   }
 
-  /** Of its tasks, by name, where those are what it gives. */
+  /** The outputs of its tasks, by name; undefined for code, which has one output of its own. */
   abstract outputs(): Payloads | undefined;
 
   /** Takes everything out of the inbox, for an actor that will have no further turn. */
@@ -354,7 +363,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
 }
 
 /**
- * Where an attempt is whose start is on record: with this member's dispatcher, with another member that will report it,
+ * Finds an attempt whose start is on record: with this member's dispatcher, with another member that will report it,
  * stopped in good order, or lost.
  */
 export type FindAttempt = (run: InstanceTaskRun, worker: string) => "here" | "elsewhere" | "stopped" | "lost";

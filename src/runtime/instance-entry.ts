@@ -3,10 +3,10 @@ import type { InstanceRow } from "../stores/store.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { Reply } from "./message.ts";
 
-/** Most have nobody who waits; a list is made with its first item, and this one stays empty. */
+/** Most entries have no waiters; a list is made with its first item, and this one stays empty. */
 const none: never[] = [];
 
-/** What a shard keeps in memory of every unfinished instance, whether its actor is there or not. */
+/** The entry of an unfinished instance in memory, whether or not its actor is there. */
 export class InstanceEntry {
   readonly id: string;
   readonly key: number;
@@ -16,10 +16,10 @@ export class InstanceEntry {
   actor: InstanceActor | undefined;
   loading: Promise<void> | undefined;
   lastTurnAt: number;
-  /** Why it was taken out of service. */
+  /** The reason of its quarantine; undefined if it is in service. */
   quarantined: string | undefined;
   isReportedStuck = false;
-  /** What waited in it after its last turn (`InstanceState.waitingCount`). `Residents` keeps the sum. */
+  /** How many tasks waited in it after its last turn (`InstanceState.waitingCount`). `InstanceTable` keeps the sum. */
   waiting = 0;
   #waiters: Reply<InstanceActor>[] = none;
   #watchers: Reply<void>[] = none;
@@ -41,8 +41,8 @@ export class InstanceEntry {
   }
 
   /**
-   * It has something under way and has made no progress since then. What waits for its time or an event may wait for
-   * years, and so may what waits for a child, which is judged by itself.
+   * It has tasks of its own in flight and has made no progress since then. An instance that waits for a timer or an event
+   * may wait for years, and so may one that waits for a child, which has an entry of its own.
    */
   isStuck(before: number): boolean {
     return this.lastTurnAt < before && this.status === "Running" && this.actor?.hasOwnWork === true;
@@ -52,7 +52,7 @@ export class InstanceEntry {
     return this.#waiters.length > 0;
   }
 
-  /** Waits for its end. */
+  /** Adds somebody who waits for its end. */
   addWaiter(waiter: Reply<InstanceActor>): void {
     if (this.#waiters === none) this.#waiters = [waiter];
     else this.#waiters.push(waiter);
@@ -64,7 +64,7 @@ export class InstanceEntry {
     return waiters;
   }
 
-  /** Waits for its next turn. */
+  /** Adds somebody who waits for its next turn. */
   addWatcher(watcher: Reply<void>): void {
     if (this.#watchers === none) this.#watchers = [watcher];
     else this.#watchers.push(watcher);

@@ -18,18 +18,18 @@ export type Reuse = boolean | "unless-succeeded";
 
 export interface StartRequest {
   readonly id: string;
-  /** Chosen by the caller: it may exist already. */
+  /** The id was chosen by the caller, and may be taken. */
   readonly isGivenId: boolean;
-  /** A finished instance of that id may be followed by a new one; or only one that did not succeed. */
+  /** Whether a new instance may follow a finished one of that id, or only one that did not succeed. */
   readonly reuse: Reuse;
   readonly definition: Definition;
-  /** With the definitions of nested workflows. */
+  /** The definition and those of nested workflows. */
   readonly definitions: readonly Definition[];
   readonly input: Omit<StartInstance, "type" | "workflow" | "version" | "generation" | "admission">;
   readonly origin?: Origin;
-  /** Raised with its start: a code workflow has it from its beginning. */
+  /** An event that is raised with its start: a code workflow has it from its beginning. */
   readonly event?: { readonly name: string; readonly data?: string } | undefined;
-  /** The same request may come again. */
+  /** Recorded with the start, so that a repetition of the request is recognised. */
   readonly requestKey?: string;
 }
 
@@ -44,7 +44,7 @@ export interface InstanceStarterParts {
   readonly newActor: NewActor;
 }
 
-/** What a child starts with, as texts: the context of a DAG, or the input that code gave it. */
+/** The values that a child starts with, as texts: the context of a DAG, or the input that code gave it. */
 export interface GivenToChild {
   readonly context: Readonly<Record<string, string>> | undefined;
   readonly input: string | undefined;
@@ -58,7 +58,7 @@ export class InstanceStarter {
     this.#parts = parts;
   }
 
-  /** Durable when it resolves. `INSTANCE_EXISTS`. */
+  /** Resolves when the instance is durable. `INSTANCE_EXISTS`. */
   start(request: StartRequest): Promise<void> {
     return request.isGivenId ? this.#startAs(request) : this.#create(request, 1);
   }
@@ -68,11 +68,11 @@ export class InstanceStarter {
     await committed;
   }
 
-  /** Of an id that somebody chose: it may be taken. */
+  /** Resolves when the instance is in memory; `committed` when it is durable. `INSTANCE_EXISTS`. */
   async startWithGivenId(request: StartRequest): Promise<{ committed: Promise<void> }> {
     for (;;) {
       const generation = await this.#nextGeneration(request);
-      // Looked at again right here: another start of the same id may have come in while this one waited.
+      // Checked again: another start of the same id may have come while this one waited.
       if (this.#parts.table.get(request.id) === undefined) return { committed: this.#create(request, generation) };
     }
   }
@@ -115,8 +115,8 @@ export class InstanceStarter {
   }
 
   /**
-   * Only what is durable is a reason to refuse: a start that is being written may yet come to nothing, and an instance
-   * that has ended may still be on its way out of memory.
+   * Only a durable instance is a reason to refuse: a start that is being written may fail, and an instance that has ended
+   * may not have left memory yet.
    */
   async #refuseActive(id: string): Promise<void> {
     for (let entry = this.#parts.table.get(id); entry !== undefined; entry = this.#parts.table.get(id)) {
@@ -130,7 +130,7 @@ export class InstanceStarter {
   }
 }
 
-/** What a parent's message asks for. */
+/** The start request of a parent's message. */
 export function requestOfChild(
   { to: id, parent, trigger, traceparent }: StartChild,
   definition: Definition,

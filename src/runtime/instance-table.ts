@@ -18,7 +18,7 @@ export class InstanceTable {
   readonly #histories: HistoryReader;
   readonly #onBroken: OnBroken;
   readonly #entries = new Map<string, InstanceEntry>();
-  /** Those who look for an id in the store while it is not here. */
+  /** Reads of the store for an id that is not in memory. */
   readonly #searches = new Map<string, Set<Search>>();
   #purges = 0;
   #waiting = 0;
@@ -46,12 +46,12 @@ export class InstanceTable {
     return this.#entries.values();
   }
 
-  /** Tasks that wait inside instances, and instances that wait as a whole. */
+  /** Counts tasks that wait inside instances, and instances that wait as a whole. */
   get waitingCount(): number {
     return this.#waiting;
   }
 
-  /** So many of its tasks wait now. */
+  /** Notes how many of its tasks wait now. */
   noteWaiting(entry: InstanceEntry, count: number): void {
     if (this.#entries.get(entry.id) === entry) this.#waiting += count - entry.waiting;
     entry.waiting = count;
@@ -64,7 +64,9 @@ export class InstanceTable {
     for (const search of this.#searches.get(entry.id) ?? []) search.hasCome = true;
   }
 
-  /** What was read about an id in the store; `outdated` if an instance of that id was here meanwhile, and may be gone. */
+  /**
+   * Reads the store for an id; `outdated` if an instance of that id was in memory meanwhile, and may have gone again.
+   */
   async searchFor<T>(id: string, read: () => Promise<T>): Promise<{ found: T } | "outdated"> {
     const search = { hasCome: false };
     const searches = this.#searches.get(id) ?? new Set();
@@ -83,7 +85,7 @@ export class InstanceTable {
     this.#entries.delete(id);
   }
 
-  /** These were purged. Gives back those that somebody had brought into memory meanwhile. */
+  /** Forgets purged instances; returns those that were loaded meanwhile. */
   forget(purged: readonly { key: number; id: string }[]): InstanceEntry[] {
     this.#purges++;
     const entries = purged.flatMap(({ key, id }) => {
@@ -94,7 +96,7 @@ export class InstanceTable {
     return entries;
   }
 
-  /** Makes an entry of every unfinished instance; gives back the rows. */
+  /** Adds an entry for every unfinished instance; returns their rows. */
   async loadEntries(): Promise<InstanceRow[]> {
     const all: InstanceRow[] = [];
     let after = firstKey(this.#shard) - 1;
@@ -110,7 +112,7 @@ export class InstanceTable {
     }
   }
 
-  /** Many histories with one read each page. */
+  /** Loads the actors of these instances, with one read of histories for each page. */
   async restoreAll(rows: readonly InstanceRow[]): Promise<InstanceActor[]> {
     const actors: InstanceActor[] = [];
     for (let start = 0; start < rows.length; start += instancesPerPage) {
@@ -137,7 +139,7 @@ export class InstanceTable {
     return definition && this.#restore(entry, definition, history, row);
   }
 
-  /** One that cannot be read takes out of service those who need it, and nobody else. */
+  /** A definition that cannot be read quarantines the instances that need it, and no others. */
   async #definitionOf(entry: InstanceEntry, row: InstanceRow): Promise<Definition | undefined> {
     try {
       return await this.#definitions.load(row.workflow, row.version);
@@ -149,7 +151,7 @@ export class InstanceTable {
   }
 
   /**
-   * Brings an instance that is not in memory there, even an ended one, to be looked at or reopened. `INSTANCE_UNKNOWN`,
+   * Loads an instance that is not in memory, even an ended one, to be queried or reopened. `INSTANCE_UNKNOWN`,
    * `INSTANCE_QUARANTINED`.
    */
   async load(id: string): Promise<void> {
@@ -180,7 +182,7 @@ export class InstanceTable {
   async #loadFinished(id: string): Promise<void> {
     const purges = this.#purges;
     const search = await this.searchFor(id, () => this.#readFinished(id));
-    // It was here meanwhile, and may have been reopened; or it may have been purged: the caller looks again.
+    // It was in memory meanwhile, and may have been reopened; or it may have been purged: the caller looks it up again.
     if (search === "outdated" || purges !== this.#purges) return;
     if (search.found === undefined) throw unknownInstance(id);
     const { finished, definition, history } = search.found;
@@ -216,7 +218,7 @@ export class InstanceTable {
     return actor;
   }
 
-  /** Of one whose state cannot be worked out, the store knows how it stands. */
+  /** The row of an instance whose state cannot be restored is read from the store. */
   async #quarantineBroken(
     entry: InstanceEntry,
     row: InstanceRow | "from state" | undefined,

@@ -12,7 +12,7 @@ export interface TaskRunActor extends TaskOwner {
   readonly host: TaskRunHost;
   /** The task's last attempt was lost with its process, before this claim of the shard. */
   wasLostWithProcess(task: number): boolean;
-  /** Resolves when the start, of which the actor was told just before, is durable. */
+  /** Resolves when the start, which was reported to the actor just before, is durable. */
   confirmStart(): Promise<void>;
   inputsOf(task: number): TaskInputs | Promise<TaskInputs>;
   paramsOf(task: number): string;
@@ -48,9 +48,12 @@ export class InstanceTaskRun implements TaskRun {
   readonly owner: TaskOwner;
   readonly task: number;
   readonly actor: TaskRunActor;
-  /** It has started, and its instance's state does not say so yet. */
+  /** Set when it has started, until a turn of its instance has recorded the start. */
   started: Required<Execution> | undefined;
-  /** Of code, which never changes them. They are forgotten with the task's end, and an attempt may start before that is durable. */
+  /**
+   * The parameters of a task of code, which never change. The state forgets them with the task's end, and an attempt
+   * may start before that is durable.
+   */
   readonly #fixedParams: string | undefined;
 
   constructor(actor: TaskRunActor, task: number, cautious: boolean) {
@@ -80,13 +83,13 @@ export class InstanceTaskRun implements TaskRun {
     this.isCautious = cautious || this.interruptions > 0;
   }
 
-  /** Of the shard, as it is owned now: a worker refuses what an earlier owner grants late. */
+  /** The present epoch of the shard: a worker refuses late grants of an earlier owner. */
   get fence(): { shard: number; epoch: number } {
     const { shard, epoch } = this.actor.host.token;
     return { shard, epoch };
   }
 
-  /** Those of a DAG's task are read when the attempt starts: a user may change them until then. */
+  /** The parameters of a DAG's task are read when the attempt starts: a user may change them until then. */
   get params(): string {
     return this.#fixedParams ?? this.actor.paramsOf(this.task);
   }

@@ -21,10 +21,10 @@ import { PayloadRows } from "./payload-rows.ts";
 import type { FencingToken } from "./fencing-token.ts";
 import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
 
-/** Most turns have most of their lists empty, and one item in the others; a list is made with its first item. */
+/** Most lists of a turn are empty, and the others have one item; a list is made with its first item. */
 const none: readonly never[] = [];
 
-/** What the rows of a turn are made of: an actor, after it has handled its messages. */
+/** An actor that has handled its messages, as far as the rows of its turn need it. */
 export interface TurnActor {
   readonly key: number;
   readonly host: { readonly token: FencingToken };
@@ -85,22 +85,22 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     return this.turn.at;
   }
 
-  /** The number of its first event within the instance; of one in which nothing happened, 0. */
+  /** The number of its first event within the instance; 0 if it has no events. */
   get firstEvent(): number {
     return this.#history?.firstEvent ?? 0;
   }
 
-  /** What its messages want done. */
+  /** The commands that are carried out when it is released. */
   get effects(): readonly Command[] {
     return this.#effects ?? none;
   }
 
-  /** Messages that it has read. */
+  /** The origins of messages of other instances that it has read. */
   get origins(): readonly Origin[] {
     return this.#origins ?? none;
   }
 
-  /** Messages that it has written. */
+  /** Messages to other instances that it writes. */
   get outbox(): readonly OutboxRow[] {
     return this.#outbox ?? none;
   }
@@ -113,7 +113,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     return this.turn.dropped;
   }
 
-  /** Of the texts it wants written, roughly. */
+  /** The approximate size of its rows. */
   get bytes(): number {
     let bytes = this.#history?.events.length ?? 0;
     for (const { body } of this.payloads.rows) bytes += body.length;
@@ -122,7 +122,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     return bytes;
   }
 
-  /** It ended, or ended again, in this turn. */
+  /** The instance ended, or ended again, in this turn. */
   get hasEnded(): boolean {
     return this.#finished !== undefined;
   }
@@ -136,7 +136,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     else this.#effects.push(effect);
   }
 
-  /** The tasks of a generation that is over are not run. */
+  /** Removes the tasks of a generation that is over. */
   dropRuns(): void {
     this.#effects = this.#effects?.filter(({ type }) => type !== "RunTasks");
   }
@@ -150,7 +150,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     if (origin !== undefined) (this.#origins ??= []).push(origin);
   }
 
-  /** A child's start that is refused is not done with: its parent has yet to be told. */
+  /** The start of a child that is refused is not consumed: its parent has yet to get an answer. */
   refuse(message: Told, error: EngineError): void {
     const { input, origin } = message;
     this.#noteRefusal(message, error);
@@ -186,7 +186,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     }
   }
 
-  /** What it begins anew with may be an input from before, and answers. */
+  /** The input and the answers of a new beginning may refer to payloads of earlier turns. */
   get #firstKeptRef(): number {
     const { firstRef } = this.payloads;
     const [first] = this.events;
@@ -228,7 +228,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     }
   }
 
-  /** It will never be durable. */
+  /** Rejects all callers of a turn that will never be durable. */
   fail(error: unknown): void {
     for (const message of this.messages) message.reply?.reject(error);
   }

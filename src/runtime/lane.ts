@@ -9,11 +9,17 @@ import { Tombstones } from "./outbox.ts";
 import type { FencingToken } from "./fencing-token.ts";
 import { TurnQueue } from "./turn-queue.ts";
 
-/** One commit carries no more than this: it should take milliseconds, and fit into a database's packet. The last turn may pass the bytes. */
+/**
+ * One commit carries no more than this: it should take milliseconds, and fit into a database's packet. The last turn
+ * may pass the bytes.
+ */
 const turnsPerCommitMax = 5000;
 const bytesPerCommitMax = 4 * 1024 * 1024;
 
-/** Rows written outside a turn. Pass a function if they contain sequence numbers: it runs when their commit begins, so that numbers follow commit order. */
+/**
+ * Rows written outside a turn. Pass a function if they contain sequence numbers: it runs when their commit begins, so
+ * that numbers follow commit order.
+ */
 export type OwnRows = Partial<Changes> | (() => Partial<Changes>);
 
 /** Rows of a shard that belong to no turn, written beside turns or by themselves. */
@@ -96,7 +102,10 @@ export class Lane {
     });
   }
 
-  /** The commit counts as under way before the first turn is opened: rows that a broken turn causes have to wait like others. */
+  /**
+   * The commit counts as under way before the first turn is opened: rows that a broken turn causes have to wait like
+   * others.
+   */
   #run(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#commitUnderWay = promise;
@@ -169,7 +178,10 @@ export class Lane {
     }
   }
 
-  /** A turn is not written if the store rejects its data, or if its shard is lost: then all turns of that shard fail, also those without rows. */
+  /**
+   * A turn is not written if the store rejects its data, or if its shard is lost: then all turns of that shard fail,
+   * also those without rows.
+   */
   #releaseUnrejected(turns: readonly ActorTurn[], rejected: readonly Rejected<ActorTurn | ShardRows>[]): void {
     const lost = new Map<ActorHost, unknown>();
     const errors = new Map<unknown, unknown>();

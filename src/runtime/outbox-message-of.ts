@@ -5,7 +5,7 @@ import { childWorkflow } from "../kernel/task-definition.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { OutboxMessage } from "./outbox.ts";
 
-/** The message that a command amounts to, if it concerns another instance. */
+/** The message of a command that concerns another instance. */
 export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxMessage | undefined {
   const { key: from } = actor;
   switch (command.type) {

@@ -11,8 +11,8 @@ import type { CommitPart } from "./committer.ts";
 import type { FencingToken } from "./fencing-token.ts";
 
 /**
- * What one instance says to another. Values that travel by reference are looked up under `from` when the message is
- * delivered: a reference means nothing outside its instance.
+ * A message from one instance to another. Payload references are resolved under `from` when the message is delivered: a
+ * reference means nothing outside its instance.
  */
 export type OutboxMessage =
   | StartChild
@@ -30,16 +30,16 @@ export interface StartChild {
   readonly to: string;
   readonly workflow: string;
   readonly version: string;
-  /** What a DAG gives it to begin with. */
+  /** The context of a child of a DAG. */
   readonly context?: Readonly<Record<string, Payload>>;
-  /** What code gives it to begin with; it may give nothing. */
+  /** The input of a child of code, if it gives one. */
   readonly input?: Payload;
-  /** Absent for one that is on its own. */
+  /** Absent for an instance without a parent. */
   readonly parent?: ParentAddress;
-  /** Absent: nested. */
+  /** `nested` if absent. */
   readonly trigger?: "schedule";
   readonly traceparent?: string;
-  /** Not made of its parent's id: an instance that has it is somebody else's. */
+  /** The id was chosen by code, so that an instance that has it may be another's. */
   readonly isGivenId?: true;
 }
 
@@ -61,14 +61,14 @@ export interface TellParent {
   /** The child could not be started, or is gone. */
   readonly isMissing?: true;
   readonly reason?: string;
-  /** Of a DAG, by task name. */
+  /** The outputs of a DAG, by task name. */
   readonly outputs?: Readonly<Record<string, Payload>>;
-  /** Of a code workflow. */
+  /** The output of a code workflow. */
   readonly output?: Payload;
   readonly patch?: ContextPatch;
 }
 
-/** From the code of another instance. */
+/** An event that the code of another instance raises. */
 export interface RaiseEvent {
   readonly kind: "raise-event";
   readonly from: number;
@@ -77,7 +77,7 @@ export interface RaiseEvent {
   readonly data?: string;
 }
 
-/** An instance of a workflow with a maximum asks to be let in, or, reopened by a user, says that it is. */
+/** An instance of a workflow with a maximum asks for a place, or, reopened by a user, takes one. */
 export interface EnterGate {
   readonly kind: "enter-gate";
   readonly from: number;
@@ -119,8 +119,8 @@ function tombstoneOf(row: OutboxRow): OutboxRow {
 }
 
 /**
- * What is written instead of messages whose turn the store refuses: without their numbers, those after them are held up.
- * Nobody posts it: whoever misses the number finds it in the store.
+ * Tombstones replace the messages of a turn that the store rejects: without their numbers, later messages could not be
+ * delivered. They are not posted: a receiver that misses the number reads it from the store.
  */
 export class Tombstones implements CommitPart {
   readonly token: FencingToken;
@@ -137,8 +137,8 @@ export class Tombstones implements CommitPart {
 }
 
 /**
- * Messages on their way out of a shard. They are numbered without gaps per target shard and written in the commit of the
- * turn that caused them; only then are they posted. The reader's commit takes them out of the store.
+ * Outgoing messages of a shard. They are numbered without gaps per target shard, written in the commit of the turn that
+ * caused them, and posted after it. The commit in which the receiver consumes them deletes them from the store.
  */
 export class Outbox {
   readonly #shard: number;
@@ -150,7 +150,7 @@ export class Outbox {
     this.#shardOf = shardOf;
   }
 
-  /** How many messages earlier owners have sent to each target. */
+  /** Continues the numbers of messages that earlier owners have sent to each target. */
   restore(sent: readonly { target: number; number: number }[]): void {
     for (const { target, number } of sent) this.#lastNumber.set(target, number);
   }

@@ -13,7 +13,7 @@ const none: readonly never[] = [];
 
 /** Takes large values out of a message and makes rows of them, so that history and memory hold only references. */
 export class PayloadRows {
-  /** Made with the first of them: most turns have none. */
+  /** Created with the first row: most turns have none. */
   #rows: PayloadRow[] | undefined;
   readonly #instance: number;
   readonly #turn: number;
@@ -28,7 +28,7 @@ export class PayloadRows {
     return this.#rows ?? none;
   }
 
-  /** Drops those that came after so many: nothing refers to them. */
+  /** Drops rows beyond that count: nothing refers to them. */
   cutTo(count: number): void {
     if (this.#rows !== undefined) this.#rows.length = count;
   }
@@ -38,7 +38,7 @@ export class PayloadRows {
     return this.#turn * refsPerTurn;
   }
 
-  /** The message as the kernel is to see it. Most hold nothing large and come back as they are. */
+  /** Replaces large values of the input by references. Most inputs have none and are returned as they are. */
   extract(input: StepsTaken): StepsTaken;
   extract(input: Input): Input;
   extract(input: Input): Input {
@@ -139,7 +139,7 @@ function hasLarge(patch: ContextPatch): boolean {
   return false;
 }
 
-/** Of most steps nothing is taken out. */
+/** Most steps have no value that may be large. */
 function mayBeLarge(step: Step): boolean {
   if (step.type !== "answer" && step.type !== "complete") return step.type === "continue";
   return typeof step.output === "string" && step.output.length * 3 > payloadInlineBytesMax;

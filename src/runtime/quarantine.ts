@@ -45,7 +45,7 @@ export class Quarantine {
     this.#parts = parts;
   }
 
-  /** `row` is what the store has of it; undefined if it has none that is unfinished. */
+  /** `row` is its row in the store; undefined if it has none, because it has ended or never began. */
   async add(entry: InstanceEntry, row: InstanceRow | undefined, error: unknown): Promise<void> {
     const { logger } = this.#parts;
     const { id: instanceId, workflow } = entry;
@@ -66,7 +66,7 @@ export class Quarantine {
     return this.#parts.table.get(id)?.quarantined !== undefined;
   }
 
-  /** Puts a quarantined instance back into service. */
+  /** Resumes a quarantined instance. */
   async release(id: string): Promise<void> {
     const { table, instances, commit } = this.#parts;
     const entry = table.get(id);

@@ -1,10 +1,13 @@
 import type { Clock } from "../base/clock.ts";
 import type { ReactionSlot, ReactionSlots } from "../dispatch/reaction-slots.ts";
 
-/** How many reactions of an instance that was there before the claim are recorded before they run. */
+/** This many reactions of an instance that is older than the claim are recorded before they run. */
 const recordedMax = 10;
 
-/** How long after the claim the first reaction of new instances is recorded: messages that start them come again by then. */
+/**
+ * For this long after the claim the first reaction of new instances is recorded: by then the messages that start them
+ * are delivered again.
+ */
 const newInstancesMs = 60_000;
 
 /** Quarantine reason: the workflow code of an instance has ended or blocked its process too often. */
@@ -19,8 +22,8 @@ export class CrashLoop extends Error {
 }
 
 /**
- * Says which reactions of workflow code are recorded durably before they run, in a shard whose last owner did not leave
- * in good order. A reaction that is still on record as started at the next such claim was under way when the process
+ * Says which reactions of workflow code are recorded durably before they run, in a shard whose last owner did not
+ * release it. A reaction that is still on record as started at the next such claim was under way when the process
  * ended: a loss.
  */
 export class ReactionCaution {
@@ -44,12 +47,15 @@ export class ReactionCaution {
     return (this.#cameThrough.get(key) ?? 0) < recordedMax;
   }
 
-  /** Calls `start` when the reaction may be recorded and run: at once, or when those have ended that must not run beside it. */
+  /**
+   * Calls `start` when the reaction may be recorded and run: at once, or when those have ended that must not run beside
+   * it.
+   */
   enter(losses: number, start: (slot: ReactionSlot) => void): void {
     this.#slots.enter(losses, start);
   }
 
-  /** Says whether that is enough: earlier losses do not count any more. */
+  /** Returns whether enough reactions came through: then earlier losses do not count any more. */
   noteCameThrough(key: number): boolean {
     if (key > this.#lastKey) return true;
     const count = (this.#cameThrough.get(key) ?? 0) + 1;

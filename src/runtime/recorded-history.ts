@@ -10,7 +10,7 @@ import type { Payload, PayloadRef } from "../kernel/payload.ts";
 import type { Store } from "../stores/store.ts";
 import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
 
-/** What happened to an instance of code, as a document that can be kept: JSON holds all of it. */
+/** The history of an instance of code as a JSON document. */
 export interface RecordedHistory {
   readonly instanceId: string;
   /** Oldest first, from the beginning of the instance or of its last generation. */
@@ -23,7 +23,7 @@ export interface RecordedTurn {
   readonly events: readonly Event[];
 }
 
-/** The history of an instance with its large values in it, which the store keeps apart. */
+/** Reads the history of an instance, with the large values that the store keeps in rows of their own. */
 export async function recordHistory(
   store: Store,
   { id, key }: { readonly id: string; readonly key: number },
@@ -41,7 +41,7 @@ export async function recordHistory(
 
 type Holder = { readonly [Name in (typeof valueFields)[number]]?: Payload };
 
-/** Of the events of code workflows, those that hold a user's value. */
+/** Fields of the events of code workflows that hold a user's value. */
 const valueFields = ["input", "output", "data"] as const;
 
 async function withTexts(event: Event, read: (payload: PayloadRef) => Promise<string>): Promise<Event> {
@@ -81,7 +81,7 @@ export async function replayRecorded(
     workflow,
     logger: silentLogger,
     host,
-    // It comes out of the replay as well.
+    // The replay throws the same error.
     owner: { onStray: () => undefined },
   });
   const reader = { read: (payload: PayloadRef) => Promise.reject(byReference(instanceId, payload)) };

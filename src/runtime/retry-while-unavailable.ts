@@ -1,20 +1,20 @@
 import type { Clock } from "../base/clock.ts";
 import { hasCode } from "../base/error.ts";
 
-/** How long to wait before asking again a store that is away. */
+/** The delay between two tries. */
 const askAgainMs = 500;
 
-/** Waits for a store that is away, until it is of no use any more. */
+/** Repeats a read while the store is unavailable, until `isOver` returns true. */
 export async function retryWhileUnavailable<T>(
   clock: Clock,
   work: () => Promise<T>,
-  isHopeless: () => boolean,
+  isOver: () => boolean,
 ): Promise<T> {
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!hasCode(error, "STORE_UNAVAILABLE") || isHopeless()) throw error;
+      if (!hasCode(error, "STORE_UNAVAILABLE") || isOver()) throw error;
       await new Promise<void>((resolve) => clock.after(askAgainMs, resolve));
     }
   }

@@ -149,7 +149,10 @@ export class ShardTurns implements ActorHost {
     return actor.hasMessages || (actor.hasMore && !this.#state.isClosing);
   }
 
-  /** An instance whose turn the store rejects is quarantined; one that has no row stays what it was: ended, or nothing at all. */
+  /**
+   * An instance whose turn the store rejects is quarantined; one that has no row stays what it was: ended, or nothing
+   * at all.
+   */
   rejectTurn(turn: ActorTurn, error: unknown): void {
     const { actor } = turn;
     turn.fail(error);

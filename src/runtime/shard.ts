@@ -146,7 +146,9 @@ export class Shard {
     });
   }
 
-  /** Writes messages that no turn caused, in one commit with the offsets of the messages they answer, and posts them. */
+  /**
+   * Writes messages that no turn caused, in one commit with the offsets of the messages they answer, and posts them.
+   */
   async send(messages: readonly OutboxMessage[], offsets: () => OffsetRow[] = () => []): Promise<void> {
     const outbox: OutboxRow[] = [];
     await this.commit(() => {

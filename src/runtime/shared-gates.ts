@@ -4,7 +4,7 @@ import type { InstanceSummary, Store } from "../stores/store.ts";
 import type { Definitions } from "./definitions.ts";
 import type { Admit, EnterGate, LeaveGate, OutboxMessage } from "./outbox.ts";
 
-/** Where the gate of a workflow is: like an instance, it lives on the shard of its name. */
+/** The address of a workflow's gate: like an instance, it lives on the shard of its name. */
 export function gateAddress(workflow: string): string {
   return `workflow:${workflow}`;
 }
@@ -12,15 +12,14 @@ export function gateAddress(workflow: string): string {
 const pageSize = 1000;
 
 /**
- * The gates of workflows with a maximum of concurrent instances, for members that share the instances among them. A gate
- * lives on one shard and is spoken to in messages: an instance is created waiting, asks to be let in with the turn that
- * creates it, and says with its last turn that it has left. An answer is written in the same commit that consumes the
- * question.
+ * The gates of workflows with a maximum of concurrent instances, in a cluster. A gate lives on one shard and is reached by
+ * messages: an instance is created waiting, asks for a place with the turn that creates it, and leaves with its last turn.
+ * An answer is written in the same commit that consumes the request.
  *
- * - S1 Nothing of its own is on disk: an instance that is `Ready` waits, any other unfinished one is in, and so is one
- *   to which a message that lets it in is under way.
- * - S2 While any wait, one that is in will leave: the commit that consumed the last leaving has let the next one in. So
- *   a gate that is made anew, because its shard moved, need not be made before a message comes.
+ * - S1 A gate has no rows of its own: an instance that is `Ready` waits, any other unfinished one is inside, and so is one
+ *   with an `admit` message under way.
+ * - S2 While any wait, one that is inside will leave: the commit that consumed the last `leave-gate` has admitted the next
+ *   instance. So a gate whose shard moved need not be created before a message comes.
  */
 export class SharedGates {
   readonly #shard: number;
@@ -36,7 +35,7 @@ export class SharedGates {
     this.#definitions = options.definitions;
   }
 
-  /** What is to be answered to whom. Messages are handed over one at a time. */
+  /** Handles a message and returns the answers. Messages come one at a time. */
   async read(message: EnterGate | LeaveGate): Promise<Admit[]> {
     const gate = await this.#gateOf(message.workflow);
     if (message.kind === "leave-gate") {
@@ -59,24 +58,24 @@ export class SharedGates {
     const known = this.#gates.get(workflow);
     if (known !== undefined) return known;
     const gate: Gate = { max: Infinity, inside: new Set(), waiting: new Set() };
-    // In this order: one that is let in while the instances are read has been counted by its message.
+    // In this order: an instance that is admitted while the instances are read is counted by its message.
     const answered = await this.#answersUnderWay();
     for (const { id, version, status, quarantined } of await this.#unfinished(workflow)) {
       const limit = (await this.#definitions.load(workflow, version)).spec.maxInstances;
-      // One without a maximum neither asks to be let in nor says that it leaves.
+      // An instance of a version without a maximum neither enters nor leaves.
       if (limit === undefined || limit.max <= 0) continue;
       // The maximum that counts is that of the definition started last.
       gate.max = limit.max;
       const isWaiting = status === "Ready" && answered.get(id) !== "admitted";
       if (!isWaiting) gate.inside.add(id);
-      // Where nobody waits for a place, the instance has yet to ask.
+      // Under the other policies no instance waits for a place: this one has yet to ask.
       else if (limit.policy === "queue" && quarantined === null && !answered.has(id)) gate.waiting.add(id);
     }
     this.#gates.set(workflow, gate);
     return gate;
   }
 
-  /** By instance: what an earlier owner of this shard has answered, where that has not been read yet. */
+  /** Answers of earlier owners of this shard that were not consumed yet, by instance. */
   async #answersUnderWay(): Promise<Map<string, "admitted" | "refused">> {
     const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
     const answers = new Map<string, "admitted" | "refused">();
@@ -88,7 +87,7 @@ export class SharedGates {
     return answers;
   }
 
-  /** The oldest first. */
+  /** Lists the unfinished instances of the workflow, oldest first. */
   async #unfinished(workflow: string): Promise<InstanceSummary[]> {
     const all: InstanceSummary[] = [];
     for (let before: InstanceSummary | undefined; ;) {

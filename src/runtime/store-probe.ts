@@ -13,7 +13,9 @@ export interface StoreProbeParts {
   readonly onHealth: (problem: unknown) => void;
 }
 
-/** Asks the store at regular times whether its files are still there: an engine that has nothing to write notices too. */
+/**
+ * Asks the store at regular times whether its files are still there: an engine that has nothing to write notices too.
+ */
 export class StoreProbe {
   readonly #parts: StoreProbeParts;
   #timer: Timer | undefined;

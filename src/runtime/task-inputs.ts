@@ -7,7 +7,7 @@ export type Payloads = Readonly<Record<string, Payload>>;
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
 
-/** Outputs of what the task waited for, by task name: its predecessors and their sub-tasks, or a sub-task's parent. */
+/** Outputs of the tasks that it depends on, by name: its predecessors and their sub-tasks, or a sub-task's parent. */
 export function predecessorOutputs(machine: DagMachine, task: number): Payloads {
   const { state } = machine;
   const outputs: [string, Payload][] = [];
@@ -29,7 +29,7 @@ export function predecessorOutputs(machine: DagMachine, task: number): Payloads 
   return outputs.length === 0 ? none : Object.fromEntries(outputs);
 }
 
-/** Of every task that succeeded with one, by name. */
+/** Outputs of all tasks that succeeded with one, by name. */
 export function allOutputs(machine: DagMachine): Payloads {
   const { state } = machine;
   const outputs: [string, Payload][] = [];
@@ -53,7 +53,7 @@ export function bytesOf(payloads: Payloads): number {
   return bytes;
 }
 
-/** Looks at the sizes on record, before anything is read. `what` begins the message, `instead` ends it. */
+/** Checks the recorded sizes before anything is read. `what` begins the message, `instead` ends it. */
 export function refuseLargeJoin(
   payloads: readonly Payloads[],
   { code, what, instead }: { readonly code: ErrorCode; readonly what: string; readonly instead: string },
@@ -66,7 +66,7 @@ export function refuseLargeJoin(
   );
 }
 
-/** Texts as they are, if none travels by reference; otherwise they have to be read. */
+/** The texts, if none is a reference; otherwise undefined: they have to be read. */
 export function textsAtHand(payloads: Payloads): Readonly<Record<string, string>> | undefined {
   for (const key in payloads) if (typeof payloads[key] !== "string") return undefined;
   return payloads as Readonly<Record<string, string>>;
@@ -100,20 +100,20 @@ export async function readText(
   return payload === undefined || typeof payload === "string" ? payload : (await read([payload.ref]))[0];
 }
 
-/** One JSON object of many. */
+/** Joins JSON texts to one JSON object. */
 export function objectText(texts: Readonly<Record<string, string>>): string {
   return `{${Object.entries(texts)
     .map(([key, text]) => `${JSON.stringify(key)}:${text}`)
     .join(",")}}`;
 }
 
-/** What a DAG begins with: the keys of an object, or any other value as `initParams`. */
+/** The context that a DAG starts with: the keys of an object, or any other value as `initParams`. */
 export function asContext(params: unknown): Readonly<Record<string, unknown>> {
   const isMap = typeof params === "object" && params !== null && !Array.isArray(params);
   return isMap ? (params as Record<string, unknown>) : { initParams: params };
 }
 
-/** The same, of what code gives it: JSON text. */
+/** The same, from JSON text that code gives it. */
 export function contextOfInput(input: string): Record<string, string> {
   const context = asContext(JSON.parse(input));
   return Object.fromEntries(Object.entries(context).map(([key, each]) => [key, JSON.stringify(each)]));

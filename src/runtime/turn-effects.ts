@@ -100,7 +100,9 @@ export class TurnEffects {
     }
   }
 
-  /** The time of an instance never goes back: after a clock was ahead, its timers count from the time of its last turn. */
+  /**
+   * The time of an instance never goes back: after a clock was ahead, its timers count from the time of its last turn.
+   */
   #warnOfClockBehind({ actor, at }: ActorTurn): void {
     const behindMs = at - this.#clock.now();
     if (behindMs <= clockBehindMsMax || this.#clock.monotonic() < this.#clockWarnsFrom) return;

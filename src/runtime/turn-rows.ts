@@ -5,7 +5,7 @@ import type { Event } from "../kernel/event.ts";
 import { type EndStatus, hasEnded } from "../kernel/status.ts";
 import type { FinishedRow, InstanceRow, TaskRow } from "../stores/store.ts";
 
-/** The attempts that a turn's events touched, as they stand after it; each once. */
+/** The rows of tasks that a turn's events changed, as they are after it; each once. */
 export function taskRows(machine: Machine, events: readonly Event[]): TaskRow[] {
   if (events.length === 1 && events[0]?.type === "TasksScheduled") return [];
   let only: number | undefined;
@@ -66,7 +66,7 @@ export function instanceRow(
   };
 }
 
-/** What a change of the instance row depends on: the row is written only when one of these has changed. */
+/** The instance row is written only when one of these fields has changed. */
 export function isSameRow(a: InstanceRow, b: InstanceRow): boolean {
   return (
     a.status === b.status &&

@@ -4,11 +4,11 @@ import type { NodeId } from "../kernel/node-spec.ts";
 import { waitInside } from "../views/wait-inside.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 
-/** Which attempt of which task runs or waits. */
+/** Identifies the attempt of a task that runs or waits. */
 export interface TaskIdentity {
   readonly instanceId: string;
   readonly workflowName: string;
-  /** Undefined for an instance that waits as a whole; so are the other things that only a task has. */
+  /** Undefined for an instance that waits as a whole; so are the other fields that only a task has. */
   readonly taskName: string | undefined;
   readonly nodeId: NodeId | undefined;
   readonly attempt: number;
@@ -17,7 +17,9 @@ export interface TaskIdentity {
   readonly domain: string;
 }
 
-/** A task that waits inside its instance, or an instance that waits as a whole: the dispatcher does not know of it yet. */
+/**
+ * A task that waits inside its instance, or an instance that waits as a whole: the dispatcher does not know of it yet.
+ */
 export interface WaitingTask extends TaskIdentity {
   /** When its last attempt ended, or its instance was created; undefined for a task that has had none. */
   readonly since: number | undefined;
@@ -25,7 +27,7 @@ export interface WaitingTask extends TaskIdentity {
   readonly wait: Wait;
 }
 
-/** What waits inside an instance; as many as its state's `waitingCount`. */
+/** Lists the tasks that wait inside an instance; as many as its state's `waitingCount`. */
 export function waitingTasksOf({ id, machine: { state }, host, definition: { spec } }: InstanceActor): WaitingTask[] {
   const { workflow: workflowName } = state;
   const identity = { instanceId: id, workflowName };

@@ -3,18 +3,18 @@ import type { Clock, Timer } from "../base/clock.ts";
 /** Fires at most this many at once, so that ten thousand sleepers due together do not hold up the event loop. */
 const firesPerTickMax = 500;
 
-/** While so many are being woken, which may mean reading them from the store, the others sleep on. */
+/** While this many are being woken, which may mean loading them from the store, no others are. */
 const wakingMax = 1000;
 
 /**
- * Timers do not count the time that a machine is suspended, nor a clock that is set forward. Looking again this often,
- * no wake-up is later than that.
+ * Timers do not count the time that a machine is suspended, nor a clock that is set forward. With a check this often, no
+ * wake-up is later than that.
  */
 const lookAgainMs = 60_000;
 
 /**
- * The next wake-up of every unfinished instance, in memory or not. One clock timer serves them all. A heap whose
- * entries know their place, so that a wake-up can be moved or taken out.
+ * The next wake-up of every unfinished instance, in memory or not. One clock timer serves them all. An indexed heap:
+ * entries know their place, so that a wake-up can be changed or removed.
  */
 export class WakeQueue<Sleeper extends object> {
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class WakeQueue<Sleeper extends object> {
     this.#wake = wake;
   }
 
-  /** Replaces the sleeper's earlier wake-up; undefined takes it out. */
+  /** Replaces the sleeper's earlier wake-up; undefined removes it. */
   set(sleeper: Sleeper, at: number | undefined): void {
     if (this.#isStopped) return;
     const alarm = this.#alarms.get(sleeper);
@@ -51,7 +51,7 @@ export class WakeQueue<Sleeper extends object> {
     this.#arm();
   }
 
-  /** For good: nobody is woken any more. */
+  /** Removes all wake-ups; none can be set any more. */
   stop(): void {
     this.#isStopped = true;
     this.#timer?.cancel();

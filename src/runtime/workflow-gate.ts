@@ -2,8 +2,8 @@ import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { StartInstance } from "../kernel/input.ts";
 
 /**
- * Keeps workflows that have a maximum of concurrent instances to it. What it knows is derived from the instances'
- * durable statuses, so a restart brings it back: an instance that is `Ready` waits, any other unfinished one counts.
+ * Enforces the maximum of concurrent instances of workflows, for one member alone. Its state is derived from the durable
+ * statuses of instances, also after a restart: an instance that is `Ready` waits, any other unfinished one counts.
  */
 export class WorkflowGates {
   readonly #gates = new Map<string, Gate>();
@@ -36,19 +36,19 @@ export class WorkflowGates {
     return { refuse: limit.policy, reason: `too many instances(${count + 1}>${limit.max})` };
   }
 
-  /** After a restart: goes on admitting those that wait. */
+  /** Admits waiting instances after a restart, as far as there are places. */
   restore(workflow: string, limit: MaxInstances | undefined): void {
     this.#fill(workflow, this.#limit(workflow, limit));
   }
 
-  /** One that waited, and was left out for a while, waits again. */
+  /** Queues an instance again that was quarantined while it waited. */
   rejoin(workflow: string, instanceId: string, limit: MaxInstances | undefined): void {
     const gate = this.#limit(workflow, limit);
     if (!gate.running.has(instanceId)) gate.waiting.add(instanceId);
     this.#fill(workflow, gate);
   }
 
-  /** How many run, when one more that a user reopens would pass the maximum. */
+  /** How many instances run, if one more that a user reopens would exceed the maximum. */
   fullFor(workflow: string): number | undefined {
     const gate = this.#gates.get(workflow);
     return gate !== undefined && gate.running.size >= gate.max ? gate.running.size : undefined;
@@ -58,7 +58,7 @@ export class WorkflowGates {
     this.#gates.get(workflow)?.running.add(instanceId);
   }
 
-  /** It ended, or never began. */
+  /** Frees the place of an instance that has ended, or whose start was refused. */
   leave(workflow: string, instanceId: string): void {
     const gate = this.#gates.get(workflow);
     if (gate === undefined) return;
@@ -89,7 +89,7 @@ export class WorkflowGates {
   }
 }
 
-/** In order of creation. */
+/** An unfinished instance; they are listed in order of creation. */
 export interface UnfinishedInstance {
   readonly id: string;
   /** It is `Ready`: created above the maximum and not yet started. */
