@@ -6,13 +6,19 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { cycleRatchet, fileCycles, folderCycles, readCycles } from "./tidy/cycles.ts";
+import { contributing, importTable, withImportTable } from "./tidy/documents.ts";
 import { longFunctions, ratchet, readList } from "./tidy/function-length.ts";
 import { importDirection, mayImport } from "./tidy/import-direction.ts";
 import { kernelPurity } from "./tidy/kernel-purity.ts";
 import { fileName, shape } from "./tidy/shape.ts";
+import { readLarge, sizeRatchet, sizes } from "./tidy/sizes.ts";
 import { parse } from "./tidy/source.ts";
-import type { Check, Finding } from "./tidy/source.ts";
+import type { Check, Finding, Source } from "./tidy/source.ts";
 import { readSpecification, uncitedLines, undefinedCitations } from "./tidy/specification.ts";
+import { thrownCodes } from "./tidy/thrown-codes.ts";
+import { unusedExports } from "./tidy/unused-exports.ts";
+import { glossary, vocabulary } from "./tidy/vocabulary.ts";
 import { comments, places } from "./tidy/words.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -53,10 +59,32 @@ describe("the sources", () => {
     none(ratchet(sources.flatMap(longFunctions), readList(read("tests/tidy/long-functions.txt"))));
   });
 
+  test("have no class or file that grew past its limit", () => {
+    none(sizeRatchet(sources.flatMap(sizes), readLarge(read("tests/tidy/large.txt"))));
+  });
+
+  test("import each other in no circle, be it by type", () => {
+    const known = readCycles(read("tests/tidy/known-cycles.txt"));
+    none(cycleRatchet([...fileCycles(sources), ...folderCycles(sources)], known));
+  });
+
+  test("export nothing that only tests use", () => none(unusedExports(sources)));
+  test("promise no error that is not thrown", () => none(thrownCodes(sources)));
+  test("use the field's words", () => none(sources.flatMap(vocabulary)));
+  test("of tests have tests in them: what tests share is in a *.rig.ts", () => none(sources.flatMap(holdsTests)));
+
   test("name no place that only their writer has", () => {
     const all = [...files, ...find(["*", ".*", ".ci/*", "docs/**/*"])];
     assert.ok(all.includes("package-lock.json") && all.includes(".npmrc"));
     none(all.flatMap((path) => places(path, read(path))));
+  });
+});
+
+describe("the documents", () => {
+  test("have who may import whom as it is tested", () => none(importTable(read("ARCHITECTURE.md"))));
+  test("explain our own terms, and no others", () => none(glossary(read("docs/glossary.md"), sources)));
+  test("tell contributors of every folder, and of files that are there", () => {
+    none(contributing(read("CONTRIBUTING.md"), Object.keys(mayImport), new Set([...files, ...find(["docs/**/*"])])));
   });
 });
 
@@ -154,6 +182,10 @@ describe("a planted violation is caught:", () => {
     { check: citations, path: "tests/engine/spec-99-a.test.ts", text: `f();`, what: /cites 99/ },
     { check: citations, path: "tests/a.ts", text: `/** Spec §4.3–§4.99: attempts. */`, what: /cites 4\.99/ },
     { check: citations, path: "tests/a.ts", text: `/** Spec 99: attempts. */`, what: /cites 99/ },
+    { check: vocabulary, path: "src/a.ts", text: `class MessageCourier {}`, what: /courier is router/ },
+    { check: vocabulary, path: "src/a.ts", text: `class A { #pen = 1; }`, what: /pen is fencing token/ },
+    { check: vocabulary, path: "src/caretaker.ts", text: `f();`, what: /caretaker is maintenance/ },
+    { check: holdsTests, path: "src/a.test.ts", text: `export const rig = test;`, what: /no tests/ },
     { check: comments, path: "src/a.ts", text: `f(); // TODO later`, what: /note to oneself/ },
     { check: comments, path: "src/a.ts", text: `/* FIXME */ f();`, what: /note to oneself/ },
     { check: comments, path: "src/a.ts", text: `// @ts-ignore\nf();`, what: /switched off/ },
@@ -188,6 +220,117 @@ describe("a planted violation is caught:", () => {
     assert.deepEqual(
       ratchet(found, list).map((each) => each.what),
       ["make grew from 71 lines to 72", "gone shrank: let its line in the list follow"],
+    );
+  });
+
+  test("classes and files that are too large", () => {
+    const methods = Array.from({ length: 41 }, (_, number) => `  f${number}() {}\n`).join("");
+    const fields = Array.from({ length: 21 }, (_, number) => `  #a${number} = 1;\n`).join("");
+    const text = `export class A {\n  constructor() {}\n${methods}${fields}}\n${"f();\n".repeat(436)}`;
+    const found = sizes(parse("src/a.ts", text));
+    assert.deepEqual(
+      found.map(({ name, what, count }) => `${name} ${what} ${count}`),
+      ["file lines 501", "A methods 41", "A fields 21"],
+    );
+    assert.equal(sizeRatchet(found, []).length, 3);
+    const list =
+      "src/a.ts A methods 41 -- b\nsrc/a.ts A fields 20 -- c\nsrc/a.ts file lines 600\nsrc/b.ts B fields 30 -- d\n";
+    assert.deepEqual(
+      sizeRatchet(found, readLarge(list)).map(({ what }) => what),
+      [
+        "A has 21 fields; at most 20 are allowed",
+        "file is on the list of large ones without a reason",
+        "B has no more than 20 fields: take it off the list",
+      ],
+    );
+  });
+
+  test("files that import each other, by type too, and folders that do", () => {
+    const planted = [
+      parse("src/a/a.ts", `import type { B } from "./b.ts";`),
+      parse("src/a/b.ts", `import { c } from "./c/c.ts"; import "./d.test.ts";`),
+      parse("src/a/c/c.ts", `type A = import("../a.ts").A;`),
+      parse("src/a/d.test.ts", `import "./a.ts";`),
+      parse("src/a/e/e.ts", `import "../c/f.ts";`),
+      parse("src/a/c/f.ts", `import "../e/g.ts";`),
+      parse("src/a/e/g.ts", `import "../../base/h.ts";`),
+    ];
+    const cycle = ["src/a/a.ts", "src/a/b.ts", "src/a/c/c.ts"];
+    assert.deepEqual(fileCycles(planted), [cycle]);
+    assert.deepEqual(folderCycles(planted.slice(0, 3)), [["src/a", "src/a/c"]]);
+    assert.deepEqual(folderCycles(planted.slice(4)), [["src/a/c", "src/a/e"]]);
+    assert.equal(cycleRatchet([cycle], []).length, 1);
+    assert.deepEqual(cycleRatchet([cycle], readCycles(`# known\n${cycle.join(" ")} -- recursive types\n`)), []);
+    assert.deepEqual(
+      cycleRatchet([cycle.slice(0, 2)], readCycles(cycle.join(" "))).map(({ what }) => what),
+      ["is in a known cycle without a reason", "take off the list what is in no cycle: src/a/c/c.ts"],
+    );
+  });
+
+  test("exports that nothing, or only a test, uses", () => {
+    const text = `export const a = 1; /* dead */ export const dead = 2; export interface T {} export function f(t: T) {} const b = 1; export { b };`;
+    const planted = [
+      parse("src/a/a.ts", text),
+      parse("src/a/b.ts", `import { a, f } from "./a.ts";`),
+      parse("src/a/a.test.ts", `import { dead } from "./a.ts";`),
+      parse("src/door.ts", `export { x } from "./a/c.ts"; export const y = 1;`),
+      parse("src/a/c.ts", `export const x = 1;`),
+      parse("src/a/d.ts", `export const all = 1;`),
+      parse("src/a/e.ts", `import * as d from "./d.ts";`),
+    ];
+    assert.deepEqual(
+      unusedExports(planted).map(({ path, what }) => `${path} ${what}`),
+      ["src/a/a.ts exports dead, which nothing in the product uses"],
+    );
+  });
+
+  test("error codes that are promised and not thrown", () => {
+    const planted = [
+      parse(
+        "src/a/a.ts",
+        `import { b } from "./b.ts"; /** Throws SCHEDULE_INVALID, TASK_INVALID, or \`TASK_UNKNOWN\`. */ f();`,
+      ),
+      parse("src/a/b.ts", `throw new EngineError("SCHEDULE_INVALID");`),
+      parse("src/a/c.ts", `import { a } from "./a.ts"; give("TASK_UNKNOWN");`),
+      parse("src/a/d.ts", `/** Throws OPTION_INVALID; NOT_OURS */ throw new EngineError("SCHEDULE_INVALID");`),
+    ];
+    assert.deepEqual(
+      thrownCodes(planted).map(({ path, what }) => `${path} ${what.slice(0, 25)}`),
+      ["src/a/a.ts promises TASK_INVALID, wh", "src/a/d.ts promises OPTION_INVALID, "],
+    );
+  });
+
+  test("documents that say something else than the sources", () => {
+    const table = { up: ["down", "stores"], down: [], stores: [] };
+    const text = "| `src/down/` | d | nothing |\n| `src/up/` | u | all |\n| `src/gone/` | g | x |\n";
+    assert.deepEqual(
+      importTable(text, table).map(({ what }) => what),
+      [
+        "src/up/ imports from src/down/, which stands above it",
+        "src/stores/ is not in the table of folders",
+        "src/gone/ is in the table, but is no folder",
+        "its table is not what is tested: node scripts/import-table.ts",
+      ],
+    );
+    assert.match(withImportTable(text, table), /\| `src\/up\/` \| u \| down, stores' interface \|/);
+    const guide = "`src/a/` and `tests/gone.ts`, `docs/b/`";
+    assert.deepEqual(
+      contributing(guide, ["a", "c"], new Set(["src/a/a.ts"])).map(({ what }) => what),
+      [
+        "does not say what is in src/c/",
+        "names tests/gone.ts, which is not there",
+        "names docs/b/, which is not there",
+      ],
+    );
+    const words = "| word | meaning | elsewhere |\n|---|---|---|\n| turn | a | b |\n| letter | a | b |\n";
+    assert.deepEqual(
+      glossary(words, [parse("src/a.ts", "turn();")], ["turn", "epoch"]).map(({ what }) => what),
+      [
+        "has no entry for epoch",
+        "letter is none of our own terms",
+        "letter is out of order",
+        "epoch does not occur in the code",
+      ],
     );
   });
 
@@ -269,6 +412,9 @@ describe("what is allowed is left alone:", () => {
       text: `/** Spec §4 and §4.3. */ f("99.1 is no title");`,
     },
     { check: citations, path: "src/a.ts", text: `/** RFC 9110 §99.1 */` },
+    { check: vocabulary, path: "src/a.ts", text: `const open = "the pen"; // parked` },
+    { check: holdsTests, path: "src/a.test.ts", text: `describe("a", () => { test("b", f); });` },
+    { check: holdsTests, path: "src/a.rig.ts", text: `export const a = 1;` },
     { check: comments, path: "src/a.ts", text: `// @ts-expect-error: params do not fit\nf("TODO");` },
     { check: comments, path: "src/a.ts", text: `// oxlint-disable-next-line no-console -- this is the terminal\nf();` },
   ];
@@ -296,6 +442,14 @@ describe("what is allowed is left alone:", () => {
     );
   });
 });
+
+/** A file that the runner runs has something to run: a call of `test`, `describe`, or of a suite that makes tests. */
+function holdsTests(source: Source): Finding[] {
+  const isRun = source.path.endsWith(".test.ts");
+  return isRun && !/\b(?:test|it|describe|suite|\w+Suite|\w+Tests|\w+Contract)(?:\.\w+)?\(/.test(source.text)
+    ? [{ path: source.path, line: 0, what: "has no tests in it: call it *.rig.ts" }]
+    : [];
+}
 
 function none(findings: readonly Finding[]): void {
   assert.equal(findings.map(({ path, line, what }) => `${path}:${line} ${what}`).join("\n"), "");

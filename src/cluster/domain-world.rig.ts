@@ -106,7 +106,7 @@ export class World {
     this.now = end;
   }
 
-  chance(percent: number): boolean {
+  happens(percent: number): boolean {
     return this.random.next() * 100 < percent;
   }
 
@@ -253,7 +253,7 @@ export interface Attempt {
   readonly isRemote: boolean;
   /** Of the worker's clock. */
   readonly rate: number;
-  /** Ends by itself if nobody vouches for it. */
+  /** Ends by itself if nobody renews its lease. */
   patience: Event | undefined;
 }
 
@@ -450,7 +450,7 @@ export class Member {
 
   /** Its workers lose the connection and look for another member; here they are counted until they are lost. */
   relink(): void {
-    for (const attempt of this.slots) if (attempt.isRemote) this.#unvouch(attempt);
+    for (const attempt of this.slots) if (attempt.isRemote) this.#stopRenewing(attempt);
   }
 
   /** As many want to run, at all times. */
@@ -482,7 +482,7 @@ export class Member {
     const world = this.#world;
     this.waiting--;
     this.started++;
-    const isRemote = world.hasRemoteWorkers && world.chance(50);
+    const isRemote = world.hasRemoteWorkers && world.happens(50);
     const attempt: Attempt = { holder: this, isRemote, rate: 0.95 + world.random.next() * 0.1, patience: undefined };
     this.slots.add(attempt);
     world.attempts.add(attempt);
@@ -502,12 +502,12 @@ export class Member {
   }
 
   #loseWorker(attempt: Attempt): void {
-    this.#unvouch(attempt);
+    this.#stopRenewing(attempt);
     this.slots.delete(attempt);
   }
 
-  /** From here on nobody vouches for it; its worker goes elsewhere with it, and ends it when its patience is over. */
-  #unvouch(attempt: Attempt): void {
+  /** From here on nobody renews its lease; its worker goes elsewhere with it, and ends it when its patience is over. */
+  #stopRenewing(attempt: Attempt): void {
     if (attempt.patience !== undefined || attempt.holder !== this) return;
     const world = this.#world;
     attempt.patience = world.at((ownPatience * workerLostMs) / attempt.rate, () => this.#end(attempt));
@@ -527,13 +527,13 @@ export class Member {
       if (!this.#world.attempts.has(attempt) || this.isLapsed || attempt.patience?.isOver !== false) return;
       this.slots.add(attempt);
       this.quotas.counted(domain).then(
-        () => this.#act(() => this.#vouch(attempt)),
+        () => this.#act(() => this.#renewLease(attempt)),
         () => this.slots.delete(attempt),
       );
     });
   }
 
-  #vouch(attempt: Attempt): void {
+  #renewLease(attempt: Attempt): void {
     if (!this.#world.attempts.has(attempt) || !this.slots.has(attempt) || this.isLapsed) return;
     if (attempt.patience !== undefined) attempt.patience.isOver = true;
     attempt.patience = undefined;
@@ -551,7 +551,7 @@ export class Member {
         reject(new EngineError("CALL_UNANSWERED", "nobody answers"));
       });
       this.#send(call);
-      if (this.#world.chance(50)) this.#send(call);
+      if (this.#world.happens(50)) this.#send(call);
     });
   }
 
@@ -563,7 +563,7 @@ export class Member {
     this.#carry(() => {
       if (this.isMute) return;
       const open = world.allocators.filter((office) => office.isOpen);
-      const office = world.chance(world.weather.astray) ? open[world.below(open.length)] : open.at(-1);
+      const office = world.happens(world.weather.astray) ? open[world.below(open.length)] : open.at(-1);
       if (office !== undefined) office.host.#act(() => this.#answer(office, call));
     });
   }
@@ -581,7 +581,7 @@ export class Member {
   #hear(call: Call, grant: SlotGrant, tag: Tag | undefined): void {
     if (call.isOver) return;
     call.isOver = true;
-    const confused = this.#world.chance(this.#world.weather.confused);
+    const confused = this.#world.happens(this.#world.weather.confused);
     const other = this.#grants[this.#world.below(this.#grants.length)];
     this.#grants.push(grant);
     if (confused && other !== undefined) return call.resolve(other);
@@ -592,9 +592,9 @@ export class Member {
   /** By a message, to which anything may happen. */
   #carry(deliver: () => void): void {
     const { weather } = this.#world;
-    if (this.#world.chance(weather.lost)) return;
+    if (this.#world.happens(weather.lost)) return;
     this.#world.at(this.#world.below(weather.delayMs), deliver);
-    if (this.#world.chance(weather.doubled)) this.#world.at(this.#world.below(weather.delayMs * 3), deliver);
+    if (this.#world.happens(weather.doubled)) this.#world.at(this.#world.below(weather.delayMs * 3), deliver);
   }
 }
 

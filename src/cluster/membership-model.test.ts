@@ -206,8 +206,8 @@ class Wire {
     const { universe } = this.#world;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#machine.after(requestMs, () => reject(new EngineError("STORE_UNAVAILABLE", "no answer")));
-    const isLost = universe.now < this.cutUntil || this.#world.chance("lossy");
-    const isAnswerLost = this.#world.chance("lossy");
+    const isLost = universe.now < this.cutUntil || this.#world.happens("lossy");
+    const isAnswerLost = this.#world.happens("lossy");
     if (isLost) return promise;
     universe.at(universe.now + this.#world.delayMs(), () => {
       const result = land();
@@ -409,14 +409,14 @@ class World {
     return this.universe.now < startedMs || this.universe.now >= troubledMs;
   }
 
-  chance(what: "slow" | "lossy"): boolean {
+  happens(what: "slow" | "lossy"): boolean {
     return !this.#isCalm && this.#random.next() * 100 < this.#plan[what];
   }
 
   /** Most take a moment, a few as long as it takes to be given up. */
   delayMs(): number {
     const part = this.#random.next();
-    return this.chance("slow") ? part ** 3 * slowMsMax : 1 + part * 20;
+    return this.happens("slow") ? part ** 3 * slowMsMax : 1 + part * 20;
   }
 
   async run(): Promise<void> {

@@ -39,7 +39,12 @@ export async function forkPoint(
   const times = [startedAt, startedAt, ...before.map(({ at }) => at)];
   return {
     fork: {
-      from: { id: source.id, generation: first.generation, times, ...(earlier && { randomOf: chanceOf(earlier) }) },
+      from: {
+        id: source.id,
+        generation: first.generation,
+        times,
+        ...(earlier && { randomOf: randomSourceOf(earlier) }),
+      },
       events: before.map(({ event }) => event),
     },
     // Recorded histories hold their values.
@@ -66,6 +71,6 @@ function copyOf(event: Event): Event | undefined {
   }
 }
 
-function chanceOf({ id, generation, randomOf: first }: ForkedFrom): NonNullable<ForkedFrom["randomOf"]> {
+function randomSourceOf({ id, generation, randomOf: first }: ForkedFrom): NonNullable<ForkedFrom["randomOf"]> {
   return first ?? { id, generation };
 }

@@ -25,7 +25,7 @@ test("a policy that does not wait never begins to", () => {
 });
 
 test("chance adds up to the part that the policy allows", () => {
-  const waits = [0, 0.5, 0.999].map((chance) => retryDelayMs(policy({ jitter: 0.2 }), 0, chance));
+  const waits = [0, 0.5, 0.999].map((random) => retryDelayMs(policy({ jitter: 0.2 }), 0, random));
   assert.deepEqual(waits, [1000, 1100, 1200]);
 });
 

@@ -110,7 +110,6 @@ export interface UpdateResult {
 
 export type CallType = keyof Calls;
 export type InputCallType = keyof InputCalls;
-export type QueryCallType = keyof QueryCalls;
 
 /** The call of that type; of several types, any of them. */
 export type CallOf<T extends CallType> = { [K in T]: { readonly type: K } & Calls[K]["args"] }[T];

@@ -43,8 +43,8 @@ class Turn implements CommitPart {
   readonly token: FencingToken;
   readonly instance: number;
 
-  constructor(pen: FencingToken, instance: number) {
-    this.token = pen;
+  constructor(token: FencingToken, instance: number) {
+    this.token = token;
     this.instance = instance;
   }
 
@@ -58,14 +58,14 @@ describe("the committer", () => {
   let store: PickyStore;
   let committer: Committer;
   let health: string[];
-  let pens: FencingToken[];
+  let tokens: FencingToken[];
 
   beforeEach(async () => {
     clock = new TestClock();
     store = new PickyStore(clock);
     health = [];
     await store.open();
-    pens = [await claim(0), await claim(1), await claim(2)];
+    tokens = [await claim(0), await claim(1), await claim(2)];
     const onHealth = (problem: unknown): void => void health.push(problem === undefined ? "well" : "ill");
     committer = new Committer({ store, clock, logger: silentLogger, onHealth });
   });
@@ -77,9 +77,9 @@ describe("the committer", () => {
   }
 
   function turn(instance: number, shard = 0): Turn {
-    const pen = pens[shard];
-    assert.ok(pen);
-    return new Turn(pen, instance);
+    const token = tokens[shard];
+    assert.ok(token);
+    return new Turn(token, instance);
   }
 
   function turns(count: number, shard?: (place: number) => number): Turn[] {
@@ -174,7 +174,7 @@ describe("the committer", () => {
   test("rows that are no turn's are written once, whoever is to blame", async () => {
     store.bad.add(1);
     const offset = { shard: 0, source: 2, number: 5 };
-    const [token] = pens;
+    const [token] = tokens;
     assert.ok(token);
     const rows: CommitPart = { token, addTo: (changes) => void changes.offsets.push(offset) };
     const rejected = await committer.commit([turn(1), turn(2), rows]);

@@ -7,29 +7,29 @@ import { FencingToken } from "./fencing-token.ts";
 
 const claim: ShardClaim = { epoch: 4, batch: 17, lastKey: 0, clean: true, previousOwner: "" };
 
-describe("a pen", () => {
+describe("a token", () => {
   test("signs with its claim's epoch and the number after the last that landed", () => {
-    const pen = new FencingToken(3, claim);
-    assert.deepEqual(pen.fence(false), { shard: 3, epoch: 4, number: 18, lastKey: firstKey(3) - 1, clean: false });
-    assert.deepEqual(pen.fence(false), pen.fence(false), "to sign is not yet to land");
-    pen.batch++;
-    assert.equal(pen.fence(false).number, 19);
-    assert.equal(pen.fence(true).clean, true);
+    const token = new FencingToken(3, claim);
+    assert.deepEqual(token.fence(false), { shard: 3, epoch: 4, number: 18, lastKey: firstKey(3) - 1, clean: false });
+    assert.deepEqual(token.fence(false), token.fence(false), "to sign is not yet to land");
+    token.batch++;
+    assert.equal(token.fence(false).number, 19);
+    assert.equal(token.fence(true).clean, true);
   });
 
   test("gives out keys of its shard, beginning with the first", () => {
-    const pen = new FencingToken(3, claim);
-    const keys = [pen.newKey(), pen.newKey(), pen.newKey()];
+    const token = new FencingToken(3, claim);
+    const keys = [token.newKey(), token.newKey(), token.newKey()];
     assert.deepEqual(keys, [firstKey(3), firstKey(3) + 1, firstKey(3) + 2]);
     for (const key of keys) assert.equal(shardOfKey(key), 3);
-    assert.equal(pen.fence(false).lastKey, keys[2], "the next owner begins after them");
+    assert.equal(token.fence(false).lastKey, keys[2], "the next owner begins after them");
   });
 
   test("begins with the first key in the first and in the last of all shards", () => {
     for (const shard of [0, 8191]) {
-      const pen = new FencingToken(shard, claim);
-      assert.equal(pen.newKey(), firstKey(shard));
-      assert.ok(pen.newKey() <= lastKeyOf(shard));
+      const token = new FencingToken(shard, claim);
+      assert.equal(token.newKey(), firstKey(shard));
+      assert.ok(token.newKey() <= lastKeyOf(shard));
     }
   });
 

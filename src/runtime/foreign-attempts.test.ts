@@ -65,12 +65,12 @@ class Rig {
   readonly dispatcher = new FakeDispatcher();
   readonly asked: Asked[] = [];
   readonly hints: { member: string; hint: Hint }[] = [];
-  readonly holdings: ForeignAttempts;
+  readonly foreignAttempts: ForeignAttempts;
   /** Carries calls, unless the test answers them itself. */
   onCall: ((asked: Asked) => void) | undefined;
 
   constructor(clock: Clock, logger: Logger = silentLogger) {
-    this.holdings = new ForeignAttempts({
+    this.foreignAttempts = new ForeignAttempts({
       clock,
       logger,
       timings: defaultTimings,
@@ -87,7 +87,7 @@ class Rig {
   /** They run, and their shard moves. */
   keep(shard: number, ...attemptIds: readonly string[]): void {
     for (const id of attemptIds) this.dispatcher.running.add(id);
-    this.holdings.add(shard, attemptIds);
+    this.foreignAttempts.add(shard, attemptIds);
   }
 
   /** The questions since the last look: the shard and what it was asked about. */
@@ -113,7 +113,7 @@ describe("attempts that are held for others", () => {
   beforeEach(() => {
     clock = new TestClock();
     rig = new Rig(clock);
-    rig.holdings.start();
+    rig.foreignAttempts.start();
   });
 
   function last(): Asked {
@@ -201,11 +201,11 @@ describe("attempts that are held for others", () => {
   test("are this member's own again when their shard comes back", async () => {
     rig.keep(3, "a");
     await clock.advance(workerBeatMs);
-    rig.holdings.reclaim("a");
+    rig.foreignAttempts.reclaim("a");
     last().answer(["a"]);
     await clock.advance(workerLostMs);
     assert.deepEqual(rig.dispatcher.aborted, [], "the last owner's word is nothing any more");
-    rig.holdings.drop(["a"]);
+    rig.foreignAttempts.drop(["a"]);
     assert.deepEqual(rig.dispatcher.aborted, [], "nor is a hint that comes late");
   });
 
@@ -213,7 +213,7 @@ describe("attempts that are held for others", () => {
     rig.keep(3, "a");
     await clock.advance(workerBeatMs);
     const question = last();
-    rig.holdings.clear();
+    rig.foreignAttempts.clear();
     rig.keep(4, "a");
     question.answer(["a"]);
     await clock.settle();
@@ -227,7 +227,7 @@ describe("attempts that are held for others", () => {
     rig.keep(3, "a");
     await clock.advance(workerBeatMs);
     rig.questions();
-    rig.holdings.stop();
+    rig.foreignAttempts.stop();
     assert.equal(clock.timerCount, 0);
     await clock.advance(workerLostMs);
     assert.deepEqual([rig.questions(), rig.dispatcher.aborted], [[], []]);
@@ -235,8 +235,8 @@ describe("attempts that are held for others", () => {
 
   test("are stopped by whoever holds them: this member, or another by a hint", () => {
     rig.keep(3, "a", "b");
-    rig.holdings.abort("me", ["a"]);
-    rig.holdings.abort("you", ["c", "d"]);
+    rig.foreignAttempts.abort("me", ["a"]);
+    rig.foreignAttempts.abort("you", ["c", "d"]);
     assert.deepEqual(rig.dispatcher.aborted, ["a"]);
     assert.deepEqual(rig.hints, [{ member: "you", hint: { type: "AbortAttempts", attemptIds: ["c", "d"] } }]);
   });
@@ -261,13 +261,13 @@ describe("the end of an attempt that was held for another", () => {
     warnings = [];
     heard = 0;
     rig = new Rig(clock, { ...silentLogger, warn: (_, message) => void warnings.push(message) });
-    rig.holdings.start();
+    rig.foreignAttempts.start();
     rig.keep(3, "a");
   });
 
   function report(): Asked {
     rig.dispatcher.running.delete("a");
-    rig.holdings.report(run, input, () => void heard++);
+    rig.foreignAttempts.report(run, input, () => void heard++);
     const asked = rig.asked.at(-1);
     assert.ok(asked);
     return asked;
@@ -277,12 +277,12 @@ describe("the end of an attempt that was held for another", () => {
     const { shard, call, timeoutMs, answer } = report();
     assert.deepEqual([shard, timeoutMs], [3, Infinity]);
     assert.deepEqual(call, { type: "ReportAttempt", host: "me", attemptId: "a", id: "i3", input });
-    assert.deepEqual([rig.holdings.isReporting("a"), heard], [true, 0]);
+    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard], [true, 0]);
     await clock.advance(workerBeatMs);
     assert.equal(heard, 0);
     answer();
     await clock.settle();
-    assert.deepEqual([rig.holdings.isReporting("a"), heard], [false, 1]);
+    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard], [false, 1]);
   });
 
   test("until it is heard, its owner hears that it is held here, so that nobody runs it again", async () => {
@@ -298,33 +298,33 @@ describe("the end of an attempt that was held for another", () => {
   test("is done with when its instance is not there any more", async () => {
     report().fail(new EngineError("INSTANCE_UNKNOWN", "no such instance"));
     await clock.settle();
-    assert.deepEqual([rig.holdings.isReporting("a"), heard, warnings.length], [false, 1, 0]);
+    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard, warnings.length], [false, 1, 0]);
   });
 
   test("is said again to an owner that cannot tell yet whether it wants it, as long as this member lives", async () => {
     report().fail(new EngineError("CALL_UNANSWERED", "who is that"));
     await clock.settle();
-    assert.deepEqual([rig.holdings.isReporting("a"), heard], [true, 0]);
+    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard], [true, 0]);
     await clock.advance(defaultTimings.beatMs);
     assert.equal(rig.asked.length, 2);
     rig.asked[1]?.fail(new EngineError("STORE_UNAVAILABLE", "away"));
     await clock.settle();
-    rig.holdings.clear();
+    rig.foreignAttempts.clear();
     await clock.advance(workerLostMs);
     assert.deepEqual([rig.asked.length, heard], [2, 0]);
   });
 
   test("is not reported if only its worker is lost here: another member may have that by now", () => {
     const lost: Input = { ...input, outcome: { kind: "lost" } };
-    rig.holdings.report(run, { ...lost, worker: "me/gpu" }, () => void heard++);
+    rig.foreignAttempts.report(run, { ...lost, worker: "me/gpu" }, () => void heard++);
     assert.deepEqual([rig.asked.length, heard], [0, 0]);
-    rig.holdings.report(run, { ...lost, worker: "me" }, () => void heard++);
+    rig.foreignAttempts.report(run, { ...lost, worker: "me" }, () => void heard++);
     assert.equal(rig.asked.length, 1, "what this member ran itself is lost for certain");
   });
 
   test("that nobody could be told of is not done with when this member stops", async () => {
     const { fail } = report();
-    rig.holdings.stop();
+    rig.foreignAttempts.stop();
     fail(new EngineError("ENGINE_STATE", "the engine was stopped"));
     await clock.settle();
     assert.deepEqual([heard, clock.timerCount], [0, 0]);
@@ -333,12 +333,12 @@ describe("the end of an attempt that was held for another", () => {
   test("that its owner refuses is done with too, and is in the log", async () => {
     report().fail(new EngineError("INSTANCE_QUARANTINED", "out of service"));
     await clock.settle();
-    assert.deepEqual([rig.holdings.isReporting("a"), heard, warnings.length], [false, 1, 1]);
+    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard, warnings.length], [false, 1, 1]);
   });
 
   test("of a member that is gone by the time of the answer changes nothing for the one it is now", async () => {
     const { answer } = report();
-    rig.holdings.clear();
+    rig.foreignAttempts.clear();
     rig.keep(4, "a");
     rig.questions();
     answer();
@@ -385,13 +385,13 @@ describe("a host and an owner who do not hear each other", () => {
         }
       };
       await clock.advance(Math.floor(random.next() * workerBeatMs));
-      rig.holdings.start();
+      rig.foreignAttempts.start();
       await clock.advance(Math.floor(random.next() * workerBeatMs));
       rig.keep(3, "a");
       heardAt = fast.monotonic();
       while (fast.monotonic() - heardAt < workerLostMs) await clock.advance(100);
       assert.deepEqual(rig.dispatcher.disowned, ["a"], "an attempt that is taken for lost runs nowhere");
-      rig.holdings.stop();
+      rig.foreignAttempts.stop();
     });
   }
 });

@@ -18,15 +18,15 @@ function handedOn(inbound: InboundOffset, ...numbers: readonly number[]): number
  * begins anew from the offset that is durable.
  */
 type Step =
-  | { readonly type: "push"; readonly chance: number }
+  | { readonly type: "push"; readonly pick: number }
   | { readonly type: "send" | "read" | "crash" }
-  | { readonly type: "consume"; readonly chance: number };
+  | { readonly type: "consume"; readonly pick: number };
 
-const chance = fc.nat({ max: 1000 });
+const pick = fc.nat({ max: 1000 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Step>({ type: "send" }) },
-  { weight: 6, arbitrary: chance.map((of): Step => ({ type: "push", chance: of })) },
-  { weight: 4, arbitrary: chance.map((of): Step => ({ type: "consume", chance: of })) },
+  { weight: 6, arbitrary: pick.map((of): Step => ({ type: "push", pick: of })) },
+  { weight: 4, arbitrary: pick.map((of): Step => ({ type: "consume", pick: of })) },
   { weight: 1, arbitrary: fc.constant<Step>({ type: "read" }) },
   { weight: 1, arbitrary: fc.constant<Step>({ type: "crash" }) },
 );
@@ -45,9 +45,9 @@ class Channel {
 
   take(step: Step): void {
     if (step.type === "send") this.#sent++;
-    else if (step.type === "push" && this.#sent > 0) this.#receive(1 + (step.chance % this.#sent));
+    else if (step.type === "push" && this.#sent > 0) this.#receive(1 + (step.pick % this.#sent));
     else if (step.type === "read") this.read();
-    else if (step.type === "consume") this.#consume(step.chance);
+    else if (step.type === "consume") this.#consume(step.pick);
     else if (step.type === "crash") this.#crash();
   }
 

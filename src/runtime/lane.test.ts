@@ -398,12 +398,12 @@ class RandomRun {
   }
 
   async step(): Promise<void> {
-    const chance = this.#random.next();
+    const drawn = this.#random.next();
     const shard = this.#shards[this.#below(this.#shards.length)];
     assert.ok(shard);
-    if (chance < 0.6) this.#start(shard);
-    else if (chance < 0.75) this.#store.faults.push(this.#random.next() < 0.5 ? "before" : "after");
-    else if (chance < 0.77) await this.#store.claim(shard.token.shard, "somebody else");
+    if (drawn < 0.6) this.#start(shard);
+    else if (drawn < 0.75) this.#store.faults.push(this.#random.next() < 0.5 ? "before" : "after");
+    else if (drawn < 0.77) await this.#store.claim(shard.token.shard, "somebody else");
     else await this.#clock.advance(this.#below(100));
   }
 

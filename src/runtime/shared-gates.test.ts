@@ -17,7 +17,7 @@ const gateShard = 2;
 /** The store as it is behind a gate, which says nothing of its own to it. Instances live on shard 0. */
 class Rig {
   readonly store = new MemoryStore();
-  readonly #pens: FencingToken[] = [];
+  readonly #tokens: FencingToken[] = [];
   readonly #rows = new Map<string, InstanceRow>();
   #messages = 0;
 
@@ -26,7 +26,7 @@ class Rig {
     for (let shard = 0; shard < shardCount; shard++) {
       const claim = await this.store.claimShard(shard, "rig");
       assert.ok(claim);
-      this.#pens.push(new FencingToken(shard, claim));
+      this.#tokens.push(new FencingToken(shard, claim));
     }
   }
 
@@ -93,10 +93,10 @@ class Rig {
   }
 
   async #write(shard: number, changes: Partial<Changes>): Promise<void> {
-    const pen = this.#pens[shard];
-    assert.ok(pen);
-    await this.store.commit({ fences: [pen.fence(false)], changes: { ...noChanges(), ...changes } });
-    pen.batch++;
+    const token = this.#tokens[shard];
+    assert.ok(token);
+    await this.store.commit({ fences: [token.fence(false)], changes: { ...noChanges(), ...changes } });
+    token.batch++;
   }
 }
 

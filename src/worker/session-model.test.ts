@@ -20,19 +20,19 @@ function setWeather(world: World): void {
 function disturb(world: World): void {
   const process: Process | undefined = world.processes.length === 0 ? undefined : world.oneOf(world.processes);
   const member = world.oneOf(world.members);
-  const chance = world.random.next();
-  if (chance < 0.2) process?.wire?.break();
-  else if (chance < 0.3) {
+  const drawn = world.random.next();
+  if (drawn < 0.2) process?.wire?.break();
+  else if (drawn < 0.3) {
     if (process?.wire !== undefined) process.wire.isCut = true;
-  } else if (chance < 0.5) {
+  } else if (drawn < 0.5) {
     if (process !== undefined) isolate(world, process);
-  } else if (chance < 0.6) {
+  } else if (drawn < 0.6) {
     if (process !== undefined) world.kill(process);
     world.startProcess();
-  } else if (chance < 0.7) {
+  } else if (drawn < 0.7) {
     world.lapse(member);
     world.clock.after(world.between(1, 60_000), () => world.regain(member));
-  } else if (chance < 0.9) {
+  } else if (drawn < 0.9) {
     const works = [...world.works.values()];
     if (works.length === 0) return;
     if (world.happens(0.5)) world.abort(world.oneOf(works));
@@ -65,7 +65,7 @@ async function run(seed: number): Promise<void> {
     if (world.happens(0.4)) disturb(world);
     for (let leftMs = world.oneOf([1, 100, 2500, 15_000, workerLostMs]); leftMs > 0; leftMs -= 500) {
       await world.clock.advance(Math.min(leftMs, 500));
-      world.checkVouched();
+      world.checkLeases();
     }
   }
   // An attempt that must be given up first may take a while, and then run, one beside few others.

@@ -328,8 +328,8 @@ export class World {
     this.#timer = this.clock.after(workerBeatMs, () => this.#askOwner());
   }
 
-  happens(chance: number): boolean {
-    return this.random.next() < chance;
+  happens(probability: number): boolean {
+    return this.random.next() < probability;
   }
 
   between(min: number, max: number): number {
@@ -395,7 +395,7 @@ export class World {
   }
 
   /** Nothing runs for longer than its lease, by the slowest clock there may be. */
-  checkVouched(): void {
+  checkLeases(): void {
     for (const { isolation, active } of this.processes) {
       const isOver = this.clock.now() - (isolation?.since ?? Infinity) > (ownPatience * workerLostMs) / 0.95 + 2;
       this.expect(!isOver || active.size === 0, `${[...active].join()} runs although its lease has expired`);

@@ -8,6 +8,9 @@ interface Exported {
   readonly start: number;
 }
 
+/** Exported for those who read the specification, which promises this mapping; the server's messages do not need it yet. */
+const kept = ["src/powerjob/codes.ts"];
+
 /**
  * What a file of src/ exports is imported by another, or used in the file itself. Used by tests alone, it is dead.
  * The doors export for users.
@@ -22,7 +25,7 @@ export function unusedExports(sources: readonly Source[]): Finding[] {
     }
   }
   return sources
-    .filter(({ path }) => /^src\/.+\//.test(path) && !isTest(path) && !used.has(`${path} *`))
+    .filter(({ path }) => /^src\/.+\//.test(path) && !isTest(path) && !kept.includes(path) && !used.has(`${path} *`))
     .flatMap((source) => {
       const code = withoutComments(source);
       return exportsOf(source)

@@ -49,7 +49,7 @@ export interface RigOptions {
 export class CodeRig {
   readonly machine: CodeMachine;
   at = 1000;
-  chance = 0;
+  random = 0;
   /** Of the last message. */
   events: readonly Event[] = [];
   commands: readonly Command[] = [];
@@ -75,7 +75,7 @@ export class CodeRig {
 
   /** Also takes inputs of the other kind, as a sender that does not know the kind may send. */
   #handle(input: AnyInput): this {
-    const turn = new Turn(this.at, this.chance);
+    const turn = new Turn(this.at, this.random);
     const machine: Machine = this.machine;
     machine.handle(input, turn);
     this.events = turn.events;

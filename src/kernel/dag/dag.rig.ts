@@ -68,7 +68,7 @@ const startOfW: StartInstance = {
 export class DagRig {
   readonly machine: DagMachine;
   at = 1000;
-  chance = 0;
+  random = 0;
   /** Of the last step. */
   events: readonly Event[] = [];
   commands: readonly Command[] = [];
@@ -92,7 +92,7 @@ export class DagRig {
 
   /** Also takes inputs of the other kind, as a sender that does not know the kind may send. */
   #handle(input: AnyInput): this {
-    const turn = new Turn(this.at, this.chance);
+    const turn = new Turn(this.at, this.random);
     const machine: Machine = this.machine;
     machine.handle(input, turn);
     this.events = turn.events;

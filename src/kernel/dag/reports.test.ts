@@ -72,7 +72,7 @@ describe("a failure", () => {
 
   test("waits longer by chance where the policy says so", () => {
     const rig = DagRig.started("a", { nodes: { a: { retryCount: 1, retryPolicy: { jitter: 0.5 } } } });
-    rig.chance = 0.5;
+    rig.random = 0.5;
     assert.equal(rig.fail("a").machine.nextWake(), 1000 + 1250);
   });
 
