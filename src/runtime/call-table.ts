@@ -12,10 +12,10 @@ import { queryCode, readBreakpoint, readEnd, readIdentity, readStatus, readTask 
 import type { Region } from "./region.ts";
 import type { Shard } from "./shard.ts";
 
-/** How long the owner holds a call that waits for an instance, before it answers that nothing has happened yet. */
+/** The owner answers a call that waits for an instance after this long, even if nothing has happened: the caller asks again. */
 const holdMs = 10_000;
 
-/** What handlers need of the member that owns the shard. */
+/** The parts of the owner that handlers use. */
 export interface CallTableParts {
   readonly store: Store;
   readonly clock: Clock;

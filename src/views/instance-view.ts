@@ -8,7 +8,7 @@ import type { Failure } from "../kernel/failure.ts";
 import type { CancelCause, InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import { waitInside } from "./wait-inside.ts";
 
-/** How an instance stands. Times are epoch milliseconds. */
+/** The status of an instance and of its tasks. Times are epoch milliseconds. */
 export interface InstanceView {
   readonly instanceId: string;
   readonly workflowName: string;
@@ -17,7 +17,7 @@ export interface InstanceView {
   readonly status: InstanceStatus;
   /** Why the code of a code workflow does not go on, and what to do: it needs somebody's attention. */
   readonly attention: string | undefined;
-  /** What the code of a code workflow says of itself. */
+  /** The status that the code of a code workflow has set for itself. */
   readonly customStatus: unknown;
   /** Told to pause; running tasks finish first. */
   readonly pausing: boolean;
@@ -25,10 +25,10 @@ export interface InstanceView {
   readonly withSkippedFailures: boolean;
   readonly generation: number;
   readonly reason: string | undefined;
-  /** What started it: a call, a schedule, a parent, another instance. */
+  /** Who started the instance: a user, a schedule, a parent, or another instance. */
   readonly trigger: Trigger;
   readonly createdAt: number;
-  /** Of its last turn. */
+  /** When its last turn was. */
   readonly updatedAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
@@ -52,22 +52,22 @@ export interface TaskView {
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   readonly worker: string | undefined;
-  /** Of the last attempt that failed. */
+  /** The failure of the last attempt that failed. */
   readonly failure: Failure | undefined;
   /** When the next attempt is due. */
   readonly retryAt: number | undefined;
   readonly childInstanceId: string | undefined;
-  /** Of a sub-task. */
+  /** The name of the task that generated this sub-task. */
   readonly parentTask: string | undefined;
   /** Why it is not running, where that is not plain from its predecessors. */
   readonly waitingFor: string | undefined;
 }
 
-/** One task, with what only shows of it by itself. */
+/** One task in detail. */
 export interface TaskDetails extends TaskView {
   /** As its job reports it while it runs, here or in a thread; undefined if it reports none, or runs on a remote worker. */
   readonly progress: TaskProgress | undefined;
-  /** How many of its own sub-tasks have each status. */
+  /** The number of its own sub-tasks by status. */
   readonly subTasks: Readonly<Partial<Record<TaskStatus, number>>>;
 }
 
@@ -143,7 +143,7 @@ function waitingReason(machine: Machine, task: number, dispatcherSays: WaitingRe
   return isInFlight(state.phase(task)) ? dispatcherSays(task) : waitInside(state, task)?.text;
 }
 
-/** All that are part of the instance: sub-tasks whose parent ran again are not. */
+/** The numbers of all tasks of the instance, without sub-tasks that were removed because their parent ran again. */
 export function taskNumbers(machine: Machine): number[] {
   const numbers: number[] = [];
   for (let task = 0; task < machine.state.size; task++) {

@@ -35,6 +35,8 @@ export class RegionClusterRig {
   readonly left = new Set<string>();
   /** Messages are pushed to their receivers. */
   hintsArrive = true;
+  /** Types of the calls that members sent to each other. */
+  readonly carried: CallType[] = [];
   readonly #members: RigMember[] = [];
   #calls = 0;
 
@@ -72,6 +74,7 @@ export class RegionClusterRig {
   /** Repeated under one key until somebody has answered. */
   async call<T extends CallType>(shard: number, body: CallOf<T>, given?: string): Promise<ResultOf<T>> {
     const key = given ?? `call ${this.#calls++}`;
+    this.carried.push(body.type);
     for (let isFirst = given === undefined; ; isFirst = false) {
       try {
         const owner = this.ownerOf(shard);
