@@ -5,7 +5,10 @@ import type { Driver } from "./drivers.ts";
 import type { CodeClientScript } from "./code-shapes.ts";
 import type { ClientScript } from "./shapes.ts";
 
-/** Whoever runs an script looks first what has been done: a call whose answer was lost may have been carried out. */
+/**
+ * The client scripts. They read the state before they act, because a call whose answer was lost may have been carried
+ * out.
+ */
 export const clientScripts: Readonly<
   Record<ClientScript | CodeClientScript, (driver: Driver, id: string) => Promise<void>>
 > = {
@@ -23,7 +26,10 @@ export const clientScripts: Readonly<
 
   correspond,
 
-  /** It may be paused by a request whose answer was lost, and answers nothing then: somebody looks now and then. */
+  /**
+   * Also polls for the end: the instance may be paused by a request whose answer was lost, and a paused one does not
+   * answer.
+   */
   async serve(driver, id) {
     await Promise.all([serve(driver, id), driver.untilEnded(id)]);
   },
@@ -33,7 +39,7 @@ export const clientScripts: Readonly<
     await cancel(driver, id);
   },
 
-  /** While it is paused it undoes nothing: somebody looks now and then. */
+  /** Also polls for the end: a paused instance does not run its compensations. */
   async "cancel-undoing"(driver, id) {
     await Promise.all([cancelUndoing(driver, id), driver.untilEnded(id)]);
   },
@@ -48,7 +54,7 @@ export const clientScripts: Readonly<
   },
 };
 
-/** Until it is on record, or too late. */
+/** Retries until the cancel is recorded, or too late. */
 async function cancel(driver: Driver, id: string): Promise<void> {
   while ((await driver.cancel(id)).outcome === "unknown") await driver.sleep(300);
 }
@@ -58,7 +64,7 @@ async function cancelUndoing(driver: Driver, id: string): Promise<void> {
   await cancel(driver, id);
 }
 
-/** It undoes something, or has ended. */
+/** Whether it runs compensations, or has ended. */
 function isUndoing(view: InstanceView | undefined): boolean {
   if (view === undefined) return false;
   return hasEnded(view.status) || view.tasks.some(({ name }) => name.startsWith("undo"));
@@ -73,13 +79,13 @@ function isFirstFailure(view: InstanceView): boolean {
   return view.status === "Failed" && view.generation === 1;
 }
 
-/** It is there, or can no longer be added. */
+/** Whether the sub-task was added, or can no longer be. */
 function hasExtra(view: InstanceView | undefined): boolean {
   if (view === undefined) return false;
   return hasEnded(view.status) || view.tasks.some(({ name }) => name === "extra");
 }
 
-/** Several write at a time, each one note after the other; when all have written, somebody says that this was the last. */
+/** Several senders raise events concurrently, each in sequence; after all of them, one last event ends the instance. */
 async function correspond(driver: Driver, id: string): Promise<void> {
   const senders = Array.from({ length: driver.random.whole(1, 3) }, (_, place) => `sender ${place}`);
   await Promise.all(senders.map((sender) => write(driver, id, { sender, count: driver.random.whole(0, 5) })));
@@ -104,7 +110,10 @@ async function note(driver: Driver, id: string, data: Note): Promise<{ readonly 
   return await driver.raise(id, "note", { ...data });
 }
 
-/** Several add at a time, some of them what is not let in; when all have been answered, somebody closes the desk. */
+/**
+ * Several clients send updates concurrently, some of which are rejected; after all answers, an event closes the
+ * instance.
+ */
 async function serve(driver: Driver, id: string): Promise<void> {
   const users = Array.from({ length: driver.random.whole(1, 3) }, () => driver.random.whole(0, 4));
   await Promise.all(

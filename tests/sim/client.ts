@@ -13,7 +13,7 @@ export interface Callee {
   readonly died: Promise<void>;
 }
 
-/** What a call is about, for the record. */
+/** Describes a call for the record. */
 export interface About {
   readonly instanceId?: string;
   readonly marker?: string;
@@ -23,8 +23,8 @@ export interface About {
 export type Act = (engine: Engine, callee: Callee) => unknown;
 
 /**
- * Users of the cluster: they call any member that is up, write down what they asked and heard, and ask again where a user
- * would, at another member.
+ * The clients of the cluster: call any member that is up, record requests and answers, and retry at another member
+ * where a user would.
  */
 export class Client {
   readonly #scheduler: Scheduler;
@@ -36,7 +36,7 @@ export class Client {
     scheduler: Scheduler;
     recorder: Recorder;
     random: SimRandom;
-    /** Those that are up. */
+    /** The members that are up. */
     callees: () => readonly Callee[];
   }) {
     this.#scheduler = parts.scheduler;
@@ -53,13 +53,13 @@ export class Client {
     await this.#scheduler.sleep(ms);
   }
 
-  /** One try. */
+  /** Makes one try. */
   async call(operation: Operation, about: About, act: Act): Promise<ClientCall> {
     const callee = await this.#findCallee();
     const { instanceId, marker, given = {} } = about;
     const call = this.#recorder.recordCall({ operation, instanceId, marker, given, life: callee.number });
     try {
-      // Nobody answers for the dead.
+      // A crashed process does not answer.
       const dead = Symbol("dead");
       const value = await Promise.race([this.#act(act, callee), callee.died.then(() => dead)]);
       if (value === dead) this.#recorder.recordAnswer(call, { outcome: "unknown", code: undefined, value: undefined });
@@ -70,7 +70,7 @@ export class Client {
     return call;
   }
 
-  /** Again and again, until it is done or refused. */
+  /** Retries until the call succeeds or is refused. */
   async insist(operation: Operation, about: () => About, act: (about: About) => Act): Promise<ClientCall> {
     for (;;) {
       const now = about();
@@ -84,7 +84,7 @@ export class Client {
     return await act(callee.engine, callee);
   }
 
-  /** The engine says by its code whether a call was refused, or may or may not have been carried out. */
+  /** Records a failed call. The error code says whether it was refused, or its outcome is unknown. */
   #fail(call: ClientCall, error: unknown): void {
     if (!(error instanceof EngineError)) {
       this.#recorder.recordProblem(`${call.operation} ${call.instanceId} was answered with ${String(error)}`);

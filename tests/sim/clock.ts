@@ -1,26 +1,29 @@
 import type { Clock, Timer } from "../../src/base/clock.ts";
 import type { EventOwner, Scheduler, SimEvent } from "./scheduler.ts";
 
-/** When clocks are put forward in America/Campo_Grande, from 00:00 to 01:00, and back in America/Miquelon, from 02:00 to 01:00. */
+/**
+ * The DST changes: forward in America/Campo_Grande, from 00:00 to 01:00, and back in America/Miquelon, from 02:00 to
+ * 01:00.
+ */
 export const clockChangeMs = Date.UTC(2018, 10, 4, 4);
 
-/** Virtual time 0 by a clock that is right: so that in every run there are places where clocks are changed. */
+/** Wall-clock time at virtual time 0, so that every run contains the DST changes. */
 export const epochMs = clockChangeMs - 20_000;
 
-/** A timer is never early and always a little late: by more than what sums of fractions may be wrong by. */
+/** The minimum delay of a timer: it never fires early, despite rounding errors of fractional sums. */
 const latenessMs = 0.01;
 
-/** What a machine's clocks are like. They outlive the processes on it. */
+/** The clocks of a machine. They outlive its processes. */
 export class MachineTime {
-  /** By how much the wall clock is ahead of the true time. */
+  /** How far the wall clock is ahead of true time. */
   wallOffsetMs = 0;
-  /** The monotonic clock runs this many times as fast as it should: 0.95 to 1.05. */
+  /** The rate of the monotonic clock: 0.95 to 1.05. */
   rate = 1;
-  /** So much of the true time the machine was suspended, its monotonic clock standing still. */
+  /** The true time for which the machine was suspended, its monotonic clock standing still. */
   suspendedMs = 0;
 }
 
-/** The clocks of one life on a machine. Nobody is called back after its death, and while it is frozen, not before the thaw. */
+/** The clock of one process. Its timers never fire after the process has ended, and not while it is frozen. */
 export class LifeClock implements Clock {
   readonly #scheduler: Scheduler;
   readonly #time: MachineTime;
@@ -47,7 +50,7 @@ export class LifeClock implements Clock {
       const leftMs = Math.max(0, dueAt - this.monotonic()) + latenessMs;
       event = this.#scheduler.after(leftMs / this.#time.rate, this.#owner, fire);
     };
-    // A machine that was suspended since has more of the wait before it.
+    // If the machine was suspended meanwhile, the timer still has time to wait.
     const fire = (): void => {
       if (this.monotonic() >= dueAt) callback();
       else arm();

@@ -22,24 +22,24 @@ import {
 import { bulkyLength } from "./jobs.ts";
 import type { Brush } from "./shapes.ts";
 
-/** What has to be done to an instance from outside, or it does not come to its end. */
+/** What clients have to do so that an instance ends. */
 export type CodeClientScript = "retry" | "correspond" | "serve" | "cancel" | "cancel-undoing";
 
-/** A workflow that is code or has code in it, and how an instance of it ends if nobody interferes. */
+/** A code workflow, or one that contains code, and how its instances end without interference. */
 export interface CodeShape {
   readonly workflow: CodeWorkflow | Workflow;
   readonly status: EndStatus;
-  /** What it gives. Undefined where that depends on what clients do. */
+  /** Its output; undefined if that depends on clients. */
   readonly outputs: unknown;
   readonly params: Readonly<Record<string, unknown>>;
   readonly script?: CodeClientScript;
-  /** Its workflow's timeout may come first. */
+  /** The timeout of its workflow may come first. */
   readonly mayTimeOut?: true;
 }
 
 const bulkyText = "z".repeat(bulkyLength);
 
-/** Workflows that are code. Whatever is at random is in their input. */
+/** The code workflows. All random choices are part of their input. */
 const codeShapes = {
   "code-steps"(brush: Brush): CodeShape {
     const activities = drawActivities(brush, { count: [1, 6], withNaps: true });
@@ -127,7 +127,7 @@ const codeShapes = {
     return { workflow: code.mailer, status: "Success", outputs, params: { ...input } };
   },
 
-  /** Parents that end before their children, in every way: by themselves, with an error, canceled, and by act or timeout. */
+  /** Parents that end before their children in every way: by themselves, with an error, canceled, or by timeout. */
   "code-household"({ random }: Brush): CodeShape {
     const ending = random.pick(["returns", "throws", "waits"] as const);
     const input = drawHousehold(random, ending);
@@ -157,7 +157,7 @@ const codeShapes = {
     return { workflow: code.timed, status: "Failed", outputs: undefined, params: {} };
   },
 
-  /** A DAG with a node that is code: what it begins with is the context. */
+  /** A DAG with a task that runs a code workflow, whose input is the context. */
   "nested-code"(brush: Brush): CodeShape {
     const activities = drawActivities(brush, { count: [1, 3] });
     const step = { ms: brush.random.whole(0, 200), value: 1 };
@@ -181,7 +181,7 @@ export function drawCodeShape(kind: CodeKind, brush: Brush): CodeShape {
   return codeShapes[kind](brush);
 }
 
-/** Its instances wait for somebody from outside. */
+/** Whether its instances wait for a client. */
 export function codeNeedsScript(workflow: string): boolean {
   return [code.inbox, code.saga, code.desk, code.household].some(({ name }) => name === workflow);
 }
@@ -204,12 +204,12 @@ function drawHousehold(random: SimRandom, ending: HouseholdInput["ending"]): Hou
 
 interface Drawn {
   readonly count: readonly [number, number];
-  /** Of each; at random if it is left out. */
+  /** The duration of each job; random if absent. */
   readonly value?: number;
   readonly withNaps?: boolean;
 }
 
-/** Jobs of all sorts that succeed in the end. */
+/** Jobs of all kinds that succeed in the end. */
 function drawActivities(brush: Brush, { count, value, withNaps = false }: Drawn): Activity[] {
   const { random } = brush;
   return drawList(random, count, () => {
@@ -218,7 +218,7 @@ function drawActivities(brush: Brush, { count, value, withNaps = false }: Drawn)
   });
 }
 
-/** As for tasks, the job is told what the record needs and a job cannot see. */
+/** As for tasks, the params contain what the record needs and the job cannot read. */
 function drawActivity({ random, domains }: Brush, value: number): Activity {
   const job = random.pick(["step", "step", "bulky", "flaky"] as const);
   const domain = domains.length > 0 && random.isLucky(0.3) ? { domain: random.pick(domains) } : {};

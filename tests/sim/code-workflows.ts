@@ -6,25 +6,25 @@ import type { ActivityOptions, WorkflowContext } from "../../src/authoring/workf
 import { StepFailed } from "../../src/code/step-failed.ts";
 import type { Step } from "./jobs.ts";
 
-/** A job to be run by code, drawn beforehand: the code itself has no random but that of its context. */
+/** A job for code to run, drawn beforehand: the code has no random source but its context. */
 export interface Activity {
   readonly job: string;
   readonly params: Step & { readonly failures?: number };
   readonly options: Omit<ActivityOptions, "undo" | "name">;
-  /** The code sleeps for so long before it. */
+  /** The code sleeps for this long before the job. */
   readonly napMs?: number;
 }
 
-/** Something that one sender tells an instance, numbered from 0 by the sender. */
+/** An event of one sender to an instance, numbered from 0 by the sender. */
 export interface Note {
   readonly sender: string;
   readonly number: number;
   readonly text?: string;
-  /** Nothing comes after it. */
+  /** The sender raises nothing after it. */
   readonly isLast?: boolean;
 }
 
-/** Whoever gets it has had them all. */
+/** The last event of all. */
 export const lastNote = { sender: "last", number: 0, isLast: true } as const satisfies Note;
 
 export interface StepsInput {
@@ -43,13 +43,13 @@ const steps = defineWorkflow("code-steps", async (ctx, { activities }: StepsInpu
 
 export interface FanInput {
   readonly arms: readonly Activity[];
-  /** Of equal value: whichever is first, the sum is the same. */
+  /** Jobs of equal value: the sum is the same whichever is first. */
   readonly rivals: readonly Activity[];
   readonly timeMs: number;
   readonly last: Activity;
 }
 
-/** All of some, the first of others, and one against the clock; what loses is left behind. */
+/** Awaits all of some jobs, the first of others, and one with a timer; losers are left running. */
 const fan = defineWorkflow("code-fan", async (ctx, { arms, rivals, timeMs, last }: FanInput) => {
   const sums = await ctx.all(arms.map((arm) => run(ctx, arm)));
   const broken = { job: "broken", params: { ms: 1, value: 0 }, options: {} };
@@ -73,15 +73,15 @@ const sleeper = defineWorkflow("code-sleeper", async (ctx, { napsMs, togetherMs 
 });
 
 export interface InboxInput {
-  /** It begins anew after so many notes. */
+  /** Continues as new after this many events. */
   readonly perGeneration: number;
   readonly timeoutMs?: number;
-  /** By a race of the wait with a timer, whose losers are given up, and not by the timeout of the wait itself. */
+  /** Waits by a race with a timer, instead of the timeout of the wait itself. */
   readonly isRacing?: boolean;
   readonly seen: readonly Note[];
 }
 
-/** Takes down what comes, in order, until the last. */
+/** Records events in order until the last one. */
 const inbox = defineWorkflow("code-inbox", async (ctx, input: InboxInput): Promise<{ seen: readonly Note[] }> => {
   const seen = [...input.seen];
   ctx.onQuery("seen", () => seen.length);
@@ -90,7 +90,7 @@ const inbox = defineWorkflow("code-inbox", async (ctx, input: InboxInput): Promi
     if (note?.isLast === true) return { seen };
     if (note !== undefined) seen.push({ sender: note.sender, number: note.number });
   }
-  // While this runs, notes come that nobody waits for.
+  // Events arrive during this step that no wait takes.
   await run(ctx, { job: "step", params: { ms: 30, value: 1 }, options: {} });
   return ctx.continueAsNew({ ...input, seen }, { keepEvents: true });
 });
@@ -109,12 +109,12 @@ async function nextNote(ctx: WorkflowContext, { timeoutMs, isRacing }: InboxInpu
 
 export interface SagaInput {
   readonly activities: readonly Activity[];
-  /** Those from here on are in a saga of their own. */
+  /** The steps from this index on are in a nested saga. */
   readonly innerFrom: number;
   readonly ending: "well" | "broken" | "broken inside" | "waits";
 }
 
-/** Steps are called `do n`, and what undoes them `undo n`. */
+/** A saga: its steps are called `do n`, their compensations `undo n`. */
 async function takeSaga(
   ctx: WorkflowContext,
   { activities, innerFrom, ending }: SagaInput,
@@ -139,7 +139,7 @@ async function takeSaga(
 
 const saga = defineWorkflow("code-saga", takeSaga);
 
-/** Whose time may be up at any of its steps, also while it undoes something. */
+/** A saga whose timeout may come at any step, including a compensation. */
 const timedSaga = defineWorkflow("code-timed-saga", { timeoutSeconds: 3 }, takeSaga);
 
 const broken: Activity = { job: "broken", params: { ms: 5, value: 0 }, options: {} };
@@ -159,11 +159,11 @@ export interface CounterInput {
   readonly left: number;
   readonly sum: number;
   readonly activity: Activity;
-  /** Sent to a child of its own with every generation. */
+  /** An event for a child of its own in every generation. */
   readonly text?: string;
 }
 
-/** Begins anew again and again; what it started and told in one generation goes on in the next. */
+/** Continues as new repeatedly; the children and messages of one generation live on in the next. */
 const counter = defineWorkflow(
   "code-counter",
   async (ctx, input: CounterInput): Promise<{ sum: number; generation: number }> => {
@@ -190,7 +190,7 @@ export interface ParentInput {
   readonly notes: number;
 }
 
-/** Children of either kind at once: one that is retried, one that is told things, one that nobody waits for. */
+/** Runs children of both kinds at once: one is retried, one receives events, one is detached. */
 const parent = defineWorkflow("code-parent", async (ctx, { child, detached, notes }: ParentInput) => {
   ctx.startChild(steps, { activities: detached }, { whenParentEnds: "leave" });
   const listener = `${ctx.instanceId}/listener`;
@@ -215,17 +215,17 @@ async function tell(ctx: WorkflowContext, listener: string, notes: number): Prom
 export interface MailerInput {
   readonly readers: number;
   readonly rounds: number;
-  /** So many notes to each reader, in one turn. */
+  /** The number of events for each reader in one turn. */
   readonly notesPerRound: number;
-  /** Goes with the notes to every other reader, who is slower for it: what comes after it for others overtakes it. */
+  /** A large value in the events to every other reader, which makes them slower: later events to others overtake them. */
   readonly text: string;
-  /** Between two rounds. */
+  /** The sleep between two rounds. */
   readonly pauseMs: number;
-  /** It also writes to an instance that does not exist. */
+  /** Also sends an event to an instance that does not exist. */
   readonly hasWrongAddress: boolean;
 }
 
-/** Writes to several readers at once, again and again; which of them takes its note in first is left to random. */
+/** Sends events to several readers at once, repeatedly; which reader receives its event first is random. */
 const mailer = defineWorkflow("code-mailer", async (ctx, input: MailerInput) => {
   const { readers, rounds, notesPerRound, text, pauseMs, hasWrongAddress } = input;
   const ids = Array.from({ length: readers }, (_, place) => `${ctx.instanceId}/reader${place}`);
@@ -242,7 +242,7 @@ const mailer = defineWorkflow("code-mailer", async (ctx, input: MailerInput) => 
   return { sent: readers * (last + 1) };
 });
 
-/** A child, and what becomes of it when its parent ends before it does. */
+/** A child, and what happens to it when its parent ends first. */
 export interface Heir {
   readonly by: "startChild" | "callChild";
   readonly of: "code" | "dag";
@@ -252,24 +252,24 @@ export interface Heir {
 export interface HouseholdInput {
   readonly heirs: readonly Heir[];
   readonly ending: "returns" | "throws" | "waits";
-  /** It begins anew so many times, in the same reaction in which it has started a child. */
+  /** The number of times it continues as new in the same reaction in which it has started a child. */
   readonly left: number;
   readonly napMs: number;
 }
 
-/** Those that are left alone end by themselves; the others wait for ever, unless they are told to end. */
+/** The children: those with `leave` end by themselves, the others wait for ever unless they are ended. */
 const heir = defineWorkflow("code-heir", async (ctx, { lives }: { lives: "on" | "until told" }) => {
   if (lives === "on") await nap(ctx, 2500);
   else await ctx.waitForEvent("never");
   return { lives };
 });
 
-/** Ends before its children do. An id says what is to become of a child. */
+/** Ends before its children do. The id of a child says what should happen to it. */
 async function keepHouse(ctx: WorkflowContext, input: HouseholdInput): Promise<{ children: number }> {
   const { heirs, ending, left, napMs } = input;
   const called: Promise<unknown>[] = [];
   for (const [place, { by, of, whenParentEnds }] of heirs.entries()) {
-    // What a generation calls and leaves behind ends with it, so only the last one calls.
+    // Called children end with their generation, so only the last generation calls any.
     if (by === "callChild" && left > 0) continue;
     const instanceId = `${ctx.instanceId}/${ctx.generation}.${place}:${by}:${whenParentEnds}`;
     const lives = whenParentEnds === "leave" ? "on" : "until told";
@@ -306,13 +306,13 @@ export interface Added {
 }
 
 export interface DeskInput {
-  /** It begins anew after so many, whoever asks meanwhile. */
+  /** Continues as new after this many updates, even while others arrive. */
   readonly perGeneration?: number;
   readonly sum?: number;
   readonly markers?: readonly string[];
 }
 
-/** Adds up what clients send, with a step for each, until it is closed. */
+/** Adds up the values of updates, with a step for each, until it is closed. */
 const desk = defineWorkflow("code-desk", async (ctx, input: DeskInput): Promise<{ sum: number; markers: string[] }> => {
   const { perGeneration = Infinity } = input;
   let sum = input.sum ?? 0;
@@ -329,7 +329,7 @@ const desk = defineWorkflow("code-desk", async (ctx, input: DeskInput): Promise<
       begun++;
       await run(ctx, { job: "step", params: { ms: 10, value }, options: {} }, { marker });
       markers.push(marker);
-      // What it has begun to handle it answers before it begins anew.
+      // It answers updates that it has begun to handle before it continues as new.
       if (++answered >= perGeneration && answered === begun) fill("full");
       return { sum: (sum += value), marker };
     },
@@ -338,16 +338,16 @@ const desk = defineWorkflow("code-desk", async (ctx, input: DeskInput): Promise<
   return ctx.continueAsNew({ ...input, sum, markers }, { keepEvents: true });
 });
 
-/** Ends by its own timeout, asleep and with an activity under way. */
+/** Ends by its own timeout, asleep and with an activity running. */
 const timed = defineWorkflow("code-timed", { timeoutSeconds: 2.5 }, async (ctx) => {
   const hang: Activity = { job: "hang", params: { ms: 1, value: 0, failures: 1_000_000 }, options: {} };
   await ctx.all([ctx.sleep(24 * 3_600_000), run(ctx, hang)]);
 });
 
-/** Longer than any fault lasts: a worker that is cut off must not make a task fail. */
+/** Longer than any fault lasts, so that an unreachable worker does not make a task fail. */
 const daySeconds = 86_400;
 
-/** A DAG that code starts by its name. */
+/** A DAG that code starts by name. */
 export const childDag: Workflow = new WorkflowBuilder()
   .withName("child-of-code")
   .withTask(new TaskBuilder("a").withJobFunction("step", { ms: 20, value: 1 }).withTimeout(daySeconds))
@@ -356,7 +356,7 @@ export const childDag: Workflow = new WorkflowBuilder()
   )
   .build();
 
-/** Children that are DAGs. */
+/** The DAGs that run as children. */
 export const heirDags: Readonly<Record<"on" | "until told", Workflow>> = {
   on: new WorkflowBuilder()
     .withName("dag-heir")
@@ -394,7 +394,7 @@ function run(ctx: WorkflowContext, activity: Activity, more: Readonly<Record<str
   return runAs(ctx, activity.job, activity, {}, more);
 }
 
-/** What no replay may give anew, random and time, is in what the job is told: a replay that does is found out. */
+/** The params contain the random number and time of the context, so that a replay which draws others is detected. */
 async function runAs(
   ctx: WorkflowContext,
   name: string,
@@ -407,7 +407,7 @@ async function runAs(
   return (output as { sum: number }).sum;
 }
 
-/** Fails if it is woken early. */
+/** Sleeps, and fails if it is woken early. */
 async function nap(ctx: WorkflowContext, ms: number): Promise<void> {
   const dueAt = ctx.now() + ms;
   await ctx.sleep(ms);

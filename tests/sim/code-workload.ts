@@ -3,10 +3,10 @@ import type { SimRandom } from "./sim-random.ts";
 import { type CodeKind, codeKinds, drawCodeShape } from "./code-shapes.ts";
 import { type Act, type AnyScenario, drawInterference, drawLooks } from "./workload.ts";
 
-/** Their numbers begin here. */
+/** The first number of code scenarios. */
 const firstNumber = 100;
 
-/** Scenarios of workflows that are code, or have code in them. The same for the same random. */
+/** Draws scenarios of workflows that are code, or contain code. Deterministic for a random source. */
 export function drawCodeScenarios(
   random: SimRandom,
   options: { readonly domains: readonly string[]; readonly spanMs: number; readonly kinds?: readonly CodeKind[] },
@@ -26,7 +26,7 @@ function drawScenario(
 ): AnyScenario {
   const { workflow, status, outputs, params, script, mayTimeOut } = drawCodeShape(kind, { random, domains });
   const drawn = drawActs(random, isCodeWorkflow(workflow));
-  // A child that its parent leaves while both are paused would wait for somebody to resume it.
+  // A child that its parent leaves while both are paused would wait for a resume.
   const acts = kind.endsWith("household") ? drawn.filter(({ what }) => what !== "pause") : drawn;
   const instanceId = random.isLucky(0.7) ? `w${number}-${kind}` : undefined;
   const isSignaled = kind === "code-inbox" && instanceId !== undefined && random.isLucky(0.5);
@@ -42,14 +42,14 @@ function drawScenario(
     submitAt: random.within(0, spanMs),
     acts,
     script,
-    // A signal that lands late may start another one, which nobody knows of.
+    // A late signal may start another instance that no client knows of.
     ends: [status, ...(isEnded ? ["Terminated" as const] : []), ...(mayTimeOut ? ["Failed" as const] : [])],
     outputs,
     afterlife: isEnded ? "none" : drawAfterlife(random, kind),
   };
 }
 
-/** Of one instance each, that needs nobody to come to its end and gives the same when it runs again. */
+/** Kinds with one instance each, which ends without clients and has the same result when it runs again. */
 const plainKinds: readonly CodeKind[] = ["code-steps", "code-fan", "code-sleeper"];
 
 function drawAfterlife(random: SimRandom, kind: CodeKind): AnyScenario["afterlife"] {

@@ -11,17 +11,17 @@ import type { ClientCall } from "./evidence.ts";
 import { clientScripts } from "./client-scripts.ts";
 import type { Act, AnyScenario, Resize } from "./workload.ts";
 
-/** Plays one scenario from the first submit to the last answer, however often it has to ask. */
+/** Plays one scenario from the first submit to the last answer, with retries. */
 export class Driver {
   readonly #client: Client;
   readonly random: SimRandom;
   readonly #scenario: AnyScenario;
-  /** Somebody wants it to be paused: it is not to be resumed yet. */
+  /** A client wants it to be paused: it must not be resumed yet. */
   #pauses = 0;
   #marks = 0;
   /**
-   * Nobody said what became of a try to start it. Such a try may lie in a mailbox still. While the instance is known,
-   * it is refused because the id is taken; once all traces of the id are purged, it starts the id anew, and rightly so.
+   * The outcome of a try to start it is unknown. Such a try may still be in a mailbox. While the instance is known, it
+   * is refused because the id is taken; once all traces of the id are purged, it rightly starts a new instance.
    */
   #hasUnansweredStart = false;
 
@@ -43,7 +43,7 @@ export class Driver {
     if (afterlife !== "none") await this.#follow(id);
   }
 
-  /** The id makes all tries one. */
+  /** The id makes all tries idempotent. */
   async #fork(id: string): Promise<void> {
     const fork = `${id}-fork`;
     const { tasks } = await this.untilEnded(id);
@@ -81,7 +81,7 @@ export class Driver {
     await this.#untilHeard(id, Promise.all(acts));
   }
 
-  /** A signal that lands late starts another instance under the same id, and whoever waits may wait for its end. */
+  /** A late signal starts another instance under the same id, and a waiting client may wait for its end. */
   async #untilHeard(id: string, heard: Promise<unknown>): Promise<void> {
     if (this.#scenario.isSignaled !== true) return void (await heard);
     const done = heard.then(() => "heard" as const);
@@ -91,13 +91,13 @@ export class Driver {
   async #run(id: string): Promise<void> {
     const { script } = this.#scenario;
     if (script !== undefined) await clientScripts[script](this, id);
-    // One waits for the end, another looks now and then: it may be paused by a request whose answer was lost.
+    // One client waits for the end, another polls: the instance may be paused by a request whose answer was lost.
     const end = this.awaitEnd(id);
     await this.untilEnded(id);
     await this.#untilHeard(id, end);
   }
 
-  /** Gives back its id. */
+  /** Submits the workflow and returns its id. */
   async #submit(): Promise<string> {
     const { instanceId, isSignaled } = this.#scenario;
     if (instanceId !== undefined && isSignaled) return await this.#signal(instanceId);
@@ -110,7 +110,7 @@ export class Driver {
     return call.instanceId;
   }
 
-  /** Each try brings an event of its own; whichever comes first starts the instance. */
+  /** Each try has an event of its own; the first to arrive starts the instance. */
   async #signal(instanceId: string): Promise<string> {
     for (let number = 0; ; number++) {
       const note: Note = { sender: "sender start", number };
@@ -131,7 +131,7 @@ export class Driver {
     return (await engine.signalWithStart(workflow, { instanceId, input: { ...params, marker }, event })).instanceId;
   }
 
-  /** The id makes all tries one, but where a finished instance may be followed by another: then each is one of its own. */
+  /** The id makes all tries idempotent, unless a finished instance may be followed by another: then each try counts. */
   async #submitAs(instanceId: string, reuse: boolean): Promise<string> {
     const first = this.marker();
     await this.#insistOnStart(
@@ -141,7 +141,7 @@ export class Driver {
     return instanceId;
   }
 
-  /** A member that does not have the code yet is not the right one to ask. */
+  /** A member that lacks the code cannot answer; retries at another. */
   async #insistOnStart(about: () => About, act: (about: About) => ClientAct): Promise<ClientCall> {
     for (;;) {
       let tries = 0;
@@ -155,7 +155,7 @@ export class Driver {
     }
   }
 
-  /** A second user has the same idea: one of the two is refused. */
+  /** A second client submits the same id: one of the two is refused. */
   async #double(): Promise<void> {
     const { instanceId, isSignaled, acts } = this.#scenario;
     if (isSignaled) return;
@@ -230,9 +230,9 @@ export class Driver {
     await this.#client.call("terminate", about, (engine) => engine.terminateWorkflowInstance(id, marker));
   }
 
-  // What clientScripts need
+  // Operations for client scripts
 
-  /** A new one with every use. */
+  /** Returns a new marker with every call. */
   marker(): string {
     return `s${this.#scenario.number}-${this.#marks++}`;
   }
@@ -272,7 +272,7 @@ export class Driver {
         await this.#resume(id);
       // Its code was missing, and may be there by now.
       else if (view?.attention !== undefined) await this.#resume(id);
-      // A signal that landed late has started another one, to which nobody writes any more.
+      // A late signal has started another instance, to which no client writes any more.
       else if (view !== undefined && this.#scenario.isSignaled === true) await this.raise(id, "note", lastNote);
       await this.sleep(3000);
     }
@@ -298,7 +298,7 @@ export class Driver {
     await this.#client.call("mend", about, (engine) => engine.succeedTask(id, "bad", { sum: 70 }));
   }
 
-  /** One try: a second event would be another. */
+  /** Makes one try: a second event would count as another. */
   async raise(id: string, name: string, data: Readonly<Record<string, unknown>> = {}): Promise<ClientCall> {
     const about = { instanceId: id, marker: this.marker(), given: { name, ...data } };
     const { marker } = about;
@@ -316,7 +316,7 @@ export class Driver {
     return await this.#client.call("query", about, (engine) => engine.queryWorkflowInstance(id, name));
   }
 
-  /** All tries are one update. */
+  /** The update id makes all tries one update. */
   async update(id: string, name: string, data: Readonly<Record<string, unknown>>): Promise<ClientCall> {
     const marker = this.marker();
     const about = { instanceId: id, marker, given: { name, ...data } };
@@ -334,7 +334,7 @@ export class Driver {
   }
 }
 
-/** Changes the sizes of domains as the workload says. In one process a size is forgotten with it. */
+/** Resizes domains as the workload says. A single engine forgets the size when its process ends. */
 export async function playResizes(resizes: readonly Resize[], client: Client): Promise<void> {
   await Promise.all(
     resizes.map(async ({ at, domain, size }) => {
@@ -356,7 +356,7 @@ async function historyOf(engine: Engine, id: string): Promise<number[]> {
   return turns.map(({ turn }) => turn);
 }
 
-/** An update that was let in and failed has an answer too. */
+/** An accepted update that failed has an answer too. */
 async function updated(
   engine: Engine,
   id: string,

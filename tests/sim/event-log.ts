@@ -1,18 +1,21 @@
 import { hostname } from "node:os";
 
-/** An engine alone writes its address into histories; builders give tasks and workflows ids that are new each time. */
+/**
+ * Values that differ between runs of one seed: the address of a single engine in histories, and generated ids of
+ * builders.
+ */
 const ownAddress = `${hostname()}:${process.pid}`;
 const randomIds = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g;
 
-/** One line of the log: when, who, what. */
+/** One line of the log. */
 interface Line {
   readonly at: number;
   readonly text: string;
 }
 
 /**
- * All that happens in a run, in order, and a hash of it: two runs with the same hash were the same run. Scheduler events
- * are hashed and not kept, because there are too many of them to read.
+ * The log of a run, and a hash of it: two runs with the same hash were the same run. Scheduler events are hashed but
+ * not kept, because there are too many.
  */
 export class EventLog {
   #high = 0x9e3779b9;
@@ -24,7 +27,7 @@ export class EventLog {
     this.#now = now;
   }
 
-  /** `details` are hashed and not kept. */
+  /** Adds a line. `details` are hashed but not kept. */
   note(text: string, details = ""): void {
     const at = this.#now();
     this.#lines.push({ at, text });
@@ -33,7 +36,7 @@ export class EventLog {
     if (details !== "") this.#mixText(repeatable(details));
   }
 
-  /** Takes a number into the hash. */
+  /** Adds a number to the hash. */
   mix(value: number): void {
     const whole = Math.floor(value);
     this.#mixWord(whole | 0);
@@ -71,7 +74,7 @@ export class EventLog {
   }
 }
 
-/** The same text for the same run, whichever process it was made in. */
+/** Makes the text equal in all processes that run the same seed. */
 function repeatable(text: string): string {
   const named = text.includes(ownAddress) ? text.replaceAll(ownAddress, "here") : text;
   return named.length < 36 ? named : named.replaceAll(randomIds, "");

@@ -17,8 +17,8 @@ import type { AttemptName } from "../recovery/side-effects.ts";
 import type { AnyScenario } from "./workload.ts";
 
 /**
- * What is known after a run, and all that checkers may look at: what clients were told, what jobs did, what the store
- * took, when processes came and went. Nothing of it is the engine's own opinion, but for the answers it gave.
+ * The evidence of a run, and all that checkers may read: answers to clients, runs of jobs, commits of the store, starts
+ * and ends of processes. None of it is the engine's own view, except the answers it gave.
  */
 export interface Evidence {
   readonly setting: Setting;
@@ -27,82 +27,85 @@ export interface Evidence {
   readonly runs: readonly JobRun[];
   readonly lives: readonly LifeRecord[];
   readonly clockSettings: readonly ClockSetting[];
-  /** When a member could not reach the store as usual. */
+  /** Periods in which a member could not use the store normally. */
   readonly storeOutages: readonly StoreOutage[];
   readonly commits: readonly CommitRecord[];
   readonly claims: readonly ClaimRecord[];
   readonly memberships: readonly MembershipRecord[];
   readonly renewalRequests: readonly RenewalRequest[];
   readonly logLines: readonly LogLine[];
-  /** What went wrong in the run itself: errors that nobody caught, phases that did not end. */
+  /** Problems of the run itself: unhandled errors, phases that did not end. */
   readonly problems: readonly string[];
   readonly finalState: FinalState;
 }
 
-/** How the run was set up. */
+/** The configuration of the run. */
 export interface Setting {
   readonly isCluster: boolean;
   readonly timings: ClusterTimings;
-  /** Of each member's own process. */
+  /** The pool size of each member's own process. */
   readonly poolSize: number;
-  /** Of each worker. */
+  /** The slots of each worker. */
   readonly workerSlots: number;
   readonly domains: Readonly<Record<string, number>>;
   readonly maxInterruptions: number;
-  /** Of an instance of code; 0 for no limit. */
+  /** The limit of each code instance; 0 for none. */
   readonly maxConcurrentActivities: number;
-  /** Processes begin without the code of some workflows, and get it later. */
+  /** Processes start without the code of some workflows, and get it later. */
   readonly lacksCode?: boolean;
-  /** The store fails and is slow now and then, throughout the run. */
+  /** The store fails and is slow occasionally, throughout the run. */
   readonly isStoreRough?: boolean;
-  /** The faults end here. */
+  /** The end of all faults. */
   readonly calmAt: number;
 }
 
-/** Virtual time, and a number that tells before and after where times are equal. */
+/** Virtual time, and a sequence number that orders events of equal time. */
 export interface Moment {
   readonly at: number;
   readonly order: number;
 }
 
-/** One process: from its start to its crash or stop. */
+/** One process, from its start to its crash or stop. */
 export interface LifeRecord {
-  /** From 1. */
+  /** Counts from 1. */
   readonly number: number;
   readonly machine: string;
-  /** A member runs an engine; a worker runs jobs for members, and has nothing but a connection to one of them. */
+  /** A member runs an engine; a worker runs jobs for members, and has only a connection to one of them. */
   readonly role: "member" | "worker";
-  /** Of its monotonic clock. */
+  /** The rate of its monotonic clock. */
   readonly rate: number;
   readonly born: Moment;
   up: Moment | undefined;
-  /** Asked to stop in good order. */
+  /** When it was asked to stop. */
   stopping: Moment | undefined;
   end: (Moment & { readonly how: "crashed" | "stopped" | "gave up" }) | undefined;
   readonly freezes: { readonly from: Moment; to: Moment | undefined; readonly kind: "stopped" | "suspended" }[];
-  /** Renewals of its lease that succeeded: when they were sent, and when it knew. */
+  /** Successful renewals of its lease: when they were sent, and when the process knew. */
   readonly renewals: { readonly member: string; readonly sentAt: number; readonly knownAt: number }[];
-  /** Of a worker: what members answered to its signs of life. */
+  /** A worker's renewals: the members' answers to its heartbeats. */
   readonly workerRenewals: WorkerRenewal[];
 }
 
-/** A member's answer to a worker's sign of life: it counts from when that was sent, for whatever the worker runs. */
+/**
+ * A member's answer to a worker's heartbeat: renews the leases of the worker's attempts from when the heartbeat was
+ * sent.
+ */
 export interface WorkerRenewal {
-  /** The life of the member. */
+  /** The number of the member's process. */
   readonly member: number;
   readonly sentAt: number;
   readonly knownAt: number;
-  /** By attempt id, where it counts for less: by so many milliseconds of the worker's clock; Infinity if not at all. */
+  /** By attempt id, how much earlier the lease counts from, in ms of the worker's clock; Infinity if it is not renewed. */
   readonly withheld: ReadonlyMap<string, number>;
 }
 
-/** From now on the machine's wall clock is ahead of the true time by so much. */
+/** Sets how far the machine's wall clock is ahead of true time. */
 export interface ClockSetting extends Moment {
   readonly machine: string;
   readonly wallOffsetMs: number;
 }
 
-/** The way from the machine to the store was cut, slow or failing. */
+/** A period in which the machine's connection to the store was cut, slow or failing. */
 export interface StoreOutage {
   readonly machine: string;
   readonly from: number;
@@ -128,24 +131,24 @@ export type Operation =
   | "add"
   | "purge"
   | "resize"
-  /** Of code workflows: an event for an instance, which is started if it is not there. */
+  /** An event for a code instance, which is started if it does not exist. */
   | "signal"
   | "raise"
   | "query"
   | "update"
   | "cancel"
   | "fork"
-  /** Of a schedule, whose instance it is about; what exactly is in `given`. */
+  /** An operation on a schedule; `given` says which. */
   | "schedule";
 
-/** One call of a client to one life's engine, and what came back. */
+/** One call of a client to the engine of one process, and its answer. */
 export interface ClientCall {
   readonly number: number;
   readonly operation: Operation;
-  /** Of a start under an id that the engine makes: known when it is answered. */
+  /** If the engine generates the id: known when the call is answered. */
   instanceId: string | undefined;
   readonly life: number;
-  /** Something that only this call brings along, and that is found again wherever its effect is. */
+  /** A unique value of this call, which can be found in its effects. */
   readonly marker: string | undefined;
   readonly given: Readonly<Record<string, unknown>>;
   readonly invoked: Moment;
@@ -156,7 +159,7 @@ export interface ClientCall {
   value: unknown;
 }
 
-/** One call of a job, on one life. */
+/** One run of a job in one process. */
 export interface JobRun {
   readonly attemptId: string;
   readonly name: AttemptName;
@@ -166,14 +169,14 @@ export interface JobRun {
   readonly params: Readonly<Record<string, unknown>>;
   readonly life: number;
   readonly start: Moment;
-  /** It got the signal. */
+  /** When its signal was aborted. */
   abort: Moment | undefined;
   end: (Moment & { readonly how: "done" | "failed" | "aborted" }) | undefined;
-  /** On a worker: a member has said that its result need not be kept. */
+  /** When a member acknowledged the result to the worker. */
   acknowledged: Moment | undefined;
 }
 
-/** A batch that the store took, at the moment it did; one that had landed before may stand here again. */
+/** A batch and the moment at which the store applied it; a batch that was sent again may be recorded twice. */
 export interface CommitRecord extends Moment {
   readonly life: number;
   readonly batch: Batch;
@@ -192,7 +195,7 @@ export interface MembershipRecord extends Moment {
   readonly member: string;
 }
 
-/** A member sends the owner of a shard the question whether attempts that it holds are wanted. */
+/** A member's request to a shard's owner to renew the leases of attempts that it hosts. */
 export interface RenewalRequest {
   readonly life: number;
   readonly at: number;
@@ -206,23 +209,23 @@ export interface LogLine extends Moment {
   readonly message: string;
 }
 
-/** What the store holds when all is over. */
+/** The contents of the store at the end of the run. */
 export interface FinalState {
   readonly instances: readonly FinalInstance[];
-  /** By `definitionKey`. */
+  /** Keyed by `definitionKey`. */
   readonly definitions: ReadonlyMap<string, DagSpec | CodeSpec>;
-  /** Messages and mail that nobody had read a good while after the work was done, and all members still there. */
+  /** Messages that no member had read long after the work was done, while all members were up. */
   readonly leftovers: readonly (OutboxRow | MailboxRow)[];
-  /** Workers that had something to run or to report when there was nothing to be done any more. */
+  /** Workers that still had attempts or results when no work was left. */
   readonly busyWorkers: readonly BusyWorker[];
-  /** Keys of no instance that history or task rows have. */
+  /** Keys in history or task rows without an instance. */
   readonly orphanedKeys: readonly number[];
 }
 
 export interface BusyWorker {
   readonly machine: string;
   readonly running: number;
-  /** Of which no member has said that they are durable. */
+  /** Results that no member has acknowledged. */
   readonly results: number;
 }
 
@@ -239,7 +242,7 @@ export function definitionKey(workflow: string, version: string): string {
   return `${version} ${workflow}`;
 }
 
-/** Whether the first was before the second. */
+/** Whether the first moment is before the second. */
 export function isBefore(first: Moment, second: Moment): boolean {
   return first.order < second.order;
 }

@@ -3,68 +3,68 @@ import type { SimRandom } from "./sim-random.ts";
 import { calmNetwork, type NetworkConditions } from "./network.ts";
 import { calmStore, type StoreConditions } from "./store.ts";
 
-/** What may befall a run from one moment to the next. */
+/** The kinds of faults. */
 export type FaultKind =
   | "crash"
-  /** In the middle of a call to the store, or between two promises. */
+  /** Crashes in the middle of a call to the store, or between two promises. */
   | "crash-at-call"
   | "crash-at-event"
-  /** With a commit that was sent and never arrives, some time after that. */
+  /** Crashes some time after a commit that was sent and never arrives. */
   | "lose-commit"
-  /** In good order, to come back later. */
+  /** Leaves the cluster and comes back later. */
   | "leave"
   /** The same, while most answers of the store are lost. */
   | "leave-unheard"
-  /** The process stands still and goes on: before the others give it up, or after. */
+  /** The process stalls and continues: before the others remove it, or after. */
   | "freeze"
   | "long-freeze"
-  /** Like a freeze, with a monotonic clock that stands still too. */
+  /** A freeze during which the monotonic clock stands still too. */
   | "suspend"
-  /** Of one machine from the store. */
+  /** Cuts one machine off from the store. */
   | "cut-store"
   | "slow-store"
   | "failing-store"
-  /** It carries out what it is asked, and most of its answers are lost. */
+  /** The store carries out requests, and most of its answers are lost. */
   | "unheard-store"
-  /** Of all members at once: from the store, or from their processors. */
+  /** Affects all members at once: cuts them off from the store, or freezes them. */
   | "store-outage"
   | "freeze-all"
-  /** Between machines, both ways or one way. */
+  /** Partitions machines, in both directions or one. */
   | "partition"
   | "one-way"
   | "lossy-network"
-  /** Of a worker to its member. */
+  /** Breaks the connection of a worker to its member. */
   | "break-link"
   | "clock-jump";
 
-/** What a run is like: which faults there are, how many, and of what the machines are made. */
+/** The fault profile of a run: the kinds and frequency of faults, and the machines. */
 export interface FaultProfile {
-  /** What is worse here than elsewhere. */
+  /** The kind of faults that is frequent. */
   readonly name: string;
   readonly memberCount: number;
-  /** Machines that run jobs for the members. */
+  /** The number of machines that run jobs for the members. */
   readonly workerCount: number;
   readonly storeKind: "memory" | "sqlite";
   readonly hasBus: boolean;
   readonly timings: ClusterTimings;
-  /** The faults go on for so long. */
+  /** The duration of the phase with faults. */
   readonly spanMs: number;
   readonly faultEveryMs: number;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
   readonly store: StoreConditions;
   readonly network: NetworkConditions;
-  /** A process that crashed is started again after about so long. */
+  /** The mean time until a crashed process is started again. */
   readonly downMs: number;
-  /** Wall clocks are wrong by up to so much, and jump by up to so much. */
+  /** The maximum offset of wall clocks, and of their jumps. */
   readonly wallSkewMs: number;
   readonly wallJumpMs: number;
-  /** Monotonic clocks run up to so much too fast or too slow. */
+  /** The maximum deviation of the rate of monotonic clocks. */
   readonly drift: number;
 }
 
 export type FaultProfileName = "mild" | "crashes" | "freezes" | "store" | "network" | "clocks" | "churn" | "everything";
 
-/** A little of everything, so that the worst of a profile never comes alone. */
+/** The basic frequency of faults in every profile. */
 const everywhere: Readonly<Partial<Record<FaultKind, number>>> = {
   crash: 1,
   "crash-at-call": 1,
@@ -87,7 +87,7 @@ const betweenMembers: Readonly<Partial<Record<FaultKind, number>>> = {
   "freeze-all": 0.3,
 };
 
-/** Where there are workers: how often their connections break. */
+/** How often connections of workers break. */
 const linkBreaks: Readonly<Partial<Record<FaultProfileName, number>>> = { network: 8, everything: 3 };
 
 const worse: Readonly<Record<FaultProfileName, Readonly<Partial<Record<FaultKind, number>>>>> = {
@@ -122,7 +122,7 @@ const worse: Readonly<Record<FaultProfileName, Readonly<Partial<Record<FaultKind
 
 const names = Object.keys(worse) as readonly FaultProfileName[];
 
-/** Of a process alone; the rest is for several. */
+/** The faults of a single engine; the others need several members. */
 const forOne: readonly FaultKind[] = [
   "crash",
   "crash-at-call",
@@ -138,7 +138,7 @@ const forOne: readonly FaultKind[] = [
   "clock-jump",
 ];
 
-/** Members are more patient than any run should have to be: most runs have them five times quicker. */
+/** Timings five times shorter than the defaults, for most runs. */
 const quickTimings: ClusterTimings = {
   beatMs: 500,
   suspectMs: 2000,
@@ -152,7 +152,7 @@ const quickTimings: ClusterTimings = {
 };
 
 export interface FaultProfileOptions {
-  /** Undefined: one engine alone. */
+  /** Undefined for a single engine. */
   readonly memberCount: number | undefined;
   readonly workerCount: number;
   readonly name?: FaultProfileName;
@@ -184,8 +184,8 @@ export function drawFaultProfile(random: SimRandom, options: FaultProfileOptions
 }
 
 /**
- * A machine whose clock is set back while it is suspended cannot know that time has passed: a run has the one or the
- * other.
+ * A machine whose clock is set back while it is suspended cannot notice that time has passed, so a run has suspends or
+ * clocks that are set back, not both.
  */
 function faultsOf(
   name: FaultProfileName,
@@ -199,7 +199,7 @@ function faultsOf(
   return Object.fromEntries(Object.entries(faults).filter(([kind]) => forOne.includes(kind as FaultKind)));
 }
 
-/** Each call fails in its own way now and then, on top of the hours in which many do. */
+/** Single calls fail at random, in addition to longer outages. */
 function roughStore(random: SimRandom, isServer: boolean): StoreConditions {
   return {
     delayMs: random.within(0.5, 15),

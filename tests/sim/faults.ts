@@ -9,7 +9,7 @@ import type { EventOwner, Scheduler } from "./scheduler.ts";
 import type { Recorder } from "./recorder.ts";
 import { WorkerMachine } from "./worker.ts";
 
-/** What faults are done to. */
+/** The parts of the world that faults act on. */
 export interface FaultyWorld {
   readonly members: readonly Member[];
   readonly workers: readonly WorkerMachine[];
@@ -19,7 +19,7 @@ export interface FaultyWorld {
   readonly recorder: Recorder;
 }
 
-/** What happens between a member and the store: workers have nothing to do with that. */
+/** Faults between a member and the store, which workers do not have. */
 const storeFaults: readonly FaultKind[] = [
   "crash-at-call",
   "lose-commit",
@@ -29,16 +29,16 @@ const storeFaults: readonly FaultKind[] = [
   "unheard-store",
 ];
 
-/** A process whose commit is lost lives on for up to so long, and must not let out what the commit was about. */
+/** The maximum time that a process lives on after its commit was lost; effects of the commit must not leave it. */
 const lostCommitMs = 3000;
 
-/** A member that leaves while the store fails has seen it fail for about so long. */
+/** The mean time for which a member sees the store fail before it leaves. */
 const failingBeforeMs = 800;
 
-/** Promises that may settle between an event and the crash in the middle of what it leads to. */
+/** The maximum of promises that settle between an event and the crash in the middle of its effects. */
 const promisesToCrash = 40;
 
-/** Lets what the profile has in store befall the machines, until it is calm. */
+/** Injects the faults of the profile until the calm phase. */
 export class Faults {
   readonly #world: FaultyWorld;
   readonly #profile: FaultProfile;
@@ -70,14 +70,14 @@ export class Faults {
     return [...this.#world.members, ...this.#world.workers];
   }
 
-  /** Whom it may befall. */
+  /** The machines that the fault may affect. */
   #within(kind: FaultKind): readonly Machine[] {
     if (kind === "break-link") return this.#world.workers;
     const isOfMembers = storeFaults.includes(kind) || kind === "store-outage" || kind === "freeze-all";
     return isOfMembers ? this.#world.members : this.#machines;
   }
 
-  /** From now on nothing goes wrong any more, and everybody is there. */
+  /** Ends all faults and starts all machines. */
   end(): void {
     const { network, scheduler, supervisor } = this.#world;
     this.#isOver = true;
@@ -144,7 +144,7 @@ export class Faults {
     }
   }
 
-  /** Some find the store failing while they leave, and have waited for it before. */
+  /** Lets a machine leave; sometimes the store fails while a member leaves, and for a while before. */
   async #leave(machine: Machine, trouble?: "unheard-store"): Promise<void> {
     const awayMs = this.#random.waitMs(this.#profile.downMs);
     if (machine instanceof Member && (trouble !== undefined || this.#random.isLucky(0.4))) {
@@ -155,7 +155,7 @@ export class Faults {
     await this.#world.supervisor.leave(machine, awayMs);
   }
 
-  /** Half of the time workers lose their connections to it before it is gone, and turn to others. */
+  /** Loses a commit; half of the time workers lose their connections before the process crashes, and go to others. */
   #loseCommit({ life }: Member): void {
     const ms = this.#random.within(0, lostCommitMs);
     const breakMs = this.#random.isLucky(0.5) ? this.#random.within(0, ms / 3) : Infinity;
@@ -184,7 +184,7 @@ export class Faults {
     const lostMs = this.#lostMs(machine);
     const ms = kind === "long-freeze" ? lostMs * this.#random.within(0.9, 2) : this.#random.waitMs(lostMs / 3);
     await this.#world.scheduler.sleep(ms);
-    // One that does not find out at once what it has missed has time to do wrong.
+    // A process that does not notice at once what it has missed has time to do wrong.
     if (kind === "long-freeze" && !this.#isOver && this.#random.isLucky(0.5)) {
       void this.#forAWhile(machine instanceof Member ? "cut-store" : "partition", machine);
     }
@@ -192,13 +192,13 @@ export class Faults {
   }
 
   /**
-   * All members stand still together, about as long as one alone could before it is given up. They stop one after the
-   * other, or at once, and go on at once.
+   * Freezes all members together, about as long as one alone could be before it is removed. They stop one after the
+   * other or at once, and continue at once.
    */
   async #freezeAll(): Promise<void> {
     const { members, scheduler } = this.#world;
     const { suspectMs, lostMs, workerBeatMs, workerLostMs } = this.#profile.timings;
-    // Workers that hear nothing from anybody go on for a while: almost that long, or less.
+    // Workers without any answer continue for the length of their lease: freeze almost that long, or less.
     const workersMs = ownPatience * workerLostMs - this.#random.within(0, 1000);
     const membersMs = (suspectMs + lostMs) * this.#random.within(0.7, 1.5);
     const ms = this.#random.isLucky(0.5) ? workersMs : membersMs;
@@ -213,7 +213,7 @@ export class Faults {
     for (const life of lives) life.thaw();
   }
 
-  /** Nobody reaches the store, for less or more than it takes to give a member up. */
+  /** Cuts all members off from the store, for less or more than the time after which a member is removed. */
   async #storeOutage(): Promise<void> {
     const { members, scheduler, recorder } = this.#world;
     const { suspectMs, lostMs } = this.#profile.timings;
@@ -229,23 +229,26 @@ export class Faults {
     for (const end of ends) end();
   }
 
-  /** One that was suspended must be able to see that by its wall clock: where there is that, clocks are not set back. */
+  /**
+   * Sets the wall clock. A suspended process must be able to notice that by its wall clock: with suspends, clocks are
+   * not set back.
+   */
   #jump(machine: Machine): void {
     const { wallJumpMs, faults } = this.#profile;
     const { wallOffsetMs } = machine.time;
     const isSetBack = (faults.suspend ?? 0) === 0;
-    // Now and then somebody sets it right.
+    // Sometimes the clock is corrected.
     const offsetMs = isSetBack && this.#random.isLucky(0.3) ? 0 : this.#random.within(-wallJumpMs, wallJumpMs);
     this.#setClock(machine, isSetBack ? offsetMs : Math.max(offsetMs, wallOffsetMs));
   }
 
-  /** When whoever was suspended has had time to find out. */
+  /** Corrects the clock after suspended processes have had time to notice. */
   async #setRight(machine: Machine): Promise<void> {
     await this.#world.scheduler.sleep(this.#lostMs(machine));
     this.#setClock(machine, 0);
   }
 
-  /** Silent for this long, it is given up by others. */
+  /** The time of silence after which the others give the machine up. */
   #lostMs(machine: Machine): number {
     const { suspectMs, lostMs, workerLostMs } = this.#profile.timings;
     return machine instanceof WorkerMachine ? workerLostMs : suspectMs + lostMs;
@@ -257,7 +260,7 @@ export class Faults {
     this.#world.recorder.recordClockSetting(machine.name, wallOffsetMs);
   }
 
-  /** Faults that begin and end. */
+  /** Injects a fault that lasts for a while. */
   async #forAWhile(kind: FaultKind, machine: Machine): Promise<void> {
     const { scheduler, recorder } = this.#world;
     const ms = this.#random.waitMs(this.#random.isLucky(0.3) ? 10_000 : 1500);
@@ -269,11 +272,11 @@ export class Faults {
     const endOutage = storeFaults.includes(kind) ? recorder.startStoreOutage(machine.name) : undefined;
     await scheduler.sleep(ms);
     endOutage?.();
-    // What the end of all faults has mended already is mended.
+    // The end of all faults may have repaired it already.
     if (!this.#isOver) mend();
   }
 
-  /** Gives back how to mend it. */
+  /** Returns a function that repairs it. */
   #breakStore(kind: FaultKind, { link }: Member): () => void {
     const { store } = this.#profile;
     if (kind === "cut-store") {
@@ -289,7 +292,7 @@ export class Faults {
     return () => void (link.conditions = store);
   }
 
-  /** Gives back how to mend it. */
+  /** Returns a function that repairs it. */
   #breakNetwork(kind: FaultKind, { name }: Machine): () => void {
     const { network } = this.#world;
     if (kind === "lossy-network") {
@@ -305,7 +308,7 @@ export class Faults {
     return () => network.heal();
   }
 
-  /** The machine, with some of the others at random, is on one side. */
+  /** The machine is on one side of the partition, with some others at random. */
   #partition(name: string, way: "in" | "out" | "both"): void {
     const { network } = this.#world;
     const machines = this.#machines;

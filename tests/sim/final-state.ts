@@ -4,10 +4,10 @@ import type { CodeSpec } from "../../src/runtime/definitions.ts";
 import type { InstanceSummary, Store } from "../../src/stores/store.ts";
 import { type CommitRecord, definitionKey, type FinalInstance, type FinalState } from "./evidence.ts";
 
-/** More than any run leaves. */
+/** More rows than any run leaves. */
 const rowsMax = 1_000_000;
 
-/** Reads what the store holds when all is over. */
+/** Reads the contents of the store at the end of a run. */
 export async function readFinalState(
   store: Store,
   commits: readonly CommitRecord[],
@@ -26,7 +26,7 @@ async function readInstance(store: Store, summary: InstanceSummary): Promise<Fin
   return { ...summary, turns, tasks: await store.readTasks(summary.key) };
 }
 
-/** Instances that may have been purged since. */
+/** All instances that were ever written, including purged ones. */
 function everWritten(commits: readonly CommitRecord[]): Pick<InstanceSummary, "workflow" | "version">[] {
   return commits.flatMap(({ batch }) => [...batch.changes.instances, ...batch.changes.finished]);
 }
@@ -45,7 +45,7 @@ async function readDefinitions(
   return definitions;
 }
 
-/** Whatever was ever written must belong to an instance that is still there, or be gone. */
+/** Finds rows without an instance: all written rows must belong to an instance that still exists, or be deleted. */
 async function findOrphanedKeys(
   store: Store,
   summaries: readonly InstanceSummary[],

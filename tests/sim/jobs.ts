@@ -5,20 +5,20 @@ import type { Clock } from "../../src/base/clock.ts";
 import { attemptName } from "../recovery/side-effects.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** What every job of the workload is told: how long it takes, and what it adds to the sum of what came before it. */
+/** The params of every job: its duration, and the value that it adds to the sum of its dependencies. */
 export interface Step {
   readonly ms: number;
   readonly value: number;
-  /** The domain its task is in, for the record. */
+  /** The domain of its task, for the record. */
   readonly domain?: string;
-  /** How long its task must wait before its first retry, and how many times longer before each further one. */
+  /** The backoff of its task: the first delay, and the factor of each further one. */
   readonly retryMs?: number;
   readonly retryFactor?: number;
   readonly timeoutMs?: number;
 }
 
 export interface Flaky extends Step {
-  /** The first attempts fail, this many. */
+  /** The number of first attempts that fail. */
   readonly failures: number;
 }
 
@@ -28,7 +28,7 @@ export interface Spread extends Step {
   readonly deeper?: boolean;
 }
 
-/** So long are texts that become rows of their own. */
+/** The length of texts that become rows of their own. */
 export const bulkyLength = 5000;
 
 type Body<Params> = (params: Params, ctx: JobContext) => unknown;
@@ -39,13 +39,13 @@ export interface JobHost {
   readonly machine: string;
   readonly isDead: boolean;
   readonly clock: Clock;
-  /** A job that has time takes so much longer here. */
+  /** Additional duration of jobs in this process. */
   lingerMs(): number;
 }
 
 /**
- * The jobs of the workload, for one life. Each gives the sum of what came before it and its own value, so that an output
- * tells its whole past; what it does depends on its params, its attempt and its generation, and on nothing else.
+ * The jobs of the workload, for one process. Each returns the sum of its dependencies' outputs and its own value, so
+ * that an output reflects all that came before. Its behaviour depends only on its params, attempt and generation.
  */
 export function simJobs(host: JobHost, recorder: Recorder): Job[] {
   const job = <Params extends Step>(name: string, body: Body<Params>): Job<Params> =>
@@ -83,10 +83,10 @@ export function simJobs(host: JobHost, recorder: Recorder): Job[] {
   ];
 }
 
-/** The last promises of a process that is gone wait for this: nothing of them is seen any more. */
+/** Awaited by jobs of an ended process, so that nothing more of them is seen. */
 const silence = new Promise<never>(() => undefined);
 
-/** Until it is told to stop. */
+/** Sleeps until its signal is aborted. */
 const hangMs = 3_600_000;
 
 async function run<Params extends Step>(
@@ -143,7 +143,7 @@ function sumOf({ value }: Step, { outputs }: JobContext): { sum: number } {
   return { sum: value + total(outputs) };
 }
 
-/** Of a job's output, of a decision's (nothing), or of a nested workflow's: all its tasks. */
+/** The sum in an output: of a job, of a decision (none), or of all tasks of a nested workflow. */
 function total(output: unknown): number {
   if (typeof output !== "object" || output === null) return 0;
   if ("sum" in output) return Number(output.sum);

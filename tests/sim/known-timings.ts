@@ -1,19 +1,19 @@
 import type { CronTiming, DailyTiming } from "../../src/schedules/schedule-spec.ts";
 import { clockChangeMs } from "./clock.ts";
 
-/** A timing whose due times are known without working them out as an engine does. */
+/** A timing with known due times, which are not computed by the engine's algorithm. */
 export interface KnownTiming {
   readonly every: CronTiming | DailyTiming;
   /** Due whenever the time is a multiple of this. */
   readonly stepMs?: number;
-  /** Due at these times, in seconds after the change of the clocks; at others only hours away. */
+  /** Due at these times, in seconds after the DST change; all others are hours away. */
   readonly dueSeconds?: readonly number[];
 }
 
 const forward = "America/Campo_Grande";
 const back = "America/Miquelon";
 
-/** What is due in every minute or second is so wherever it is, and whatever is done to the clocks. */
+/** Timings of every minute or second, which are independent of time zones and DST changes. */
 const steady: readonly KnownTiming[] = [
   { every: { cron: "0/3 * * * * ?", timeZone: forward }, stepMs: 3000 },
   { every: { cron: "*/5 * * * * ?", timeZone: back }, stepMs: 5000 },
@@ -23,8 +23,8 @@ const steady: readonly KnownTiming[] = [
 ];
 
 /**
- * Worked out by hand. Forward, the wall shows 23:59:59 and then 01:00:00; back, it shows 01:00:00 to 01:59:59, and then
- * all of that again.
+ * Due times worked out by hand. Forward, local time goes from 23:59:59 to 01:00:00; back, it goes from 01:00:00 to
+ * 01:59:59 twice.
  */
 const aroundChange: readonly KnownTiming[] = [
   { every: { cron: "50 59 23 * * ?", timeZone: forward }, dueSeconds: [-10] },
@@ -56,7 +56,7 @@ const aroundChange: readonly KnownTiming[] = [
 
 export const knownTimings = { steady, aroundChange } as const;
 
-/** Those due after one time and not after another, epoch ms. */
+/** The due times after one time and not after another, epoch ms. */
 export function knownDueTimes({ stepMs, dueSeconds = [] }: KnownTiming, after: number, until: number): number[] {
   if (stepMs === undefined) {
     return dueSeconds.map((second) => clockChangeMs + second * 1000).filter((at) => at > after && at <= until);

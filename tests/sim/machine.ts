@@ -9,7 +9,7 @@ export class Machine<Running extends Life = Life> {
   readonly name: string;
   readonly time = new MachineTime();
   life: Running | undefined;
-  /** Somebody sees to it that there is always a process; not while it has left. */
+  /** Whether the supervisor keeps a process running; false while the machine has left. */
   isWanted = true;
 
   constructor(name: string) {
@@ -29,7 +29,7 @@ export interface LifeParts {
   readonly recorder: Recorder;
 }
 
-/** One process on a machine. Once it is dead, nothing of it is seen any more. */
+/** One process on a machine. After its end, it has no effects any more. */
 export abstract class Life implements EventOwner {
   readonly record: LifeRecord;
   readonly clock: LifeClock;
@@ -51,7 +51,7 @@ export abstract class Life implements EventOwner {
 
   abstract start(): Promise<void>;
 
-  /** In good order. */
+  /** Stops the process gracefully. */
   abstract stop(): Promise<void>;
 
   get number(): number {
@@ -66,7 +66,7 @@ export abstract class Life implements EventOwner {
     return !this.isDead && this.record.up !== undefined && this.record.stopping === undefined;
   }
 
-  /** From one moment to the next it is gone. */
+  /** Ends the process at once. */
   crash(why: string): void {
     if (this.isDead) return;
     this.#parts.recorder.recordEnd(this.record, "crashed", why);
@@ -74,7 +74,7 @@ export abstract class Life implements EventOwner {
     this.onCrash();
   }
 
-  /** It has ended by itself. */
+  /** Records that the process has ended by itself. */
   finish(how: "stopped" | "gave up", why: string): void {
     if (this.isDead) return;
     this.#parts.recorder.recordEnd(this.record, how, why);
@@ -87,7 +87,7 @@ export abstract class Life implements EventOwner {
     this.#parts.log.note(`${this.machine} is ${kind}`);
   }
 
-  /** What would have happened meanwhile happens now. A suspended machine's monotonic clock has stood still. */
+  /** Runs the events that were due meanwhile. The monotonic clock of a suspended machine has stood still. */
   thaw(): void {
     if (!this.isFrozen) return;
     const { recorder, log, machine, scheduler } = this.#parts;
@@ -101,7 +101,7 @@ export abstract class Life implements EventOwner {
     scheduler.release(this);
   }
 
-  /** What it leaves on its way. */
+  /** Handles calls that are in flight at a crash. */
   onCrash(): void {}
 
   #end(): void {

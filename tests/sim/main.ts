@@ -8,38 +8,38 @@ import type { Mutation } from "./mutations.ts";
 import { redefine } from "./redefine.ts";
 import { World, type WorldOptions } from "./world.ts";
 
-/** What came of a seed. */
+/** The result of a seed. */
 export interface Outcome {
   readonly seed: number;
   /** Two runs with the same hash were the same run. */
   readonly hash: string;
-  /** What the checkers found, each with the checker's name before it. */
+  /** The violations that checkers found, each prefixed with the checker's name. */
   readonly violations: readonly string[];
-  /** What kind of run it was, in a few words. */
+  /** A short description of the run. */
   readonly about: string;
   readonly events: number;
   readonly virtualMs: number;
-  /** All that happened, oldest first; or only the last of it. */
+  /** The log, oldest line first; or only its last lines. */
   readonly log: (lines?: number) => string[];
 }
 
-/** What a seed leaves open, and whoever runs it may say. */
+/** Options that replace what a seed would draw. */
 export type SeedOptions = Omit<WorldOptions, "seed" | "memberCount" | "workerCount"> & {
-  /** So many members of a cluster, or one engine alone. By default the seed says. */
+  /** The number of members of a cluster, or a single engine. Default: drawn from the seed. */
   readonly members?: number | "alone" | undefined;
-  /** So many machines that run jobs for the members of a cluster. By default the seed says. */
+  /** The number of machines with a remote worker. Default: drawn from the seed. */
   readonly workers?: number | undefined;
-  /** Told of the world before it runs. */
+  /** Called with the world before it runs. */
   readonly onWorld?: (world: World) => void;
 };
 
-/** Those that can be sent to another process. */
+/** The options that can be sent to another process. */
 export type PlainSeedOptions = Omit<SeedOptions, "mutation" | "onWorld">;
 
-/** A schedule has few runs here, and is to begin anew between them. */
+/** The number of runs after which a schedule continues as new; small, because a schedule has few runs here. */
 const runsPerBeginning = 3;
 
-/** Runs one seed from beginning to end, and checks what it left. */
+/** Runs one seed and checks its evidence. */
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcome> {
   const { members = drawMembers(seed), workers = drawWorkers(seed), onWorld, ...rest } = options;
   const memberCount = members === "alone" ? undefined : members;
@@ -73,7 +73,7 @@ async function violationsIn(evidence: Evidence): Promise<string[]> {
   return found;
 }
 
-/** A history that no engine could have written may break whoever follows it. */
+/** Reports an error of a checker as a violation: an impossible history may break it. */
 async function wrongBy(check: Checker | AsyncChecker, evidence: Evidence): Promise<readonly string[]> {
   try {
     return await check(evidence);
@@ -82,12 +82,12 @@ async function wrongBy(check: Checker | AsyncChecker, evidence: Evidence): Promi
   }
 }
 
-/** A cluster of one is a cluster; most have three. */
+/** A cluster may have one member; most have three. */
 function drawMembers(seed: number): number | "alone" {
   return new SimRandom(seed).fork("members").pick(["alone", "alone", 1, 2, 3, 3, 3, 4, 5]);
 }
 
-/** A third of the clusters have them. */
+/** Draws the number of workers: a third of the clusters have any. */
 function drawWorkers(seed: number): number {
   return new SimRandom(seed).fork("worker count").pick([0, 0, 0, 0, 0, 0, 1, 2, 3]);
 }
@@ -97,7 +97,7 @@ function population(memberCount: number | undefined, workerCount: number): strin
   return workerCount === 0 ? `${memberCount} members` : `${memberCount} members, ${workerCount} workers`;
 }
 
-/** In which the mutation shows soonest: what else a seed would draw is left out. */
+/** The options under which the mutation is found soonest; they replace what a seed would draw. */
 export function circumstancesOf({ profile, kinds, codeKinds }: Mutation): PlainSeedOptions {
   return {
     ...(profile !== undefined && { profile }),
@@ -106,7 +106,7 @@ export function circumstancesOf({ profile, kinds, codeKinds }: Mutation): PlainS
   };
 }
 
-/** The first seed that shows the mutation, with which `run` runs it, and what it showed; undefined if none of them does. */
+/** Returns the result of the first seed that finds the mutation; undefined if none does. */
 export async function firstToCatch<Result extends Pick<Outcome, "violations"> = Outcome>(
   mutation: Mutation,
   seeds: Iterable<number>,

@@ -10,7 +10,7 @@ import type { Mutation } from "./mutations.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SimStore, StoreLink, type StoreUser } from "./store.ts";
 
-/** A machine with an engine, and a cable to the store. */
+/** A machine with an engine and a connection to the store. */
 export class Member extends Machine<MemberLife> {
   readonly link = new StoreLink();
 }
@@ -19,19 +19,19 @@ export interface MemberLifeParts extends Omit<LifeParts, "role" | "machine"> {
   readonly machine: Member;
   readonly random: SimRandom;
   readonly inner: Store;
-  /** Where the store is a server, calls may still be on their way to it when their sender is gone. */
+  /** The store is a server: calls may arrive after their sender has ended. */
   readonly isServer: boolean;
   readonly mutation: Mutation | undefined;
-  /** All that is not one life's own. */
+  /** Options that are not specific to one process. */
   readonly options: (life: Life) => Partial<EngineOptions>;
-  /** Code that this process gets a while after its start. */
+  /** Code that this process gets some time after its start. */
   readonly late: { readonly workflows: readonly CodeWorkflow[]; readonly afterMs: number };
 }
 
-/** One process with an engine in it. */
+/** One process with an engine. */
 export class MemberLife extends Life implements StoreUser {
   readonly engine: Engine;
-  /** Goes down with every call to the store: at zero the process is gone, in the middle of what it does. */
+  /** Decremented with every call to the store; the process crashes at zero. */
   callsToLive = Infinity;
   readonly #store: SimStore;
   readonly #isServer: boolean;
@@ -68,7 +68,7 @@ export class MemberLife extends Life implements StoreUser {
     try {
       for (const workflow of workflows) await this.engine.registerWorkflow(workflow);
     } catch (error) {
-      // It is told to stop while the store is away.
+      // The process is asked to stop while the store is unavailable.
       if (this.record.stopping === undefined || !hasCode(error, "STORE_UNAVAILABLE")) throw error;
     }
   }
@@ -77,7 +77,7 @@ export class MemberLife extends Life implements StoreUser {
     await this.engine.stop();
   }
 
-  /** One of its next commits never arrives, and is never answered; so much later the process is gone. */
+  /** Loses one of the next commits without an answer; the process crashes some time later. */
   loseCommit(commits: number, livesOnMs: number, onLost: () => void): void {
     this.#lossToCome = { commits, livesOnMs, onLost };
   }

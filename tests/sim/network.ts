@@ -3,37 +3,40 @@ import type { SimRandom } from "./sim-random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { EventOwner, Scheduler } from "./scheduler.ts";
 
-/** How messages fare, while nothing worse is wrong with the pair they travel between. */
+/** The conditions of messages between machines that are not partitioned. */
 export interface NetworkConditions {
   readonly delayMs: number;
   readonly loss: number;
   readonly doubling: number;
-  /** Of those that take a much longer way and are overtaken. */
+  /** The share of messages that take much longer and are overtaken. */
   readonly straying: number;
 }
 
 export const calmNetwork: NetworkConditions = { delayMs: 1, loss: 0, doubling: 0, straying: 0 };
 
-/** A process, where messages come from and go to. */
+/** A process that sends and receives messages. */
 export interface Place {
   readonly machine: string;
   readonly owner: EventOwner;
 }
 
-/** Who is connected where. */
+/** The listeners by address. */
 interface Connection extends Place {
   readonly listener: BusListener;
   isOpen: boolean;
 }
 
-/** What is between the machines of a run: it carries texts, as badly as the conditions says. The bus of the cluster is on it. */
+/**
+ * The network between the machines, which also carries the bus of the cluster. It loses, duplicates and delays messages
+ * according to its conditions.
+ */
 export class Network {
   conditions: NetworkConditions = calmNetwork;
   readonly #scheduler: Scheduler;
   readonly #random: SimRandom;
   readonly #log: EventLog;
   readonly #connections = new Map<string, Connection>();
-  /** `from>to`: nothing passes in that direction. */
+  /** Blocked directions, as `from>to`. */
   readonly #cuts = new Set<string>();
 
   constructor(parts: { scheduler: Scheduler; random: SimRandom; log: EventLog }) {
@@ -42,7 +45,7 @@ export class Network {
     this.#log = parts.log;
   }
 
-  /** One life's way onto the bus. */
+  /** The bus of one process. */
   busOf(machine: string, owner: EventOwner): Bus {
     return { connect: (address, listener) => this.#connect(address, { machine, owner, listener, isOpen: true }) };
   }
@@ -55,7 +58,7 @@ export class Network {
     this.#cuts.clear();
   }
 
-  /** `to` is undefined if nobody is there; `name` is what the sender calls it. */
+  /** `to` is undefined if the address is unknown; `name` is the address. */
   send(from: Place, to: Place | undefined, { name, text }: { name: string; text: string }, hear: () => void): void {
     if (from.owner.isDead) return;
     this.#log.note(`${from.machine} sends to ${name}: ${text.slice(0, 80)}`, text);
@@ -80,7 +83,10 @@ export class Network {
     };
   }
 
-  /** What is cut off when it should arrive is lost, like what is for the dead; the frozen read it when they thaw. */
+  /**
+   * Delivers a message, unless the direction is blocked or the receiver has ended by then; a frozen receiver gets it
+   * when it continues.
+   */
   #carry(from: Place, to: Place, hear: () => void): void {
     const { delayMs, straying } = this.conditions;
     const strayMs = this.#random.isLucky(straying) ? this.#random.waitMs(100 * delayMs) : 0;

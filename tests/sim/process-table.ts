@@ -4,17 +4,17 @@ import type { LifeRecord } from "./evidence.ts";
 
 const firstPid = 100;
 
-/** How often a look at another process fails, where it does; and a look at this one or at the machine. */
+/** The probabilities that reading another process fails, and that reading this one or the machine fails. */
 const failureShare = 0.3;
 const ownFailureShare = 0.02;
 
-/** Errors that say nothing about a process: no file descriptors left, no permission, a `/proc` that hides others. */
+/** Errors that do not prove anything about a process: no file descriptors, no permission, a `/proc` that hides others. */
 const errors = ["EMFILE", "EACCES", "ENOENT", "EIO"] as const;
 
 /**
- * What one process sees of the others on the one machine that all members of a run share. It always tells the truth about
- * signal 0, as a kernel does; what is read below `/proc` may fail or be garbage. The number of a process that has ended
- * is free, belongs to a zombie, or was given to another process.
+ * The process table that one process sees of the machine which all members of a run share. Signal 0 is always right, as
+ * in a kernel; reads below `/proc` may fail or return garbage. The pid of an ended process is free, belongs to a
+ * zombie, or was reused.
  */
 export class SimProcessTable implements ProcessTable {
   readonly ownPid: number;
@@ -31,7 +31,7 @@ export class SimProcessTable implements ProcessTable {
 
   probe(pid: number): void {
     if (this.#isFree(pid)) throw failure("ESRCH");
-    // It is another user's.
+    // The process belongs to another user.
     if (this.#isFaulty && this.#random.isLucky(failureShare)) throw failure("EPERM");
   }
 

@@ -17,13 +17,13 @@ import type {
   WorkerRenewal,
 } from "./evidence.ts";
 
-/** Whose doing it is. */
+/** The process that an entry is about. */
 interface ProcessRef {
   readonly number: number;
   readonly machine: string;
 }
 
-/** Writes everything down as it happens, for the checkers and for the log. */
+/** Records everything that happens, as evidence for the checkers and for the log. */
 export class Recorder {
   readonly calls: ClientCall[] = [];
   readonly runs: JobRun[] = [];
@@ -58,14 +58,14 @@ export class Recorder {
     this.#log.note(`fault: ${what}`);
   }
 
-  /** Gives back how to say that it is over; one that nobody says is over lasts to the end. */
+  /** Starts an outage of the store for a machine. Returns a function that ends it. */
   startStoreOutage(machine: string): () => void {
     const outage: StoreOutage = { machine, from: this.#now(), to: Infinity };
     this.storeOutages.push(outage);
     return () => void (outage.to = Math.min(outage.to, this.#now()));
   }
 
-  /** All faults are. */
+  /** Ends all outages of the store. */
   endStoreOutages(): void {
     for (const outage of this.storeOutages) outage.to = Math.min(outage.to, this.#now());
   }
@@ -126,7 +126,7 @@ export class Recorder {
     this.lives[life.number - 1]?.workerRenewals.push({ ...renewal, knownAt: this.#now() });
   }
 
-  /** A member sends a text to another, over the bus or through the store. */
+  /** Records a message of a member to another, over the bus or a mailbox. */
   recordMessage(life: ProcessRef, text: string): void {
     if (!text.includes('"type":"RenewAttempts"')) return;
     const { body } = JSON.parse(text) as { body?: { type?: string; attemptIds?: readonly string[] } };
@@ -134,7 +134,7 @@ export class Recorder {
     this.renewalRequests.push({ life: life.number, at: this.#now(), attemptIds: body.attemptIds ?? [] });
   }
 
-  /** The worker keeps the result of its last go at the attempt no longer. */
+  /** Records that the worker has forgotten the result of its last run of the attempt. */
   recordAcknowledgement(life: ProcessRef, attemptId: string): void {
     const run = this.runs.findLast((each) => each.attemptId === attemptId && each.life === life.number);
     if (run?.end !== undefined) run.acknowledged = this.moment();

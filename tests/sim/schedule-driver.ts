@@ -7,13 +7,13 @@ import type { Act as ClientAct, Client } from "./client.ts";
 import type { ClientCall } from "./evidence.ts";
 import type { ScheduleAct, ScheduleScenario } from "./schedule-workload.ts";
 
-/** Users of one schedule, from its making to its end. */
+/** The clients of one schedule, from its creation to its deletion. */
 export class ScheduleDriver {
   readonly #scenario: ScheduleScenario;
   readonly #client: Client;
   readonly #random: SimRandom;
   #spec: ScheduleSpec;
-  /** Somebody wants it to be paused: it is not to be resumed yet. */
+  /** A client wants it to be paused: it must not be resumed yet. */
   #pauses = 0;
 
   constructor(scenario: ScheduleScenario, client: Client, random: SimRandom) {
@@ -27,7 +27,7 @@ export class ScheduleDriver {
     const { id, spec, createAt, acts, deleteAt } = this.#scenario;
     await this.#client.sleep(createAt);
     const created = await this.#untilKnown("create", { spec }, (engine) => engine.schedules.create(id, spec));
-    // Its time was over when it was asked for: late, or by a clock that is wrong. An earlier try may have been in time.
+    // Its end had passed when it was created: late, or by a wrong clock. An earlier try may have succeeded.
     if (created.code === "SCHEDULE_INVALID") return await this.#delete();
     await Promise.all(acts.map((act) => this.#act(act)));
     await this.#client.sleep(Math.max(0, deleteAt - this.#client.now));
@@ -35,7 +35,7 @@ export class ScheduleDriver {
     await this.#delete();
   }
 
-  /** Not while its code is held up by code that is missing: what was due meanwhile would never be decided about. */
+  /** Waits while its code is missing: due times of that period would never be decided. */
   async #delete(): Promise<void> {
     const instanceId = `schedule:${this.#scenario.id}`;
     for (;;) {
@@ -67,7 +67,7 @@ export class ScheduleDriver {
         return;
       }
       case "backfill":
-        // Once: a second one of the same range would ask for the same runs.
+        // Makes one try: a second backfill of the same range would request the same runs.
         return void (await this.#call("backfill", act.range, (engine) => engine.schedules.backfill(id, act.range)));
     }
   }
@@ -86,8 +86,8 @@ export class ScheduleDriver {
   }
 
   /**
-   * Where something is due all the time, it is not deleted before it has decided about something more. It may have been
-   * paused by a request whose answer was lost.
+   * Deletes a schedule that is always due only after it has decided about one more due time. It may have been paused by
+   * a request whose answer was lost.
    */
   async #untilItGoesOn(): Promise<void> {
     let before: number | undefined;
@@ -111,7 +111,7 @@ export class ScheduleDriver {
     return endAt === undefined && ("rateMs" in every || "delayMs" in every);
   }
 
-  /** A member that does not have the code yet is not the right one to ask. */
+  /** A member that lacks the code cannot answer; retries at another. */
   async #untilKnown(what: string, given: object, act: ClientAct): Promise<ClientCall> {
     for (;;) {
       const call = await this.#insist(what, given, act);

@@ -6,29 +6,29 @@ import { code } from "./code-workflows.ts";
 import { knownTimings } from "./known-timings.ts";
 import { scheduledDags } from "./scheduled-workflows.ts";
 
-/** What clients do to a schedule while it is there. */
+/** The operations of clients on an existing schedule. */
 export type ScheduleAct =
   | { readonly what: "look" | "list" | "trigger"; readonly at: number }
   | { readonly what: "pause"; readonly at: number; readonly forMs: number }
   | { readonly what: "change"; readonly at: number; readonly spec: ScheduleSpec }
   | { readonly what: "backfill"; readonly at: number; readonly range: BackfillRange };
 
-/** One schedule, from when it is made to when it is deleted, in virtual time. */
+/** One schedule, from its creation to its deletion, in virtual time. */
 export interface ScheduleScenario {
   readonly id: string;
   readonly spec: ScheduleSpec;
   readonly createAt: number;
   readonly acts: readonly ScheduleAct[];
-  /** Not before the faults are over. */
+  /** Not before the end of the faults. */
   readonly deleteAt: number;
 }
 
 export interface ScheduleOptions {
-  /** They are there within this time, and a little longer. */
+  /** The period in which schedules exist, approximately. */
   readonly spanMs: number;
 }
 
-/** The same for the same random. Few, and with few runs: there are enough instances without them. */
+/** Draws schedules; deterministic for a random source. Few, with few runs each, to limit the number of instances. */
 export function drawSchedules(random: SimRandom, options: ScheduleOptions): ScheduleScenario[] {
   const count = random.pick([1, 1, 1, 1, 2, 3]);
   return Array.from({ length: count }, (_, number) => drawSchedule(random.fork(`schedule ${number}`), number, options));
@@ -50,7 +50,7 @@ function drawSchedule(random: SimRandom, number: number, options: ScheduleOption
   };
 }
 
-/** Some five runs, or however many there are around the change of the clocks. One that ends before its first is refused. */
+/** About five runs, or those around the DST change. A schedule that ends before its first run is refused. */
 function drawSpec(
   random: SimRandom,
   { lastsMs, madeAt, isPrompt = false }: { lastsMs: number; madeAt: number; isPrompt?: boolean },
@@ -89,7 +89,7 @@ function drawActs(random: SimRandom, spec: ScheduleSpec, { from, to }: { from: n
   for (let looks = random.whole(0, 2); looks > 0; looks--) acts.push({ what: random.pick(["look", "list"]), at: at() });
   if (random.isLucky(0.3)) acts.push({ what: "pause", at: at(), forMs: random.waitMs(3000) });
   if (random.isLucky(0.2)) acts.push({ what: "trigger", at: at() });
-  // Runs that wait out their jitter are not told of the change: it would be unclear what they began with.
+  // Runs that wait for their jitter ignore changes of the schedule, so what they started with would be unclear.
   if (spec.jitterMs === undefined && random.isLucky(0.2)) acts.push(drawChange(random, at(), to - from));
   if (!("delayMs" in spec.every) && random.isLucky(0.15))
     acts.push({ what: "backfill", at: at(), range: drawRange(random) });

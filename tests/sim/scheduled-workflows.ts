@@ -5,7 +5,7 @@ import { WorkflowBuilder } from "../../src/authoring/workflow-builder.ts";
 /** Longer than any fault lasts, as for all tasks that must not fail by themselves. */
 const daySeconds = 86_400;
 
-/** DAGs of one task that schedules start: soon over, over long after the next is due, and never well. */
+/** One-task DAGs that schedules start: short, longer than the interval, and failing. */
 export const scheduledDags = [
   dag("scheduled-short", "step", 20),
   dag("scheduled-long", "step", 4000),

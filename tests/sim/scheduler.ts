@@ -1,6 +1,6 @@
 import { Heap } from "../../src/base/heap.ts";
 
-/** Whose event it is: a life that may die, or be frozen for a while. Events of nobody always happen. */
+/** The owner of an event: a process that may end or be frozen. Events without an owner always run. */
 export interface EventOwner {
   readonly isDead: boolean;
   readonly isFrozen: boolean;
@@ -11,16 +11,19 @@ export interface SimEvent {
   cancel(): void;
 }
 
-/** So many immediates are asked for at once: between two of them all promises are settled, and a round of the loop is not paid. */
+/**
+ * The number of immediates that are requested at once: all promises settle between two of them, without a round of the
+ * event loop.
+ */
 const immediatesAtOnce = 128;
 
-/** More events than any healthy run needs: somebody keeps himself busy for nothing. */
+/** More events than any healthy run needs; beyond that, the run is in a loop. */
 const eventsMax = 3_000_000;
 const eventsPerInstantMax = 100_000;
 
 /**
- * The one queue of a run: everything that ever happens in it is an event here, so the order is the seed's. Events of one
- * moment happen in the order they were asked for. After each of them all promises are settled before the next comes.
+ * The event queue of a run. Everything that happens is an event here, so the seed determines the order. Events of the
+ * same time run in the order they were added. All promises settle between two events.
  */
 export class Scheduler {
   #now = 0;
@@ -28,12 +31,12 @@ export class Scheduler {
   #happened = 0;
   #atThisInstant = 0;
   readonly #queue = new Heap<QueuedEvent>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
-  /** What would have happened to those that are frozen, in order. */
+  /** Events of frozen owners, in order. */
   readonly #held = new Map<EventOwner, QueuedEvent[]>();
   readonly #onEvent: (at: number, order: number) => void;
-  /** Called after an event of somebody, before the promises it settles go on. */
+  /** Called after an event with an owner, before the promises that it settled continue. */
   afterEvent: ((owner: EventOwner) => void) | undefined;
-  /** What was thrown by an event itself. */
+  /** Errors that events have thrown. */
   readonly errors: unknown[] = [];
 
   constructor(onEvent: (at: number, order: number) => void) {
@@ -59,12 +62,12 @@ export class Scheduler {
     await new Promise<void>((resolve) => this.after(delayMs, undefined, resolve));
   }
 
-  /** False if it takes longer. */
+  /** Returns false if the promise takes longer. */
   async within(ms: number, work: Promise<unknown>): Promise<boolean> {
     return await Promise.race([work.then(() => true), this.sleep(ms).then(() => false)]);
   }
 
-  /** What was held back from the owner happens now, late and in order. */
+  /** Runs the events of an owner that is frozen no longer, late and in order. */
   release(owner: EventOwner): void {
     const held = this.#held.get(owner) ?? [];
     this.#held.delete(owner);
@@ -75,7 +78,7 @@ export class Scheduler {
     }
   }
 
-  /** Goes on from event to event until it is over, or nothing is left that could happen. */
+  /** Runs events until the run is over, or none is left. */
   run(isOver: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       let outstanding = 0;
@@ -95,7 +98,7 @@ export class Scheduler {
     });
   }
 
-  /** False if there is none. */
+  /** Runs the next event. False if there is none. */
   #next(): boolean {
     for (let event = this.#queue.pop(); event !== undefined; event = this.#queue.pop()) {
       const { owner } = event;

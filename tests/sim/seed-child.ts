@@ -1,6 +1,6 @@
 /**
- * The child of a `SeedProcess`: runs the seeds that it is sent, one at a time, and says that it makes progress. A mutation
- * of the source that its argument names is made before anything of the engine is loaded.
+ * The child of a `SeedProcess`: runs the seeds that it receives, one at a time, and sends heartbeats. A source mutation
+ * named by its argument is applied before anything of the engine is loaded.
  */
 import type { SeedMessage, SeedRequest } from "./seed-process.ts";
 import { installSource, sourceMutations } from "./source-mutations.ts";

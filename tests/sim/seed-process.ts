@@ -2,26 +2,26 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Outcome, PlainSeedOptions } from "./main.ts";
 
-/** A seed to run, in terms that can be sent to another process. */
+/** A seed to run, as plain data for another process. */
 export interface SeedRequest extends PlainSeedOptions {
   readonly seed: number;
-  /** By name. */
+  /** The name of the mutation. */
   readonly mutation?: string | undefined;
-  /** So many lines of its log are reported, or all, if something is wrong; with `isLogged`, in any case. */
+  /** The number of log lines to report, or all, if there is a violation; with `isLogged`, always. */
   readonly logLines?: number;
   readonly isLogged?: boolean;
 }
 
-/** What came of a seed; the end of the log only if something is wrong. */
+/** The result of a seed; with the end of the log if there is a violation. */
 export type SeedReport = Omit<Outcome, "log"> & { readonly tail: readonly string[] };
 
-/** What the child sends: a heartbeat whenever virtual time has advanced, and the report. */
+/** The messages of the child: a heartbeat whenever virtual time has advanced, and the report. */
 export type SeedMessage = { readonly heartbeat: number } | { readonly report: SeedReport };
 
 export interface SeedProcessOptions {
   /** Wall time without a heartbeat after which the watchdog ends a run. */
   readonly stallMs?: number;
-  /** What the child runs. */
+  /** The module that the child runs. */
   readonly module?: string;
 }
 
@@ -31,15 +31,15 @@ const childModule = fileURLToPath(import.meta.resolve("./seed-child.ts"));
 const defaultStallMs = 180_000;
 
 /**
- * Runs seeds one at a time in a child process. A run that spins, or whose virtual time stands still, is killed by a
- * watchdog and reported as a failure of its seed; the next seed runs in a new child. The watchdog has no part in the run
- * itself, so a seed is the same run with it or without.
+ * Runs seeds one at a time in a child process. A watchdog kills a run that is in a loop, or whose virtual time stands
+ * still, and reports it as a failure of its seed; the next seed runs in a new child. The watchdog does not affect the
+ * run.
  */
 export class SeedProcess {
   readonly #stallMs: number;
   readonly #module: string;
   #child: ChildProcess | undefined;
-  /** Which the child was started for: one may change the source that it loads. */
+  /** The mutation that the child was started with, which may change the source that it loads. */
   #mutation: string | undefined;
 
   constructor({ stallMs = defaultStallMs, module = childModule }: SeedProcessOptions = {}) {

@@ -8,29 +8,29 @@ import type { SimRandom } from "./sim-random.ts";
 import { codeNeedsScript } from "./code-shapes.ts";
 import { bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";
 
-/** What has to be done to an instance from outside, or it does not come to its end. */
+/** What clients have to do so that an instance ends. */
 export type ClientScript = "retry" | "mend" | "patch-external" | "add";
 
-/** A workflow, and how an instance of it ends if nobody interferes. */
+/** A workflow, and how its instances end without interference. */
 export interface Shape {
   readonly workflow: Workflow;
   readonly status: EndStatus;
-  /** How it ends if its workflow's maximum of instances refuses it. */
+  /** How it ends if the limit of concurrent instances refuses it. */
   readonly refusedAs?: EndStatus;
-  /** By task name; of those that succeed. */
+  /** The outputs of succeeding tasks, by name. */
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly params?: Readonly<Record<string, unknown>>;
   readonly script?: ClientScript;
 }
 
-/** What a shape is drawn with. */
+/** The parameters for drawing a shape. */
 export interface Brush {
   readonly random: SimRandom;
-  /** Declared ones, for tasks to be put into. */
+  /** Declared domains for tasks. */
   readonly domains: readonly string[];
-  /** Where tasks run that are put into none. */
+  /** The domain of tasks that set none. */
   readonly workflowDomain?: string;
-  /** What becomes of instances above their workflow's maximum. */
+  /** What happens to instances above the limit of their workflow. */
   readonly overflow?: OverflowPolicy;
 }
 
@@ -38,7 +38,7 @@ export interface Brush {
 const daySeconds = 24 * 3600;
 const hourMs = 3_600_000;
 
-/** At most this many instances of the shape `limited` run at once. */
+/** The limit of concurrent instances of the shape `limited`. */
 export const limitedMax = 2;
 
 const shapes = {
@@ -172,7 +172,7 @@ const shapes = {
     return success(workflow, { ...outputs, join: sum(1 + 3 * names.length) });
   },
 
-  /** The nested workflow fails; the retry of its node goes on with the same child. */
+  /** The nested workflow fails; the retry of its task continues the same child. */
   "nested-retry"(brush: Brush): Shape {
     const inner = named("inner-retry")
       .withTask(task(brush, "good", "step", { value: 1 }))
@@ -216,7 +216,7 @@ const shapes = {
     return { workflow: workflow.build(), status: "Failed", outputs: { a: sum(1), b: sum(2) } };
   },
 
-  /** A failure ends the instance at once, with whatever else runs. */
+  /** A failure ends the instance at once and aborts its running tasks. */
   abrupt(brush: Brush): Shape {
     const workflow = named("abrupt")
       .withFailurePolicy("abort-running")
@@ -255,7 +255,7 @@ const shapes = {
     return { ...success(workflow, { wait: sum(43), extra: sum(44), after: sum(88) }), script: "add" };
   },
 
-  /** More tasks at once than a domain that all members share has slots. */
+  /** More concurrent tasks than a shared domain has slots. */
   crowded(brush: Brush): Shape {
     const { random, domains } = brush;
     const workflow = named("crowded");
@@ -286,13 +286,13 @@ export function drawShape(kind: Kind, brush: Brush): Shape {
   return shapes[kind](brush);
 }
 
-/** Its instances wait for somebody from outside. */
+/** Whether its instances wait for a client. */
 export function needsScript(workflow: string): boolean {
   const isSchedule = workflow === scheduleWorkflowName;
   return workflow === "patched" || workflow === "added" || isSchedule || codeNeedsScript(workflow);
 }
 
-/** Layers of tasks of all sorts, each with some of the tasks above it to wait for. */
+/** Layers of tasks of all kinds, each with some of the tasks above it as dependencies. */
 function layered(brush: Brush): Shape {
   const { random } = brush;
   const workflow = named("layered").withMaxConcurrentTasks(random.whole(1, 6));
@@ -342,7 +342,7 @@ interface TaskOptions {
   };
 }
 
-/** The job is told what the record needs and a job cannot see: its domain, its retry policy. */
+/** Adds to the params what the record needs and a job cannot read: its domain and retry policy. */
 function task<Params extends Step = Step>(
   { random, domains, workflowDomain }: Brush,
   name: string,
@@ -364,7 +364,7 @@ function task<Params extends Step = Step>(
   return retry === undefined ? builder : builder.withRetryCount(count ?? 0).withRetryPolicy(policy);
 }
 
-/** Most tasks are over in a moment; some take long enough to be lost again and again. */
+/** Most tasks are short; some take long enough to be lost repeatedly. */
 function drawMs(random: SimRandom): number {
   const kind = random.next();
   if (kind < 0.55) return random.whole(0, 60);

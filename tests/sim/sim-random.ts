@@ -1,6 +1,9 @@
 import { SeededRandom } from "../../src/testing/seeded-random.ts";
 
-/** SimRandom from a seed. Each part of a run has a fork of its own, so that more throws here change nothing there. */
+/**
+ * A seeded random source. Each part of a run has a fork of its own, so that additional draws in one do not affect
+ * others.
+ */
 export class SimRandom extends SeededRandom {
   readonly #seed: number;
 
@@ -9,7 +12,7 @@ export class SimRandom extends SeededRandom {
     this.#seed = seed >>> 0;
   }
 
-  /** The same for the same seed and label, however often this one was thrown. */
+  /** Returns a source that depends on the seed and label only, however often this one was used. */
   fork(label: string): SimRandom {
     let mixed = this.#seed ^ 0x811c9dc5;
     for (let i = 0; i < label.length; i++) mixed = Math.imul(mixed ^ label.charCodeAt(i), 0x01000193);
@@ -21,12 +24,12 @@ export class SimRandom extends SeededRandom {
     return low + Math.floor(this.next() * (high - low + 1));
   }
 
-  /** Any number in [low, high). */
+  /** A number in [low, high). */
   within(low: number, high: number): number {
     return low + this.next() * (high - low);
   }
 
-  /** Waits for something that comes at random: often short, now and then several times the mean. */
+  /** An exponentially distributed delay: often short, sometimes several times the mean. */
   waitMs(meanMs: number): number {
     return -Math.log(1 - this.next()) * meanMs;
   }
@@ -41,7 +44,7 @@ export class SimRandom extends SeededRandom {
     return picked as T;
   }
 
-  /** By weight; those of weight 0 never. */
+  /** Picks by weight; never one of weight 0. */
   weighted<Name extends string>(weights: Readonly<Partial<Record<Name, number>>>): Name | undefined {
     const entries = Object.entries(weights) as [Name, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

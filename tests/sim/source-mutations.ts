@@ -12,7 +12,7 @@ const root = new URL("../../", import.meta.url);
 export const sourceMutations: readonly Mutation[] = [
   {
     name: "messages-before-commit",
-    about: "Messages are posted when a turn is opened, before it is durable.",
+    about: "Outbox messages are posted when a turn is opened, before it is durable.",
     source: {
       file: "src/runtime/shard-turns.ts",
       find: "      if (message !== undefined) turn.send(this.#parts.outbox.address(message));\n",
@@ -31,7 +31,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "lost-wake-ups",
-    about: "A wake-up that failed because the store was away is not tried again.",
+    about: "A wake-up that failed because the store was unavailable is not retried.",
     source: {
       file: "src/runtime/instance-wakes.ts",
       find: "      if (!this.#state.isClosed && entry.quarantined === undefined) this.set(entry, this.#clock.now() + retryMs);\n",
@@ -40,7 +40,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "rows-without-wake-ups",
-    about: "The row of an instance with something in flight has no wake-up.",
+    about: "The row of an instance with tasks in flight has no wake-up.",
     source: {
       file: "src/runtime/turn-rows.ts",
       find: "wake: machine.nextWake() ?? null,",
@@ -49,7 +49,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "timeouts-without-compensation",
-    about: "A code workflow whose time is up ends at once, and undoes nothing.",
+    about: "A code workflow that times out ends at once, without compensation.",
     source: {
       file: "src/kernel/code/life-cycle.ts",
       find: "  if (state.compensationMs !== undefined) {\n",
@@ -57,7 +57,7 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "kept-generations",
+    name: "reused-generations",
     about: "An instance that is retried keeps its generation, so attempt ids are used again.",
     source: {
       file: "src/kernel/dag/life-cycle.ts",
@@ -66,8 +66,8 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "outdated-searches",
-    about: "A look into the store counts although an instance of that id has come meanwhile.",
+    name: "stale-lookups",
+    about: "A lookup in the store counts although an instance of that id was created meanwhile.",
     source: {
       file: "src/runtime/instance-table.ts",
       find: 'return search.hasCome ? "outdated" : { found };',
@@ -76,7 +76,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "forgotten-tries",
-    about: "A call that went out and came home counts as one that was never tried.",
+    about: "A call that was sent and came back counts as one that was never tried.",
     needsCluster: true,
     source: {
       file: "src/cluster/call-router.ts",
@@ -85,8 +85,8 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "hasty-allocators",
-    about: "A new allocator of a domain grants slots before it has heard from every member.",
+    name: "early-slot-grants",
+    about: "A new allocator of a domain grants slots before every member has reported to it.",
     needsCluster: true,
     source: {
       file: "src/cluster/domain-allocator.ts",
@@ -96,7 +96,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "restarted-waits",
-    about: "Waits start over when a shard is opened.",
+    about: "Wake-ups wait for their whole delay again when a shard is opened.",
     source: {
       file: "src/runtime/shard-opening.ts",
       find: "wakes.set(table.get(row.id) as InstanceEntry, row.wake ?? undefined);",
@@ -105,8 +105,8 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "unforgiving-watch",
-    about: "Time in which nobody saw the store is held against the other members.",
+    name: "no-outage-grace",
+    about: "Time in which a member could not read the store counts as silence of the others.",
     needsCluster: true,
     profile: "store",
     source: {
@@ -116,8 +116,8 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "hasty-rejections",
-    about: "A holder hears that nobody wants a result before the reason is durable.",
+    name: "early-rejections",
+    about: "A host is told that a result is not wanted before the reason is durable.",
     needsWorkers: true,
     profile: "crashes",
     source: {
@@ -128,7 +128,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "forgotten-admissions",
-    about: "A gate that is opened anew does not count instances whose admission is on its way.",
+    about: "A gate that is opened again does not count instances whose admission is in flight.",
     needsCluster: true,
     profile: "crashes",
     kinds: ["limited"],
@@ -141,7 +141,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "late-renewals",
-    about: "The patience of a holder counts from the answer of the owner, not from its own question.",
+    about: "The lease of a host counts from the answer of the owner, not from its own request.",
     needsWorkers: true,
     source: {
       file: "src/runtime/foreign-attempts.ts",
@@ -150,8 +150,8 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "unforgiving-owner",
-    about: "Time in which an owner stood still is held against those who report to it.",
+    name: "no-stall-grace",
+    about: "Time in which an owner was stalled counts as silence of the hosts that report to it.",
     needsWorkers: true,
     profile: "freezes",
     source: {
@@ -162,7 +162,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
   {
     name: "repeated-events",
-    about: "An event from another instance is taken in again after a restart.",
+    about: "An event from another instance is applied again after a restart.",
     profile: "crashes",
     kinds: ["chain"],
     codeKinds: ["code-mailer"],

@@ -1,4 +1,4 @@
-/** A child of a `SeedProcess` for its tests: seed 1 spins, seed 2 stands still, seed 3 exits; any other is well. */
+/** A child of a `SeedProcess` for its tests: seed 1 loops, seed 2 stalls, seed 3 exits; any other succeeds. */
 import type { SeedMessage, SeedRequest } from "./seed-process.ts";
 
 process.on("message", (request) => run(request as SeedRequest));

@@ -5,60 +5,60 @@ import type { EventLog } from "./event-log.ts";
 import type { Scheduler, SimEvent } from "./scheduler.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** How calls to the store fare from one machine. */
+/** The conditions of calls to the store from one machine. */
 export interface StoreConditions {
-  /** Of the way there and of the way back, each. */
+  /** The mean delay of each direction. */
   readonly delayMs: number;
-  /** Of calls that take a hundred times as long. */
+  /** The share of calls that take a hundred times as long. */
   readonly slowness: number;
-  /** Calls that fail and were not carried out. */
+  /** The share of calls that fail and are not carried out. */
   readonly failing: number;
-  /** Calls that fail although they were carried out. */
+  /** The share of calls that fail although they are carried out. */
   readonly lying: number;
-  /** Calls that fail, and are carried out some time after that: only where the store is a server. */
+  /** The share of calls that fail and are carried out later; only if the store is a server. */
   readonly lagging: number;
 }
 
 export const calmStore: StoreConditions = { delayMs: 1, slowness: 0, failing: 0, lying: 0, lagging: 0 };
 
-/** A caller that hears nothing gives up after so long. */
+/** The timeout of a call without an answer. */
 const timeoutMs = 3000;
 
-/** A machine's connection to the one store. It outlives the processes that use it. */
+/** A machine's connection to the store. It outlives the processes that use it. */
 export class StoreLink {
   conditions: StoreConditions = calmStore;
-  /** Nothing arrives there, and no answer comes back. */
+  /** No request arrives, and no answer comes back. */
   isCut = false;
 }
 
-/** The life that a connection belongs to, as far as its store has to do with it. */
+/** The process that a connection belongs to. */
 export interface StoreUser {
   readonly number: number;
   readonly machine: string;
   readonly isDead: boolean;
   readonly isFrozen: boolean;
-  /** Called as a call is made: some lives end right here, in the middle of what they do. */
+  /** Called with each call; some processes crash right here. */
   onStoreCall(name: string): void;
-  /** This commit is lost on its way, and its caller waits for an answer until it dies. */
+  /** Whether this commit is lost: its caller waits for an answer until it crashes. */
   losesCommit(): boolean;
 }
 
-/** What becomes of a call. */
+/** A call and its possible outcomes. */
 type Fate = "well" | "fails" | "lies" | "lags";
 
 interface InFlight {
   readonly request: SimEvent;
-  /** Carries it out. */
+  /** Carries out the call. */
   readonly land: () => void;
 }
 
 /**
- * One life's connection to the store that all share. Calls take time on the way there and back, may fail with or without
- * having been carried out, and are never answered to the dead.
+ * The connection of one process to the shared store. Calls take time in both directions, may fail whether or not they
+ * were carried out, and are never answered after the process has ended.
  */
 export class SimStore implements Store {
   readonly clusters = "possible";
-  /** Members need not agree about it. */
+  /** Members may have different values. */
   readonly lanes: number;
   readonly #inner: Store;
   readonly #user: StoreUser;
@@ -89,8 +89,8 @@ export class SimStore implements Store {
   }
 
   /**
-   * The process is gone. Each call on its way is lost or carried out at random: now, for what a dead process wrote to its
-   * own disk is written; or, where the store is a server, when it arrives.
+   * Called when the process has crashed. Each call in flight is lost or carried out at random: at once for a local
+   * disk; on arrival if the store is a server.
    */
   abandon(options: { isServer: boolean }): void {
     for (const { request, land } of this.#inFlight) {
@@ -104,7 +104,7 @@ export class SimStore implements Store {
   }
 
   open: Store["open"] = () => this.#call("open", async () => undefined);
-  /** The data stay where they are, for the others. */
+  /** Keeps the data, which other processes use. */
   close: Store["close"] = () => this.#call("close", async () => undefined);
 
   settleShardCount: Store["settleShardCount"] = (count) =>
@@ -140,7 +140,7 @@ export class SimStore implements Store {
     );
 
   commit(batch: Batch): Promise<void> {
-    // The caller may go on with its arrays before the request arrives.
+    // Copies the lists, because the caller may change its arrays before the request arrives.
     const sent = copyOf(batch);
     if (sent.changes.history.length > 0 && this.#user.losesCommit()) {
       this.#log.note(`${this.#user.machine} loses its commit ${shownFences(sent)}`);
@@ -212,7 +212,7 @@ export class SimStore implements Store {
     this.#call("deleteLines", () => this.#inner.deleteLines(prefix, before));
   deleteTopic: Store["deleteTopic"] = (topic) => this.#call("deleteTopic", () => this.#inner.deleteTopic(topic));
 
-  /** `seen` is told what the store did, at the moment it has. */
+  /** `seen` is called with the result when the store has carried out the call. */
   #call<T>(name: string, act: () => Promise<T>, seen?: (value: T) => void): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     if (this.#user.isDead) return promise;
@@ -232,7 +232,7 @@ export class SimStore implements Store {
     if (this.#link.isCut) return this.#answer(timeoutMs, () => fail("the store does not answer"));
     const land = (): void => {
       this.#inFlight.delete(inFlight);
-      // Cut off since it was sent.
+      // The connection was cut after the call was sent.
       if (this.#link.isCut && fate !== "lags") return this.#answer(timeoutMs, () => fail("the store does not answer"));
       if (fate === "fails") return this.#answer(this.#delayMs(), () => fail("the store is not available"));
       void this.#carryOut(act, seen, (settle) => {
@@ -264,7 +264,7 @@ export class SimStore implements Store {
     this.#scheduler.after(delayMs, this.#user, tell);
   }
 
-  /** What is on its way back when the connection is cut is not heard: the caller gives up. */
+  /** Answers in flight when the connection is cut are lost: the caller times out. */
   #hear(settle: () => void, fail: (what: string) => void): void {
     if (this.#link.isCut) this.#answer(timeoutMs, () => fail("the store does not answer"));
     else settle();
@@ -284,7 +284,7 @@ export class SimStore implements Store {
   }
 }
 
-/** Rows are never changed in place, so the lists are all that is copied. */
+/** Copies the lists only, because rows are never changed in place. */
 function copyOf({ fences, changes }: Batch): Batch {
   const copy: Changes = { ...changes };
   for (const table of Object.keys(copy) as (keyof Changes)[]) Object.assign(copy, { [table]: [...copy[table]] });

@@ -10,16 +10,16 @@ export interface SupervisorParts {
   readonly log: EventLog;
   readonly recorder: Recorder;
   readonly random: SimRandom;
-  /** A process that crashed is started again after about so long. */
+  /** The mean time until a crashed process is started again. */
   readonly downMs: number;
   readonly newLife: (machine: Machine) => Life;
   readonly isOver: () => boolean;
 }
 
-/** A machine that is told to stop has stopped within this time. */
+/** The maximum time that a stop may take. */
 const stopMs = 120_000;
 
-/** Sees to it that processes run on the machines where they are wanted. */
+/** Starts processes on the machines, and restarts those that crash. */
 export class Supervisor {
   readonly #parts: SupervisorParts;
 
@@ -32,7 +32,7 @@ export class Supervisor {
     await this.begin(machine);
   }
 
-  /** One that cannot start, because the store is away, tries again. */
+  /** Starts a process; tries again if the store is unavailable. */
   async begin(machine: Machine): Promise<void> {
     const { recorder, scheduler, random } = this.#parts;
     while (machine.isWanted && machine.life === undefined && !this.#parts.isOver()) {
@@ -51,7 +51,7 @@ export class Supervisor {
     }
   }
 
-  /** In good order; it comes back after a while. */
+  /** Stops the process gracefully, and starts another one later. */
   async leave(machine: Machine, awayMs: number): Promise<void> {
     const { life } = machine;
     if (life === undefined || !life.isUp || life.isFrozen) return;

@@ -5,7 +5,7 @@ import type { Life } from "./machine.ts";
 import type { Network, Place } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Whoever is told late that a connection is gone is told after about so long. */
+/** The mean delay of a late notification that a connection is gone. */
 const lateMs = 5000;
 
 export interface WireParts {
@@ -14,19 +14,18 @@ export interface WireParts {
   readonly random: SimRandom;
   readonly worker: Life;
   readonly member: Life;
-  /** The worker's: what comes from the member. */
+  /** The worker's listener for messages of the member. */
   readonly listener: LinkListener;
-  /** Called as the first text arrives at the member, with its link. What it throws refuses the connection. */
+  /** Called with the member's link when the first text arrives. An error refuses the connection. */
   readonly accept: (link: Link) => LinkListener;
 }
 
 /**
- * A connection between a worker's process and a member's: two links, joined by the network. Whoever is at the other end of
- * one that is closed, breaks or loses its process may hear of that soon, late or never; what was on its way may arrive
- * before, and after.
+ * A connection between a worker's process and a member's: two links, joined by the network. When one end closes, breaks
+ * or loses its process, the other end is notified soon, late or never; texts in flight may arrive before or after that.
  */
 export class Wire {
-  /** The worker's. */
+  /** The worker's link. */
   readonly link: Link;
   readonly #parts: WireParts;
   readonly #worker: End;
@@ -43,7 +42,7 @@ export class Wire {
     void worker.died.then(() => this.#tell(this.#member));
   }
 
-  /** Nothing passes any more, not even what is on its way. */
+  /** Breaks the connection: nothing passes any more, including texts in flight. */
   break(): void {
     this.#isBroken = true;
     this.#tell(this.#worker);
@@ -76,7 +75,7 @@ export class Wire {
       return true;
     } catch (error) {
       if (!hasCode(error, "ENGINE_STATE")) throw error;
-      // It is not up any more: the worker finds nobody there.
+      // The member is not up any more: the connection is refused.
       this.#member.isOpen = false;
       this.#tell(this.#worker);
       return false;

@@ -14,7 +14,7 @@ import type { Scheduler } from "./scheduler.ts";
 import type { Recorder } from "./recorder.ts";
 import { Wire } from "./wire.ts";
 
-/** A machine that runs jobs for the members. It has no way to the store. */
+/** A machine that runs jobs for the members. It has no connection to the store. */
 export class WorkerMachine extends Machine<WorkerLife> {}
 
 export interface WorkerLifeParts extends Omit<LifeParts, "role" | "machine"> {
@@ -23,14 +23,14 @@ export interface WorkerLifeParts extends Omit<LifeParts, "role" | "machine"> {
   readonly network: Network;
   readonly timings: ClusterTimings;
   readonly slots: number;
-  /** Jobs take about so much longer here, so that many outlive the member that granted them. */
+  /** Additional mean duration of jobs here, so that many outlive the member that granted them. */
   readonly lingerMs: number;
   readonly mutation: Mutation | undefined;
-  /** Members that a worker may call: those that are up. */
+  /** The members that are up, to which a worker may connect. */
   readonly members: () => readonly MemberLife[];
 }
 
-/** One process with a remote worker in it. */
+/** One process with a remote worker. */
 export class WorkerLife extends Life {
   readonly worker: RemoteWorker;
   readonly #network: Network;
@@ -75,17 +75,17 @@ export class WorkerLife extends Life {
     return this.#random.waitMs(this.#lingerMs);
   }
 
-  /** That it is connected to, or was last. */
+  /** The member that it is connected to, or was last. */
   get member(): MemberLife | undefined {
     return this.#member;
   }
 
-  /** Its connection of now is gone, and nobody has closed it. */
+  /** Breaks the present connection without closing it. */
   breakLink(): void {
     this.#wire?.break();
   }
 
-  /** To any member that is up, also one that is about to be given up. */
+  /** Connects to any member that is up, including one that is about to be removed. */
   #connect(listener: LinkListener): Link {
     const members = this.#members();
     if (members.length === 0) throw new Error("no member is up");
@@ -120,15 +120,15 @@ export class WorkerLife extends Life {
   }
 }
 
-/** Follows what is said over one connection, as far as it is about how long the worker may go on. */
+/** Observes one connection, and records the lease renewals and acknowledgements that the worker gets. */
 class SessionProbe {
   readonly #life: Life;
   readonly #member: Life;
   readonly #recorder: Recorder;
   readonly #now: () => number;
-  /** When the signs of life were sent that are not answered yet. */
+  /** When each unanswered heartbeat was sent, by sequence number. */
   readonly #sentAt = new Map<number, number>();
-  /** Results from before this connection. Whoever has not heard of them through others does not speak for them. */
+  /** Results from before this connection: the member does not renew them unless it has learnt of them from others. */
   readonly #brought = new Set<string>();
 
   constructor(life: Life, member: Life, parts: { recorder: Recorder; now: () => number }) {
@@ -145,7 +145,7 @@ class SessionProbe {
     for (const { grant, descriptor } of message.results) if (grant === 0) this.#brought.add(descriptor.attemptId);
   }
 
-  /** The worker has a result less, because of this. */
+  /** Called when the message made the worker forget a result. */
   onForget(text: string): void {
     const message = parseMemberMessage(text);
     if (message.type === "Acknowledged") this.#recorder.recordAcknowledgement(this.#life, message.attemptId);

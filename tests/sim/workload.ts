@@ -6,51 +6,51 @@ import type { SimRandom } from "./sim-random.ts";
 import type { CodeClientScript } from "./code-shapes.ts";
 import { drawShape, type ClientScript, type Kind, kinds } from "./shapes.ts";
 
-/** What clients do to an instance while it runs, beyond what it needs. */
+/** Operations of clients on a running instance, beyond those it needs. */
 export type Act =
   | { readonly what: "look" | "list" | "history" | "breakpoint" | "await"; readonly afterMs: number }
-  /** Puts a key into the context that nobody else uses. */
+  /** Adds a key to the context that is used nowhere else. */
   | { readonly what: "patch"; readonly afterMs: number }
-  /** An event that the code never waits for. */
+  /** Raises an event that the code never waits for. */
   | { readonly what: "raise"; readonly afterMs: number }
   | { readonly what: "pause"; readonly afterMs: number; readonly forMs: number }
   | { readonly what: "terminate" | "cancel"; readonly afterMs: number }
   /** Submits the same id at about the same time. */
   | { readonly what: "double"; readonly afterMs: number };
 
-/** One instance to submit, what is done to it, and how it may end whatever happens to the machines. */
+/** One instance to submit, the operations on it, and its possible ends whatever faults occur. */
 export interface AnyScenario {
   readonly number: number;
   readonly workflow: Workflow | CodeWorkflow;
-  /** Undefined: the engine makes one. */
+  /** Undefined if the engine generates one. */
   readonly instanceId: string | undefined;
-  /** It is started by whoever sends it its first event. */
+  /** Whether its first event starts it. */
   readonly isSignaled?: boolean;
-  /** The context of a DAG, the input of code. */
+  /** The context of a DAG, or the input of code. */
   readonly params: Readonly<Record<string, unknown>>;
   readonly maxConcurrentTasks: number | undefined;
   readonly submitAt: number;
   readonly acts: readonly Act[];
   readonly script: ClientScript | CodeClientScript | undefined;
   readonly ends: readonly EndStatus[];
-  /** How it ends if its workflow's maximum of instances refuses it; undefined if that never does. */
+  /** How it ends if the limit of its workflow refuses it; undefined if that cannot happen. */
   readonly refusedAs?: EndStatus;
-  /** Of one that ends in Success: by task name, or what code gives back. Undefined where that depends on clients. */
+  /** The outputs by task name, or the output of code, if it ends in Success. Undefined if that depends on clients. */
   readonly outputs: unknown;
   /**
-   * What becomes of it when it has ended. Reused: another one is submitted under the same id. Forked: another one goes on
-   * from its first step.
+   * What happens after its end. Reused: another instance is submitted under the same id. Forked: another instance
+   * continues from its first step.
    */
   readonly afterlife: "none" | "reused" | "rerun" | "purged" | "forked";
 }
 
-/** Of a DAG. */
+/** A scenario of a DAG. */
 export interface Scenario extends AnyScenario {
   readonly kind: Kind;
   readonly workflow: Workflow;
 }
 
-/** Somebody changes the size of a domain. */
+/** A resize of a domain. */
 export interface Resize {
   readonly at: number;
   readonly domain: string;
@@ -63,24 +63,24 @@ export interface Workload {
 }
 
 export interface WorkloadOptions {
-  /** By name, the size it has at first. */
+  /** The initial sizes by name. */
   readonly domains: Readonly<Record<string, number>>;
-  /** Everything is submitted within this time. */
+  /** All submits happen within this time. */
   readonly spanMs: number;
   readonly kinds?: readonly Kind[];
 }
 
-/** What all instances of a run have in common. */
+/** Values that all instances of a run share. */
 interface ScenarioOptions extends WorkloadOptions {
   readonly overflow: OverflowPolicy;
 }
 
-/** The same for the same random. */
+/** Draws a workload; deterministic for a random source. */
 export function drawWorkload(random: SimRandom, options: WorkloadOptions): Workload {
   const count = random.whole(10, 25);
   const crowd = drawCrowd(random.fork("crowd"), options);
   const overflow = random.fork("overflow").pick(["queue", "queue", "skip", "fail"] as const);
-  // Those that would be refused come one after the other, so that some of them find a place.
+  // Instances that the limit would refuse come one after the other, so that some of them are admitted.
   const spreadMs = crowd.kind === "limited" && overflow !== "queue" ? 1500 : 300;
   const scenarios = Array.from({ length: count }, (_, number) => {
     const own = random.fork(`scenario ${number}`);
@@ -91,7 +91,7 @@ export function drawWorkload(random: SimRandom, options: WorkloadOptions): Workl
   return { scenarios, resizes: drawResizes(random.fork("resizes"), options) };
 }
 
-/** Now and then many instances come at once that share a limit: a maximum of instances, or the slots of a domain. */
+/** Sometimes many instances that share a limit come at once: of concurrent instances, or of slots of a domain. */
 function drawCrowd(
   random: SimRandom,
   { spanMs, kinds: allowed }: WorkloadOptions,
@@ -123,7 +123,7 @@ function drawScenario(random: SimRandom, number: number, options: ScenarioOption
   };
 }
 
-/** Of one instance each, that needs nobody to come to its end and gives the same when it runs again. */
+/** Kinds with one instance each, which ends without clients and has the same result when it runs again. */
 const plainKinds: readonly Kind[] = ["chain", "fan", "diamond", "layered", "decision", "bulky", "flaky", "spread"];
 
 function drawAfterlife(random: SimRandom): Scenario["afterlife"] {

@@ -34,22 +34,22 @@ import { type AnyScenario, drawWorkload, type Resize } from "./workload.ts";
 
 export interface WorldOptions {
   readonly seed: number;
-  /** So many members in a cluster; undefined: one engine alone. */
+  /** The number of members of a cluster; undefined for a single engine. */
   readonly memberCount?: number | undefined;
-  /** So many machines that run jobs for the members. */
+  /** The number of machines that run jobs for the members. */
   readonly workerCount?: number;
   readonly profile?: FaultProfileName;
   readonly kinds?: readonly Kind[];
   readonly codeKinds?: readonly CodeKind[];
   readonly mutation?: Mutation | undefined;
-  /** Errors have stacks, and the hash is this checkout's own. */
+  /** Errors have stacks; the hash then depends on the path of the checkout. */
   readonly hasStacks?: boolean;
 }
 
-/** Once the faults are over, everything ends within this time. */
+/** The maximum time from the end of the faults to the end of all work. */
 const calmMs = 3_600_000;
 
-/** Messages and mail of the last moments are read within this time, and what workers have to say is heard. */
+/** The time within which the last messages are read and the last results of workers delivered. */
 const quietMs = 60_000;
 
 const domains: Readonly<Record<string, number>> = { red: 2, blue: 3 };
@@ -131,7 +131,7 @@ export class World implements FaultyWorld {
     });
   }
 
-  /** Where there are workers, members run little themselves, so that the workers have something to do. */
+  /** With workers, members have few slots of their own, so that the workers have work. */
   #drawSetting(random: SimRandom): Setting {
     const { memberCount, workerCount = 0 } = this.#options;
     const { timings, spanMs, store } = this.profile;
@@ -156,7 +156,7 @@ export class World implements FaultyWorld {
     return this.members.flatMap(({ isUp, life }) => (isUp && life !== undefined ? [life] : []));
   }
 
-  /** Without stacks: they reach histories, and name the folder that the code is in. */
+  /** Runs without stack traces, because they get into histories and contain the path of the code. */
   async run(): Promise<Evidence> {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = this.#options.hasStacks ? stackTraceLimit : 0;
@@ -208,7 +208,7 @@ export class World implements FaultyWorld {
     return [...this.members, ...this.workers];
   }
 
-  /** Workers may be the first to stop, or the last, or in between. */
+  /** Workers stop before, after or between the members. */
   #inOrderOfEnd(): readonly Machine[] {
     const random = this.#random.fork("end");
     const left: Machine[] = [...this.members];
@@ -227,7 +227,7 @@ export class World implements FaultyWorld {
     await Promise.all([...drivers, ...schedules, playResizes(this.#resizes, this.#client)]);
   }
 
-  /** Everybody is there, all is done and read, also what was carried out long after it was asked for. */
+  /** Waits until all machines are up, and all work is done and read, including calls that were carried out late. */
   async #untilQuiet(): Promise<void> {
     do {
       await this.#endOrphans();
@@ -241,7 +241,7 @@ export class World implements FaultyWorld {
     return await this.#store.listInstances({ status: ["Ready", "Running", "Paused"], limit: 1000 });
   }
 
-  /** Instances whose start nobody knows of come to their end too; some of them only if somebody sees to it. */
+  /** Instances whose start was never acknowledged end too; some of them need a client for that. */
   async #endOrphans(): Promise<void> {
     for (let number = 0; ; number++) {
       const unfinished = await this.#unfinished();
@@ -256,8 +256,8 @@ export class World implements FaultyWorld {
   }
 
   /**
-   * What instances and members had written to each other when the work was done is read after a while; the rest is kept as
-   * evidence. New mail comes all the time. What is for members that are gone is of no use to anybody, and grows old.
+   * Waits until the messages that were pending when the work was done are read; the rest becomes evidence. New mail
+   * keeps arriving. Mail for members that are gone is of no use and expires.
    */
   async #untilRead(): Promise<void> {
     const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
@@ -283,7 +283,7 @@ export class World implements FaultyWorld {
     return [...living];
   }
 
-  /** Workers have nothing to run any more, and nothing to tell that was not heard. */
+  /** Waits until workers have no attempts, and no results that are not acknowledged. */
   async #untilReported(): Promise<void> {
     const busy = (): BusyWorker[] =>
       this.workers.flatMap(({ name, life }) => {
@@ -350,8 +350,9 @@ export class World implements FaultyWorld {
   }
 
   /**
-   * Half of the processes have to do without some code for a while, where code is missing at all. The first ones have
-   * all: what nobody ever had is in no store, and cannot be somebody's child.
+   * Draws the code that a process lacks at first: if code is missing at all, half of the processes lack some. The first
+   * processes have all code, because a workflow that no process ever had is in no store and cannot be started as a
+   * child.
    */
   #drawLate(random: SimRandom): MemberLifeParts["late"] {
     const isFirst = this.recorder.lives.length < this.members.length + this.workers.length;
@@ -392,7 +393,10 @@ export class World implements FaultyWorld {
     return { ...alone, cluster: this.profile.hasBus ? { ...named, bus } : named };
   }
 
-  /** In half of the clusters all members are on one machine, and can prove that another has ended; in half of those, not always. */
+  /**
+   * In half of the clusters all members share one machine and can prove that another has ended; in half of those, not
+   * always.
+   */
   #processTable(life: Life): { processTable?: SimProcessTable } {
     const random = this.#random.fork("process table");
     if (!random.isLucky(0.5)) return {};
@@ -451,7 +455,7 @@ function observedBus(bus: Bus, observe: (text: string) => void): Bus {
   };
 }
 
-/** The time that a commit takes is the connection's, not the store's. */
+/** Commits of the store take no time; the connection adds the delay. */
 async function atOnce(): Promise<void> {
   return undefined;
 }
