@@ -1,6 +1,8 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { expectViolations } from "./expect-violations.ts";
-import { checkHealth } from "./health.ts";
+import { alarming, checkHealth } from "./health.ts";
 import { goodRun } from "./evidence-builder.ts";
 
 test("an engine that quarantines an instance; one that only tries again is well", () => {
@@ -21,4 +23,15 @@ test("code that needs attention, and that of a process that does not have it yet
     builder.answer(builder.ask(life, "status"), { value: { ...builder.view(1), attention } });
     expectViolations(checkHealth, builder, ...what);
   }
+});
+
+test("every message that the checker looks for is logged somewhere in the source", () => {
+  const root = new URL("../../../src/", import.meta.url);
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const sources = files.map((file) => readFileSync(new URL(file, root), "utf8"));
+  for (const pattern of alarming)
+    assert.ok(
+      sources.some((source) => pattern.test(source)),
+      String(pattern),
+    );
 });

@@ -2,15 +2,15 @@ import type { InstanceView } from "../../../src/views/instance-view.ts";
 import type { Evidence } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 
-/** What an engine says only when one of its own invariants is broken, or code does not do again what it did. */
-const alarming: readonly RegExp[] = [
+/** Log messages that mean a violated invariant of the engine, or nondeterministic code. */
+export const alarming: readonly RegExp[] = [
   /internal error/,
-  /failed to take its report/,
-  /could not be marked/,
+  /threw while it was notified/,
+  /quarantine could not be recorded/,
   /code of an instance was stopped/,
 ];
 
-/** No engine says that something is wrong with itself, or with code that is what it always was. */
+/** No engine reports a violated invariant of its own, or that unchanged code differs from its history. */
 export const checkHealth: Checker = (evidence) => [
   ...evidence.logLines.flatMap(({ life, level, message, fields, at }) => {
     if (level !== "error" || !alarming.some((pattern) => pattern.test(message))) return [];
@@ -19,7 +19,7 @@ export const checkHealth: Checker = (evidence) => [
   ...checkAttention(evidence),
 ];
 
-/** Code needs attention only where it is missing. */
+/** Code needs attention only if it is missing. */
 function checkAttention({ calls, setting }: Evidence): string[] {
   return calls.flatMap(({ operation, outcome, value, instanceId }) => {
     const attention = operation === "status" && outcome === "ok" ? (value as InstanceView).attention : undefined;
