@@ -33,37 +33,37 @@ import type { Kind } from "./shapes.ts";
 import { sourceMutations } from "./source-mutations.ts";
 
 /**
- * A bug put in on purpose, to see whether the simulator finds it. It changes what an engine is given, or, while it is
- * installed, a class of the engine itself.
+ * A deliberate bug, to prove that the simulator finds it. It wraps a dependency of the engine, or changes a class of
+ * the engine while it is installed.
  */
 export interface Mutation {
   readonly name: string;
-  /** What is wrong, in a sentence. */
+  /** Describes the bug in one sentence. */
   readonly about: string;
-  /** It makes no difference to a process alone. */
+  /** Has no effect on a single engine. */
   readonly needsCluster?: true;
-  /** It makes no difference where members run all jobs themselves. */
+  /** Has no effect if members run all jobs themselves. */
   readonly needsWorkers?: true;
-  /** Where it shows sooner than elsewhere. */
+  /** The fault profile under which it is found sooner. */
   readonly profile?: FaultProfileName;
-  /** Of DAGs and of code: the workloads in which it shows sooner than in others. */
+  /** The workloads of DAGs and of code with which it is found sooner. */
   readonly kinds?: readonly Kind[];
   readonly codeKinds?: readonly CodeKind[];
   readonly store?: (store: Store) => Store;
   readonly bus?: (bus: Bus) => Bus;
   readonly clock?: (clock: Clock) => Clock;
-  /** As members have them, and as workers do. */
+  /** Changes the timings of members, or of workers. */
   readonly memberTimings?: (timings: ClusterTimings) => ClusterTimings;
   readonly workerTimings?: (timings: ClusterTimings) => ClusterTimings;
-  /** Gives back how to take it out again. */
+  /** Installs the bug and returns a function that removes it. */
   readonly install?: () => () => void;
-  /** Only in a process of its own, which loads the changed source. */
+  /** A change of the source, which needs a process of its own to load it. */
   readonly source?: SourceChange;
 }
 
-/** The text stands in the file once. */
+/** A replacement of text that occurs once in the file. */
 export interface SourceChange {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
@@ -262,7 +262,7 @@ export function findMutation(name: string): Mutation {
   throw new Error(`no mutation is called ${name}; there are: ${mutations.map(({ name }) => name).join(", ")}`);
 }
 
-/** The store, with some of its methods replaced. */
+/** Replaces some methods of the store. */
 function changed(store: Store, methods: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -274,12 +274,12 @@ function changed(store: Store, methods: Partial<Store>): Store {
   });
 }
 
-/** That it fails is told to nobody: this is the bug. */
+/** Ignores the failure of the commit: this is the bug. */
 async function hasten(store: Store, batch: Batch): Promise<void> {
   store.commit(batch).catch(() => undefined);
 }
 
-/** Asks the pool as if it had slots without end. */
+/** Asks the pool as if its slots were unlimited. */
 function withoutQuota(): () => void {
   const asked = Object.getOwnPropertyDescriptor(DomainPool.prototype, "hasNext")?.value as (care: StartCare) => boolean;
   const value = function (this: DomainPool, care: StartCare): boolean {
@@ -296,10 +296,10 @@ function withoutQuota(): () => void {
   return redefine(DomainPool.prototype, "hasNext", { value });
 }
 
-/** By shard: under which epoch and number the store was written last. */
+/** The epoch and number of the last write, by shard. */
 const standings = new Map<number, { epoch: number; number: number }>();
 
-/** Whatever is refused is written under the name of the present owner. */
+/** Retries a fenced commit under the epoch of the present owner. */
 function withoutFence(store: Store): Store {
   const note = ({ fences }: Batch): void => {
     for (const { shard, epoch, number } of fences) standings.set(shard, { epoch, number });
@@ -371,7 +371,7 @@ function countLeaseLate(): () => void {
   const renew = Object.getOwnPropertyDescriptor(Lease.prototype, "renew")?.value as (sent: Moment) => void;
   const value = function (this: Lease): void {
     const { monotonic, wall } = this.moment();
-    // A tenth of the others' patience is what the member keeps back: 0.8 s of 8.
+    // The member's own lease is a tenth shorter than the timeout of the others: 0.8 s of 8.
     renew.call(this, { monotonic: monotonic + 800, wall: wall + 800 });
   };
   return redefine(Lease.prototype, "renew", { value });
@@ -403,7 +403,7 @@ function fireEarly(): () => void {
   return redefine(DueQueue.prototype, "takeDue", { value });
 }
 
-/** Of schedules, which are the only ones to carry that along. */
+/** Changes the state that schedules pass to `continueAsNew`. */
 function changeBeginnings(change: (state: ScheduleState, now: number) => ScheduleState): () => void {
   type Continue = RunContext["continueAsNew"];
   const begin = Object.getOwnPropertyDescriptor(RunContext.prototype, "continueAsNew")?.value as Continue;

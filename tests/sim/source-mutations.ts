@@ -6,8 +6,8 @@ import type { Mutation, SourceChange } from "./mutations.ts";
 const root = new URL("../../", import.meta.url);
 
 /**
- * Bugs that are a change of one place in the source, which is loaded with it: for what no class shows to others. This
- * file loads nothing of the engine, so that the change can be made before anything is loaded.
+ * Bugs that change one place in the source of a module, for code that no class exposes. This file imports nothing of
+ * the engine, so that the change is made before anything is loaded.
  */
 export const sourceMutations: readonly Mutation[] = [
   {
@@ -187,7 +187,7 @@ export const sourceMutations: readonly Mutation[] = [
   },
 ];
 
-/** Throws where the source has moved on: then the mutation has to follow it. */
+/** Throws if the source has changed: then the mutation has to be adapted. */
 export function mutatedSource({ file, find, replace }: SourceChange): string {
   const source = readFileSync(new URL(file, root), "utf8");
   const places = source.split(find).length - 1;
@@ -195,7 +195,7 @@ export function mutatedSource({ file, find, replace }: SourceChange): string {
   return source.replace(find, () => replace);
 }
 
-/** From now on the module is loaded with the change. */
+/** Makes the module load with the change. */
 export function installSource(change: SourceChange): void {
   const source = mutatedSource(change);
   const path = fileURLToPath(new URL(change.file, root));

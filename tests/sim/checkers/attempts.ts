@@ -2,18 +2,18 @@ import type { AttemptName } from "../../recovery/side-effects.ts";
 import type { Moment } from "../evidence.ts";
 import { type DurableEvent, eventsOf, type InstanceCommits, isCopied } from "./commit-history.ts";
 
-/** One attempt's way through a history, retold by a model that is as simple as can be. */
+/** One attempt in a history, as a simple model follows it. */
 export interface AttemptTrace {
   readonly task: number;
   readonly attempt: number;
-  /** Of the generation in which it was first scheduled. */
+  /** The generation in which it was first scheduled. */
   readonly generation: number;
-  /** From then on it may run. */
+  /** The moment from which it may run. */
   readonly scheduled: Moment;
-  /** The time before which the retry that it is must not start. */
+  /** The time before which this retry must not start. */
   readonly dueAt: number | undefined;
   end: AttemptEnd | undefined;
-  /** When it was counted as lost. */
+  /** The moments at which it was counted as lost. */
   readonly interrupted: Moment[];
 }
 
@@ -22,7 +22,7 @@ export interface AttemptEnd extends Moment {
   readonly worker: string | undefined;
 }
 
-/** From the last start or reopening to the end that followed. */
+/** The period from the last start or reopening to the end that followed. */
 export interface Stretch {
   readonly from: Moment;
   to: Moment | undefined;
@@ -30,12 +30,12 @@ export interface Stretch {
 }
 
 export interface Trace {
-  /** By `generation:task:attempt`. */
+  /** Keyed by `generation:task:attempt`. */
   readonly attempts: ReadonlyMap<string, AttemptTrace>;
   readonly stretches: readonly Stretch[];
-  /** When nothing of it was to run. */
+  /** The periods in which none of its jobs may run. */
   readonly pauses: readonly { readonly from: Moment; to: Moment | undefined }[];
-  /** What cannot be. */
+  /** Contradictions in the history. */
   readonly violations: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function attemptOf({ attempts }: Trace, numbers: Numbers): AttemptTrace |
   return attempts.get(keyOf(numbers));
 }
 
-/** Attempts at tasks of code are counted from 1 again in each generation. */
+/** The key of an attempt. Attempts of code are numbered from 1 again in each generation. */
 function keyOf({ generation, task, attempt }: Numbers): string {
   return `${generation}:${task}:${attempt}`;
 }
@@ -58,7 +58,7 @@ export function traceOf(instance: InstanceCommits): Trace {
   return trace;
 }
 
-/** What may happen to an instance that has ended. */
+/** Events that may follow the end of an instance. */
 const afterEnd: ReadonlySet<string> = new Set(["InstanceReopened", "InstanceContinued", "ParentChanged"]);
 
 class Tracer implements Trace {
@@ -79,7 +79,7 @@ class Tracer implements Trace {
     for (const event of eventsOf(instance)) this.#follow(event, isCopied(instance, event));
   }
 
-  /** What was copied from another instance ran there. */
+  /** Tasks that were copied from another instance ran there. */
   #follow({ event, landed, turnAt }: DurableEvent, isCopied: boolean): void {
     if (this.#hasEnded && !afterEnd.has(event.type)) this.#wrong(`${event.type} after its end`);
     switch (event.type) {
@@ -124,7 +124,7 @@ class Tracer implements Trace {
       case "TaskInterrupted":
         return void this.#at(event.task, event.attempt)?.interrupted.push(landed);
       case "RetriesDue":
-        // By the clock of another machine, where it was copied.
+        // A copied event has the time of another machine's clock.
         return isCopied ? undefined : event.tasks.forEach((task) => this.#due(task, turnAt));
       default:
     }
@@ -143,7 +143,7 @@ class Tracer implements Trace {
   }
 
   #reopen(generation: number, reset: readonly number[], landed: Moment): void {
-    // Code may begin anew twice in a turn, and only the second beginning is on record.
+    // Code may continue as new twice in a turn, and only the second time is recorded.
     const ahead = generation - this.#generation;
     if (ahead !== 1 && ahead !== 2) this.#wrong(`generation ${generation} follows ${this.#generation}`);
     this.#hasEnded = false;
@@ -154,7 +154,7 @@ class Tracer implements Trace {
     this.stretches.push({ from: landed, to: undefined, generation });
   }
 
-  /** Nothing of the earlier generation counts any more. One that was never written may have been the first. */
+  /** Discards the earlier generation; one that was never recorded may have been the first. */
   #beginAnew(generation: number, landed: Moment): void {
     if (this.#generation === 0) this.#generation = generation - 1;
     if (!this.#hasEnded) this.#end(landed);
@@ -187,7 +187,7 @@ class Tracer implements Trace {
     if (trace !== undefined) trace.end = end;
   }
 
-  /** The attempt that a report is about, which must be the one that is open. */
+  /** The attempt that a report is about, which must be open. */
   #at(task: number, attempt: number): AttemptTrace | undefined {
     if (!this.#open.has(task)) this.#wrong(`a report on task ${task}, attempt ${attempt}, which is not open`);
     if (this.#last.get(task) !== attempt)

@@ -5,11 +5,11 @@ import { commitHistoryOf, type InstanceCommits } from "./commit-history.ts";
 import { isOfCode } from "./replay.ts";
 
 /**
- * I3, I4: what jobs did, beside what the histories say. Nothing ran before its cause was durable, nothing ran again after
- * its end was, nothing ran while its instance was paused, and every recorded success really happened.
+ * I3, I4: compares the runs of jobs with the histories. No job runs before its cause is durable, again after its end is
+ * durable, or while its instance is paused; every recorded success happened.
  *
- * A grant may be on its way to a worker when the time of its attempt is out. Then the job may start all the same, for as
- * long as the member would wait for the worker; its result is not wanted.
+ * A grant may be in flight to a worker when its attempt times out. The job may start then, for as long as the member
+ * would wait for the worker; its result is not wanted.
  */
 export const checkCausality: Checker = (evidence) => {
   const commitHistory = commitHistoryOf(evidence);
@@ -36,8 +36,8 @@ function isLateGrant({ lives, setting }: Evidence, { name, life, start }: JobRun
 }
 
 /**
- * When nothing of it was to start. Code is paused at once, and what is with the dispatcher then is taken back before
- * anybody hears of the pause; on another member, or on a worker, it may be a while.
+ * The periods in which no job of the instance may start. Code is paused at once, and attempts with the dispatcher are
+ * withdrawn before the pause is acknowledged; with another member or a worker, that may take a while.
  */
 function pausesOf(evidence: Evidence, instance: InstanceCommits): Trace["pauses"] {
   const { pauses } = traceOf(instance);
@@ -69,7 +69,7 @@ function checkRun({ attemptId, name, start }: JobRun, trace: Trace, pauses: Trac
   return wrong;
 }
 
-/** Of any attempt at the task in the same generation. */
+/** The success of any attempt of the task in the same generation. */
 function successOf(trace: Trace, { task, generation }: AttemptTrace): AttemptTrace["end"] {
   for (const attempt of trace.attempts.values()) {
     if (attempt.task === task && attempt.generation === generation && attempt.end?.how === "succeeded")
@@ -89,7 +89,7 @@ function checkSuccesses({ id }: InstanceCommits, trace: Trace, runs: ReadonlyMap
   return wrong;
 }
 
-/** Whoever is told that an instance is terminated sees nothing of it start, but for a holder that is yet to be told. */
+/** After a terminate is acknowledged no job of the instance starts, except with a host that has not been notified yet. */
 function checkTerminated({ calls, runs, setting }: Evidence): string[] {
   const graceMs = setting.isCluster ? setting.timings.workerLostMs : 0;
   return calls.flatMap(({ operation, outcome, answered, instanceId }) => {

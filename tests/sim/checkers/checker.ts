@@ -1,7 +1,7 @@
 import type { Evidence } from "../evidence.ts";
 
-/** Gives back what is wrong, in words; nothing, if all is well. */
+/** Returns the violations as text. */
 export type Checker = (evidence: Evidence) => string[];
 
-/** One that has to wait for code that it runs. */
+/** A checker that waits for code that it runs. */
 export type AsyncChecker = (evidence: Evidence) => Promise<string[]>;

@@ -4,11 +4,11 @@ import type { Evidence, FinalInstance } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 import { birthOf, type InstanceCommits, commitHistoryOf, eventsOf } from "./commit-history.ts";
 
-/** I8: parents and children tell the same story. */
+/** I8: the histories of parents and children agree. */
 export const checkChildren: Checker = (evidence) => {
   const byId = newestById(evidence);
   const { instances } = commitHistoryOf(evidence);
-  /** An id that the parent did not make of its own may be taken: then the child is somebody else's. */
+  /** Whether an id that the parent did not derive from its own was taken by another instance. */
   const isOther = (child: FinalInstance, parent: FinalInstance): boolean => {
     const commitHistory = instances.get(child.key);
     return commitHistory !== undefined && birthOf(commitHistory)?.parent?.key !== parent.key;
@@ -33,8 +33,8 @@ export const checkChildren: Checker = (evidence) => {
 };
 
 /**
- * Children that outlive their parent end as their id says: those that are left alone by themselves, the others because they
- * are told to. A user's cancel reaches what the code waits for, whatever is to become of that when the parent ends.
+ * Children that outlive their parent end as their id says: those with `leave` by themselves, the others because they
+ * are ended. A cancel by a client also reaches the children that the code waits for, whatever their `whenParentEnds`.
  */
 function checkHeirs(evidence: Evidence): string[] {
   return evidence.finalState.instances.flatMap(({ id, status }) => {
@@ -68,7 +68,7 @@ function childrenOf(evidence: Evidence, parent: FinalInstance): { childId: strin
   if (commitHistory === undefined) return [];
   const children = new Map<number, { childId: string; outcome: string }>();
   for (const { event } of eventsOf(commitHistory)) {
-    // What an earlier generation had started was told to end.
+    // Children of an earlier generation were ended with it.
     if (event.type === "InstanceContinued") children.clear();
     if (event.type === "ChildStarted") children.set(event.task, { childId: event.childId, outcome: "open" });
     if (event.type !== "TaskSucceeded" && event.type !== "TaskFailed") continue;
@@ -78,7 +78,7 @@ function childrenOf(evidence: Evidence, parent: FinalInstance): { childId: strin
   return [...children.values()];
 }
 
-/** Whoever has a parent was started by it, once for each of the parent's own lives. */
+/** Every child was started by its parent, once for each incarnation of the parent. */
 function checkParents(evidence: Evidence, byId: ReadonlyMap<string, FinalInstance>): string[] {
   const wrong: string[] = [];
   for (const instance of commitHistoryOf(evidence).instances.values()) {
@@ -97,7 +97,7 @@ function checkParents(evidence: Evidence, byId: ReadonlyMap<string, FinalInstanc
   return wrong;
 }
 
-/** What was started in the turn in which the parent began anew is on record with its next generation. */
+/** Children that were started in the turn in which the parent continued as new are recorded with its next generation. */
 function startsChild(event: Event, id: string): boolean {
   if (event.type === "InstanceContinued") return event.children?.some(({ childId }) => childId === id) ?? false;
   return (event.type === "ChildStarted" || event.type === "ChildDetached") && event.childId === id;

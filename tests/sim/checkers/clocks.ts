@@ -3,8 +3,9 @@ import { epochMs } from "../clock.ts";
 import type { ClockSetting, Evidence, JobRun, LifeRecord, Moment } from "../evidence.ts";
 
 /**
- * What a process lives on: for a while, by its own clocks, from when it was asked for. A member's are the renewals of its
- * lease, and hold for all it runs. A worker's are the answers to its signs of life, and hold for one attempt or another.
+ * The permission of a process to run attempts: lasts for a time by its own clocks, from when it was requested. A
+ * member's permissions are the renewals of its lease, and apply to all its attempts. A worker's are the answers to its
+ * heartbeats, and apply to single attempts.
  */
 interface Permission {
   readonly sentAt: number;
@@ -12,18 +13,18 @@ interface Permission {
   readonly forMs: number;
 }
 
-/** Of any monotonic clock. */
+/** The maximum rate of any monotonic clock. */
 export const fastestRate = 1.05;
 
-/** A stretch of true time in which a process was not to run an attempt. */
+/** A period of true time in which a process must not run an attempt. */
 export interface Lapse {
   readonly from: number;
   readonly to: number;
-  /** The monotonic clock shows it, so a timer tells. The wall clock has to be looked at. */
+  /** The monotonic clock shows it, so a timer fires. Otherwise only the wall clock shows it, which has to be polled. */
   readonly isTimed: boolean;
 }
 
-/** What the clocks of the machines showed at any time of a run. */
+/** The clocks of the machines at any time of a run. */
 export class Clocks {
   readonly #settings: ReadonlyMap<string, readonly ClockSetting[]>;
   readonly #leaseMs: number;
@@ -37,20 +38,20 @@ export class Clocks {
     this.#workerLeaseMs = ownPatience * workerLostMs;
   }
 
-  /** How far the wall clock was ahead. */
+  /** How far the wall clock was ahead at a time. */
   offsetAt(machine: string, at: number): number {
     const settings = this.#settings.get(machine) ?? [];
     return settings.findLast((setting) => setting.at <= at)?.wallOffsetMs ?? 0;
   }
 
-  /** The latest that the wall clock showed at any time of a stretch. */
+  /** The latest time that the wall clock showed during a period. */
   latestWall(machine: string, from: number, to: number): number {
     const changes = (this.#settings.get(machine) ?? []).filter(({ at }) => at > from && at <= to);
     const shown = changes.map(({ at }) => at + this.offsetAt(machine, Math.max(from, at - 1e-9)));
     return epochMs + Math.max(to + this.offsetAt(machine, to), ...shown);
   }
 
-  /** By how much wall clocks of any machines differed, from one end of a stretch to the other. */
+  /** The maximum difference between the wall clocks of any machines during a period. */
   spread(from: number, to: number): number {
     let least = 0;
     let most = 0;
@@ -64,17 +65,20 @@ export class Clocks {
     return most - least;
   }
 
-  /** When its process was not to run it any more by its own clocks, first after its start; Infinity if it always was. */
+  /**
+   * The first time after its start from which its process must not run it, by its own clocks; Infinity if it always
+   * may.
+   */
   lapseOf(life: LifeRecord, run: Started): number {
     return Math.max(this.nextLapse(life, run)?.from ?? Infinity, run.start.at);
   }
 
-  /** The lapse that the start falls into, or the first after it. */
+  /** The lapse that contains the start, or the first one after it. */
   nextLapse(life: LifeRecord, run: Started): Lapse | undefined {
     return this.#lapsesOf(life, run).find(({ to }) => to > run.start.at);
   }
 
-  /** Of a run on a worker: nobody had answered for it for its patience, by the fastest clock that any member may have. */
+  /** Whether the lease of a run on a worker had expired, by the fastest clock that any member may have. */
   isGivenUp(life: LifeRecord, run: Started, at: number): boolean {
     const last = this.#renewalsFor(life, run).findLast(({ knownAt }) => knownAt <= at);
     return last === undefined || at >= last.sentAt + last.forMs / fastestRate;
@@ -91,8 +95,8 @@ export class Clocks {
   }
 
   /**
-   * An attempt begins with what the worker had last, whatever that was about; after that it has what is said about it. What
-   * ends sooner than what it has changes nothing.
+   * An attempt begins with the worker's last renewal of any kind; after that it has those that apply to it. A renewal
+   * that ends sooner than the present one changes nothing.
    */
   #renewalsFor({ workerRenewals, rate }: LifeRecord, { attemptId, start }: Started): Permission[] {
     const permissions: Permission[] = [];
@@ -125,7 +129,10 @@ export class Clocks {
     return lapsesAt;
   }
 
-  /** A wall clock that was set ahead may be set back before anybody has looked at it. Until it is known, the permission before counts. */
+  /**
+   * The lapses that only the wall clock shows; it may be set back before they are noticed. Until a permission is known,
+   * the one before it counts.
+   */
   #wallLapses(machine: string, { sentAt, knownAt, forMs }: Permission, to: number): Lapse[] {
     const offset = this.offsetAt(machine, sentAt);
     const changes = (this.#settings.get(machine) ?? []).filter(({ at }) => at > sentAt).map(({ at }) => at);
@@ -137,7 +144,7 @@ export class Clocks {
   }
 }
 
-/** A run, as far as this has to do with it. */
+/** The part of a run that its permissions depend on. */
 type Started = Pick<JobRun, "attemptId" | "start">;
 
 const clocks = new WeakMap<Evidence, Clocks>();
@@ -149,8 +156,8 @@ export function clocksOf(evidence: Evidence): Clocks {
 }
 
 /**
- * When a run was over, at the latest: its end, the signal, its process's end, or the moment from which its process was not
- * to run it any more.
+ * When a run was over at the latest: its end, its abort, the end of its process, or the time from which its process
+ * must not run it.
  */
 export function overAt(run: JobRun, evidence: Evidence): Moment {
   const life = evidence.lives[run.life - 1];

@@ -2,18 +2,18 @@ import type { Event, InstanceContinued, InstanceCreated } from "../../../src/ker
 import type { Payload } from "../../../src/kernel/payload.ts";
 import type { CommitRecord, Evidence, Moment } from "../evidence.ts";
 
-/** A turn as it came to be durable. */
+/** A durable turn. */
 export interface TurnRecord {
   readonly turn: number;
   readonly firstEvent: number;
-  /** By the clock of whoever wrote it. */
+  /** Its time by the clock of the member that wrote it. */
   readonly at: number;
   readonly events: readonly Event[];
   readonly landed: Moment;
   readonly life: number;
 }
 
-/** One life of one id, as the store's commits tell it. */
+/** One instance of an id, as the commits contain it. */
 export interface InstanceCommits {
   readonly key: number;
   readonly id: string;
@@ -22,26 +22,26 @@ export interface InstanceCommits {
   readonly turns: TurnRecord[];
 }
 
-/** An event with the moment from which it was durable. */
+/** An event and the moment from which it was durable. */
 export interface DurableEvent {
   readonly event: Event;
   /** Its number in the instance's history. */
   readonly number: number;
   readonly turnAt: number;
   readonly landed: Moment;
-  /** That the instance was at when it happened. */
+  /** The generation of the instance at that event. */
   readonly generation: number;
 }
 
-/** What the commits tell, in order, each once: a batch that was sent again counts when it first landed. */
+/** The instances in the commits, in order. A batch that was sent again counts when it was first applied. */
 export class CommitHistory {
   readonly instances = new Map<number, InstanceCommits>();
-  /** By id, the oldest life first. */
+  /** By id, the oldest instance first. */
   readonly #byId = new Map<string, InstanceCommits[]>();
-  /** By `id:generation`. */
+  /** Keyed by `id:generation`. */
   readonly #byGeneration = new Map<string, InstanceCommits>();
   readonly #firstLandings: readonly CommitRecord[];
-  /** By `key:ref`. */
+  /** Keyed by `key:ref`. */
   readonly #payloads = new Map<string, string>();
 
   constructor(commits: readonly CommitRecord[]) {
@@ -62,12 +62,12 @@ export class CommitHistory {
     return this.#firstLandings;
   }
 
-  /** The text of a value, also of one that is in a row of its own, or was until it was deleted. */
+  /** The text of a value, including one in a row of its own that was deleted since. */
   textOf(key: number, payload: Payload): string {
     return typeof payload === "string" ? payload : (this.#payloads.get(`${key}:${payload.ref}`) ?? "");
   }
 
-  /** What a client's start put into the context of a DAG, or into the input of code, to know it again by. */
+  /** The marker that a client's start put into the context of a DAG, or into the input of code. */
   markerOf(instance: InstanceCommits): string | undefined {
     const birth = birthOf(instance);
     if (birth === undefined || birth.parent !== undefined) return undefined;
@@ -82,7 +82,7 @@ export class CommitHistory {
     return this.#byId.get(id) ?? [];
   }
 
-  /** The life of the id that was at that generation. */
+  /** The instance of the id that had that generation. */
   at(id: string, generation: number): InstanceCommits | undefined {
     return this.#byGeneration.get(`${id}:${generation}`);
   }
@@ -132,13 +132,13 @@ function durableEvents({ turns }: InstanceCommits): DurableEvent[] {
   );
 }
 
-/** How it began. Code may begin anew in its very first turn, and what was before that is not written. */
+/** The first event. Code may continue as new in its first turn, and what was before that is not recorded. */
 export function birthOf({ turns }: InstanceCommits): InstanceCreated | InstanceContinued | undefined {
   const first = turns[0]?.events[0];
   return first?.type === "InstanceCreated" || first?.type === "InstanceContinued" ? first : undefined;
 }
 
-/** From the instance that it goes on from. */
+/** Whether the event was copied from the instance that this one was forked from. */
 export function isCopied(instance: InstanceCommits, { landed }: DurableEvent): boolean {
   const birth = birthOf(instance);
   const isFork = birth?.type === "InstanceCreated" && birth.forkedFrom !== undefined;

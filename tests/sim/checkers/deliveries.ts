@@ -11,9 +11,8 @@ import {
 } from "./commit-history.ts";
 
 /**
- * What is raised for an instance and acknowledged is durable by then, comes once, and is seen by its code once and in the
- * order in which its sender was answered; also where the code begins anew. What one instance sends to another gets there
- * without a gap.
+ * An event that is acknowledged is durable by then, delivered once, and seen by the code once and in the order in which
+ * its sender was answered, even if the code continues as new. Events from one instance to another arrive without gaps.
  */
 export const checkDeliveries: Checker = (evidence) => [
   ...checkRaised(evidence),
@@ -46,10 +45,10 @@ function checkRaised(evidence: Evidence): string[] {
 }
 
 interface Raised {
-  /** By marker: how often it came, and when it was first on record. */
+  /** By marker: how often it was delivered, and when it was first recorded. */
   readonly counts: Map<string, number>;
   readonly first: Map<string, DurableEvent>;
-  /** Then what came in the same turn is on record only if the code kept it. */
+  /** Events of the same turn are recorded then only if the code kept them. */
   readonly beginsAnew: boolean;
 }
 
@@ -84,17 +83,17 @@ function checkSeen(evidence: Evidence, instance: InstanceCommits): string[] {
     const problem = isClient(sender) ? problemOf(numbers, acknowledged(calls, sender)) : problemBetween(numbers);
     return problem === undefined ? [] : [`${instance.id} saw the notes ${numbers.join(" ")} of ${sender}, ${problem}`];
   });
-  // Of two under one id, one after the other, either may have seen it.
+  // If two instances had one id in sequence, either may have seen it.
   const byAny = commitHistory.livesOf(instance.id).flatMap((life) => seenBy(commitHistory, life).notes);
   return [...wrong, ...(seen.isComplete ? checkMissing(instance, byAny, calls) : [])];
 }
 
-/** Others are instances. */
+/** Whether the sender is a client; other senders are instances. */
 function isClient(sender: string): boolean {
   return sender.startsWith("sender ");
 }
 
-/** A note whose sender was not answered may come late, or not at all. */
+/** An event whose sender was not answered may arrive late, or not at all. */
 function problemOf(numbers: readonly number[], answered: readonly number[]): string | undefined {
   if (new Set(numbers).size < numbers.length) return "some of them twice";
   const inOrder = answered.filter((number) => numbers.includes(number));
@@ -106,7 +105,7 @@ function problemBetween(numbers: readonly number[]): string | undefined {
   return numbers.every((number, place) => number === place) ? undefined : "with a gap or out of order";
 }
 
-/** Whoever says that a note is the last knows that the others have been acknowledged. */
+/** The sender of the last event knows that all others were acknowledged. */
 function checkMissing({ id }: InstanceCommits, seen: readonly Note[], calls: readonly ClientCall[]): string[] {
   const senders = new Set(calls.map(({ given }) => String(given["sender"])).filter(isClient));
   return [...senders].flatMap((sender) => {
@@ -116,14 +115,14 @@ function checkMissing({ id }: InstanceCommits, seen: readonly Note[], calls: rea
   });
 }
 
-/** Numbers of notes, in the order in which their sender was answered. */
+/** The numbers of events in the order in which their sender was answered. */
 function acknowledged(calls: readonly ClientCall[], sender: string): number[] {
   return calls
     .filter(({ outcome, given }) => outcome === "ok" && given["sender"] === sender)
     .map(({ given }) => Number(given["number"]));
 }
 
-/** What its code says that it has seen, when it last said so. */
+/** The events that the code reported last as seen. */
 function seenBy(
   commitHistory: CommitHistory,
   instance: InstanceCommits,

@@ -6,8 +6,8 @@ const known = new Map(
 );
 
 /**
- * When a schedule of the workload is due, after one time and not after another. In the simplest way, and without a look
- * at the engine's: a rate is counted, and of times on a wall it is known beforehand.
+ * The due times of a schedule of the workload after one time and not after another, computed in the simplest way and
+ * without the engine's algorithm: rates are counted, and local times are known beforehand.
  */
 export function dueTimes(
   { every, startAt = -Infinity, endAt = Infinity }: ScheduleSpec,
@@ -17,7 +17,7 @@ export function dueTimes(
   const first = Math.max(after, startAt - 1);
   const last = Math.min(until, endAt);
   if ("rateMs" in every) return multiples(every.rateMs, startAt === -Infinity ? anchor : startAt, first, last);
-  // It counts from the end of a run, and nothing is known beforehand.
+  // A delay counts from the end of a run, so nothing is known beforehand.
   if ("delayMs" in every) return [];
   const timing = known.get(canonical(every));
   if (timing === undefined) throw new Error(`nobody has worked out when ${JSON.stringify(every)} is due`);
@@ -30,7 +30,7 @@ function multiples(rateMs: number, from: number, after: number, until: number): 
   return due;
 }
 
-/** The same for the same timing, whatever the order of its keys. */
+/** A key that is independent of the order of the timing's properties. */
 function canonical(every: object): string {
   return JSON.stringify(Object.entries(every).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

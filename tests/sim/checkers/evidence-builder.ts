@@ -30,9 +30,9 @@ type Lists = {
   -readonly [Part in keyof Omit<Evidence, "setting" | "finalState">]: Evidence[Part][number][];
 };
 
-/** Evidence written by hand, as a run would have left it: each method is one thing that happens, one after the other. */
+/** Builds evidence by hand, as a run would leave it: each method adds one event, in sequence. */
 export class EvidenceBuilder {
-  /** Virtual time of what happens next. */
+  /** Virtual time of the next event. */
   now = 1000;
   readonly lists: Lists = {
     scenarios: [],
@@ -72,7 +72,7 @@ export class EvidenceBuilder {
     };
   }
 
-  /** For a checker: what happened so far. */
+  /** The evidence so far, for a checker. */
   get evidence(): Evidence {
     const { instances, leftovers, busyWorkers, orphanedKeys } = this;
     const definitions = this.#definitions;
@@ -102,7 +102,7 @@ export class EvidenceBuilder {
     return life;
   }
 
-  /** A worker's sign of life is answered at once; `withheld` is what the answer does not count for, or for less. */
+  /** Answers a worker's heartbeat at once; `withheld` lists attempts whose lease counts from earlier, or is not renewed. */
   vouch(worker: LifeRecord, withheld: Readonly<Record<string, number>> = {}, member = 1): void {
     const { now } = this;
     worker.workerRenewals.push({ member, sentAt: now, knownAt: now, withheld: new Map(Object.entries(withheld)) });
@@ -114,7 +114,7 @@ export class EvidenceBuilder {
     this.lists.claims.push({ ...this.moment(), life: life.number, shard: 0, owner, claim });
   }
 
-  /** Under the newest epoch and with the next number, unless it is said otherwise. */
+  /** Commits under the newest epoch and with the next number, unless others are given. */
   commit(life: LifeRecord, changes: Partial<Changes>, parts: { epoch?: number; number?: number } = {}): void {
     const { epoch = this.lists.claims.length, number = ++this.#batch } = parts;
     const fences = [{ shard: 0, epoch, number, lastKey: 0, clean: false }];
@@ -131,7 +131,7 @@ export class EvidenceBuilder {
     this.#definitions.set(definitionKey(name, version), { code: true });
   }
 
-  /** A turn of an instance, with the rows that it leads to; `at` is the time it says. */
+  /** Adds a turn of an instance with its rows; `at` is the time that it records. */
   turn(life: LifeRecord, key: number, events: readonly Event[], at = epochMs + this.now): void {
     const machine = this.#machine(key, events);
     for (const event of events) machine.apply(event, at);
@@ -163,7 +163,7 @@ export class EvidenceBuilder {
       endedAt: state.endedAt ?? null,
       reason: state.reason ?? null,
       quarantined: null,
-      // What was before a new beginning is not kept.
+      // The history before `continueAsNew` is not kept.
       turns: [...(events[0]?.type === "InstanceContinued" ? [] : before), { ...row, events }],
       tasks: [],
     });
@@ -215,7 +215,7 @@ export class EvidenceBuilder {
     Object.assign(call, { outcome: "ok", ...answer, answered: this.moment() });
   }
 
-  /** What a status query would answer now. */
+  /** The present answer to a status query. */
   view(key: number): ReturnType<typeof viewInstance> {
     const machine = this.#machines.get(key);
     if (machine === undefined) throw new Error(`nothing happened to instance ${key} yet`);
@@ -235,13 +235,13 @@ export class EvidenceBuilder {
   }
 }
 
-/** One task. */
+/** A DAG of one task. */
 export const solo: Workflow = new WorkflowBuilder()
   .withName("solo")
   .withTask(new TaskBuilder("t").withJobFunction("step", {}).withRetryCount(1))
   .build();
 
-/** One task, which is a workflow. */
+/** A DAG of one task that runs a nested workflow. */
 export const nest: Workflow = new WorkflowBuilder()
   .withName("nest")
   .withTask(new TaskBuilder("n").withNestedWorkflow(solo))
@@ -266,7 +266,7 @@ export function created(builder: EvidenceBuilder, workflow: Workflow, more: Part
   ];
 }
 
-/** An instance of code, from its start. */
+/** The first events of a code instance. */
 export function createdCode(
   builder: EvidenceBuilder,
   workflow: CodeWorkflow,
@@ -295,7 +295,7 @@ export const succeeded: readonly Event[] = [
   { type: "InstanceEnded", status: "Success" },
 ];
 
-/** A whole run in which all is well: an instance `a` of one task is submitted, runs and ends. */
+/** A complete run without violations: an instance `a` of one task is submitted, runs and ends. */
 export function goodRun(setting: Partial<Setting> = {}): { builder: EvidenceBuilder; life: LifeRecord; run: JobRun } {
   const builder = new EvidenceBuilder(setting);
   const life = builder.life();

@@ -5,19 +5,18 @@ import type { Checker } from "./checker.ts";
 import { commitHistoryOf } from "./commit-history.ts";
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
 
-/** Clocks tell whole milliseconds. */
+/** Clocks have a resolution of one millisecond. */
 const roundingMs = 2;
 
 /**
- * An attempt runs again only when it was lost: never beside itself, and never after it came to its own end on a process
- * that went on living and kept its lease, wherever its shard had moved meanwhile.
+ * An attempt runs again only if it was lost: never twice at the same time, and never after it ended in a process that
+ * stayed alive and kept its lease, wherever its shard moved meanwhile.
  *
- * A worker has no lease. There an attempt is lost only if the worker's process ended, or if no member has answered for it
- * to any sign of life for as long as the worker's patience: while it ran, or since. Whatever became of the members that
- * the worker was connected to, its result is waited for, and it is not counted as lost. A result that a worker brings to
- * another member is not answered for before that one has found the attempt's owner, which may be too late; but if the
- * worker has been told that its result need not be kept, the attempt does not run again, whatever has happened since,
- * unless it was counted as lost before.
+ * An attempt on a worker is lost only if the worker's process ended, or if its lease expired because no member renewed
+ * it, while it ran or since. Whatever happens to the members that the worker was connected to, the result is awaited
+ * and the attempt does not count as lost. A result that a worker announces to another member is renewed only when that
+ * member has found the attempt's owner, which may be too late; but once the result is acknowledged, the attempt does
+ * not run again, unless it was counted as lost before.
  */
 export const checkExecutions: Checker = (evidence) => {
   const wrong: string[] = checkLosses(evidence);
@@ -41,7 +40,7 @@ function compare(evidence: Evidence, first: JobRun, again: JobRun): string[] {
   return [`${attemptId} had ${end.how} on life ${first.life}, which lives, and ran again`];
 }
 
-/** Its result was acknowledged while it was wanted. */
+/** Whether its result was acknowledged while it was wanted. */
 function isDropped(evidence: Evidence, { name, start, acknowledged }: JobRun, again: JobRun): boolean {
   if (acknowledged === undefined || isBefore(again.start, acknowledged)) return false;
   const instance = commitHistoryOf(evidence).at(name.instanceId, name.generation);
@@ -49,7 +48,7 @@ function isDropped(evidence: Evidence, { name, start, acknowledged }: JobRun, ag
   return trace?.interrupted.some((at) => isBefore(start, at) && isBefore(at, acknowledged)) !== true;
 }
 
-/** Nothing on a worker is counted as interrupted that was not. */
+/** No attempt on a worker counts as interrupted that was not. */
 function checkLosses(evidence: Evidence): string[] {
   const byAttempt = Map.groupBy(evidence.runs, ({ attemptId }) => attemptId);
   return [...commitHistoryOf(evidence).instances.values()].flatMap((instance) =>
@@ -66,12 +65,12 @@ function checkLosses(evidence: Evidence): string[] {
   );
 }
 
-/** Its time was out, and its member died before that was durable; or no owner had vouched for it, by its member's clock. */
+/** Its timeout had passed, and its member ended before that was durable; or its lease had expired by its member's clock. */
 function wasRightToStop(evidence: Evidence, life: LifeRecord, run: JobRun): boolean {
   return run.params["timeoutMs"] !== undefined || clocksOf(evidence).isGivenUp(life, run, run.abort?.at ?? Infinity);
 }
 
-/** The process that knew how it ended died, or lost its lease or the shard before it could say so. */
+/** The process that knew its end crashed, or lost its lease or the shard before it could report it. */
 function isLost(evidence: Evidence, first: JobRun, again: Moment): boolean {
   const life = evidence.lives[first.life - 1];
   if (life === undefined) return true;
@@ -80,7 +79,7 @@ function isLost(evidence: Evidence, first: JobRun, again: Moment): boolean {
   return clocksOf(evidence).lapseOf(life, first) < again.at + roundingMs || wasFenced(evidence, first, again);
 }
 
-/** A claim of its own that came late took the shard from under it. What a worker runs goes on for the new owner. */
+/** A delayed claim of its own took the shard away from it. Attempts on workers keep running for the new owner. */
 function wasFenced(evidence: Evidence, first: JobRun, again: Moment): boolean {
   const { instanceId, generation } = first.name;
   const instance = commitHistoryOf(evidence).at(instanceId, generation);

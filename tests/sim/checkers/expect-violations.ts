@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Checker, AsyncChecker } from "./checker.ts";
 import type { EvidenceBuilder } from "./evidence-builder.ts";
 
-/** The checker sees what was planted, and nothing that is not like it. */
+/** Asserts that the checker finds the planted violations, and no others. */
 export function expectViolations(check: Checker, builder: EvidenceBuilder, ...what: readonly RegExp[]): void {
   compare(check(builder.evidence), what);
 }

@@ -1,7 +1,7 @@
 import type { ClaimRecord, CommitRecord, Evidence, MembershipRecord } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 
-/** What is known of a shard after everything so far. */
+/** The state of a shard after the events so far. */
 interface ShardState {
   epoch: number;
   number: number;
@@ -11,8 +11,9 @@ interface ShardState {
 }
 
 /**
- * I2, one writer: epochs of a shard only go up, a claim is for what is released or whose owner is not among the living,
- * and a batch is taken only under the newest epoch, from the life that claimed it, as the next one or the same again.
+ * I2, one writer: epochs of a shard only increase, only a shard that is released or whose owner is not alive is
+ * claimed, and a batch is accepted only under the newest epoch, from the process that claimed it, with the next number
+ * or as a repetition.
  */
 export const checkFencing: Checker = (evidence) => {
   const court = new Court();

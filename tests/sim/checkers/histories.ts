@@ -10,7 +10,7 @@ import type { Checker } from "./checker.ts";
 import { commitHistoryOf } from "./commit-history.ts";
 import { newMachine } from "./replay.ts";
 
-/** I10: histories have no gap, are what was committed, and replay to what the rows say, after every commit. */
+/** I10: histories have no gaps, equal what was committed, and replay to the contents of the rows, after every commit. */
 export const checkHistories: Checker = (evidence) => [
   ...evidence.finalState.instances.flatMap((instance) => [
     ...checkNumbers(instance),
@@ -20,8 +20,8 @@ export const checkHistories: Checker = (evidence) => [
 ];
 
 /**
- * Turns and events are numbered without gaps, and time does not run backwards. What was before a new beginning of code is
- * not kept, and nothing else is left out.
+ * Turns and events are numbered without gaps, and times do not decrease. Only the history before `continueAsNew` is
+ * left out.
  */
 function checkNumbers({ id, turns }: FinalInstance): string[] {
   const wrong: string[] = [];
@@ -55,14 +55,14 @@ function checkAgainstCommits(evidence: Evidence, { id, key, turns }: FinalInstan
   return [`${id}: its history is not what was committed`];
 }
 
-/** Follows the commits, one after the other, and compares what each wrote with what its events make of the instance. */
+/** Follows the commits in order and compares the rows of each with the state that its events lead to. */
 class Replay {
   readonly wrong: string[] = [];
   readonly #evidence: Evidence;
   readonly #machines = new Map<number, Machine>();
   /**
-   * By key: its code may have yet to run, because it has begun anew twice in a turn, or because the outcome of an attempt
-   * that was lost before was recorded without it.
+   * Keys of instances whose code has yet to run, because it continued as new twice in a turn, or because the outcome of
+   * an attempt that was lost before was recorded without it.
    */
   readonly #codeToCome = new Set<number>();
 
@@ -121,7 +121,7 @@ class Replay {
     });
   }
 
-  /** For its code: it is brought into memory when its shard is opened, though nothing of it is under way. */
+  /** Whether it is loaded when its shard is opened, because its code has yet to run. */
   #mayWait(key: number, { kind }: Machine): boolean {
     return kind === "code" && (this.#evidence.setting.lacksCode === true || this.#codeToCome.has(key));
   }
@@ -155,7 +155,7 @@ class Replay {
     });
   }
 
-  /** What lists show in the end. */
+  /** Compares the row that lists show after the end. */
   #compareEnd({ id, key, status, generation, reason }: FinalInstance): void {
     const state = this.#machines.get(key)?.state;
     if (state === undefined) return void this.wrong.push(`${id} is there and was never committed`);
@@ -174,7 +174,7 @@ class Replay {
   }
 }
 
-/** A reaction of its code is on record as under way. */
+/** Whether a reaction of its code is recorded as running. */
 function isReacting(machine: Machine): boolean {
   return machine instanceof CodeMachine && machine.state.reaction?.isUnderWay === true;
 }

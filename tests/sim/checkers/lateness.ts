@@ -6,34 +6,34 @@ import type { Checker } from "./checker.ts";
 import { commitHistoryOf, type InstanceCommits, type TurnRecord } from "./commit-history.ts";
 import { clocksOf } from "./clocks.ts";
 
-/** A due time is met within this time by an owner that nothing keeps from it; reading and writing included. */
+/** The time within which an undisturbed owner handles a due time, including reads and writes. */
 export const promptMs = 4000;
 
-/** After a fault of the store, calls and commits are tried again after a while: up to so long, and some of them in a row. */
+/** The maximum backoff of calls and commits after a fault of the store, several of which may follow each other. */
 const recoveryMs = 12_000;
 
-/** Of a store that fails now and then throughout the run. */
+/** Additional time if the store fails occasionally throughout the run. */
 const roughStoreMs = 12_000;
 
-/** Timers do not see that a clock is set, or that the machine was suspended: an engine looks again after so long. */
+/** The polling interval of an engine that notices set clocks and suspended machines, which timers do not. */
 const clockChangeMs = 60_000;
 
-/** So long does code whose process died while it reacted wait for attempts that are suspects. */
+/** The maximum time that code whose process crashed during a reaction waits for suspect attempts. */
 const isolationMs = 60_000;
 
-/** Monotonic clocks differ by so much, and a wait is measured with them. */
+/** The maximum rate difference of the monotonic clocks that measure a wait. */
 const driftShare = 0.11;
 
 /**
- * Timers, retries and deadlines are met on time by whoever owns the shard: counted from when they were due, or from its
- * claim if that was later, and without the time in which it was frozen or kept from the store. A wait that starts over
- * when a shard is opened is late by what had passed of it.
+ * The owner of a shard handles timers, retries and deadlines in time: counted from when they were due, or from its
+ * claim if that was later, without the time in which it was frozen or cut off from the store. A wait that restarts when
+ * a shard is opened is late by the time that had passed.
  */
 export const checkLateness: Checker = (evidence) =>
   [...commitHistoryOf(evidence).instances.values()].flatMap((instance) => new Waits(evidence, instance).late);
 
 interface Wait {
-  /** By the wall clock of whoever set it. */
+  /** The due time by the wall clock of the member that set it. */
   readonly dueAt: number;
   readonly setAt: number;
 }
@@ -45,10 +45,10 @@ class Waits {
   readonly #timers = new Map<number, Wait>();
   readonly #retries = new Map<number, Wait>();
   #deadline: Wait | undefined;
-  /** What fell due while it was paused is met when it is resumed. */
+  /** A time that passed while the instance was paused counts from the resume. */
   #resumedAt = 0;
   #isPaused = false;
-  /** Of the reaction on record. */
+  /** The start of the recorded reaction. */
   #losses = 0;
 
   constructor(evidence: Evidence, instance: InstanceCommits) {
@@ -96,7 +96,7 @@ class Waits {
     }
   }
 
-  /** How long code compensates after it is not looked at. */
+  /** Checks the timeout; the end of the compensations that follow is not checked. */
   #timeOut(turn: TurnRecord): void {
     this.#meet("its timeout", this.#deadline, turn);
     this.#deadline = undefined;
@@ -113,7 +113,7 @@ class Waits {
     if (lateMs > 0) this.late.push(`${this.#instance.id}: ${what} came ${lateMs.toFixed(0)} ms too late`);
   }
 
-  /** By the life that wrote the turn. */
+  /** The process that wrote the turn. */
   #claimedAt({ life, landed }: TurnRecord): number | undefined {
     const shard = shardOfKey(this.#instance.key);
     const isSuch = (claim: Evidence["claims"][number]): boolean =>

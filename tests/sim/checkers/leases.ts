@@ -2,19 +2,19 @@ import type { Evidence, JobRun, LifeRecord } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 import { clocksOf, type Lapse } from "./clocks.ts";
 
-/** Clocks tell whole milliseconds. */
+/** Clocks have a resolution of one millisecond. */
 const roundingMs = 2;
 
-/** A call to the store takes at most so long, and a look at the wall clock may have to wait for it. */
+/** The maximum duration of a call to the store, for which a check of the wall clock may have to wait. */
 const callMs = 4000;
 
 /**
- * A member whose lease is over by its own clocks starts nothing, and stops what runs: at once, or, if it stood still when
- * that happened or its wall clock shows it, as soon as it can know.
+ * A member whose lease has expired by its own clocks starts nothing and aborts what runs: at once, or as soon as it can
+ * know, if it was stalled at that time or only its wall clock shows it.
  *
- * A worker has no lease. It may run an attempt for as long as its patience since the last sign of life that a member has
- * answered, and that counts for the attempt: not if the member does not know yet whether it is wanted, and from earlier if
- * the member has it from another that it is. The leases of the members themselves do not matter.
+ * A worker may run an attempt until its lease expires: counted from the last heartbeat that a member answered, if that
+ * answer renewed the attempt; not if the owner is undecided, and from earlier if another owner renewed it earlier. The
+ * leases of the members themselves do not matter.
  */
 export const checkLeases: Checker = (evidence) => {
   if (!evidence.setting.isCluster) return [];
@@ -36,10 +36,10 @@ function checkStop(evidence: Evidence, life: LifeRecord, run: JobRun, lapse: Lap
   const untimedMs = life.role === "worker" ? workerBeatMs / 4 / life.rate : 2 * beatMs + callMs;
   const lookMs = lapse.isTimed ? 0 : untimedMs;
   const looksAt = awakeAt(life, lapse.from) + lookMs;
-  // What was left of the wait for the next look when it stood still is still to come.
+  // The rest of the polling interval at the beginning of the stall still has to pass.
   const noticedAt = awakeAt(life, looksAt) === looksAt ? looksAt : awakeAt(life, looksAt) + lookMs;
   const stoppedAt = Math.min(run.end?.at ?? Infinity, run.abort?.at ?? Infinity, life.end?.at ?? Infinity);
-  // It may be renewed, or the wall clock set back, before anybody has noticed.
+  // The lease may be renewed, or the wall clock set back, before the process notices.
   if (stoppedAt <= noticedAt + roundingMs || lapse.to <= noticedAt) return [];
   const late = (stoppedAt - lapse.from).toFixed(0);
   return [`${run.attemptId} ran on for ${late} ms on life ${life.number}, ${whose(life)} was over`];
@@ -49,7 +49,7 @@ function whose({ role }: LifeRecord): string {
   return role === "worker" ? "whose patience" : "whose lease";
 }
 
-/** That time, or the end of the standstill that it falls into. */
+/** The time, or the end of the stall that contains it. */
 function awakeAt({ freezes }: LifeRecord, at: number): number {
   const freeze = freezes.find(({ from, to }) => from.at <= at && at < (to?.at ?? Infinity));
   return freeze === undefined ? at : (freeze.to?.at ?? Infinity);

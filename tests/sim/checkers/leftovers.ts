@@ -1,6 +1,6 @@
 import type { Checker } from "./checker.ts";
 
-/** I9: when all is over, nothing lies around that nobody will look at any more. */
+/** I9: at the end no message or row is left that no member will read. */
 export const checkLeftovers: Checker = ({ finalState }) => [
   ...finalState.leftovers.map((left) =>
     "box" in left

@@ -7,12 +7,12 @@ import { birthOf, commitHistoryOf, eventsOf, type InstanceCommits } from "./comm
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
 
 /**
- * I7: whenever a job starts, it is within the size of its domain, over all members and their workers; within the pool of
- * its process, which is a worker's slots if it runs there; and within the concurrency of its instance. What runs when a
- * limit is lowered may go on.
+ * I7: at every start of a job, its domain is within its size over all members and workers, its process within its pool,
+ * or a worker within its slots, and its instance within its concurrency. What runs when a limit is lowered may
+ * continue.
  *
- * A worker is told by message that an attempt is to stop. Until it has been, the attempt has its slot in the domain; but
- * its instance goes on when the end is durable.
+ * An abort reaches a worker by message. Until the worker has stopped the attempt, it keeps its slot in the domain; but
+ * its instance continues when the end is durable.
  */
 export const checkLimits: Checker = (evidence) => {
   const wrong: string[] = [];
@@ -53,13 +53,13 @@ function checkStart(evidence: Evidence, run: JobRun, running: readonly JobRun[])
   return wrong;
 }
 
-/** On a worker, or with a member that held it when its shard moved: there nobody knows yet that the attempt has ended. */
+/** Whether it runs on a worker, or with a host after its shard moved, which may not know yet that the attempt has ended. */
 function isOnlyToStop(evidence: Evidence, { name, life }: JobRun, next: JobRun): boolean {
   const instance = commitHistoryOf(evidence).at(name.instanceId, name.generation);
   const isElsewhere = evidence.lives[life - 1]?.role === "worker" || life !== next.life;
   if (instance === undefined || !isElsewhere) return false;
   const trace = traceOf(instance);
-  // A cancel stops tasks of an instance that goes on, to compensate.
+  // A cancel aborts tasks of an instance that continues with its compensations.
   const stopped = eventsOf(instance).find(
     ({ event, generation }) =>
       generation === name.generation && event.type === "TasksStopped" && event.tasks.includes(name.task),
@@ -72,9 +72,9 @@ function isOnlyToStop(evidence: Evidence, { name, life }: JobRun, next: JobRun):
 }
 
 /**
- * In one process a new size holds from the call on, and is forgotten with the process. In a cluster it is kept, and holds
- * when everybody has heard of it; until then the larger of the two does. An attempt may take a while from its slot to
- * its job's start: what counts is the largest size in between.
+ * The limit of a domain at a start. In a single engine a new size applies from the call on, and is forgotten with the
+ * process. In a cluster it is durable, and applies when all members know it; until then the larger of the two does. An
+ * attempt may take a while from its slot to its job's start, so the largest size in between counts.
  */
 function domainSize(evidence: Evidence, domain: string, run: JobRun): number {
   const { calls, setting } = evidence;
@@ -87,7 +87,7 @@ function domainSize(evidence: Evidence, domain: string, run: JobRun): number {
       (setting.isCluster ? call.outcome !== "refused" : call.life === run.life && call.outcome === "ok"),
   );
   const holds = resizes.filter((call) => settledAt(call, setting) < slotAt);
-  // Of two at the same time, either may be the last; and one whose answer was lost may come at any time.
+  // Of two concurrent calls either may be the last; and one whose answer was lost may apply at any time.
   const open = resizes.filter(({ answered, outcome }) => {
     if (outcome !== "ok" || answered === undefined) return true;
     return !holds.some(({ invoked }) => isBefore(answered, invoked));
@@ -96,7 +96,7 @@ function domainSize(evidence: Evidence, domain: string, run: JobRun): number {
   return Math.max(...first, ...open.map(({ given }) => Number(given["size"])));
 }
 
-/** As the history has it, by the clock of the machine; otherwise, not before it was scheduled. */
+/** The time of its slot, from the history and the machine's clock; otherwise the time at which it was scheduled. */
 function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number {
   const instance = commitHistoryOf(evidence).at(name.instanceId, name.generation);
   const record = evidence.lives[life - 1];
@@ -104,7 +104,7 @@ function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number 
   const noted = eventsOf(instance).flatMap(({ event, generation }) => {
     if (!("startedAt" in event) || event.task !== name.task || event.attempt !== name.attempt) return [];
     if (generation !== name.generation) return [];
-    // The clock is that of the member that granted it; members have the machine's name before their own.
+    // The clock is that of the member that granted it; member ids begin with the machine's name.
     const machine = record.role === "worker" ? event.worker?.split(":")[0] : record.machine;
     const offset = clocksOf(evidence).offsetAt(machine ?? "", start.at);
     const at = event.startedAt === undefined ? Infinity : event.startedAt - epochMs - offset;
@@ -113,7 +113,7 @@ function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number 
   return Math.max(...noted, attemptOf(traceOf(instance), name)?.scheduled.at ?? 0);
 }
 
-/** When it holds for everybody. One that was not answered may hold, or not, for ever after. */
+/** The time from which a size applies to all members. One that was not answered may apply, or not, for ever after. */
 function settledAt({ outcome, answered, invoked }: ClientCall, { isCluster, timings }: Evidence["setting"]): number {
   if (!isCluster) return invoked.at;
   if (outcome !== "ok" || answered === undefined) return Infinity;
@@ -127,7 +127,7 @@ function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
   return ofDag || evidence.setting.maxConcurrentActivities || Infinity;
 }
 
-/** Of the limited workflow: no more instances run at once than may, and none is refused before as many have been created. */
+/** No more instances of the limited workflow run than allowed, and none is refused before that many were created. */
 function checkWorkflowLimit(evidence: Evidence): string[] {
   const limited = [...commitHistoryOf(evidence).instances.values()].filter(({ workflow }) => workflow === "limited");
   return [...checkTogether(limited), ...checkRefusals(limited)];
@@ -141,7 +141,7 @@ function checkRefusals(limited: readonly InstanceCommits[]): string[] {
     if (refused === undefined) return [];
     const others = limited.filter((other) => {
       const [first] = eventsOf(other);
-      // Those that came with the same commit may have come first.
+      // Instances of the same commit may have come first.
       return other !== instance && first !== undefined && !isBefore(refused.landed, first.landed);
     });
     return others.length >= limitedMax ? [] : [`${instance.id} was refused, and only ${others.length} others had come`];

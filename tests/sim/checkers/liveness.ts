@@ -1,7 +1,7 @@
 import { hasEnded } from "../../../src/kernel/status.ts";
 import type { Checker } from "./checker.ts";
 
-/** I1: what was accepted is there and has ended, nothing is out of service, and everybody who asked was answered. */
+/** I1: every accepted instance exists and has ended, none is quarantined, and every call was answered. */
 export const checkLiveness: Checker = ({ calls, finalState, problems }) => {
   const wrong = [...problems];
   for (const { id, status, quarantined } of finalState.instances) {

@@ -1,15 +1,15 @@
 import type { Evidence, LifeRecord, MembershipRecord } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 
-/** Between two looks at the store, no more than so many heartbeats count as time in which the others were watched. */
+/** The maximum of heartbeats between two reads of the store that counts as time in which the others were observed. */
 const beatsCounted = 6;
 
-/** Of the patience: clocks differ, and a look takes its time. */
+/** The tolerance as a share of the timeout: clocks differ, and a read takes time. */
 const leastShare = 0.6;
 
 /**
- * A member is removed if it has ended, or after somebody has watched it being silent. Time in which the remover did not see the store
- * itself, because that was away or the remover stood still, is no evidence against others.
+ * A member is removed if it has ended, or after another member has observed its silence. Time in which the remover
+ * could not read the store, because that was unavailable or the remover was stalled, does not count.
  */
 export const checkMemberships: Checker = (evidence) =>
   evidence.memberships.flatMap((removal) => (removal.what === "removed" ? judge(evidence, removal) : []));
@@ -18,7 +18,7 @@ function judge({ lives, setting }: Evidence, { life, member, at }: MembershipRec
   const remover = lives[life - 1];
   const removed = lives.find(({ renewals }) => renewals.some((renewal) => renewal.member === member));
   if (remover === undefined || removed === undefined) return [];
-  // Its end can be proven where both are on one machine.
+  // The end of a process can be proven if both are on one machine.
   if (removed.end !== undefined && removed.end.at <= at) return [];
   const { suspectMs, lostMs, beatMs } = setting.timings;
   const lastBeat = removed.renewals.findLast((renewal) => renewal.member === member && renewal.sentAt <= at);
@@ -28,7 +28,7 @@ function judge({ lives, setting }: Evidence, { life, member, at }: MembershipRec
   return [`${member} was removed by life ${life}, which had watched it for ${watchedMs.toFixed(0)} of ${leastMs} ms`];
 }
 
-/** How long the remover has seen the store, from one moment to another. */
+/** For how long the remover could read the store between two moments. */
 function watchedFor({ renewals, born }: LifeRecord, from: number, to: number, gapMs: number): number {
   let watchedMs = 0;
   let last = Math.max(from, born.at);

@@ -7,7 +7,7 @@ import { birthOf, commitHistoryOf } from "./commit-history.ts";
 const begins: ReadonlySet<Operation> = new Set(["submit", "signal", "fork", "schedule"]);
 const ends: ReadonlySet<Operation> = new Set(["terminate", "cancel"]);
 
-/** Every instance ends as its scenario says, for a reason, and gives what it should. */
+/** Every instance ends as its scenario says, for a valid reason and with the right output. */
 export const checkOutcomes: Checker = (evidence) => {
   const wrong: string[] = [];
   const idsOf = submittedIds(evidence);
@@ -22,7 +22,7 @@ export const checkOutcomes: Checker = (evidence) => {
   return [...wrong, ...checkOrigins(evidence)];
 };
 
-/** By the scenario's number: what it was told, or gave itself. */
+/** The ids of each scenario, given or generated, by its number. */
 function submittedIds({ calls }: Evidence): Map<number, Set<string>> {
   const ids = new Map<number, Set<string>>();
   for (const { operation, marker, instanceId } of calls) {
@@ -58,7 +58,7 @@ function checkResult({ outputs, ends, script, refusedAs }: AnyScenario, id: stri
   return [`whoever waited for ${id} was told ${call.code}: ${String(call.value)}`];
 }
 
-/** Nothing exists that nobody asked for. */
+/** No instance exists that no client or parent started. */
 function checkOrigins(evidence: Evidence): string[] {
   const { calls, finalState } = evidence;
   const commitHistory = commitHistoryOf(evidence);
@@ -73,7 +73,7 @@ function checkOrigins(evidence: Evidence): string[] {
   });
 }
 
-/** The same text for the same value, whatever the order of its keys. */
+/** A text that is independent of the order of keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
     typeof each === "object" && each !== null && !Array.isArray(each)

@@ -8,8 +8,8 @@ import { commitHistoryOf, type DurableEvent, eventsOf } from "./commit-history.t
 import { newMachine } from "./replay.ts";
 
 /**
- * Answers about one instance never go back in time: each shows the instance as it was after one of its events, which was
- * durable when the answer was given, and which is no older than anything that anybody had been told before it was asked.
+ * Answers about one instance never go back in time: each shows the instance after one of its events, which was durable
+ * when the answer was given, and is no older than any answer that was given before the question.
  */
 export const checkReads: Checker = (evidence) => {
   const wrong: string[] = [];
@@ -24,10 +24,10 @@ function isEnd(code: ClientCall["code"]): boolean {
   return code === "WORKFLOW_FAILED" || code === "WORKFLOW_TERMINATED";
 }
 
-/** Where in the instance's past an answer may stand. */
+/** The events of the instance after which an answer may have been given. */
 interface Reading {
   readonly call: ClientCall;
-  /** Places in the list of all its events. */
+  /** Indexes in the list of all its events. */
   readonly earliest: number;
   readonly latest: number;
 }
@@ -36,7 +36,7 @@ class Readings {
   readonly wrong: string[] = [];
   readonly #id: string;
   readonly #events: readonly DurableEvent[];
-  /** What a status query would have answered after each event. */
+  /** The answer to a status query after each event. */
   readonly #views: readonly string[];
 
   constructor(evidence: Evidence, id: string, calls: readonly ClientCall[]) {
@@ -60,7 +60,7 @@ class Readings {
     return undefined;
   }
 
-  /** After which events the answer would have been this one. Undefined where an answer says nothing about that. */
+  /** The events after which the answer would have been this one. Undefined if the answer does not depend on them. */
   #placesOf({ operation, marker, value, code, answered }: ClientCall): number[] | undefined {
     if (answered === undefined) return undefined;
     const places = (fits: (event: DurableEvent["event"]) => boolean): number[] =>
@@ -89,7 +89,7 @@ class Readings {
     }
   }
 
-  /** The last event of the turn with that number, in any life of the id. */
+  /** The last event of the turn with that number, in any instance of the id. */
   #placesOfLength(turns: number): number[] {
     const isLast = (place: number): boolean => {
       const next = this.#events[place + 1];
@@ -135,13 +135,13 @@ function ofCode(machine: Machine): Pick<InstanceView, "attention" | "customStatu
   return { attention: undefined, customStatus: text === undefined ? undefined : JSON.parse(text) };
 }
 
-/** What of an answer depends on the instance's events alone. */
+/** The part of an answer that depends on the instance's events only. */
 function digest({ status, pausing, generation, reason, tasks, customStatus }: InstanceView): string {
   const shown = tasks.map(({ name, status, attempt, cause }) => `${name} ${status} ${attempt} ${cause ?? ""}`);
   return [status, pausing, generation, reason ?? "", JSON.stringify(customStatus), ...shown].join("\n");
 }
 
-/** A list has everything that was accepted before it was asked for. */
+/** A list contains all instances that were accepted before it was requested. */
 function checkLists({ calls }: Evidence): string[] {
   const wrong: string[] = [];
   for (const { operation, outcome, invoked, value, number } of calls) {

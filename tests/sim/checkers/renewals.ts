@@ -4,20 +4,20 @@ import type { Checker } from "./checker.ts";
 import { commitHistoryOf } from "./commit-history.ts";
 import { attemptName } from "../../recovery/side-effects.ts";
 
-/** Clocks tell whole milliseconds. */
+/** Clocks have a resolution of one millisecond. */
 const roundingMs = 2;
 
 /**
- * A member that holds an attempt for another speaks for its worker on the owner's behalf. What it tells the worker counts
- * from no later than its last question to the owner, or from when it owned the shard itself: an owner that hears nothing
- * more counts from when it heard that question, and must not give the attempt up before its worker does.
+ * A host renews the leases of foreign attempts for their owner. A renewal counts from no later than the host's last
+ * request to the owner, or from when it owned the shard itself: an owner without news counts from when it received that
+ * request, and must not declare the attempt lost before its lease expires.
  */
 export const checkRenewals: Checker = (evidence) => {
   const questions = questionsOf(evidence);
   return evidence.lives.flatMap(({ workerRenewals }) =>
     workerRenewals.flatMap((vouch) => {
       const member = evidence.lives[vouch.member - 1];
-      // The clock of a machine that was suspended does not tell how old an answer is.
+      // The clock of a suspended machine does not show the age of an answer.
       if (member === undefined || member.freezes.some(({ kind }) => kind === "suspended")) return [];
       return [...vouch.withheld].flatMap(([attemptId, ageMs]) => {
         if (ageMs === Infinity) return [];
@@ -33,7 +33,7 @@ export const checkRenewals: Checker = (evidence) => {
   );
 };
 
-/** By life and attempt: when it was asked about, in order. */
+/** The times of renewal requests in order, by process and attempt. */
 function questionsOf({ renewalRequests }: Evidence): ReadonlyMap<string, readonly number[]> {
   const questions = new Map<string, number[]>();
   for (const { life, at, attemptIds } of renewalRequests) {
@@ -47,7 +47,7 @@ function questionsOf({ renewalRequests }: Evidence): ReadonlyMap<string, readonl
   return questions;
 }
 
-/** Until when, as far as the answer goes, the member owned the shard of the attempt; -Infinity if it never did. */
+/** The last time at which the member owned the shard of the attempt; -Infinity if it never did. */
 function ownedUntil(evidence: Evidence, { number }: LifeRecord, attemptId: string, { knownAt }: WorkerRenewal): number {
   const { instanceId, generation } = attemptName(attemptId);
   const instance = commitHistoryOf(evidence).at(instanceId, generation);

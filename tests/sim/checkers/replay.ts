@@ -8,7 +8,7 @@ import { definitionKey, type FinalState } from "../evidence.ts";
 
 const graphs = new WeakMap<DagSpec, Graph>();
 
-/** The kernel's own fold, from nothing. Undefined where the definition is lost. */
+/** Replays with the kernel's own fold. Undefined if the definition is missing. */
 export function newMachine(
   finalState: FinalState,
   { id, key, workflow, version }: { id: string; key: number; workflow: string; version: string },

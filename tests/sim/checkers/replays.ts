@@ -26,8 +26,8 @@ import { newMachine } from "./replay.ts";
 import { isSameEnd, isSameStep, isStepRecord, shownStep } from "./step-records.ts";
 
 /**
- * Code that is run again over what is on record of it, from the beginning of each of its generations, takes the steps on
- * record: the same ones, in the same order, with the same values, none before its cause; and it comes to the same end.
+ * Replayed code takes the recorded steps, from the start of each of its generations: the same ones, in the same order,
+ * with the same values, none before its cause; and it ends in the same way.
  */
 export const checkReplays: AsyncChecker = async (evidence) => {
   const wrong: string[] = [];
@@ -43,13 +43,13 @@ class Rerun {
   readonly #instance: InstanceCommits;
   readonly #commitHistory: CommitHistory;
   readonly #machine: CodeMachine;
-  /** Why clients wanted it to end at once. */
+  /** The reasons of clients that terminated it. */
   readonly #terminations: ReadonlySet<string | undefined>;
   readonly #wrong: string[] = [];
   #run: CodeRun | undefined;
-  /** Of this generation, in the order of its history. */
+  /** The records of this generation, in the order of its history. */
   #place = 0;
-  /** Taken by the code now, and not met on record yet. */
+  /** Steps that the code has taken now, and that were not found in the history yet. */
   #taken: Step[] = [];
 
   constructor(evidence: Evidence, instance: InstanceCommits, machine: CodeMachine) {
@@ -74,7 +74,7 @@ class Rerun {
     return this.#wrong;
   }
 
-  /** The code begins, or begins anew. */
+  /** Starts the code, or starts it again after `continueAsNew`. */
   #begin(rest: readonly DurableEvent[], { event, turnAt, generation }: DurableEvent): void {
     this.#machine.apply(event, turnAt);
     this.#place = 0;
@@ -113,7 +113,7 @@ class Rerun {
     return this.#commitHistory.textOf(this.#instance.key, payload);
   }
 
-  /** When that happened which was copied from another instance. */
+  /** The times of events that were copied from another instance. */
   #copied({ forkedFrom }: CodeState): readonly number[] | undefined {
     return forkedFrom?.times;
   }
@@ -128,7 +128,7 @@ class Rerun {
     this.#say(`${JSON.stringify(event).slice(0, 200)} is on record, and its code now asks for ${instead}`);
   }
 
-  /** It may have been ended by somebody else, even after its code had come to its own end elsewhere, without the code being there. */
+  /** Whether it was ended from outside, without its code, perhaps after the code had ended elsewhere. */
   #compareEnd(event: Extract<Event, { type: "InstanceEnded" }>): void {
     const isFromOutside =
       this.#terminations.has(event.reason) ||
@@ -142,7 +142,7 @@ class Rerun {
     this.#say(`it ended with ${JSON.stringify(event).slice(0, 200)}, and its code now ${instead}`);
   }
 
-  /** By its parent, which had ended or begun anew. */
+  /** Whether its parent ended it, which had ended or continued as new. */
   #isOrdered({ status }: Extract<Event, { type: "InstanceEnded" }>): boolean {
     return status === "Terminated" && this.#machine.state.parent !== undefined;
   }

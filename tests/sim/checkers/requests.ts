@@ -5,8 +5,8 @@ import { birthOf, commitHistoryOf, type DurableEvent, eventsOf, type InstanceCom
 import { isOfCode } from "./replay.ts";
 
 /**
- * What users asked for is done exactly once if they were told so, not at all if they were refused, and at most once if
- * nobody knows; and it is durable before they hear of it.
+ * A request is carried out exactly once if it is acknowledged, not at all if it is refused, and at most once if the
+ * outcome is unknown; and it is durable before it is acknowledged.
  */
 export const checkRequests: Checker = (evidence) => [
   ...checkSubmits(evidence),
@@ -19,7 +19,7 @@ export const checkRequests: Checker = (evidence) => [
   ...checkCounted(evidence, ["add"], "TaskAdded"),
 ];
 
-/** Starts are told apart by a marker in their context. All tries of one user share it where the id makes them one. */
+/** Starts are identified by a marker in their context. All tries of one client share it if the id makes them idempotent. */
 function checkSubmits(evidence: Evidence): string[] {
   const wrong: string[] = [];
   const started = new Map<string, InstanceCommits[]>();
@@ -44,7 +44,7 @@ function checkSubmits(evidence: Evidence): string[] {
   return [...wrong, ...checkRefusals(evidence, submits)];
 }
 
-/** Nobody is told that an id is taken before it is durable that it is: a crash would leave it free. */
+/** A client is told that an id is taken only when that is durable: a crash could make it free again. */
 function checkRefusals(evidence: Evidence, submits: readonly ClientCall[]): string[] {
   return submits.flatMap(({ outcome, instanceId = "", answered, code, number }) => {
     if (outcome !== "refused" || code !== "INSTANCE_EXISTS" || answered === undefined) return [];
@@ -56,7 +56,7 @@ function checkRefusals(evidence: Evidence, submits: readonly ClientCall[]): stri
   });
 }
 
-/** Requests whose effect carries the marker of the call. */
+/** Requests whose effect contains the marker of the call. */
 function checkMarked(
   evidence: Evidence,
   operation: Operation,
@@ -76,7 +76,10 @@ function checkMarked(
   });
 }
 
-/** Asked once is enough: whoever asks again, or asks code that undoes what it did, is told that it is so. */
+/**
+ * A cancel is recorded once: a repetition, or a cancel of code that runs its compensations, is acknowledged without
+ * effect.
+ */
 function checkCancels(evidence: Evidence): string[] {
   return evidence.calls.flatMap((call) => {
     const { operation, outcome, instanceId = "", marker, answered } = call;
@@ -86,7 +89,7 @@ function checkCancels(evidence: Evidence): string[] {
     // The answer may come late.
     const after = events.filter(({ landed }) => isBefore(call.invoked, landed));
     const isFailing = after.some(({ event }) => event.type === "InstanceEnded" && event.status === "Failed");
-    // What it undid for a failure, somebody else may have cut short.
+    // Another client may have interrupted the compensations after a failure.
     const isCutShort = before.some(({ event }) => isUndoing(event)) && after.some(({ event }) => isTerminated(event));
     if (isFailing || isCutShort || before.some(({ event }) => isCancel(event))) return [];
     return [`cancel ${marker} of ${instanceId} was answered with success, and it was not canceled`];
@@ -106,7 +109,7 @@ function isCancel(event: Event): boolean {
   return event.type === "CancelRequested" || isTerminated(event);
 }
 
-/** Requests whose effects look alike: there are as many of them as were granted, and no more than might have been. */
+/** Requests with equal effects: at least as many effects as were acknowledged, and at most as many as may have been. */
 function checkCounted(evidence: Evidence, operations: readonly Operation[], type: CountedType): string[] {
   const calls = evidence.calls.filter(({ operation }) => operations.includes(operation));
   const wrong: string[] = [];
@@ -130,19 +133,19 @@ function checkCounted(evidence: Evidence, operations: readonly Operation[], type
   return wrong;
 }
 
-/** A cancel resumes code that is paused, even where that then comes to its own end and the cancel is too late. */
+/** A cancel resumes paused code, even if the code then ends by itself and the cancel is too late. */
 function cancelsOf({ calls }: Evidence, { id }: InstanceCommits): number {
   return calls.filter(({ operation, instanceId }) => operation === "cancel" && instanceId === id).length;
 }
 
-/** So does a timeout. */
+/** A timeout resumes paused code too. */
 function timeoutsOf(instance: InstanceCommits): number {
   return eventsOf(instance).filter(({ event }) => event.type === "InstanceTimedOut").length;
 }
 
 type CountedType = "PauseRequested" | "InstanceResumed" | "InstanceReopened" | "TaskAdded";
 
-/** Code is paused at once, and begins anew to be run again; it adds its tasks itself. */
+/** Code is paused at once, is started again to be rerun, and adds its tasks itself. */
 function countInCode(all: readonly DurableEvent[], type: CountedType): number {
   const counted = all.filter(({ event }, place) => {
     if (type === "PauseRequested") return event.type === "InstancePaused";
@@ -154,8 +157,8 @@ function countInCode(all: readonly DurableEvent[], type: CountedType): number {
 }
 
 /**
- * What happens to code in the turn in which it begins anew is not kept; and a resume that only brings back code that was
- * missing changes nothing.
+ * Events of code in the turn in which it continues as new are not kept; and a resume that only brings back missing code
+ * changes nothing.
  */
 function mayLeaveNoTrace({ setting }: Evidence, all: readonly DurableEvent[]): boolean {
   return setting.lacksCode === true || all.some(({ event }) => event.type === "InstanceContinued");

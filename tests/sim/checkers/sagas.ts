@@ -5,8 +5,8 @@ import type { Checker } from "./checker.ts";
 import { commitHistoryOf, eventsOf, type InstanceCommits } from "./commit-history.ts";
 
 /**
- * What a saga has done is undone if it fails, is canceled or times out, each step once and the last one first; nothing is undone
- * otherwise, nor what was not done. One that is terminated stops where it is.
+ * The completed steps of a saga are compensated if it fails, is canceled or times out, each once and the last one
+ * first; nothing else is compensated. A terminated saga stops where it is.
  */
 export const checkSagas: Checker = (evidence) =>
   [...commitHistoryOf(evidence).instances.values()]
@@ -16,9 +16,9 @@ export const checkSagas: Checker = (evidence) =>
 class Saga {
   readonly wrong: string[] = [];
   readonly #id: string;
-  /** By task number. */
+  /** Keyed by task number. */
   readonly #names: string[] = [];
-  /** Numbers of steps, in the order in which they were done, and in which their undoing began and was over. */
+  /** The numbers of steps in the order in which they were completed, and in which their compensations started and ended. */
   readonly #done: number[] = [];
   readonly #undoing: number[] = [];
   readonly #undone: number[] = [];

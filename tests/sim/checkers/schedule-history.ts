@@ -3,35 +3,35 @@ import type { Payload } from "../../../src/kernel/payload.ts";
 import type { ScheduleSpec } from "../../../src/schedules/schedule-spec.ts";
 import type { CommitHistory, InstanceCommits } from "./commit-history.ts";
 
-/** A stretch in which a schedule was on, with one and the same spec. Turns are told by their place in its history. */
+/** A period in which a schedule was enabled with one spec. Turns are indexes in its history. */
 export interface Window {
   readonly spec: ScheduleSpec;
-  /** What is due after this time counts. */
+  /** Due times after this one count. */
   readonly from: number;
   readonly opened: number;
-  /** Infinity while it is open. What is due by then may have been decided about, or not. */
+  /** Infinity while it is open. Due times up to then may have been decided about, or not. */
   closed: number;
 }
 
-/** Something that a schedule started. */
+/** A run that a schedule started. */
 export interface ScheduledRun {
   readonly id: string;
   readonly kind: "due" | "by-hand" | "backfill";
-  /** The due time in its id; of one by hand, when it was started. */
+  /** The due time in its id; for a manual run, its start. */
   readonly nominal: number;
-  /** In which turn it was started, and at what time by that turn. */
+  /** The turn in which it was started, and that turn's time. */
   readonly started: number;
   readonly at: number;
-  /** In which turn the schedule heard of its end. */
+  /** The turn in which the schedule received its end. */
   ended: number;
-  /** Of its kind, that had not ended when it was started. */
+  /** Runs of its kind that had not ended when it was started. */
   readonly beside: readonly ScheduledRun[];
 }
 
 export interface Backfill {
   readonly update: string;
   readonly spec: ScheduleSpec;
-  /** When it was asked for. */
+  /** The time of the request. */
   readonly at: number;
   readonly range: { readonly from: number; readonly to: number; readonly parallelism: number };
   count: number | undefined;
@@ -45,34 +45,34 @@ interface State {
   readonly decidedUntil: number;
 }
 
-/** Of a turn in which it begins anew, nothing else is kept. */
+/** Nothing else is kept of a turn in which it continues as new. */
 const waking: ReadonlySet<Event["type"]> = new Set(["TimerFired", "EventRaised", "InstanceContinued"]);
 
 function isWaking({ type }: Event): boolean {
   return waking.has(type);
 }
 
-/** What the history of one schedule tells of clients' wishes and of the runs that it started; not why it did. */
+/** The requests of clients and the runs in the history of one schedule, without the reasons for them. */
 export class ScheduleHistory {
   id = "";
-  /** From when a rate counts. */
+  /** The time from which a rate counts. */
   anchor = 0;
   readonly windows: Window[] = [];
   readonly runs: ScheduledRun[] = [];
   readonly backfills: Backfill[] = [];
-  /** What clients were told that they started. */
+  /** The runs that clients were told they had started. */
   readonly triggered: string[] = [];
-  /** Of each turn. */
+  /** The time of each turn. */
   readonly times: number[] = [];
-  /** Whether the schedule looked in that turn at what was due: its timer woke it, or something that had changed. */
+  /** Whether the schedule checked in that turn what was due: its timer fired, or something had changed. */
   readonly looks: boolean[] = [];
-  /** By timer of this generation: in which turn it fired. */
+  /** The turn in which each timer of this generation fired. */
   #fired = new Map<number, number>();
-  /** In which turn it came to its end. */
+  /** The turn in which it ended. */
   ended = Infinity;
   readonly #commitHistory: CommitHistory;
   readonly #instance: InstanceCommits;
-  /** By task number, of this generation. */
+  /** Keyed by task number, for this generation. */
   #children = new Map<number, ScheduledRun>();
   readonly #triggers = new Set<string>();
   #spec: ScheduleSpec | undefined;
@@ -126,8 +126,8 @@ export class ScheduleHistory {
   }
 
   /**
-   * It does so when nothing runs. What it heard in that turn, of ends and of clients' wishes, is not on record, but for
-   * what it led to.
+   * Continues as new, when nothing runs. Ends and requests that it received in that turn are not recorded, except for
+   * their effects.
    */
   #beginAnew(state: State, turn: number, at: number): void {
     for (const run of this.runs) run.ended = Math.min(run.ended, turn);
@@ -139,8 +139,8 @@ export class ScheduleHistory {
   }
 
   /**
-   * Code that is held up has not seen what was recorded meanwhile. If something that it sees first lets it give up a timer
-   * that has fired since, it never sees that, and decides when its next timer wakes it.
+   * Suspended code has not seen what was recorded meanwhile. If something that it sees first makes it cancel a timer
+   * that has fired since, it never sees that timer, and decides when its next one fires.
    */
   #cancelTimer(timer: number): void {
     const turn = this.#fired.get(timer);

@@ -10,9 +10,9 @@ import { type Backfill, type ScheduledRun, ScheduleHistory, type Window } from "
 const missedAfterMs = 60_000;
 
 /**
- * A schedule starts one run for each due time, none before it, and none that no due time asks for. What is due is left
- * out only where its policies say so: it was missed, something was still running, it was paused, changed or deleted. Runs
- * that are not to overlap do not; what is filled in later is started once for each time, so many at once as was asked for.
+ * A schedule starts one run for each due time, none early, and none without a due time. A due time is skipped only if
+ * its policies say so: it was missed, a run was still active, or the schedule was paused, changed or deleted. Runs do
+ * not overlap if they must not; a backfill starts one run for each time, at most as many at once as requested.
  */
 export const checkSchedules: Checker = (evidence) => {
   const commitHistory = commitHistoryOf(evidence);
@@ -25,9 +25,9 @@ class ScheduleCheck {
   readonly wrong: string[] = [];
   readonly #story: ScheduleHistory;
   readonly #commitHistory: CommitHistory;
-  /** Started for a due time, by that; the first if there are several. */
+  /** The first run for each due time. */
   readonly #due: ReadonlyMap<number, ScheduledRun>;
-  /** Where what it starts may be missing, a schedule does so in a later turn than it decided. */
+  /** If the workflow may be missing, a schedule starts it in a later turn than it decided. */
   readonly #mayBeHeldUp: boolean;
   readonly #explained = new Set<ScheduledRun>();
 
@@ -60,7 +60,7 @@ class ScheduleCheck {
       this.#say(`${id} was started, and nobody asked for it`);
   }
 
-  // Times that are known beforehand
+  // Due times that are known beforehand
 
   #followTimes(window: Window): void {
     const { times, anchor } = this.#story;
@@ -73,7 +73,7 @@ class ScheduleCheck {
     }
   }
 
-  /** In the first turn in which it could be, together with all that was due by then. Undefined if nobody can tell. */
+  /** The first turn in which it could start, together with all that was due by then. Undefined if that is unknown. */
   #decidedIn({ opened, closed }: Window, at: number): number | undefined {
     const { times, looks } = this.#story;
     const turn = times.findIndex((time, turn) => turn > opened && time >= at && looks[turn] === true);
@@ -102,7 +102,7 @@ class ScheduleCheck {
         !this.#mayBeLeftOut(policy, { jitterMs: spec.jitterMs, turn, at })
       )
         this.#say(`${name} was not run`);
-      // It has to wait for others, or for as long as random says.
+      // It has to wait for other runs, or for its jitter.
       const isPutOff = spec.jitterMs !== undefined || (policy !== "skip" && policy !== "allow");
       const mayWait = this.#mayBeHeldUp || isPutOff;
       if (run !== undefined && run.started !== turn && !mayWait)
@@ -116,7 +116,7 @@ class ScheduleCheck {
     return together.slice(-1).filter((at) => whenMissed === "once" || lateMs(at) <= missedAfterMs);
   }
 
-  /** It waits for the run before it, and nothing that is due later takes its place. */
+  /** It waits for the run before it, and no later due time replaces it. */
   #isMadeUp(
     { whenBusy, whenMissed }: Window["spec"],
     turn: number,
@@ -134,18 +134,18 @@ class ScheduleCheck {
     if (ended < Infinity && this.#isPutOff(turn, jitterMs, ended)) return true;
     if (whenBusy === "skip") return this.#isBusy(turn, jitterMs);
     if (whenBusy === "allow") return false;
-    // It waits: until the schedule is deleted, or until something is due that takes its place.
+    // It waits until the schedule is deleted, or until a later due time replaces it.
     const isDeletedFirst = ended < Infinity && this.#isBusy(ended, jitterMs);
     if (whenBusy === "make-up") return isDeletedFirst;
     const isReplaced = [...this.#due.keys()].some((other) => other > at) || isDeletedFirst;
-    // What is in the queue is replaced too, if the schedule is changed to one that replaces.
+    // Queued runs are replaced too, if the schedule is changed to one that replaces.
     const mayReplace = windows.some(({ spec, opened }) => opened > turn && spec.whenBusy === "cancel-previous");
     return whenBusy === "queue" && !mayReplace ? isDeletedFirst : isReplaced;
   }
 
   /**
-   * What could start in a turn is put off at random, and may be so in a later one. Its timer may be late by `promptMs` after
-   * the first turn that comes then: an owner that was frozen has other messages first.
+   * Runs with jitter may start in a later turn. Their timer may be late by `promptMs` after the first turn that
+   * follows: an owner that was frozen handles other messages first.
    */
   #isPutOff(since: number, jitterMs: number, turn: number): boolean {
     const { times } = this.#story;
@@ -154,7 +154,10 @@ class ScheduleCheck {
     return jitterMs > 0 && (firstAfter === undefined || (times[turn] ?? Infinity) <= firstAfter + promptMs);
   }
 
-  /** Something that was started has not ended, or waits out its jitter; also what had to wait for the end of another. */
+  /**
+   * Whether a run that was started has not ended, or waits for its jitter; including runs that waited for the end of
+   * another.
+   */
   #isBusy(turn: number, jitterMs: number): boolean {
     const { runs, times } = this.#story;
     const now = times[turn] ?? 0;
@@ -164,22 +167,22 @@ class ScheduleCheck {
     return runs.some((run) => run.kind !== "backfill" && isDecided(run) && isGoingOn(run));
   }
 
-  // Times that count from the end of a run
+  // Due times that count from the end of a run
 
   #followDelay(window: Window, delayMs: number): void {
     const { times, looks, runs } = this.#story;
     const { startAt = -Infinity, endAt = Infinity } = window.spec;
     const counted = runs.filter(({ kind }) => kind !== "backfill");
-    // What was due at known times after a change may be due at random at the end of the delay, too.
+    // A run that was due at a known time before a change may coincide with the end of the delay.
     const isAnothers = new Set(this.#explained);
     const last = Math.min(window.closed, times.length - 1);
     for (let turn = window.opened + 1; turn <= last; turn++) {
       const ends = counted.filter(({ ended }) => ended >= window.opened && ended < turn).map(({ ended }) => ended);
-      // The clock of whoever made the schedule may have been ahead of the one that tells of an end.
+      // The clock that created the schedule may have been ahead of the one that recorded an end.
       const since = ends.length === 0 ? window.from : (times[Math.max(...ends)] ?? 0);
       const due = Math.max(since, startAt - 1) + delayMs;
       const isReached = due <= (times[turn] ?? 0);
-      // Code that is held up starts a run later than it decided, but decides no earlier than the run is due.
+      // Suspended code starts a run later than it decided, but does not decide before the run is due.
       const isStarted = ({ started }: ScheduledRun): boolean =>
         started === turn || (this.#mayBeHeldUp && isReached && started > turn);
       const isSuch = (each: ScheduledRun): boolean => each.kind === "due" && each.nominal === due && isStarted(each);
@@ -195,7 +198,7 @@ class ScheduleCheck {
     }
   }
 
-  // What is filled in
+  // Backfills
 
   #checkBackfill({ update, spec, at, range: { from, to, parallelism }, count }: Backfill): void {
     const { anchor, runs, ended, id } = this.#story;

@@ -2,13 +2,13 @@ import { type Evidence, isBefore, type LifeRecord, type Moment } from "../eviden
 import type { Checker } from "./checker.ts";
 import { commitHistoryOf, type DurableEvent, eventsOf, type InstanceCommits } from "./commit-history.ts";
 
-/** Clocks tell whole milliseconds. */
+/** Clocks have a resolution of one millisecond. */
 const roundingMs = 2;
 
 /**
- * An owner that stood still heard nothing for its own reasons. If that was for more than half of its patience, it gives
- * other members the other half, from when it goes on, to tell it what became of their workers' attempts: it does not
- * count an attempt as interrupted before that while a living worker has its result.
+ * An owner that was stalled received no renewals for its own reasons. After a stall of more than half of
+ * `workerLostMs`, it gives hosts the other half, from when it continues, to report: it does not count an attempt as
+ * interrupted before that while a living worker has its result.
  */
 export const checkStalls: Checker = (evidence) => {
   const graceMs = evidence.setting.timings.workerLostMs / 2;
@@ -30,7 +30,7 @@ interface Stall {
   readonly to: Moment;
 }
 
-/** Who wrote the turn. */
+/** The process that wrote the turn. */
 function ownerAt({ lives }: Evidence, { turns }: InstanceCommits, landed: Moment): LifeRecord | undefined {
   return lives[(turns.find((turn) => turn.landed.order === landed.order)?.life ?? 0) - 1];
 }
@@ -54,7 +54,7 @@ function checkResult(
   const hasResult = run?.end !== undefined && run.end.how !== "aborted" && isBefore(run.end, stall.to);
   if (!hasResult || worker?.role !== "worker") return [];
   if (worker.end !== undefined && isBefore(worker.end, landed)) return [];
-  // One that is connected to the owner itself is heard by it, or not.
+  // A worker that is connected to the owner itself needs no host.
   const since = stall.from.at - evidence.setting.timings.workerLostMs;
   const workerRenewals = worker.workerRenewals.filter(({ knownAt }) => knownAt >= since && knownAt <= landed.at);
   if (workerRenewals.length === 0 || workerRenewals.some(({ member }) => member === owner.number)) return [];

@@ -3,7 +3,7 @@ import type { LastStep, Step } from "../../../src/kernel/code/step.ts";
 import type { Event, InstanceEnded } from "../../../src/kernel/event.ts";
 import type { Payload } from "../../../src/kernel/payload.ts";
 
-// What the steps of code leave behind, told apart more sharply than an engine does that brings code back: values count too.
+// The records of code steps, compared more strictly than an engine does in a replay: values count too.
 
 type StepRecord = Extract<
   Event,
@@ -39,7 +39,7 @@ export function isStepRecord(event: Event): event is StepRecord {
 
 type TextOf = (payload: Payload) => string;
 
-/** What was copied from another instance may have had other values there: ids differ. */
+/** Events that were copied from another instance may have had other values there: ids differ. */
 export function isSameStep(
   event: StepRecord,
   step: Step,
@@ -110,7 +110,7 @@ function actualOf(step: Step): Likeness {
   }
 }
 
-/** All but the version of a child that is a DAG, which is its engine's to say. */
+/** All fields except the version of a child DAG, which its engine chooses. */
 function nodeValues(node: Extract<StepRecord, { type: "TaskAdded" }>["node"]): unknown[] {
   return Object.entries(node)
     .filter(([name]) => name !== "workflowVersion")

@@ -4,12 +4,12 @@ import type { Checker } from "./checker.ts";
 import { commitHistoryOf, type DurableEvent, eventsOf, type InstanceCommits, isCopied } from "./commit-history.ts";
 import { type Clocks, clocksOf, fastestRate } from "./clocks.ts";
 
-/** Clocks tell whole milliseconds, at both ends of a stretch. */
+/** Clocks have a resolution of one millisecond, at both ends of a period. */
 const roundingMs = 2;
 
 /**
- * I5: turns have times that some clock really showed; retries and timeouts are never early. Where the clocks of the
- * machines differ, or were set, by just so much a wait may seem shorter.
+ * I5: turns have times that a clock really showed; retries and timeouts are never early. A wait may seem shorter by the
+ * difference between the clocks of the machines, or by which they were set.
  */
 export const checkTiming: Checker = (evidence) => {
   const clocks = clocksOf(evidence);
@@ -35,7 +35,7 @@ function checkTurnTimes(evidence: Evidence, instance: InstanceCommits, clocks: C
   return wrong;
 }
 
-/** Of the attempts at one task, in one generation. */
+/** Compares the attempts of one task in one generation. */
 function checkRetries(runs: readonly JobRun[], { lives }: Evidence, clocks: Clocks): string[] {
   const wrong: string[] = [];
   const attempts = [...Map.groupBy(runs, ({ name }) => name.attempt).entries()].sort(([a], [b]) => a - b);
@@ -54,15 +54,15 @@ function checkRetries(runs: readonly JobRun[], { lives }: Evidence, clocks: Cloc
 }
 
 /**
- * A worker hears late that its time is out: it goes on, or even begins when the retry has begun. The wait counts from when
- * the time was out.
+ * A worker learns late of a timeout: its attempt may continue, or even start, when the retry has started. The wait
+ * counts from the timeout.
  */
 function isTimedOutOnWorker(last: JobRun | undefined, retry: JobRun, lives: Evidence["lives"]): boolean {
   if (last === undefined || lives[last.life - 1]?.role !== "worker") return false;
   return last.end === undefined || last.end.how === "aborted" || isBefore(retry.start, last.start);
 }
 
-/** What the histories say of failures: retries are planned as late as they should be, timeouts come after their time. */
+/** Checks failures in the histories: retries are planned late enough, and timeouts are not early. */
 function checkFailures(evidence: Evidence): string[] {
   const wrong: string[] = [];
   const runs = Map.groupBy(evidence.runs, ({ attemptId }) => attemptId);
@@ -87,16 +87,16 @@ function checkFailures(evidence: Evidence): string[] {
   return wrong;
 }
 
-/** It has run for its time, by the clock of its machine. */
+/** Whether it has run for its timeout by the clock of its machine. */
 function isRunOut(evidence: Evidence, { life, start, params }: JobRun, at: number): boolean {
   const rate = evidence.lives[life - 1]?.rate ?? 1;
   return (at - start.at) * rate >= Number(params["timeoutMs"]) - roundingMs;
 }
 
 /**
- * On a worker the time counts from the grant, which may be late or lost on its way, and not from the job's own start. All
- * that is known of it is the time that the history has, by the clock of the member that granted it; another member, to
- * which the worker has taken the attempt, looks at its own.
+ * On a worker the timeout counts from the grant, which may be late or lost, and not from the job's own start. Only the
+ * recorded time is known, by the clock of the member that granted it; another member to which the worker has moved uses
+ * its own clock.
  */
 function isGrantRunOut(evidence: Evidence, { event, landed, turnAt }: DurableEvent): boolean {
   if (event.type !== "TaskFailed" || event.startedAt === undefined || !event.worker?.includes("/")) return false;
@@ -113,21 +113,21 @@ function checkDeadlines(instance: InstanceCommits): string[] {
     const isLate = deadline !== undefined && turnAt >= deadline;
     if (isTimeout(event, isTimedOut) && !isLate) wrong.push(`${instance.id} was timed out early`);
     if ("deadline" in event) deadline = event.deadline;
-    // A new generation says it again.
+    // A new generation records it again.
     isTimedOut = event.type === "InstanceTimedOut" || (isTimedOut && event.type !== "InstanceEnded");
   }
   return wrong;
 }
 
-/** Code is asked to end, and has a second deadline from then on. */
+/** Code is asked to end, and has a second deadline for its compensations. */
 function isTimeout(event: Event, isTimedOut: boolean): boolean {
   if (event.type === "InstanceTimedOut") return !isTimedOut;
-  // What a parent that timed out tells its children is no timeout of theirs.
+  // Children that a timed-out parent ends have not timed out themselves.
   if (event.type !== "InstanceEnded" || event.status !== "Failed") return false;
   return event.reason?.includes(isTimedOut ? "its compensation not within" : "did not end within its timeout") === true;
 }
 
-/** Each fires at most once, not before its time, and not after it was called off. */
+/** A timer fires at most once, not early, and not after it was canceled. */
 function checkTimers(instance: InstanceCommits): string[] {
   const wrong: string[] = [];
   let dueAt = new Map<number, number>();

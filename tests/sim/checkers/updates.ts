@@ -5,8 +5,9 @@ import type { Checker } from "./checker.ts";
 import { type CommitHistory, commitHistoryOf, eventsOf, type InstanceCommits } from "./commit-history.ts";
 
 /**
- * An update is let in once and answered once, with what whoever asked is told, which is durable by then; what the code's
- * own check refuses leaves no trace. Sums follow one from the other, and no query goes back behind what was answered.
+ * An update is accepted once and has one answer, which is durable when the client receives it; an update that the
+ * code's validator rejects leaves no record. Sums follow from each other, and no query returns an older sum than an
+ * answer before it.
  */
 export const checkUpdates: Checker = (evidence) =>
   [...commitHistoryOf(evidence).instances.values()]
@@ -16,7 +17,7 @@ export const checkUpdates: Checker = (evidence) =>
 interface Answer {
   readonly event: UpdateAnswered;
   readonly landed: Moment;
-  /** After it. */
+  /** The sum after it. */
   readonly sum: number;
 }
 
@@ -24,7 +25,7 @@ class Desk {
   readonly wrong: string[] = [];
   readonly #commitHistory: CommitHistory;
   readonly #instance: InstanceCommits;
-  /** By id. */
+  /** Keyed by id. */
   readonly #requested = new Map<string, Added>();
   readonly #answers = new Map<string, Answer>();
   #sum = 0;
@@ -62,14 +63,17 @@ class Desk {
     }
   }
 
-  /** The next generation asks itself for what the last one has not seen, and has the answers of its last turn. */
+  /**
+   * The next generation requests the updates again that the last one has not handled, and has the answers of its last
+   * turn.
+   */
   #continue({ input, answers = [] }: InstanceContinued, landed: Moment): void {
     const { sum = 0 } = JSON.parse(this.#commitHistory.textOf(this.#instance.key, input ?? "{}")) as DeskInput;
     const sums = [this.#sum];
     for (const event of answers) {
       if (this.#answers.has(event.update)) continue;
       this.#requested.set(event.update, { marker: event.update, value: 0 });
-      // Several may be answered in that turn: a query between two of them sees the sum of the first.
+      // Several updates may be answered in that turn: a query between two of them returns the sum of the first.
       const sumThen = this.#answeredSum(event) ?? this.#sum;
       sums.push(sumThen);
       this.#answers.set(event.update, { event, landed, sum: sumThen });
