@@ -1,9 +1,6 @@
-/**
- * Commits of one shard land in the order they were sent, also if nobody waited in between and each takes another
- * connection.
- */
+/** Serializes the commits of one shard in the order of the calls, although each may take another connection. */
 export class CommitOrder {
-  /** For each shard the last commit that is under way; it never fails. */
+  /** Last commit of each shard that is under way, as a promise that never rejects. */
   readonly #last = new Map<number, Promise<void>>();
 
   async run(shards: readonly number[], commit: () => Promise<void>): Promise<void> {

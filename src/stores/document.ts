@@ -1,6 +1,6 @@
 import type { DocumentRow } from "./store.ts";
 
-/** Whether a document that was not written is there already: it was sent before, and the answer was lost. */
+/** Tells whether a document is stored already, because it was sent before and the answer was lost. */
 export function isSameDocument(there: DocumentRow | undefined, document: DocumentRow): boolean {
   return there !== undefined && there.revision === document.revision && there.body === document.body;
 }

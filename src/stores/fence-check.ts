@@ -2,7 +2,7 @@ import { assert } from "../base/assert.ts";
 import { Fenced } from "./store.ts";
 import type { Fence } from "./store.ts";
 
-/** How far a shard is, which is all that its fences ask. */
+/** State of a shard that fences compare with. */
 export interface Standing {
   readonly epoch: number;
   /** Number of the last batch that landed. */
@@ -10,9 +10,9 @@ export interface Standing {
 }
 
 /**
- * What the fences of a batch say together, for every store alike. True if the batch is the next of all its shards; false
- * if it had landed and its answer was lost. `Fenced` has all shards for which it is neither; undefined stands for a
- * shard that nobody ever claimed.
+ * Evaluates the fences of a batch, in the same way for every store. True if the batch is the next of all its shards, false
+ * if it had landed and its answer was lost. `Fenced` names all shards for which it is neither. `standingOf` returns
+ * undefined for a shard that was never claimed.
  */
 export function isNextBatch(fences: readonly Fence[], standingOf: (shard: number) => Standing | undefined): boolean {
   assert(fences.length > 0, "a batch has a fence for each shard that it writes");

@@ -1,12 +1,12 @@
 import { assert } from "../base/assert.ts";
 
 /**
- * An instance key is its shard and a counter that the shard's owner gives out, in one whole number: `shard * 2^40 +
+ * An instance key is its shard and a counter that the shard's owner assigns, in one whole number: `shard * 2^40 +
  * counter`, with the counter from 1. So the keys of a shard are one range, in the order the instances were made.
  */
 const keysPerShard = 2 ** 40;
 
-/** Above this, keys would pass 2^53 and lose their last bits. */
+/** Highest shard: keys of a higher one would pass 2^53 and lose their last bits. */
 const shardMax = 2 ** 13 - 1;
 
 /** A fixed hash: which shard an id belongs to must never change. */
@@ -27,8 +27,8 @@ export function firstKey(shard: number): number {
   return shard * keysPerShard + 1;
 }
 
-/** The highest key that a shard can give out. */
+/** The highest key that a shard can assign. */
 export function lastKeyOf(shard: number): number {
-  // From below: for the last shard, the sum of its first key and their number would pass 2^53.
+  // The sum starts below the first key, because for the last shard it would pass 2^53 otherwise.
   return firstKey(shard) - 1 + (keysPerShard - 1);
 }

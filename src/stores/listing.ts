@@ -2,15 +2,15 @@ import { hasEnded } from "../kernel/status.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import type { InstanceFilter, InstanceSummary } from "./store.ts";
 
-/** One query each, named alike in every database. All take the same values and give rows from the newest down. */
+/** Names of the list statements of every database. All take the same values and return rows from the newest down. */
 export type ListQuery =
-  /** Walks the unfinished ones, which have no index beyond their key. */
+  /** Scans the unfinished instances, which have no index beyond their key. */
   | "list-unfinished"
-  /** Walks an index of status and time. */
+  /** Scans an index of status and time. */
   | "list-finished-by-status"
-  /** Walks an index of workflow, status and time. */
+  /** Scans an index of workflow, status and time. */
   | "list-finished-by-workflow"
-  /** Reads all of one id prefix and sorts them. */
+  /** Reads all rows of one id prefix and sorts them. */
   | "list-finished-by-id";
 
 /** Status or null, workflow or null, the prefix's first and last id or null, created from, to, before, key before, limit. */
@@ -22,29 +22,29 @@ export interface ListWalk {
   readonly values: ListValues;
 }
 
-/** How a database answers. */
+/** The part of a database that lists need. */
 export interface ListSource {
-  /** The rows of each, all as of one moment: an instance that ends meanwhile is in one of them. */
+  /** Returns the rows of each scan in one snapshot: an instance that ends meanwhile is in exactly one of them. */
   list(walks: readonly ListWalk[]): Promise<InstanceSummary[][]>;
-  /** How many ids of finished instances are in that range; counts no further than the limit. */
+  /** Counts the ids of finished instances in the range, up to the limit. */
   countFinishedById(range: { first: string; end: string; limit: number }): Promise<number>;
 }
 
 const endStatuses: readonly InstanceStatus[] = ["Success", "Failed", "Terminated"];
 
-/** Rows of a prefix come in the order of their ids and must be sorted: worth it for few, while many are met on any walk. */
+/** Rows of an id prefix must be sorted, which pays for few; many are found soon by any scan from the newest down. */
 const rareMax = 10_000;
 
 /**
- * One walk per status asked for, each from the newest down and no longer than the page; the page is what is newest of
- * them all. Walking by status, and by workflow where one is asked for, keeps a search for the few from reading the many.
+ * Makes one scan per requested status, each from the newest down and no longer than the page, and merges them. Scanning by
+ * status, and by workflow if one is given, keeps a search for few instances from reading many.
  */
 export async function listInstances(from: ListSource, filter: InstanceFilter): Promise<InstanceSummary[]> {
   const pages = await from.list(walksFor(filter, await isRarePrefix(from, filter.idPrefix)));
   return newestFirst(pages.flat()).slice(0, filter.limit);
 }
 
-/** The order of all lists. */
+/** Sorts rows in the order of all lists. */
 export function newestFirst(rows: InstanceSummary[]): InstanceSummary[] {
   return rows.sort((a, b) => b.createdAt - a.createdAt || b.key - a.key);
 }
@@ -82,7 +82,7 @@ function valuesOf(filter: InstanceFilter, status: InstanceStatus | null): ListVa
   ];
 }
 
-/** Above every text that begins so: nothing sorts after the last code point, which Unicode keeps out of all text. */
+/** Returns a text above every text with the prefix: nothing sorts after the last code point, a noncharacter of Unicode. */
 function prefixEnd(prefix: string): string {
   return `${prefix}\u{10ffff}`;
 }

@@ -1,4 +1,4 @@
-/** The box of the mail for one member. It goes with the member: every store knows it by this name. */
+/** Name of a member's mailbox. Every store deletes it together with the member. */
 export function mailboxOf(member: string): string {
   return `member:${member}`;
 }

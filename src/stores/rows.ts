@@ -25,7 +25,7 @@ import { fromDisk } from "./text.ts";
 
 /** A row of the database does not hold what was written: the file or the table was damaged. */
 export class DamagedRow extends EngineError {
-  /** Which column of which row. */
+  /** Column and row that are damaged. */
   readonly damage: string;
 
   constructor(damage: string) {
@@ -88,7 +88,7 @@ export class Columns {
     return this.#values[name] === null ? null : this.number(name);
   }
 
-  /** Some databases have no truth values, and keep 0 and 1. */
+  /** Reads a boolean; some databases keep 0 and 1 instead. */
   boolean(name: string): boolean {
     const value = this.#values[name];
     return typeof value === "boolean" ? value : this.number(name) === 1;
@@ -102,14 +102,14 @@ export class Columns {
     return this.#values[name] === null ? null : this.text(name);
   }
 
-  /** A word of our own, which needs no escapes. */
+  /** Reads a word of our own, which needs no escapes. */
   word(name: string): string {
     const value = this.#values[name];
     if (typeof value !== "string") throw this.damaged(name, "text");
     return value;
   }
 
-  /** A word out of a closed list. */
+  /** Reads a word of a closed list. */
   oneOf<Word extends string>(name: string, words: Readonly<Record<Word, unknown>>): Word {
     const word = this.word(name);
     if (!Object.hasOwn(words, word)) throw this.damaged(name, `one of ${Object.keys(words).join(", ")}`);
@@ -125,7 +125,7 @@ export class Columns {
   }
 }
 
-/** What a claim gives that found the shard so. */
+/** Converts the row of a shard before a claim to the claim's result. */
 export const toClaim = rowOf("shard", (before: Columns): ShardClaim => {
   return {
     epoch: before.number("epoch") + 1,

@@ -2,146 +2,145 @@ import { EngineError } from "../base/error.ts";
 import type { InstanceStatus, EndStatus, TaskStatus } from "../kernel/status.ts";
 
 /**
- * What Heddle asks of a database. Every adapter passes `tests/contract/`, which is where the words below are exact.
+ * The interface of a database. Every adapter passes `tests/contract/`, which defines the words below exactly.
  *
- * Errors are of three kinds, and an adapter sorts its driver's errors into them:
- * - `STORE_UNAVAILABLE`: transient or unknown. The caller sends the same call again, unchanged. A commit that had landed
- *   although its answer was lost is recognised by its number and answered with success.
- * - `STORE_FENCED`: somebody else owns the shard now. The caller drops what it knows of the shard.
- * - `STORE_DATA`: the database will never take this batch, whoever sends it. The caller finds the one instance to blame.
- * Every call settles: an adapter that hears nothing for long gives it up as `STORE_UNAVAILABLE`.
+ * Errors are of three kinds, and an adapter translates its client's errors into them:
+ * - `STORE_UNAVAILABLE`: transient or unknown. The caller repeats the same call, unchanged. Commits are idempotent: one
+ *   that had landed although its answer was lost is recognised by its number and answered with success.
+ * - `STORE_FENCED`: another member owns the shard now. The caller drops its state of the shard.
+ * - `STORE_DATA`: the database will never accept this batch, whoever sends it. The caller finds the instance to blame.
+ * Every call settles: an adapter that gets no answer before its deadline fails with `STORE_UNAVAILABLE`.
  * `open` may also give `STORE_LOCKED`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_CORRUPT`, `STORE_NEWER`, `STORE_DENIED`
  * and `STORE_UNSUITABLE`.
  */
 export interface Store {
   /**
-   * Whether several engines may have it open at once, as members of a cluster. On a database server any engine is a
-   * member, also the only one: others may come at any time. An embedded store belongs to one process.
+   * States whether several engines may have the store open at once, as members of a cluster. On a database server every
+   * engine is a member, also the only one: others may join at any time. An embedded store belongs to one process.
    */
   readonly clusters: "never" | "possible" | "always";
-  /** How many commits it is worth having under way at once, each of other shards. */
+  /** Useful number of concurrent commits, each of other shards. */
   readonly lanes: number;
 
-  /** Takes ownership where the store is embedded, and brings the schema up to date. */
+  /** Locks an embedded store for this process, and migrates the schema. */
   open(): Promise<void>;
   close(): Promise<void>;
 
   /**
-   * Whether what was opened is still at its place, asked every few seconds. `STORE_GONE` if a file was deleted or
-   * replaced. Stores without such a question leave it out.
+   * Checks every few seconds that the open file is still at its path. `STORE_GONE` if it was deleted or replaced. Stores
+   * without a file leave the method out.
    */
   verify?(): Promise<void>;
 
-  /** How many shards there are. The first call says so for ever; later ones are told what it said. */
+  /** Fixes the number of shards for ever at the first call; later calls return that number. */
   settleShardCount(count: number): Promise<number>;
 
-  /** From now on the member is among the living, with a first beat of 0. Joining twice changes nothing. */
+  /** Registers the member, with heartbeat 0. Idempotent. */
   join(member: { readonly id: string; readonly address: string }): Promise<void>;
   /**
-   * A sign of life: the member's beat goes up by one, if it is still among the living. The answer is the cluster right
-   * after that; a member that does not find itself in it was taken for dead. `about` replaces what the member says about
-   * itself.
+   * Raises the member's heartbeat by one, if it is still registered, and returns the cluster right after that. A member
+   * that does not find itself in the view was removed by others. `about` replaces what the member reports of itself.
    */
   beat(member: string, about?: string): Promise<ClusterView>;
   /**
-   * Takes a member out of the living, with its mailbox (`mailboxOf`): itself when it leaves, or, with `ifBeat`,
-   * another one that has not moved on from that beat. False if it has, or was gone already. An id that is gone never
-   * comes back: who starts again has another one.
+   * Removes a member with its mailbox (`mailboxOf`): itself when it leaves, or, with `ifBeat`, another one whose heartbeat
+   * is still that number. False if the heartbeat has changed, or the member was removed already. Ids of members are never
+   * reused: a restarted engine has a new one.
    */
   removeMember(member: string, ifBeat?: number): Promise<boolean>;
 
   /**
    * Makes the caller the shard's only writer: raises its epoch, so that commits under an older one are refused.
-   * Undefined, and nothing is changed, while a living member other than the caller owns it and has not released it.
+   * Undefined, and nothing is changed, while a live member other than the caller owns it and has not released it.
    */
   claimShard(shard: number, owner: string): Promise<ShardClaim | undefined>;
 
   /**
-   * All of it or nothing. The fences come first: each holds only if the shard's epoch is the fence's and its number is
-   * one below the fence's. Durable when the promise resolves. `STORE_FENCED` names all shards that were lost (`Fenced`).
+   * Commits the batch in one transaction. A fence holds only if the shard's epoch is the fence's and its last batch is one
+   * below the fence's number. Durable when the promise resolves. `STORE_FENCED` names all lost shards (`Fenced`).
    */
   commit(batch: Batch): Promise<void>;
 
-  /** Unfinished instances of a shard, by key; `after` pages. */
+  /** Returns unfinished instances of a shard, by key; `after` pages. */
   loadInstances(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]>;
-  /** The whole history of these instances, ordered by instance and turn. */
+  /** Returns the whole history of these instances, ordered by instance and turn. */
   loadHistory(instances: readonly number[]): Promise<HistoryRow[]>;
-  /** One instance's history a page at a time. */
+  /** Returns a page of one instance's history. */
   readHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]>;
   readTasks(instance: number): Promise<TaskRow[]>;
-  /** In the order asked for. A missing one is `STORE_DATA`: a reference is never committed without its row. */
+  /** Returns payloads in the order of `refs`. A missing one is `STORE_DATA`: a reference is never committed without its row. */
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
 
-  /** The newest finished instance of that id. */
+  /** Returns the newest finished instance of that id. */
   findFinished(id: string): Promise<FinishedRow | undefined>;
-  /** Unfinished and finished ones together, newest first: by the time they were created, then by key. */
+  /** Lists unfinished and finished instances together, newest first: by the time they were created, then by key. */
   listInstances(filter: InstanceFilter): Promise<InstanceSummary[]>;
-  /** Finished instances of that status that ended before the given time, in the order they were created; for retention. */
+  /** Returns finished instances of that status that ended before the time, in the order they were created; for retention. */
   finishedBefore(filter: {
     status: EndStatus;
     endedBefore: number;
     limit: number;
   }): Promise<{ key: number; id: string }[]>;
 
-  /** Messages to these shards that were not read yet, ordered by target, source and number. */
+  /** Returns unconsumed messages to these shards, ordered by target, source and number. */
   loadOutbox(targets: readonly number[]): Promise<OutboxRow[]>;
-  /** How far this shard has taken in what each other shard sent it. */
+  /** Returns the shard's inbound offsets: the number of the last message it consumed from each source. */
   loadOffsets(shard: number): Promise<OffsetRow[]>;
-  /** The number of the last message that this shard ever sent, for each target it sent one to. */
+  /** Returns the number of the last message that this shard ever sent to each target. */
   loadSent(source: number): Promise<{ target: number; number: number }[]>;
 
-  /** What came of the request with that key in this shard; undefined if it never came, or is forgotten. */
+  /** Returns the outcome of the request with that idempotency key; undefined if it is unknown or has expired. */
   findRequest(shard: number, key: string): Promise<RequestRow | undefined>;
 
-  /** Puts a message into a mailbox, outside of any commit: for members that do not hear each other. */
+  /** Posts a message to a mailbox, outside of any commit: for members that the bus does not connect. */
   post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void>;
-  /** What lies in these boxes, in the order it was put there. */
+  /** Returns messages of these mailboxes in the order they were posted. */
   readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]>;
   deleteFromMailbox(ids: readonly number[]): Promise<void>;
-  /** Of any box: what nobody fetched since. */
+  /** Deletes messages of all mailboxes that were posted before the time and never fetched. */
   deleteMailboxRowsBefore(at: number): Promise<void>;
 
   loadDomains(): Promise<DomainRow[]>;
-  /** Outside of any commit; those that are there stay as they are. */
+  /** Inserts domains outside of any commit; existing ones stay as they are. */
   declareDomains(domains: readonly DomainRow[]): Promise<void>;
 
-  /** Outside of any commit; kept as they are if present. */
+  /** Inserts definitions outside of any commit; existing versions stay as they are. */
   saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void>;
   loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined>;
-  /** The one saved last under that name. */
+  /** Returns the definition saved last under that name. */
   latestDefinition(name: string): Promise<DefinitionRow | undefined>;
-  /** Every version of a workflow that was ever saved, newest first; `before` pages, by the number of the save. */
+  /** Lists every saved version of a workflow, newest first; `before` pages, by the number of the save. */
   listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]>;
 
   loadJobs(): Promise<JobRow[]>;
-  /** Inserts or replaces by id. */
+  /** Inserts or replaces jobs by id. */
   saveJobs(jobs: readonly JobRow[]): Promise<void>;
   deleteJobs(ids: readonly string[]): Promise<void>;
 
-  /** Small things that are not instances, by kind and name: catalogue entries, tokens, settings. Outside of any commit. */
+  /** Finds a document: a small value by kind and name, such as a catalogue entry or a token, outside of any commit. */
   findDocument(kind: string, name: string): Promise<DocumentRow | undefined>;
-  /** By name, as its code points compare; `after` pages. */
+  /** Lists documents by name, in the order of code points; `after` pages. */
   listDocuments(kind: string, page: { after?: string; limit: number }): Promise<DocumentRow[]>;
   /**
-   * Written only if its revision is one above the one that is there (1 if there is none). False if somebody was faster.
-   * The same revision with the same body again, after an answer that was lost, is true: those of whom only one may win
-   * put something of their own into the body.
+   * Writes the document only if its revision is one above the stored one, or 1 if there is none (optimistic concurrency).
+   * False if another writer was faster. The same revision with the same body again, after an answer that was lost, is
+   * true: writers of whom only one may win put something of their own into the body.
    */
   saveDocument(document: DocumentRow): Promise<boolean>;
-  /** False if it is not there in that revision. */
+  /** Deletes the document; false if it does not have that revision. */
   deleteDocument(kind: string, name: string, revision: number): Promise<boolean>;
 
   /**
-   * At the end of their topics, all or none. Numbers go up, and are never given twice. Once one can be seen, none below
-   * it is still to come: who reads on after a number misses nothing. Lines that are sent again after an answer that was
-   * lost may be there twice.
+   * Appends lines to their topics, all or none. Numbers go up and are never assigned twice. Once a number is visible, no
+   * lower one becomes visible later: a reader that continues after a number misses nothing. Lines that are sent again
+   * after an answer that was lost may be stored twice.
    */
   appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void>;
-  /** Of one topic, in order. */
+  /** Returns lines of one topic in order. */
   readLines(topic: string, page: LinePage): Promise<LineRow[]>;
-  /** Of all topics that begin so: those from before that time. A little at a time, so it may stop half way. */
+  /** Deletes lines from before the time in all topics with the prefix. Works in small steps, so a failure may leave some. */
   deleteLines(topicPrefix: string, before: number): Promise<void>;
-  /** Of that topic alone, all of them. A little at a time, so it may stop half way. */
+  /** Deletes all lines of the topic. Works in small steps, so a failure may leave some. */
   deleteTopic(topic: string): Promise<void>;
 }
 
@@ -149,20 +148,20 @@ export interface ShardClaim {
   readonly epoch: number;
   /** Number of the last batch that landed. */
   readonly batch: number;
-  /** The highest instance key ever given out in this shard; 0 for none. */
+  /** Highest instance key ever assigned in this shard; 0 for none. */
   readonly lastKey: number;
   /**
-   * The previous owner released it in good order: every start of an attempt is on record, and nothing else runs. True
-   * for a new shard.
+   * The previous owner released the shard: every start of an attempt is on record, and nothing else runs. True for a new
+   * shard.
    */
   readonly clean: boolean;
-  /** Empty for a new shard. */
+  /** Id of the member that owned the shard before; empty for a new shard. */
   readonly previousOwner: string;
 }
 
-/** What several shards of one owner write together. */
+/** Changes of several shards of one owner that are committed together. */
 export interface Batch {
-  /** One for each shard that the changes are of. */
+  /** One fence for each shard that the changes belong to. */
   readonly fences: readonly Fence[];
   readonly changes: Changes;
 }
@@ -172,11 +171,11 @@ export interface Fence {
   readonly epoch: number;
   readonly number: number;
   readonly lastKey: number;
-  /** This is the owner's last word: it gives the shard up, and anybody may claim it. */
+  /** The owner releases the shard with this commit: any member may claim it. */
   readonly clean: boolean;
 }
 
-/** `STORE_FENCED`: these shards have another owner; nothing of the batch was written, unless it had landed before. */
+/** `STORE_FENCED`: these shards have another owner. Nothing of the batch was written, unless it had landed before. */
 export class Fenced extends EngineError {
   readonly shards: readonly number[];
 
@@ -187,16 +186,16 @@ export class Fenced extends EngineError {
 }
 
 export interface ClusterView {
-  /** By id. */
+  /** Sorted by id. */
   readonly members: readonly MemberRow[];
-  /** Those that were ever claimed, by number. */
+  /** Shards that were ever claimed, sorted by number. */
   readonly shards: readonly ShardRow[];
 }
 
 export interface MemberRow {
   readonly id: string;
   readonly address: string;
-  /** What it last said about itself with a sign of life, up to 1,000 characters; empty before. */
+  /** Text that the member reported of itself with a heartbeat, up to 1,000 characters; empty before. */
   readonly about: string;
   readonly beat: number;
 }
@@ -205,37 +204,37 @@ export interface ShardRow {
   readonly shard: number;
   readonly epoch: number;
   readonly owner: string;
-  /** Its owner has given it up. */
+  /** The owner has released the shard. */
   readonly released: boolean;
 }
 
 /** Row changes by table. Applied in the order of the fields here. At most one change per key and table. */
 export interface Changes {
-  /** Everything about these instances, in every table. */
+  /** Instances to delete, with their rows in every table. */
   purged: number[];
-  /** Histories that begin anew. */
+  /** Histories to trim, because they begin again. */
   trims: TrimRow[];
-  /** Kept as they are if present: a version never changes. */
+  /** Existing versions stay as they are: a version never changes. */
   definitions: DefinitionRow[];
   /** Insert or replace. */
   instances: InstanceRow[];
-  /** Take out of the unfinished ones. */
+  /** Keys to delete from the unfinished instances. */
   instancesEnded: number[];
   finished: FinishedRow[];
-  /** Take out of the finished ones: they go on. */
+  /** Keys to delete from the finished instances, which continue. */
   finishedReopened: number[];
   history: HistoryRow[];
   /** Insert or replace by instance, task and attempt. */
   tasks: TaskRow[];
   payloads: PayloadRow[];
   outbox: OutboxRow[];
-  /** Insert or replace by shard and source; messages to the shard from that source up to the number go. */
+  /** Insert or replace by shard and source; messages to the shard from that source up to the number are deleted. */
   offsets: OffsetRow[];
   /** Insert or replace by name. */
   domains: DomainRow[];
-  /** Written once: one that is there already is `STORE_DATA`. */
+  /** Insert; an existing key is `STORE_DATA`. */
   requests: RequestRow[];
-  /** Requests of the shard from before that time are forgotten. */
+  /** Deletes requests of the shard from before the time. */
   requestsForgotten: { shard: number; before: number }[];
 }
 
@@ -246,15 +245,15 @@ export interface InstanceRow {
   readonly version: string;
   readonly status: InstanceStatus;
   readonly generation: number;
-  /** Next time it must be woken, epoch ms. */
+  /** Time of the next timer, in ms since 1970; null for none. */
   readonly wake: number | null;
-  /** It has tasks with the dispatcher, or children: it must be in memory. */
+  /** The instance has tasks with the dispatcher, or children: its actor must be in memory. */
   readonly active: boolean;
-  /** What waits in it, of one that need not be in memory: whoever opens its shard counts it without its history. */
+  /** Number of waiting tasks of an instance that need not be in memory: opening a shard counts them without histories. */
   readonly waiting: number;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Why it was taken out of service; it then waits for a user. */
+  /** Reason of the quarantine; null for an instance in service. */
   readonly quarantined: string | null;
 }
 
@@ -282,7 +281,7 @@ export interface HistoryRow {
   readonly events: string;
 }
 
-/** One attempt of one task. */
+/** An attempt of a task. */
 export interface TaskRow {
   readonly instance: number;
   readonly task: number;
@@ -300,7 +299,7 @@ export interface TaskRow {
   readonly error: string | null;
 }
 
-/** Of the instance go: its history before that turn, all its tasks, and payloads with a reference below that one. */
+/** Deletes an instance's history before the turn, all its tasks, and payloads with a reference below `ref`. */
 export interface TrimRow {
   readonly instance: number;
   readonly turn: number;
@@ -326,12 +325,12 @@ export interface OffsetRow {
   readonly number: number;
 }
 
-/** A request that carries a key was dealt with: the same key again is answered without doing it again. */
+/** A request with an idempotency key that was handled: the same key again returns the recorded outcome. */
 export interface RequestRow {
   readonly shard: number;
   readonly key: string;
   readonly at: number;
-  /** JSON text: why it was refused; null if it was carried out. */
+  /** JSON text of the error; null if the request succeeded. */
   readonly refusal: string | null;
 }
 
@@ -341,7 +340,7 @@ export interface MailboxRow {
   readonly body: string;
 }
 
-/** A limit that all members share. */
+/** A named pool of slots that all members share. */
 export interface DomainRow {
   readonly name: string;
   readonly size: number;
@@ -355,7 +354,7 @@ export interface DefinitionRow {
   readonly createdAt: number;
 }
 
-/** The number counts the saves of all workflows, whatever the clock said. */
+/** A definition with its save number, which counts up over all workflows and does not depend on a clock. */
 export interface SavedDefinition extends DefinitionRow {
   readonly number: number;
 }
@@ -366,7 +365,7 @@ export interface JobRow {
   readonly signature: string;
   /** JSON text: the parameters' types. */
   readonly parameters: string;
-  /** Module and export, as far as known. */
+  /** Module and export; null if unknown. */
   readonly codePath: string | null;
   readonly sourceHash: string;
   readonly createdAt: number;
@@ -374,37 +373,37 @@ export interface JobRow {
   readonly missing: boolean;
 }
 
-/** The kind of a workflow of the catalogue, which is under the name of its definitions. */
+/** Kind of the document of a catalogue workflow; its name is that of the workflow's definitions. */
 export const workflowDocument = "workflow";
 
-/** The kind of an API token. */
+/** Kind of the document of an API token. */
 export const tokenDocument = "token";
 
-/** The kinds that move along to another store. The others are of passing use: locks, keys of requests, marks of alerts. */
+/** Kinds of documents that an export contains. The others are short-lived: locks, idempotency keys, states of alerts. */
 export const movingDocuments: readonly string[] = [workflowDocument, tokenDocument];
 
-/** A small thing that is changed as a whole, by whoever knows its last revision. */
+/** A small value that is replaced as a whole by a writer that knows its last revision. */
 export interface DocumentRow {
   readonly kind: string;
   readonly name: string;
-  /** From 1. */
+  /** Counts from 1. */
   readonly revision: number;
   readonly at: number;
   readonly body: string;
 }
 
-/** What was said under a topic, and is never changed. */
-/** Which lines of a topic. */
+/** Selects lines of a topic. */
 export interface LinePage {
-  /** Those with a higher number. */
+  /** Only lines with a higher number. */
   readonly after?: number;
-  /** Those with a lower number. */
+  /** Only lines with a lower number. */
   readonly before?: number;
-  /** The last of them instead of the first. */
+  /** Selects the last lines instead of the first. */
   readonly last?: boolean;
   readonly limit: number;
 }
 
+/** A line of an append-only log. */
 export interface LineRow {
   readonly number: number;
   readonly topic: string;
@@ -418,7 +417,7 @@ export interface InstanceFilter {
   readonly idPrefix?: string;
   readonly createdFrom?: number;
   readonly createdTo?: number;
-  /** Page on: only what comes after this one, which is the last of the page before. */
+  /** Continues after this instance, the last of the page before. */
   readonly before?: { readonly createdAt: number; readonly key: number };
   readonly limit: number;
 }

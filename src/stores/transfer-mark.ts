@@ -1,10 +1,10 @@
 import { EngineError } from "../base/error.ts";
 import type { ShardRow } from "./store.ts";
 
-/** No member and no engine has a slash in its name. */
+/** Prefix of importers' names: names of members and engines have no slash. */
 const importing = "import/";
 
-/** As whom an import owns the shards that it writes. */
+/** Name under which an import owns the shards that it writes. */
 export function importerName(id: string): string {
   return `${importing}${id}`;
 }
@@ -13,20 +13,20 @@ export function isImporter(owner: string): boolean {
   return owner.startsWith(importing);
 }
 
-/** The import that owns the shard has not given it up. */
+/** Tells whether an import owns the shard and has not released it. */
 export function isBeingImported({ owner, released }: ShardRow): boolean {
   return !released && isImporter(owner);
 }
 
 /**
- * An import into the store is under way, or was broken off: what is there is not all of it. An import gives up all its
- * shards in one commit, the last one.
+ * Tells whether an import into the store is under way or was interrupted, so that the store is incomplete. An import
+ * releases all its shards in one commit, the last one.
  */
 export function isHalfImported(shards: readonly ShardRow[]): boolean {
   return shards.some(isBeingImported);
 }
 
-/** `STORE_LOCKED`. */
+/** `STORE_LOCKED` if the store is half imported. */
 export function refuseHalfImported(shards: readonly ShardRow[]): void {
   if (!isHalfImported(shards)) return;
   throw new EngineError(

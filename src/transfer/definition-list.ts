@@ -17,7 +17,7 @@ export class DefinitionList {
   readonly #note;
   readonly #markRead;
   readonly #markSaved;
-  /** Whose newest version is noted. */
+  /** Names whose newest version is noted. */
   readonly #names = new Set<string>();
 
   constructor(store: Store) {
@@ -48,7 +48,7 @@ export class DefinitionList {
     for await (const each of this.#allOf(name)) this.note(each);
   }
 
-  /** Those of one name together, in the order they were saved. One that the store does not have is left out. */
+  /** Returns the definitions by name, in the order they were saved. Definitions that the store lacks are left out. */
   async *rows(): AsyncGenerator<DefinitionRow> {
     await this.#follow();
     await this.#number();
@@ -59,7 +59,7 @@ export class DefinitionList {
     }
   }
 
-  /** Until nothing is noted whose nested workflows are not. */
+  /** Repeats until the nested workflows of every noted definition are noted. */
   async #follow(): Promise<void> {
     const unread = this.#notes.prepare(`SELECT name, version FROM definition WHERE is_read = 0 LIMIT ${unreadPerPage}`);
     for (let page = unread.all(); page.length > 0; page = unread.all()) {

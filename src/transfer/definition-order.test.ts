@@ -16,8 +16,8 @@ async function isTaken(moved: string, there: string): Promise<boolean> {
   await store.open();
   await store.saveDefinitions(there.split("").map((version) => row(version)));
   const ledger = new ImportLedger();
-  ledger.defined(row("1", "another"));
-  for (const version of moved) ledger.defined(row(version));
+  ledger.addDefinition(row("1", "another"));
+  for (const version of moved) ledger.addDefinition(row(version));
   try {
     await refuseOtherOrder(store, ledger);
   } catch (error) {

@@ -14,32 +14,32 @@ import type {
 export const formatName = "heddle-export";
 export const formatVersion = 1;
 
-/** One instance of the list that comes before them all: their new keys must be known before anything refers to them. */
+/** An instance in the list that precedes all instances: new keys must be known before rows refer to them. */
 export interface KeyRow {
   readonly key: number;
   readonly createdAt: number;
   readonly id: string;
 }
 
-/** What belongs to the instance whose row came last. */
+/** Rows of the instance whose row came last. */
 export type TurnRow = Omit<HistoryRow, "instance">;
 export type AttemptRow = Omit<TaskRow, "instance">;
 export type ValueRow = Omit<PayloadRow, "instance">;
 
-/** What an export holds, by the kind of the line. */
+/** Rows of an export, by the kind of their line. */
 export interface Rows {
   readonly jobs: JobRow;
   readonly domains: DomainRow;
   readonly documents: DocumentRow;
   readonly keys: KeyRow;
-  /** One to a line, and then its parts. */
+  /** One instance per line, followed by its parts. */
   readonly unfinished: InstanceRow;
   readonly finished: FinishedRow;
   readonly history: TurnRow;
   readonly payloads: ValueRow;
   readonly tasks: AttemptRow;
   readonly messages: OutboxRow;
-  /** Those of one name come together, in the order they were saved. */
+  /** Definitions by name, in the order they were saved. */
   readonly definitions: DefinitionRow;
 }
 
@@ -53,15 +53,15 @@ export interface Header {
   readonly kind: "header";
   readonly format: string;
   readonly version: number;
-  /** How many shards the instances were divided into. */
+  /** Number of shards of the exported store. */
   readonly shards: number;
-  /** Who owned them last; empty if that was not one and the same. */
+  /** Last owner of the shards; empty if they had several. */
   readonly owner: string;
-  /** All of them were given up in good order: nothing was running. */
+  /** All shards were released, so no attempt was running. */
   readonly clean: boolean;
 }
 
-/** All parts of an instance have come. */
+/** Ends an instance, with counts and a hash of its parts. */
 export interface Closed extends Readonly<Record<PartKind, number>> {
   readonly kind: "closed";
   readonly sha256: string;
@@ -69,10 +69,10 @@ export interface Closed extends Readonly<Record<PartKind, number>> {
 
 export interface End {
   readonly kind: "end";
-  /** How many came before this one. */
+  /** Number of lines before this one. */
   readonly lines: number;
   readonly rows: RowCounts;
-  /** Of all lines before this one, each with its line break. */
+  /** Hash of all lines before this one, with their line breaks. */
   readonly sha256: string;
 }
 
@@ -151,14 +151,14 @@ export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
 
 export const rowKinds = Object.keys(shapes) as RowKind[];
 
-/** The row's fields and no others, always in the same order: whatever store it comes from, it is the same text. */
+/** Copies the fields of a row in a fixed order, so that rows of every store make the same text. */
 export function inShape<Kind extends RowKind>(kind: Kind, row: Rows[Kind]): Rows[Kind] {
   const shaped: Partial<Rows[Kind]> = {};
   for (const name of Object.keys(shapes[kind]) as (keyof Rows[Kind])[]) shaped[name] = row[name];
   return shaped as Rows[Kind];
 }
 
-/** What is wrong with a row that was read; undefined if nothing is. */
+/** Describes what is wrong with a row; undefined if nothing is. */
 export function misshapen(kind: RowKind, row: unknown): string | undefined {
   if (typeof row !== "object" || row === null) return `holds something that is no row of ${kind}`;
   const shape: Readonly<Record<string, Field>> = shapes[kind];

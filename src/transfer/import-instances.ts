@@ -13,7 +13,7 @@ export interface ImportOptions {
   readonly shards?: number;
 }
 
-/** How many rows were written and read back, by what they are. */
+/** Number of rows that were written and read back, by kind. */
 export type ImportedRows = Omit<RowCounts, "keys">;
 
 /**
@@ -58,7 +58,7 @@ async function write(
   }
 }
 
-/** Removes what was written. Gives back the error that tells about both. */
+/** Removes the written rows, and returns the error that tells of both failures. */
 async function undone(target: TargetStore, error: unknown): Promise<unknown> {
   if (hasCode(error, "STORE_FENCED")) return takenOver(error);
   try {

@@ -55,8 +55,8 @@ test("what is listed or written twice is noticed", () => {
   const ledger = new ImportLedger();
   assert.ok(ledger.list({ key: 1, createdAt: 1, id: "x" }, 0));
   assert.ok(!ledger.list({ key: 1, createdAt: 2, id: "y" }, 0));
-  assert.ok(ledger.wrote(5, "a"));
-  assert.ok(!ledger.wrote(5, "b"));
+  assert.ok(ledger.recordWritten(5, "a"));
+  assert.ok(!ledger.recordWritten(5, "b"));
   assert.equal(ledger.digestOf(5), "a");
   assert.equal(ledger.digestOf(6), undefined);
   assert.deepEqual(ledger.counts, { listed: 1, written: 1 });
@@ -70,7 +70,7 @@ test("of the definitions of a name, the last one is to be the latest", () => {
     ["a", "1"],
     ["\ud800", "1"],
   ] as const;
-  for (const [name, version] of rows) ledger.defined({ name, version, spec: "{}", createdAt: 1 });
+  for (const [name, version] of rows) ledger.addDefinition({ name, version, spec: "{}", createdAt: 1 });
   const noted = [...ledger.definitions()].map(({ row, isLatest }) => [row.name, row.version, isLatest]);
   assert.deepEqual(noted, [
     ["a", "2", false],

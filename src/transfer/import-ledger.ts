@@ -3,7 +3,7 @@ import { shardOfKey } from "../stores/instance-key.ts";
 import type { DefinitionRow, DocumentRow, InstanceRow } from "../stores/store.ts";
 import type { KeyRow } from "./export-line.ts";
 
-/** Of an instance that waits for a place among those of its workflow that run. */
+/** An instance that waits for a place under its workflow's maximum of instances. */
 export interface Waiting {
   readonly key: number;
   readonly id: string;
@@ -13,13 +13,13 @@ export interface Waiting {
 
 export interface NotedDefinition {
   readonly row: DefinitionRow;
-  /** It is to be the one saved last under its name. */
+  /** It must be saved last of its name. */
   readonly isLatest: boolean;
 }
 
 /**
- * What an import has to remember about everything it writes. There may be more than fits in memory, so it is kept in a
- * database without a name: SQLite has it on disk and removes it by itself.
+ * Remembers everything that an import writes. It may not fit in memory, so it is kept in a nameless SQLite database, which
+ * is on disk and is removed automatically.
  */
 export class ImportLedger {
   readonly #db = new DatabaseSync("");
@@ -55,14 +55,14 @@ export class ImportLedger {
     this.#define = this.#db.prepare("INSERT INTO definition (name, row) VALUES (?, ?)");
   }
 
-  /** It will come, and belongs to that shard. False if it was listed before. */
+  /** Lists an instance of the shard. False if it was listed before. */
   list({ key, createdAt }: KeyRow, shard: number): boolean {
     return this.#list.run(key, shardOfKey(key), createdAt, shard).changes === 1;
   }
 
   /**
-   * Gives every listed instance a new key, from that of its shard on, in the order they were made: as the shards that
-   * they come from have it, and between those by time. Gives back how many each shard has.
+   * Assigns a new key to every listed instance, after the last key of its shard, in the order of creation: by key within an
+   * exported shard, by time between shards. Returns the number of keys per shard.
    */
   number(lastKeys: readonly number[]): Map<number, number> {
     this.#db.exec("CREATE TABLE last (shard INTEGER PRIMARY KEY, key INTEGER NOT NULL) STRICT");
@@ -80,13 +80,13 @@ export class ImportLedger {
     return new Map(counts.map(({ shard, count }) => [Number(shard), Number(count)]));
   }
 
-  /** 0, which is nobody's, for an instance that was purged and of which only its name is left. */
+  /** Returns the new key of an instance; 0 for one that was purged, of which only references are left. */
   keyOf(given: number): number {
     return Number(this.#keyOf.get(given)?.["key"] ?? 0);
   }
 
-  /** False if it was written before. */
-  wrote(key: number, sha256: string): boolean {
+  /** Records the digest of a written instance. False if it was written before. */
+  recordWritten(key: number, sha256: string): boolean {
     return this.#write.run(key, sha256).changes === 1;
   }
 
@@ -94,19 +94,19 @@ export class ImportLedger {
     return this.#digestOf.get(key)?.["sha256"] as string | undefined;
   }
 
-  /** How many instances were listed, and how many of them have come. */
+  /** Number of instances that were listed, and that were written. */
   get counts(): { readonly listed: number; readonly written: number } {
     const count = (table: string): number =>
       Number(this.#db.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"]);
     return { listed: count("listed"), written: count("written") };
   }
 
-  waits({ key, id, workflow, version }: InstanceRow): void {
+  addWaiting({ key, id, workflow, version }: InstanceRow): void {
     this.#wait.run(JSON.stringify(id), JSON.stringify({ key, id, workflow, version } satisfies Waiting));
   }
 
-  /** It is told what comes of it, and waits no longer. */
-  answered(id: string): void {
+  /** Removes an instance that a message of the export admits: it need not apply again. */
+  removeWaiting(id: string): void {
     this.#answer.run(JSON.stringify(id));
   }
 
@@ -115,7 +115,7 @@ export class ImportLedger {
       yield JSON.parse(String(row)) as Waiting;
   }
 
-  documented(row: DocumentRow): void {
+  addDocument(row: DocumentRow): void {
     this.#document.run(JSON.stringify(row));
   }
 
@@ -124,12 +124,12 @@ export class ImportLedger {
       yield JSON.parse(String(row)) as DocumentRow;
   }
 
-  /** Those of one name together, the one to be the latest at the end. */
-  defined(row: DefinitionRow): void {
+  /** Returns definitions by name, the latest one last. */
+  addDefinition(row: DefinitionRow): void {
     this.#define.run(JSON.stringify(row.name), JSON.stringify(row));
   }
 
-  /** In the order they came. */
+  /** Returns documents in the order they were added. */
   *definitions(): Generator<NotedDefinition> {
     const noted = this.#db.prepare(`
       SELECT row, place = max(place) OVER (PARTITION BY name) AS isLatest FROM definition ORDER BY place

@@ -13,7 +13,7 @@ import { readBack } from "./read-back.ts";
 import { messageWithKeys, withKeys } from "./references.ts";
 import { type Ownership, takenOver, type TargetStore } from "./target-store.ts";
 
-/** The lines of one export on their way into a store. */
+/** Writes the lines of one export into a store. */
 export class ImportRun {
   readonly #target: TargetStore;
   readonly #reader = new LineReader();
@@ -22,7 +22,7 @@ export class ImportRun {
   readonly #jobs: JobRow[] = [];
   readonly #domains: DomainRow[] = [];
   readonly #keyOf = (given: number): number => this.#ledger.keyOf(given);
-  /** The instance whose parts are coming. */
+  /** The instance whose parts are being read. */
   #open: OpenInstance | undefined;
   #isNumbered = false;
   #last: Ownership = { owner: "", clean: true };
@@ -36,7 +36,7 @@ export class ImportRun {
     return new ImportRun(target, await MovedMessages.into(target));
   }
 
-  /** Of the store that was exported. */
+  /** Last ownership of the exported store. */
   get last(): Ownership {
     return this.#last;
   }
@@ -45,12 +45,12 @@ export class ImportRun {
     await this.#locating(() => this.#take(text));
   }
 
-  /** Everything has come: reads it back, and gives how much it is. The store is not released yet. */
+  /** Reads everything back after the last line, and returns the number of rows. The store is not released yet. */
   async complete(): Promise<RowCounts> {
     return await this.#locating(() => this.#complete());
   }
 
-  /** Rows are written some time after their line. */
+  /** Adds the line to `STORE_DATA`. Rows are written some time after their line was read. */
   async #locating<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -84,7 +84,7 @@ export class ImportRun {
     return rows;
   }
 
-  /** What would stay behind if it were removed again with the instances: written when all lines are known to be right. */
+  /** Writes rows that a failed import would not remove, so they are written after all lines are verified. */
   async #writeShared(): Promise<void> {
     await refuseOtherOrder(this.#target.store, this.#ledger);
     await this.#target.store.saveJobs(this.#jobs);
@@ -107,7 +107,7 @@ export class ImportRun {
       case "domains":
         return void this.#domains.push(...line.rows);
       case "documents":
-        for (const row of line.rows) this.#ledger.documented(row);
+        for (const row of line.rows) this.#ledger.addDocument(row);
         return;
       case "keys":
         for (const row of line.rows) this.#list(row);
@@ -122,7 +122,7 @@ export class ImportRun {
         for (const row of line.rows) await this.#takeMessage(row);
         return;
       case "definitions":
-        for (const row of line.rows) this.#ledger.defined(row);
+        for (const row of line.rows) this.#ledger.addDefinition(row);
     }
   }
 
@@ -132,17 +132,17 @@ export class ImportRun {
     throw this.#reader.wrong(`lists instance "${row.id}" a second time`);
   }
 
-  /** All that will come are listed. */
+  /** Assigns keys, once all instances are listed. */
   #number(): void {
     if (this.#isNumbered) return;
     this.#isNumbered = true;
-    this.#target.gaveKeys(this.#ledger.number(this.#target.lastKeys));
+    this.#target.reserveKeys(this.#ledger.number(this.#target.lastKeys));
   }
 
   async #beginUnfinished(given: Rows["unfinished"], length: number): Promise<void> {
     const row = { ...given, key: this.#newKey(given) };
     this.#begin(row, new InstanceDigest("unfinished", given), new InstanceDigest("unfinished", row));
-    if (row.status === "Ready" && row.quarantined === null) this.#ledger.waits(row);
+    if (row.status === "Ready" && row.quarantined === null) this.#ledger.addWaiting(row);
     await this.#target.put(shardOfKey(row.key), { instances: [row] }, length);
   }
 
@@ -186,7 +186,7 @@ export class ImportRun {
         `shows that instance "${id}" is not as it was exported: ${lines} were altered, or some are missing`,
       );
     }
-    if (!this.#ledger.wrote(key, written.closed().sha256))
+    if (!this.#ledger.recordWritten(key, written.closed().sha256))
       throw this.#reader.wrong(`ends instance "${id}" a second time`);
     this.#open = undefined;
   }
@@ -194,21 +194,21 @@ export class ImportRun {
   async #takeMessage({ source, body }: Rows["messages"]): Promise<void> {
     this.#number();
     const message = this.#readable(() => messageWithKeys(body, this.#keyOf));
-    if (message.kind === "admit") this.#ledger.answered(message.to);
+    if (message.kind === "admit") this.#ledger.removeWaiting(message.to);
     await this.#messages.write(message, source);
   }
 
-  /** What users have never seen was altered, if it is not as the program wrote it. */
+  /** Text that only Heddle writes was altered if it cannot be parsed. */
   #readable<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
-      throw this.#reader.wrong("holds something that cannot be read: it was altered");
+      throw this.#reader.wrong("holds text that cannot be parsed, so it was altered");
     }
   }
 
-  /** Those that wait where one member is alone are found by it when it starts. */
+  /** Applies for places at the gates. A member that is alone finds waiting instances by itself when it starts. */
   async #askGates(): Promise<void> {
     if (!this.#target.sharesInstances) return;
     for (const waiting of this.#ledger.waiting()) {
@@ -219,7 +219,7 @@ export class ImportRun {
   }
 }
 
-/** What the store has under that name goes. Revisions are each store's own. */
+/** Replaces the store's document of that name. Revisions belong to each store. */
 async function replaceDocument(store: Store, row: DocumentRow): Promise<void> {
   const { revision = 0 } = (await store.findDocument(row.kind, row.name)) ?? {};
   if (!(await store.saveDocument({ ...row, revision: revision + 1 }))) throw takenOver();
@@ -230,9 +230,9 @@ type PartLine = Extract<RowsLine, { kind: PartKind }>;
 interface OpenInstance {
   readonly id: string;
   readonly key: number;
-  /** Where it begins. */
+  /** Number of its first line. */
   readonly line: number;
-  /** As it is in the lines, and as it is in the store. */
+  /** Digests of the instance as exported, and as written with new keys. */
   readonly given: InstanceDigest;
   readonly written: InstanceDigest;
 }

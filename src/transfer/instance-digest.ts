@@ -3,7 +3,7 @@ import { type Closed, inShape, type PartKind, type RowKind, type Rows } from "./
 
 const partKinds: readonly PartKind[] = ["history", "payloads", "tasks"];
 
-/** One instance with all its rows, in 64 characters. How the rows are divided into lines does not matter. */
+/** Hash of an instance with all its rows, however they are divided into lines. */
 export class InstanceDigest {
   readonly #row = createHash("sha256");
   readonly #parts = new Map<PartKind, Hash>();

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { type Closed, type End, type Header, inShape, noRows, type RowKind, type Rows } from "./export-line.ts";
 
-/** Readers of lines take these for the end of one; JSON lets them stand in a string as they are. */
+/** Line separators of Unicode, which some line readers take for a line break, and JSON does not escape. */
 const separators = /[\u2028\u2029]/g;
 
-/** A line is ended when it has passed this; the last row of it may be long. */
+/** A line ends after it has passed this length; its last row may be long. */
 const lengthMax = 256 * 1024;
 
-/** Makes the lines of an export, and counts them for the last one. */
+/** Writes the lines of an export, and counts and hashes them for the last one. */
 export class LineWriter {
   readonly #hash = createHash("sha256");
   readonly #rows = noRows();
@@ -17,7 +17,7 @@ export class LineWriter {
     return this.#line({ kind: "header", ...header });
   }
 
-  /** As many lines as it takes to keep each short; none for no rows. */
+  /** Returns several short lines; none for no rows. */
   *rows<Kind extends RowKind>(kind: Kind, rows: readonly Rows[Kind][]): Generator<string, void, void> {
     this.#rows[kind] += rows.length;
     let line: Rows[Kind][] = [];
@@ -51,7 +51,7 @@ export class LineWriter {
   }
 }
 
-/** Of its texts, which is nearly all there is. */
+/** Returns the approximate length of a row: that of its texts. */
 function lengthOf(row: object): number {
   let length = 0;
   for (const value of Object.values(row) as unknown[]) length += typeof value === "string" ? value.length : 8;

@@ -3,13 +3,13 @@ import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
 import type { OutboxMessage } from "../runtime/outbox.ts";
 
-/** A workflow that somebody nests, in the version that was fixed when it was submitted. */
+/** A nested workflow, in the version that was fixed when its parent was submitted. */
 export interface NestedWorkflow {
   readonly name: string;
   readonly version: string;
 }
 
-/** Fields of events that hold what users wrote, and no values of ours. */
+/** Fields of events that hold values of users, in which references are not looked for. */
 const usersFields = ["node", "subTasks"];
 
 /** The large values that a turn's events refer to, whatever the events are. */
@@ -30,7 +30,7 @@ function isPayloadRef(value: object): value is PayloadRef {
   return "ref" in value && "bytes" in value && typeof value.ref === "number" && typeof value.bytes === "number";
 }
 
-/** Of tasks that joined an instance while it ran. */
+/** Returns the nested workflows of tasks that were added to a running instance. */
 export function nestedInEvents(events: string): NestedWorkflow[] {
   if (!events.includes('"workflowVersion":')) return [];
   const parsed = JSON.parse(events) as readonly { node?: NodeSpec; subTasks?: readonly NodeSpec[] }[];
@@ -50,7 +50,7 @@ export function nestedInMessage(body: string): NestedWorkflow[] {
 
 export type KeyOf = (key: number) => number;
 
-/** The same events, with the keys that instances have elsewhere. Only the address of a parent has one. */
+/** Rewrites the instance keys in events. Only the address of a parent has one. */
 export function withKeys(events: string, keyOf: KeyOf): string {
   if (!events.includes('"parent":{')) return events;
   const parsed = JSON.parse(events) as readonly { parent?: ParentAddress | number }[];

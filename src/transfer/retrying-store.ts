@@ -4,10 +4,10 @@ import type { Store } from "../stores/store.ts";
 const backoffMsFirst = 50;
 const backoffMsMax = 5000;
 
-/** Most of a minute, all in all: a server that is started anew is back by then. */
+/** Retries take most of a minute in all: enough for a server to restart. */
 const triesMax = 15;
 
-/** The same store, but one that is away for a moment is asked again: hours of work are not lost to a short fault. */
+/** Wraps a store: calls that fail with `STORE_UNAVAILABLE` are retried with exponential backoff. */
 export function withRetries(store: Store): Store {
   return new Proxy(store, {
     get: (target, name) => {

@@ -10,7 +10,7 @@ const instancesPerPage = 500;
 const turnsPerPage = 100;
 const attemptsPerPage = 500;
 
-/** On a server a question takes far longer than its answer: so many are asked at a time. */
+/** Number of queries under way at once: on a server the round trip takes far longer than the query. */
 const instancesAhead = 8;
 
 /** Large values are read together until they have this many bytes; one may have more. */
@@ -24,18 +24,18 @@ export type Part = {
   readonly [Kind in PartKind]: { readonly kind: Kind; readonly rows: readonly Rows[Kind][] };
 }[PartKind];
 
-/** One instance: its row, and by and by all others of it. */
+/** An instance: its row, and a stream of its other rows. */
 export type FoundInstance = Head & { readonly parts: AsyncIterable<Part> };
 
-/** What most instances have no more of: it is asked for ahead of time. */
+/** First page of rows, which is all that most instances have: it is read ahead. */
 type Opening = readonly [turns: readonly TurnRow[], attempts: readonly AttemptRow[]];
 
-/** What a store that nobody writes to holds of instances: everything, a page at a time. */
+/** Reads all rows of instances, page by page, from a store that nobody writes to. */
 export class StoreContents {
   readonly #store: Store;
   readonly #shards: readonly number[];
 
-  /** Of these shards; there are no instances in those that nobody ever claimed. */
+  /** Takes the shards to read; shards that were never claimed have no instances. */
   constructor(store: Store, shards: readonly number[]) {
     this.#store = store;
     this.#shards = shards;
@@ -69,7 +69,7 @@ export class StoreContents {
 
   #parts(instance: number): AsyncGenerator<Part> {
     const opening = Promise.all([this.#turns(instance, -1), this.#store.readTasks(instance)]);
-    // Whoever reads on hears of it; nobody may.
+    // The reader of the stream gets the error; without a reader it is dropped.
     opening.catch(() => undefined);
     return this.#partsAfter(instance, opening);
   }
@@ -94,7 +94,7 @@ export class StoreContents {
     }
   }
 
-  /** What instances have to say to each other; see `isBetweenInstances`. Shard by shard, each pair's in order. */
+  /** Returns messages between instances (see `isBetweenInstances`) shard by shard, in order for each pair of shards. */
   async *messages(): AsyncGenerator<OutboxRow[]> {
     for (const shard of this.#shards) yield (await this.#store.loadOutbox([shard])).filter(isBetweenInstances);
   }
@@ -135,7 +135,7 @@ export class StoreContents {
   }
 }
 
-/** In order, each once. */
+/** Returns references in order, each once. */
 function* inPages(found: readonly PayloadRef[]): Generator<number[]> {
   const sizes = new Map(found.map(({ ref, bytes }) => [ref, bytes]));
   let page: number[] = [];
@@ -156,9 +156,9 @@ function keyRow({ key, createdAt, id }: KeyRow): KeyRow {
 }
 
 /**
- * A void message says nothing; it only kept the numbers without a gap. And what instances and the gates of their workflows
- * say to each other stays behind: a gate is made of its instances anew, and those that wait ask it again. An instance
- * that is told to end because there is no place for it has to hear that.
+ * Tombstones are not exported: they only keep the numbers without a gap. Messages between instances and the gates of their
+ * workflows are not exported either: a gate is rebuilt from its instances, and waiting instances apply again. Only the
+ * message that ends an instance for lack of a place is exported.
  */
 function isBetweenInstances({ body }: OutboxRow): boolean {
   const message = JSON.parse(body) as OutboxMessage;

@@ -15,20 +15,20 @@ import { importerName, isBeingImported, isImporter } from "../stores/transfer-ma
 import { refuseLiving, viewOf } from "./resting-store.ts";
 import { StoreContents } from "./store-contents.ts";
 
-/** What shares one commit, at most; the last rows of it may pass this. */
+/** Maximum number and length of rows per commit; the last rows may pass it. */
 const rowsPerCommit = 2000;
 const lengthPerCommit = 4 * 1024 * 1024;
 
-/** As many as a cluster has where nothing is said. */
+/** Default number of shards of a cluster. */
 const clusterShards = 128;
 
 const shardsMax = 8192;
 
 /**
- * A store in the hands of an import, which owns all of its shards and writes in batches, fenced like those of any owner.
+ * A store that is being imported into: the import owns all shards and commits batches, fenced like those of any owner.
  *
- * - X1 Nobody else has instances in it: it was empty when the shards were claimed, or had what a broken import left.
- * - X2 As long as the import has not given up its shards, all in one commit, the store counts as half imported.
+ * - X1 It has no other instances: it was empty when the shards were claimed, or had what an interrupted import left.
+ * - X2 Until the import releases its shards, all in one commit, the store counts as half imported.
  */
 export class TargetStore {
   readonly store: Store;
@@ -46,7 +46,7 @@ export class TargetStore {
   }
 
   /**
-   * What a broken import left in it is removed. `STORE_LOCKED` if engines run on it, `OPTION_INVALID` if it has
+   * Claims all shards, and removes what an interrupted import left. `STORE_LOCKED` if engines run on it, `OPTION_INVALID` if it has
    * instances, or another number of shards than is asked for.
    */
   static async claim(store: Store, shards: number | undefined): Promise<TargetStore> {
@@ -69,7 +69,7 @@ export class TargetStore {
     return target;
   }
 
-  /** Instances of one workflow are with several members, which ask its gate by message. */
+  /** Instances of one workflow may have several owners, which apply at its gate by message. */
   get sharesInstances(): boolean {
     return this.store.clusters === "always" || this.shardCount > 1;
   }
@@ -78,7 +78,7 @@ export class TargetStore {
     return new StoreContents(this.store, this.#shards());
   }
 
-  /** The highest key that was ever given out, by shard. */
+  /** Highest key that was ever assigned, by shard. */
   get lastKeys(): number[] {
     return this.#tokens.map(({ lastKey }) => lastKey);
   }
@@ -87,8 +87,8 @@ export class TargetStore {
     return shardOfId(id, this.shardCount);
   }
 
-  /** The shards have given out so many keys more. */
-  gaveKeys(counts: ReadonlyMap<number, number>): void {
+  /** Reserves keys in each shard. `OPTION_INVALID` if a shard has no more. */
+  reserveKeys(counts: ReadonlyMap<number, number>): void {
     for (const [shard, count] of counts) {
       const token = this.#token(shard);
       token.lastKey += count;
@@ -100,7 +100,7 @@ export class TargetStore {
     }
   }
 
-  /** Written with others, sooner or later. `length` is that of its texts, roughly. */
+  /** Adds changes to the next commit. `length` is the approximate length of their texts. */
   async put(shard: number, changes: Partial<Changes>, length: number): Promise<void> {
     this.#touched.add(shard);
     this.#length += length;
@@ -120,22 +120,22 @@ export class TargetStore {
     await this.#commit(tokens, { changes, clean: false });
   }
 
-  /** The store is whole from now on, and anybody's. */
+  /** Releases all shards: the store is complete, and engines may use it. */
   async release(): Promise<void> {
     await this.flush();
     await this.#commit(this.#tokens, { changes: noChanges(), clean: true });
   }
 
-  /** Whoever claims the shards next finds them as the last owner of the other store left them. */
+  /** Restores the ownership of the exported store, which the next owner of the shards finds. */
   async passOn(last: Ownership): Promise<void> {
     await this.#passOn(this.#shards().map(() => last));
   }
 
-  /** The store is empty again when it resolves. `STORE_LOCKED` if somebody else has it by now. */
+  /** Empties the store. `STORE_LOCKED` if another owner has claimed it. */
   async abandon(): Promise<void> {
     const { shards } = await viewOf(this.store);
     if (!shards.every(({ owner }) => owner === this.#importer)) throw takenOver();
-    // What was under way may have landed or not: with new epochs the numbers are known.
+    // A commit that was under way may have landed or not: claiming again returns the number of the last batch.
     await this.#claimAll([]);
     await this.#empty();
     await this.release();
@@ -173,11 +173,11 @@ export class TargetStore {
     await this.flush();
   }
 
-  /** Gives the first shards, which are free or its own, the marks of owners that are gone. Somebody may be quicker. */
+  /** Sets the last owner of each shard. Another member may claim shards meanwhile, which then keep that owner. */
   async #passOn(lasts: readonly Ownership[]): Promise<void> {
     let tokens: FencingToken[] = [];
     for (const [shard, { owner, clean }] of lasts.entries()) {
-      // What an import has finished must not look, not for a moment, as if it had not.
+      // A completed import must never look as if it were incomplete.
       const claim = await this.store.claimShard(shard, clean && isImporter(owner) ? "" : owner);
       if (claim !== undefined && clean) tokens.push(new FencingToken(shard, claim));
     }
@@ -216,14 +216,14 @@ export class TargetStore {
   }
 }
 
-/** Who owned a shard last, and whether it was given up in good order. */
+/** Last owner of a shard, and whether it released the shard. */
 export interface Ownership {
   readonly owner: string;
   readonly clean: boolean;
 }
 
 async function settleShards(store: Store, wanted: number | undefined): Promise<number> {
-  // Before it is settled for ever.
+  // Checked first, because the number cannot be changed later.
   if (wanted !== undefined) checkShards(store, wanted);
   const settled = await store.settleShardCount(wanted ?? (store.clusters === "always" ? clusterShards : 1));
   if (settled === (wanted ?? settled)) return settled;
@@ -240,7 +240,7 @@ function checkShards({ clusters }: Store, wanted: number): void {
   throw new EngineError("OPTION_INVALID", `"shards" must be ${range}, got ${preview(wanted)}`);
 }
 
-/** Another import may have come to its end, or an engine may have been there, since the view was taken. */
+/** `STORE_LOCKED` if another import was completed, or an engine claimed shards, since the view was taken. */
 function refuseUnlessLeftover(claims: readonly ShardClaim[], view: ClusterView): void {
   for (const { shard, owner } of view.shards) {
     const claim = claims[shard];
@@ -248,7 +248,7 @@ function refuseUnlessLeftover(claims: readonly ShardClaim[], view: ClusterView):
   }
 }
 
-/** Whoever it was is not to be disturbed. */
+/** The error for a store that another owner has claimed; its rows are left alone. */
 export function takenOver(cause?: unknown): EngineError {
   return new EngineError(
     "STORE_LOCKED",

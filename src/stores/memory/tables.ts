@@ -33,7 +33,7 @@ export interface OwnedShard {
 /** Rows of one instance, by their key within it. */
 type PerInstance<Row> = Map<number, Map<string, Row>>;
 
-/** What a database would hold. Rows are never changed in place, and are copied on their way in and out. */
+/** The tables of a database in memory. Rows are never changed in place, and are copied on their way in and out. */
 export class Tables {
   shardCount: number | undefined;
   readonly members = new Map<string, MemberRow>();
@@ -45,22 +45,22 @@ export class Tables {
   readonly payloads: PerInstance<PayloadRow> = new Map();
   readonly outbox = new Map<string, OutboxRow>();
   readonly offsets = new Map<string, OffsetRow>();
-  /** In the order they were saved. */
+  /** Definitions in the order they were saved. */
   readonly definitions = new Map<string, DefinitionRow>();
   readonly jobs = new Map<string, JobRow>();
   readonly domains = new Map<string, DomainRow>();
   readonly requests = new Map<string, RequestRow>();
-  /** In the order they were put there. */
+  /** Messages in the order they were posted. */
   readonly mail = new Map<number, MailboxRow & { readonly at: number }>();
   /** Ids of mail are never given out again. */
   lastMail = 0;
   readonly documents = new Map<string, DocumentRow>();
-  /** In the order of their numbers. */
+  /** Lines in the order of their numbers. */
   readonly lines = new Map<number, LineRow>();
   /** Numbers of lines are never given out again. */
   lastLine = 0;
 
-  /** What is written once must not be there yet. Looks before anything is changed, since there is no rolling back. */
+  /** `STORE_DATA` if a row that is inserted exists already. Checked before anything is changed, because there is no rollback. */
   checkNew(changes: Changes): void {
     const purged = new Set(changes.purged);
     const trims = new Map(changes.trims.map((trim) => [trim.instance, trim]));

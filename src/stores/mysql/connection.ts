@@ -4,27 +4,27 @@ import type { PooledConnection } from "../sql/connection-pool.ts";
 import { NoAnswer } from "../sql/deadline.ts";
 import type { MysqlAddress } from "./address.ts";
 
-/** The package `mysql2`, which is there only where it is needed. */
+/** The package `mysql2`, an optional dependency. */
 export type Driver = Pick<typeof mysql2, "createConnection">;
 
 export type Row = Record<string, unknown>;
 
-/** What a statement gave: rows, or how many it changed. */
+/** Result of a statement: rows, or the number of rows it changed. */
 export type Result = Row[] | { readonly affectedRows: number };
 
-/** A server that is cut off is noticed in the middle of a call by its limit, and between calls by this. */
+/** A server that is cut off is detected during a call by its deadline, and between calls by keep-alive probes. */
 const keepAliveMs = 10_000;
 
 /**
- * The protocol sends a packet in pieces of this many bytes. One that is up to so many bytes shorter than some whole
- * pieces makes the driver send a piece too much, after which the server ends the connection.
+ * The protocol sends a packet in pieces of this many bytes. For a packet up to `miscountedBytes` shorter than a multiple,
+ * the client sends one piece too many, after which the server ends the connection.
  */
 const pieceBytes = 2 ** 24 - 1;
 const miscountedBytes = 16;
 
 /**
- * One connection, for one call at a time. It answers or it is given up: no call takes longer than its limit. Whatever
- * went wrong on it, it is not to be used again.
+ * One connection, for one call at a time. No call takes longer than its deadline. A connection on which a call failed must
+ * not be used again.
  */
 export class Connection implements PooledConnection {
   readonly #client: mysql2.Connection;
@@ -35,14 +35,14 @@ export class Connection implements PooledConnection {
   private constructor(client: mysql2.Connection, socket: Socket) {
     this.#client = client;
     this.#socket = socket;
-    // What ails a connection that is in use is told to who uses it, by the call's own error.
+    // A call on a lost connection fails with its own error.
     client.on("error", () => this.#lose());
     socket.on("close", () => this.#lose());
   }
 
   /** Connects and logs in; throws what the driver throws, or the reason of the signal. */
   static async open(driver: Driver, address: MysqlAddress, limitMs: number, signal?: AbortSignal): Promise<Connection> {
-    // Its own, because the driver's way to give up a connection waits for the server.
+    // The socket is our own, because the client's way to abandon a connection waits for the server.
     const socket = connect(
       address.socketPath === undefined ? { host: address.host, port: address.port } : { path: address.socketPath },
     );
@@ -60,7 +60,7 @@ export class Connection implements PooledConnection {
       charset: "utf8mb4",
       multipleStatements: true,
       flags: ["-LOCAL_FILES", "-SESSION_TRACK"],
-      // Values are in the text already, and a question mark is a character like any other.
+      // Values are in the text already; a question mark is not a placeholder.
       queryFormat: (sql: string) => sql,
       connectTimeout: 0,
     });
@@ -80,18 +80,16 @@ export class Connection implements PooledConnection {
     }
   }
 
-  /** The server is gone, or has ended it. */
   get isLost(): boolean {
     return this.#socket.destroyed;
   }
 
-  /** Told once, when the server is gone or has ended it. */
   onLost(listener: () => void): void {
     this.#onLost = listener;
     if (this.isLost) this.#lose();
   }
 
-  /** Several statements; gives what each of them gave. An error stops them where it occurs. */
+  /** Sends several statements; returns the result of each. An error stops them where it occurs. */
   async send(text: string, limitMs: number): Promise<Result[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Result[]>();
     const timer = setTimeout(() => {
@@ -111,7 +109,7 @@ export class Connection implements PooledConnection {
     }
   }
 
-  /** Says goodbye if nothing is under way. Waits for nobody. */
+  /** Closes the connection without waiting for the server; a call that is under way fails. */
   async end(): Promise<void> {
     this.#onLost = undefined;
     if (this.#isBusy || this.isLost) {
@@ -135,7 +133,7 @@ function wellCounted(text: string): string {
   return text + " ".repeat(miscountedBytes);
 }
 
-/** The driver leaves what was sent in its errors, and with it everybody's data. */
+/** Removes the SQL from an error of the client, because it contains the data of users. */
 function withoutText(error: mysql2.QueryError): mysql2.QueryError {
   delete (error as { sql?: string }).sql;
   return error;

@@ -12,14 +12,14 @@ import { patienceS, settings } from "./script.ts";
 import { readFacts, type Server, suitableServer } from "./server.ts";
 import { sqlFiles, statements } from "./statement.ts";
 
-/** How long a lock is waited for. Shorter than any call, and longer than the server waits for a client with locks. */
+/** Timeout of a lock: shorter than any call's deadline, and longer than the server waits for a client that holds locks. */
 const lockWaitS = 20;
 
 /**
- * For every connection, whatever the server or somebody's `init_connect` has set. Each statement sees what has been
- * committed before it. Nothing limits how much a statement gives or changes.
+ * Settings of every connection, whatever the server or `init_connect` has set: READ COMMITTED, and no limit on the rows that
+ * a statement returns or changes.
  *
- * A client that is stopped in the middle of sending a packet is given up like one that is stopped between two.
+ * The server gives up a client that stalls in the middle of a packet (`net_read_timeout`) or between two (`wait_timeout`).
  */
 export const sessionSettings = [
   settings,
@@ -50,7 +50,7 @@ export interface Opening {
   readonly limitMs: number;
 }
 
-/** Checks the server, brings the tables up to date, and says what differs there. */
+/** Checks the server, migrates the schema, and returns the facts that depend on the server. */
 export async function openDatabase(driver: Driver, address: MysqlAddress, limitMs: number): Promise<Server> {
   const connection = await Connection.open(driver, address, limitMs);
   try {
@@ -66,14 +66,14 @@ export async function openDatabase(driver: Driver, address: MysqlAddress, limitM
 }
 
 /**
- * A server cannot undo a CREATE or an ALTER. So only one does it at a time, and a migration that was broken off is run
- * again from its beginning. The lock goes with the connection.
+ * Runs the migrations that the database lacks. MySQL cannot roll back a CREATE or an ALTER, so a named lock, which ends with
+ * the connection, keeps others out, and an interrupted migration runs again from its beginning.
  */
 export async function migrate(opening: Opening, migrations: readonly Migration[]): Promise<void> {
   const known = migrations.at(-1)?.version ?? 0;
   if ((await readVersion(opening, known)) === known) return;
   await lock(opening);
-  // Another may have done it meanwhile.
+  // Another member may have migrated meanwhile.
   const version = await readVersion(opening, known);
   const { connection, server, limitMs } = opening;
   for (const migration of migrations) {
@@ -86,7 +86,7 @@ export async function migrate(opening: Opening, migrations: readonly Migration[]
 }
 
 async function lock({ connection, address, limitMs }: Opening): Promise<void> {
-  // Names of locks are the whole server's, and short.
+  // Names of locks are shared by the whole server, and at most 64 characters long.
   const name = `heddle:${createHash("sha256").update(address.database).digest("hex").slice(0, 32)}`;
   const results = await connection.send(`${settings};SELECT GET_LOCK('${name}', ${lockWaitS}) AS got`, limitMs);
   if (firstRow(results)?.["got"] === 1) return;
@@ -96,7 +96,7 @@ async function lock({ connection, address, limitMs }: Opening): Promise<void> {
   );
 }
 
-/** 0 if there is nothing of ours yet. */
+/** Returns 0 if the database has no tables of Heddle yet. */
 async function readVersion({ connection, address, limitMs }: Opening, known: number): Promise<number> {
   const version = await connection.send(`${settings};${statements.get("read-schema-version").with()}`, limitMs).then(
     (results) => firstRow(results)?.["version"] ?? 0,
@@ -110,7 +110,7 @@ async function readVersion({ connection, address, limitMs }: Opening, known: num
   return version;
 }
 
-/** Of the second statement: the first are the settings. */
+/** Returns the first row of the second statement; the first statement is the settings. */
 function firstRow([, rows]: readonly Result[]): Row | undefined {
   return Array.isArray(rows) ? rows[0] : undefined;
 }

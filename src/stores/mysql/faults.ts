@@ -39,7 +39,7 @@ const errorNumber = {
   accountLocked: 3118,
 } as const;
 
-/** The first two characters of an error's state: the value does not fit, or its key is there already. */
+/** Classes of SQL states about the data itself: the value does not fit, or its key exists already. */
 const dataStates = ["22", "23"];
 const dataNumbers: readonly number[] = [
   errorNumber.rowTooLarge,
@@ -133,7 +133,7 @@ function unreachable(error: unknown, place: string): Fault {
   return { code: "STORE_UNAVAILABLE", message };
 }
 
-/** Whether an error is an answer of the server, or what was made of one. */
+/** Tells whether an error is an answer of the server, or an error of ours that was made of one. */
 export function isAnswer(error: unknown): boolean {
   return error instanceof EngineError || numberOf(error) !== undefined;
 }

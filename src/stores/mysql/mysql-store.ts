@@ -95,7 +95,7 @@ export class MysqlStore extends SqlStore<MysqlDriver> {
 
   async commit({ fences, changes }: Batch): Promise<void> {
     const { driver } = this;
-    // Everything of the batch is in the packets from here on.
+    // The packets contain the whole batch: later changes of it by the caller have no effect.
     const packets = transaction(writeFences(fences), writeChanges(changes), driver.packetBytesMax);
     const deadline = driver.deadlineOf("commits");
     const shards = fences.map(({ shard }) => shard);

@@ -3,34 +3,34 @@ import { list, type Literal } from "./literal.ts";
 import type { Statement } from "./statement.ts";
 
 /**
- * Every packet begins with it: what literals are written for must not depend on what somebody between us and the server
- * did to the connection. Strict, so that a value which does not fit is an error and nothing is cut off.
+ * Every packet begins with these settings: literals are written for them, and a proxy may have changed the session. Strict
+ * mode makes a value that does not fit an error instead of truncating it.
  */
 export const settings = "SET NAMES utf8mb4, sql_mode = 'STRICT_ALL_TABLES,NO_BACKSLASH_ESCAPES,NO_ENGINE_SUBSTITUTION'";
 
 /**
- * A transaction of several packets is open while the server waits for the next of them. Then it waits no longer than
- * this: the locks of a client that was stopped are free again before others lose patience with it.
+ * Timeout of the server between the packets of one transaction: the locks of a stalled client are released before other
+ * members remove it.
  */
 const patienceInTransactionS = 10;
 
-/** Between transactions, where nobody is in anybody's way. */
+/** Timeout of the server between transactions, where a client holds no locks. */
 export const patienceS = 3600;
 
-/** Longer lists gain nothing. From a thousand keys on MariaDB makes a table of them, and both give up on the index later. */
+/** Longer lists gain nothing: from a thousand keys on MariaDB materializes them, and both servers stop using the index. */
 export const rowsPerStatementMax = 500;
 
 interface Step {
   readonly statement: Statement;
-  /** Rows, keys or conditions; they go where `?1` stands. */
+  /** Rows, keys or conditions that replace `?1`. */
   readonly rows: readonly Literal[];
 }
 
-/** What is to be written, in order. */
+/** Statements that write rows, in order. */
 export class Script {
   readonly #steps: Step[] = [];
 
-  /** Nothing if there are no rows. */
+  /** Adds statements of up to `rowsPerStatementMax` rows; none for no rows. */
   add(statement: Statement, rows: readonly Literal[]): void {
     for (let from = 0; from < rows.length; from += rowsPerStatementMax) {
       this.#steps.push({ statement, rows: rows.slice(from, from + rowsPerStatementMax) });
@@ -43,7 +43,7 @@ export class Script {
     return text;
   }
 
-  /** The same in several texts, none of them longer. STORE_DATA if a row alone is. */
+  /** Splits the script into texts of limited size. `STORE_DATA` if a single row is larger. */
   textsOf(bytesMax: number): string[] {
     const packer = new Packer(bytesMax);
     for (const { statement, rows } of this.#steps) packer.add(statement, rows);
@@ -52,8 +52,8 @@ export class Script {
 }
 
 /**
- * The packets of one transaction: as a rule one, and the server needs nothing more from us to bring it to an end. If that
- * would be too large, several. Whatever fails in it, nothing comes of it as long as the connection is then given up.
+ * Returns the packets of one transaction: usually one, which the server completes without the client. A transaction that is
+ * larger than a packet takes several. If one fails, the connection must be closed, which rolls back.
  */
 export function transaction(opening: readonly Literal[], script: Script, bytesMax: number): string[] {
   const begin = ["START TRANSACTION", ...opening].join(";");
@@ -71,7 +71,7 @@ function fits(text: string, bytesMax: number): boolean {
   return text.length * bytesPerUnitMax <= bytesMax || Buffer.byteLength(text) <= bytesMax;
 }
 
-/** Fills one text after the other, and one statement after the other in it. */
+/** Packs statements into texts of limited size. */
 class Packer {
   readonly #bytesMax: number;
   readonly #texts: string[] = [];

@@ -2,11 +2,11 @@ import { EngineError } from "../../base/error.ts";
 import type { Address } from "../sql/address.ts";
 import type { Connection } from "./connection.ts";
 
-/** What we need to know of a server that is suitable: all that differs between them. */
+/** Facts of a suitable server that the store depends on. */
 export interface Server {
-  /** Compares text byte by byte, without padding. */
+  /** Collation that compares text byte by byte, without padding. */
   readonly collation: string;
-  /** What it takes in at once. */
+  /** Maximum size of a packet. */
   readonly packetBytesMax: number;
 }
 
@@ -14,7 +14,7 @@ interface Kind {
   readonly name: string;
   readonly collation: string;
   readonly versionMin: readonly [major: number, minor: number, patch: number];
-  /** With these a commit is on disk when it returns. */
+  /** Values of `innodb_flush_log_at_trx_commit` with which a commit is durable when it returns. */
   readonly flushModes: readonly string[];
 }
 
@@ -27,10 +27,10 @@ const mariadb: Kind = {
 
 const mysql: Kind = { name: "MySQL", collation: "utf8mb4_0900_bin", versionMin: [8, 0, 17], flushModes: ["1"] };
 
-/** Smaller pages have no room for our keys. */
+/** Keys of the schema need pages of at least this size. */
 const pageBytesMin = 16_384;
 
-/** Room in a packet for what is not ours: its head, and whatever a proxy adds. */
+/** Part of a packet that is reserved for its header and additions of a proxy. */
 const packetBytesReserved = 1024;
 
 /** The server's settings that tell whether it is suitable, by name. */
@@ -55,7 +55,7 @@ export async function readFacts(connection: Connection, limitMs: number): Promis
   return new Map((Array.isArray(rows) ? rows : []).map((row) => [String(row["Variable_name"]), String(row["Value"])]));
 }
 
-/** Refuses a server that is too old, takes no writes, or would lose what it has acknowledged. */
+/** Refuses a server that is too old, is read-only, or would lose acknowledged commits. */
 export function suitableServer(facts: Facts, { place }: Address): Server {
   const version = facts.get("version") ?? "";
   const kind = version.includes("MariaDB") ? mariadb : mysql;
@@ -89,12 +89,12 @@ export function suitableServer(facts: Facts, { place }: Address): Server {
   };
 }
 
-/** How long our part of a packet may be. */
+/** Maximum size of our part of a packet. */
 export function packetBytes(allowed: number): number {
   return allowed - packetBytesReserved;
 }
 
-/** A server with a log for replicas brings its tables in line with that log after a crash, so the log must be safe too. */
+/** After a crash, a server with a binary log recovers its tables to match that log, so the log must be durable too. */
 function checkLog(facts: Facts, unsuitable: (found: string, advice: string) => EngineError): void {
   if (facts.get("sync_binlog") !== "1") {
     throw unsuitable(
@@ -102,7 +102,7 @@ function checkLog(facts: Facts, unsuitable: (found: string, advice: string) => E
       "SET GLOBAL sync_binlog = 1, and the same in its configuration",
     );
   }
-  // It takes no transaction that is READ COMMITTED. Servers that have only the other formats have no such setting.
+  // This format does not allow READ COMMITTED. Servers that lack it have no such setting.
   if (facts.get("binlog_format") === "STATEMENT") {
     throw unsuitable(
       "has binlog_format = STATEMENT",

@@ -24,5 +24,5 @@ export class Statement {
   }
 }
 
-/** Where `?1` is a list of rows or keys, a `Script` fills it. */
+/** All statements. A `Script` replaces `?1` where it is a list of rows or keys. */
 export const statements: Statements<Statement> = new Statements(sqlFiles, (sql) => new Statement(sql));

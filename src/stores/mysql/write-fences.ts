@@ -11,11 +11,11 @@ import { settings } from "./script.ts";
 import { statements } from "./statement.ts";
 
 /**
- * The first writes of a commit: they move its shards on if every fence holds, and otherwise stop what comes after them.
+ * Returns the first statements of a commit, which raise the batches of its shards if every fence holds, and otherwise stop
+ * the statements after them.
  *
- * Why an owner that was overtaken leaves nothing behind: the fence takes the lock of the shard's row, as a claim does,
- * and keeps it to the end of the transaction. If the claim has it, the fence waits, and then meets the new epoch; if
- * the fence has it, the claim waits, and then knows of the batch.
+ * A fenced owner writes nothing: the fence locks the shard's row, as a claim does, until the transaction ends. If the claim
+ * has the lock, the fence waits and then finds the new epoch; if the fence has it, the claim waits and then sees the batch.
  */
 export function writeFences(fences: readonly Fence[]): Literal[] {
   assert(fences.length > 0, "a batch has a fence for each shard that it writes");
@@ -42,9 +42,9 @@ export function writeFences(fences: readonly Fence[]): Literal[] {
 }
 
 /**
- * Brings a commit to an end, whichever. If its fences do not hold, nothing of it stays, and how far its shards are says
- * why: it had landed and its answer was lost, or shards have another owner. It may also be that it is the next after
- * all, because what it came before has landed meanwhile: then it is to be sent again.
+ * Sends a commit. If its fences do not hold, nothing of it is written, and the state of its shards tells why: it had landed
+ * and its answer was lost, or shards have another owner. If the batch before it has landed meanwhile, the commit is the next
+ * after all, and has to be sent again.
  */
 export async function land(
   connection: Connection,

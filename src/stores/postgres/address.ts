@@ -5,7 +5,7 @@ const schemes: readonly string[] = ["postgres:", "postgresql:"];
 
 /** The address of a PostgreSQL database. */
 export interface PostgresAddress extends Address {
-  /** For the client alone: it holds the password. */
+  /** URL for the client; it contains the password. */
   readonly url: string;
 }
 

@@ -2,19 +2,19 @@ import { EngineError } from "../../base/error.ts";
 import { toDisk } from "../text.ts";
 
 /**
- * Whole columns as parameters, in PostgreSQL's binary form of an array. Text arrays would have to be escaped here and
- * read character by character there: for rows of JSON that costs more than twice the time on this side.
+ * Encodes whole columns as parameters, in PostgreSQL's binary format of arrays. The text format would have to be escaped here
+ * and parsed there: for rows of JSON that takes more than twice the time on this side.
  */
 
 /** Object ids of the elements' types, the same on every server. */
 const elementType = { boolean: 16, bigint: 20, text: 25 } as const;
 
-/** One dimension, whether there are nulls, the type, how many, and the first one's number, which is 1. */
+/** Size of the header: number of dimensions, null flag, element type, length, and lower bound. */
 const headerBytes = 20;
 const lengthBytes = 4;
 const bigintBytes = 8;
 
-/** In place of an element's length. */
+/** Marks a null in place of an element's length. */
 const isNull = -1;
 
 const twoTo32 = 2 ** 32;
@@ -31,7 +31,7 @@ export function bigints(values: readonly (number | null)[]): Buffer {
     if (!Number.isSafeInteger(value)) throw refused("a whole number", value);
     view.setInt32(offset, bigintBytes);
     view.setInt32(offset + lengthBytes, Math.floor(value / twoTo32));
-    // Takes what is left below that.
+    // Writes the lower 32 bits.
     view.setInt32(offset + lengthBytes + bigintBytes / 2, value);
     offset += lengthBytes + bigintBytes;
   }
@@ -68,7 +68,7 @@ export function booleans(values: readonly boolean[]): Buffer {
   return bytes;
 }
 
-/** With its header; the elements take so many bytes. A view writes numbers several times faster than a buffer does. */
+/** Allocates an array and writes its header. A `DataView` writes numbers several times faster than a `Buffer`. */
 function newArray(
   type: keyof typeof elementType,
   count: number,
@@ -77,7 +77,7 @@ function newArray(
   const bytes = Buffer.allocUnsafe(headerBytes + elementBytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   view.setInt32(0, 1);
-  // That there may be nulls is no promise that there are.
+  // The flag says that there may be nulls.
   view.setInt32(4, 1);
   view.setInt32(8, elementType[type]);
   view.setInt32(12, count);
@@ -85,7 +85,7 @@ function newArray(
   return { bytes, view };
 }
 
-/** Nothing was sent yet, and whoever sends it will be told the same. */
+/** The error for a value that can never be written; nothing was sent yet. */
 function refused(expected: string, value: unknown): EngineError {
   return new EngineError("STORE_DATA", `a row has ${typeof value} ${String(value)} where ${expected} belongs`);
 }

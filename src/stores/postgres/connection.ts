@@ -4,30 +4,30 @@ import type { PooledConnection } from "../sql/connection-pool.ts";
 import { NoAnswer } from "../sql/deadline.ts";
 import type { Prepared, Row, BoundStatement } from "./pipeline.ts";
 
-/** What is needed of the package `pg`, which is loaded only where a database is opened. */
+/** The part of the package `pg`, an optional dependency, that is used. */
 export interface Driver {
   readonly Client: typeof Client;
 }
 
-/** A server that is cut off is noticed in the middle of a call by its limit, and between calls by this. */
+/** A server that is cut off is detected during a call by its deadline, and between calls by keep-alive probes. */
 const keepAliveMs = 10_000;
 
-/** How long a connection may take to say goodbye. */
+/** Timeout of a graceful close. */
 const goodbyeMs = 500;
 
 export interface ConnectionOptions {
   readonly url: string;
-  /** For logging in, and then for the settings. */
+  /** Timeout of the login, and then of the settings. */
   readonly limitMs: number;
-  /** Nobody waits for it any more. */
+  /** Aborts the opening. */
   readonly signal?: AbortSignal;
-  /** SQL. */
+  /** SQL that runs after the login. */
   readonly settings?: string;
 }
 
 /**
- * One connection, for one call at a time. It answers or it is given up: no call takes longer than its limit. Whatever
- * went wrong on it, it is not to be used again.
+ * One connection, for one call at a time. No call takes longer than its deadline. A connection on which a call failed must
+ * not be used again.
  */
 export class Connection implements PooledConnection {
   readonly #client: Client;
@@ -43,12 +43,12 @@ export class Connection implements PooledConnection {
       this.#isLost = true;
       this.#onLost?.();
     };
-    // What ails a connection that is in use is told to who uses it, by the call's own error.
+    // A call on a lost connection fails with its own error.
     client.on("error", lose);
     client.on("end", lose);
   }
 
-  /** Connects, logs in and runs what every session begins with; throws what the driver throws. */
+  /** Connects, logs in and runs the settings; throws the client's errors. */
   static async open(driver: Driver, options: ConnectionOptions): Promise<Connection> {
     const { url, limitMs, signal, settings = "" } = options;
     const client = new driver.Client({
@@ -95,7 +95,7 @@ export class Connection implements PooledConnection {
     });
   }
 
-  /** SQL without values, also several statements; gives the rows of the last one as the driver reads them. */
+  /** Runs SQL without values, also several statements; returns the rows of the last one as the client reads them. */
   async execute(sql: string, limitMs: number): Promise<Row[]> {
     return await this.#within(limitMs, async () => {
       const result: unknown = await this.#client.query(sql);
@@ -104,7 +104,7 @@ export class Connection implements PooledConnection {
     });
   }
 
-  /** Says goodbye if there is nothing else under way. Always succeeds, also when nobody hears it. */
+  /** Closes the connection, gracefully if no call is under way. Always succeeds. */
   async end(): Promise<void> {
     const { stream } = this.#client.connection;
     if (this.#isBusy || this.#isLost) {

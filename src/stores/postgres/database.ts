@@ -9,23 +9,23 @@ import type { PostgresStatements } from "./postgres-driver.ts";
 
 export const sqlFiles = new SqlFiles(import.meta.url);
 
-/** Older ones are not looked after any more. */
+/** Oldest supported version. */
 const versionMin = 13;
 
-/** Stands for us among the locks that any program may take: "HDDL". */
+/** Namespace of our advisory locks: "HDDL". */
 const lockClass = 0x4844444c;
 
 export interface Database {
   readonly address: PostgresAddress;
-  /** Where our tables are. */
+  /** The PostgreSQL schema with the tables. */
   readonly schema: string;
-  /** For each thing asked of the server. */
+  /** Timeout of each statement. */
   readonly limitMs: number;
 }
 
-/** What the server says about itself. */
+/** Facts that tell whether a server is suitable. */
 export interface ServerFacts {
-  /** As a number: 15.4 is 150004. */
+  /** `server_version_num`: 150004 for 15.4. */
   readonly version: number;
   readonly encoding: string;
   readonly isStandby: boolean;
@@ -33,16 +33,16 @@ export interface ServerFacts {
 }
 
 /**
- * For every session. A commit is on disk when it returns, also where the server is set to answer sooner; it sees what
- * others have committed, statement by statement.
+ * Returns the settings of a session. A commit is durable when it returns, also if the server is set to answer sooner, and
+ * READ COMMITTED.
  *
- * Each of our statements has one good plan, which walks an index from the first row on. So the planner makes it once, and
- * is kept from choosing by statistics, which are missing for a new table and late for one that grows fast.
+ * Each statement has one good plan, an index scan from the first row on. So the plan is generic, and the planner must not
+ * choose by statistics, which are missing for a new table and late for one that grows fast.
  *
- * A statement ends a little before the caller's patience does. A host that vanished in the middle of one is noticed by
- * the server in half a minute, so that locks do not outlive it by hours.
+ * A statement times out a little before the caller does. TCP keep-alive lets the server detect a vanished host in half a
+ * minute, so that its locks are not held for hours.
  *
- * Large values are compressed by lz4 where the server has it: ten megabytes are written in a quarter of the time.
+ * Large values are compressed by lz4 if the server has it: ten megabytes are written in a quarter of the time.
  */
 export function sessionSettings(session: { schema: string; name: string; limitMs: number }): string {
   const { schema, name, limitMs } = session;
@@ -98,7 +98,7 @@ async function logIn(driver: Driver, address: PostgresAddress, limitMs: number):
   }
 }
 
-/** Refuses a server that would lose data, or that we have never met. */
+/** Refuses a server that would lose data, or is too old. */
 async function checkServer(connection: Connection, { address, limitMs }: Database): Promise<void> {
   const [row = {}] = await connection.execute(
     `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
@@ -137,7 +137,7 @@ export function checkFacts(facts: ServerFacts, { place, database }: PostgresAddr
   }
 }
 
-/** Brings our tables up to date. However many members start at once, one does it and the others wait. */
+/** Runs the migrations that the schema lacks. If several members start at once, one migrates and the others wait. */
 export async function migrate(
   connection: Connection,
   database: Database,
@@ -147,7 +147,7 @@ export async function migrate(
   const known = migrations.at(-1)?.version ?? 0;
   if ((await readVersion(connection, database, known)) === known) return;
   await connection.execute(`BEGIN; SELECT pg_advisory_xact_lock(${lockClass}, hashtext('${schema}'))`, limitMs);
-  // Another may have done it meanwhile.
+  // Another member may have migrated meanwhile.
   const version = await readVersion(connection, database, known);
   if (version === undefined) await createSchema(connection, database);
   for (const migration of migrations) {
@@ -158,10 +158,10 @@ export async function migrate(
   await connection.execute("COMMIT", limitMs);
 }
 
-/** 0 if the schema has nothing of ours yet; undefined if there is no such schema. */
+/** Returns 0 if the schema has no tables of Heddle yet, undefined if there is no such schema. */
 async function readVersion(connection: Connection, database: Database, known: number): Promise<number | undefined> {
   const { address, schema, limitMs } = database;
-  // From the catalogue's tables: functions such as to_regclass may answer from what this session remembers.
+  // Reads the catalogue's tables, because functions such as to_regclass may answer from a cache of this session.
   const [found = {}] = await connection.execute(
     `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = '${schema}') AS schema,
       EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'schema_version') AS versions`,
@@ -192,7 +192,7 @@ async function createSchema(connection: Connection, { address, schema, limitMs }
   }
 }
 
-/** Shows that the tables and columns of every statement are there. */
+/** Prepares every statement, which proves that its tables and columns exist. */
 async function checkStatements(
   connection: Connection,
   { limitMs }: Database,
@@ -202,7 +202,7 @@ async function checkStatements(
   await connection.execute(prepare.join(";\n"), limitMs);
 }
 
-/** Asks for everything that will be needed: a right that is missing would otherwise show in the middle of the work. */
+/** Checks all rights that will be needed: a missing one would otherwise fail a commit later. */
 async function checkRights(connection: Connection, { address, schema, limitMs }: Database): Promise<void> {
   const lacking: Row[] = await connection.execute(
     `SELECT relname

@@ -1,6 +1,6 @@
 import type { Connection as Wire, Submittable } from "pg";
 
-/** One statement of the program, prepared on each connection under its name when it is first used there. */
+/** A statement, prepared on each connection under its name at its first use there. */
 export interface Statement {
   readonly name: string;
   readonly sql: string;
@@ -22,7 +22,7 @@ interface Column {
   readonly dataTypeID: number;
 }
 
-/** What was prepared on a connection, with the columns of the rows it gives. */
+/** Statements that are prepared on a connection, with the columns of their rows. */
 export type Prepared = Map<string, readonly Column[]>;
 
 /** Object ids of types that are read as something other than text, the same on every server. */
@@ -30,11 +30,11 @@ const booleanType = 16;
 const integerTypes: readonly number[] = [20, 21, 23];
 
 /**
- * Several statements in one round trip, and in one transaction. The server begins it with the first statement and
- * commits it at the one Sync that ends them all. An error undoes it, and the server then passes over everything up to
- * the Sync. Each statement sees what the ones before it wrote, and, READ COMMITTED, what others have committed by then.
+ * Runs several statements in one round trip and one transaction. The server begins it with the first statement and commits
+ * it at the Sync after the last. An error rolls back, and the server skips everything up to the Sync. Each statement sees
+ * the writes of those before it and, READ COMMITTED, what others have committed by then.
  *
- * The driver asks for an object like this one in place of a query, sends what `submit` sends and hands on the answers.
+ * The client accepts such an object in place of a query: it calls `submit` and passes on the answers.
  */
 export class Pipeline implements Submittable {
   readonly #steps: readonly BoundStatement[];
@@ -58,7 +58,7 @@ export class Pipeline implements Submittable {
   }
 
   submit(wire: Wire): void {
-    // Everything in one write.
+    // All messages go out in one write.
     wire.stream.cork();
     for (const { statement, values } of this.#steps) {
       const { name, sql } = statement;

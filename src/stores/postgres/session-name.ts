@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { SessionUse } from "../sql/sql-driver.ts";
 
-/** The server keeps so many bytes of `application_name`, and plain ASCII only. */
+/** The server keeps 63 bytes of `application_name`, in plain ASCII. */
 const nameLengthMax = 63;
 const plain = /^[\x21-\x7e]+$/;
 
-/** Under this name a session stands in `pg_stat_activity`. It tells members apart, also those with odd ids. */
+/** Returns the `application_name` of a session in `pg_stat_activity`, unique per member, also for ids that it cannot hold. */
 export function sessionName(use: SessionUse, member: string | undefined): string {
   if (member === undefined) return `heddle ${use}`;
   const name = `heddle ${use} ${member}`;

@@ -7,11 +7,11 @@ import type { BoundStatement } from "./pipeline.ts";
 import type { PostgresStatements } from "./postgres-driver.ts";
 
 /**
- * The first writes of a commit: they move its shards on if every fence holds, and otherwise undo the commit.
+ * Returns the first statements of a commit, which raise the batches of its shards if every fence holds, and otherwise roll
+ * back.
  *
- * Why an owner that was overtaken leaves nothing behind: the fence takes the lock of the shard's row, as a claim does,
- * and keeps it to the end of the transaction. If the claim has it, the fence waits, and then meets the new epoch; if
- * the fence has it, the claim waits, and then knows of the batch.
+ * A fenced owner writes nothing: the fence locks the shard's row, as a claim does, until the transaction ends. If the claim
+ * has the lock, the fence waits and then finds the new epoch; if the fence has it, the claim waits and then sees the batch.
  */
 export function writeFences(statements: PostgresStatements, fences: readonly Fence[]): BoundStatement[] {
   const shards = bigints(fences.map(({ shard }) => shard));
@@ -25,11 +25,11 @@ export function writeFences(statements: PostgresStatements, fences: readonly Fen
       booleans(fences.map(({ clean }) => clean)),
     ],
   };
-  // One row alone has no order.
+  // A single row needs no lock order.
   return fences.length === 1 ? [move] : [{ statement: statements.get("lock-shards"), values: [shards] }, move];
 }
 
-/** What became of a commit whose fences did not hold: as `isNextBatch`, with the rows of `read-standings`. */
+/** Evaluates a commit whose fences did not hold: `isNextBatch` with the rows of `read-standings`. */
 export function isNextAfterAll(fences: readonly Fence[], rows: readonly Row[]): boolean {
   const standings = new Map(
     rows.map((row) => {

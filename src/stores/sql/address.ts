@@ -1,4 +1,4 @@
-/** Where a database is, for messages: nothing here holds a password. */
+/** Address of a database, for messages: no part contains a password. */
 export interface Address {
   readonly host: string;
   readonly user: string;

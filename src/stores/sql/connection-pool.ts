@@ -1,6 +1,6 @@
 import { type Deadline, NoAnswer } from "./deadline.ts";
 
-/** One connection to a server, for one call at a time. */
+/** A connection to a server, for one call at a time. */
 export interface PooledConnection {
   /** The server is gone, or has ended the connection. */
   readonly isLost: boolean;
@@ -14,7 +14,7 @@ export interface PoolOptions<Connection> {
   /** Maximum number of connections; they are made when they are needed. */
   readonly size: number;
   readonly connect: (deadline: Deadline, signal: AbortSignal) => Promise<Connection>;
-  /** Whether an error is an answer of the server. Any other error means that the server may be unreachable. */
+  /** Tells whether an error is an answer of the server. After any other error the idle connections are closed too. */
   readonly isAnswer: (error: unknown) => boolean;
 }
 

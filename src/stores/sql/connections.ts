@@ -3,7 +3,7 @@ import { ConnectionPool, type PooledConnection } from "./connection-pool.ts";
 import { Deadline } from "./deadline.ts";
 import type { SessionUse } from "./sql-driver.ts";
 
-/** One connection for each use. */
+/** Minimum number of connections: one for each use. */
 const connectionsMin = 3;
 
 /** Deadlines of calls, whatever happens. */
@@ -26,7 +26,7 @@ export interface ConnectionsOptions<Connection> {
   readonly isAnswer: (error: unknown) => boolean;
 }
 
-/** All connections of a store, in one pool for each use: heartbeats have a connection of their own. */
+/** The connections of a store, in one pool for each use: heartbeats have a connection of their own. */
 export class Connections<Connection extends PooledConnection> {
   readonly #pools: Readonly<Record<SessionUse, ConnectionPool<Connection>>>;
   readonly #limits: Limits;
@@ -66,7 +66,7 @@ export class Connections<Connection extends PooledConnection> {
   }
 }
 
-/** How many of all connections are for commits. */
+/** Returns the number of connections that are for commits. */
 export function commitConnections(size: number): number {
   return Math.floor((size - 1) / 2);
 }

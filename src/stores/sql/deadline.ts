@@ -15,7 +15,7 @@ export class Deadline {
     this.#until = performance.now() + limitMs;
   }
 
-  /** At least 1, because 0 means no limit to some clients. */
+  /** Remaining time: at least 1, because 0 means no timeout to some clients. */
   get leftMs(): number {
     return Math.max(1, this.#until - performance.now());
   }

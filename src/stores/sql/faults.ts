@@ -3,7 +3,7 @@ import { EngineError } from "../../base/error.ts";
 import type { ErrorCode } from "../../base/error.ts";
 import { DamagedRow } from "../rows.ts";
 
-/** What an error of a database's client means: a code, and a message without the client's own words. */
+/** Meaning of a client's error: a code, and a message without the client's own words. */
 export interface Fault {
   readonly code: ErrorCode;
   readonly message: string;

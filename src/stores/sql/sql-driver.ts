@@ -23,11 +23,11 @@ export interface Outcome {
   readonly changes: number;
 }
 
-/** What a connection is for. Each use has its own connections, so that none waits for another. */
+/** Use of a connection. Each use has its own connections, so that none waits for another. */
 export type SessionUse = "commits" | "heartbeats" | "other";
 
 /**
- * What `SqlStore` needs of an open database. Every call is one round trip, has a deadline, and throws the errors of the
+ * The part of an open database that `SqlStore` needs. Every call is one round trip, has a deadline, and throws the errors of the
  * database's client, which the store translates.
  */
 export interface SqlDriver {

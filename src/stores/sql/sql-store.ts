@@ -74,7 +74,7 @@ const shardCount = "shard_count";
 export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements Store {
   abstract readonly clusters: Store["clusters"];
   abstract readonly lanes: number;
-  /** Where the database is, for messages; without a password. */
+  /** Name of the database for messages, without a password. */
   abstract readonly place: string;
   #driver: Driver | undefined;
   #isOpening = false;

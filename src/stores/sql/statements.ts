@@ -7,7 +7,7 @@ import type { SqlFiles } from "./sql-files.ts";
  */
 export type StatementName = `${string}-${string}`;
 
-/** All statements of one database, one for each file in its `queries/`. */
+/** The statements of one database, one for each file in its `queries/`. */
 export class Statements<Statement> {
   readonly #byName = new Map<string, Statement>();
 

@@ -9,12 +9,12 @@ import { ensurePrivateFile, privateFolderMode } from "./private-file.ts";
 
 export const sqlFiles = new SqlFiles(import.meta.url);
 
-/** Stands in the file's header and says that the file is ours: "HDDL". */
+/** `application_id` in the header of Heddle's files: "HDDL". */
 const applicationId = 0x4844444c;
 
 /**
- * How a file is written. A commit is on disk when it returns. The log is folded into the database once it has about
- * 40 MB, in the commit that passes the mark, and whatever it had grown to beyond 64 MB is given back.
+ * Settings of a file. A commit is durable when it returns. The commit that makes the write-ahead log larger than about 40 MB
+ * checkpoints it, and space beyond 64 MB is returned.
  */
 const filePragmas = `
   PRAGMA journal_mode = WAL;
@@ -29,12 +29,12 @@ const pragmas = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** Others may read the file, and hold it for a moment; a commit does not wait for them longer than this. */
+/** Other programs may read the file and lock it for a moment; a commit waits for them up to this time. */
 const busyTimeoutMs = 100;
 
 /**
- * Makes the folder, and follows links, so that one file has one name and therefore one lock. Asks whether the file can
- * be written, because SQLite would open it for reading only and say so at the first commit.
+ * Makes the folder, and resolves links, so that one file has one path and therefore one lock. Checks that the file is
+ * writable, because SQLite would open it read-only and fail at the first commit.
  */
 export function settlePath(file: string): string {
   const folder = dirname(file);
@@ -78,8 +78,8 @@ function openWith(file: string, settings: string, migrations: readonly Migration
 }
 
 /**
- * Refuses what is not ours before anything is changed, hence read-only: closing a connection that may write would
- * already fold the log into the file.
+ * Refuses a file of another program before anything is changed. Opens it read-only, because closing a writable connection
+ * would checkpoint the log.
  */
 function checkFile(file: string, migrations: readonly Migration[]): void {
   const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -107,7 +107,7 @@ function checkHeader(file: string, options: { migrations: readonly Migration[]; 
   }
 }
 
-/** All or nothing. The transaction is begun also when there is nothing to do: it shows whether we may write. */
+/** Runs the migrations in one transaction, which begins also if there are none: it proves that the file is writable. */
 function migrate(db: DatabaseSync, migrations: readonly Migration[]): void {
   db.exec("BEGIN IMMEDIATE");
   const version = readNumber(db, "PRAGMA user_version");

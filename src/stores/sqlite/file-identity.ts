@@ -2,8 +2,8 @@ import { type BigIntStats, statSync } from "node:fs";
 import { EngineError } from "../../base/error.ts";
 
 /**
- * Which files of the disk a database was opened from. A deleted or replaced file can still be written through an open
- * handle, and whatever is written then is gone when the process ends.
+ * Remembers the inodes that a database was opened from. A deleted or replaced file can still be written through an open
+ * handle, but its data is lost when the process ends.
  */
 export class FileIdentity {
   readonly #file: string;

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from "node:fs";
 
-/** For folders that Heddle makes for its files: nobody but their owner may enter them. */
+/** Mode of folders that Heddle makes: only their owner may enter them. */
 export const privateFolderMode = 0o700;
-/** For files that hold what users submit. Windows knows no such modes and takes no notice of them. */
+/** Mode of files with data of users. Windows ignores modes. */
 export const privateFileMode = 0o600;
 
 /**

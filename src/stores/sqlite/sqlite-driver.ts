@@ -9,7 +9,7 @@ import { FileLock } from "./file-lock.ts";
 
 export type SqliteStatements = Statements<StatementSync>;
 
-/** What a database in memory does not have, because nobody else can reach it. */
+/** Lock and identity of a file; a database in memory has none, because no other process can reach it. */
 interface OwnedFile {
   readonly lock: FileLock;
   readonly identity: FileIdentity;

@@ -37,7 +37,7 @@ export function writeChanges(to: StatementRunner, changes: Changes): void {
   for (const { shard, before } of changes.requestsForgotten) to.get("forget-requests").run(shard, before);
 }
 
-/** A new table with rows of an instance must be added here; the contract's purge suite looks for what is left. */
+/** A new table with rows of an instance must be added here; the contract's purge suite looks for rows that are left. */
 function purge(to: StatementRunner, key: number): void {
   to.get("delete-instance").run(key);
   to.get("delete-finished").run(key);

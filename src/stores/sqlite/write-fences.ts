@@ -5,8 +5,8 @@ import { Columns } from "../rows.ts";
 import type { SqliteStatements } from "./sqlite-driver.ts";
 
 /**
- * The first writes of a commit: each moves its shard on if the fence holds. False, and nothing is written, if the batch
- * had landed. Throws `Fenced` if a shard is lost; what the other fences wrote is then undone with the transaction.
+ * Raises the batch of every shard whose fence holds: the first writes of a commit. False, and nothing is written, if the
+ * batch had landed. Throws `Fenced` if a shard is lost; the transaction is then rolled back.
  */
 export function writeFences(to: SqliteStatements, fences: readonly Fence[]): boolean {
   let held = 0;
@@ -15,7 +15,7 @@ export function writeFences(to: SqliteStatements, fences: readonly Fence[]): boo
     held += 1;
   }
   if (held > 0 && held === fences.length) return true;
-  // The fences that held have changed their rows, so only the others can still be asked.
+  // Fences that held have changed their rows, so only the others can still be compared.
   const isNext = isNextBatch(fences.slice(held), (shard) => {
     const row = to.get("read-shard").get(shard);
     if (row === undefined) return undefined;

@@ -1,3 +1,3 @@
--- Stops what comes after it in the same packet, unless the statement before it changed so many rows: then the sum passes
--- the largest number there is, which is an error. A DO would be shorter, but MariaDB lets no error out of it.
+-- Fails unless the statement before it changed the given number of rows, which stops the rest of the packet: the sum
+-- overflows. A DO would be shorter, but MariaDB reports no error of it.
 SET @heddle_held = 18446744073709551615 + (ROW_COUNT() <> ?1)

@@ -1,4 +1,4 @@
--- Changes nothing while a living member other than the caller owns the shard and has not released it.
+-- Changes nothing while a live member other than the caller owns the shard and has not released it.
 UPDATE heddle_shard
 SET epoch = epoch + 1, owner = ?2, released = 0
 WHERE shard = ?1

@@ -1,5 +1,5 @@
--- Whether an id prefix is rare. Reads the index alone, and no further than the limit; of prefixes that are longer than
--- what the index has of an id, it counts too many.
+-- Counts the ids of a prefix, to tell whether it is rare. Reads the index alone, up to the limit; a prefix that is longer
+-- than the indexed part of an id counts too many.
 SELECT COUNT(*) AS found
 FROM (
   SELECT 1

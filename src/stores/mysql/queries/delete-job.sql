@@ -1,2 +1,2 @@
--- By the key, whatever the optimizer thinks of a small table: a walk would wait for rows of others.
+-- Uses the primary key also for a small table: a scan would wait for rows that other members have locked.
 DELETE heddle_job FROM heddle_job FORCE INDEX (PRIMARY) WHERE id IN (?1)

@@ -1,4 +1,4 @@
--- One after the other, by its key: a walk would wait for rows of others.
+-- Deletes row by row through the primary key: a scan would wait for rows that other members have locked.
 DELETE heddle_log_line
 FROM JSON_TABLE('[?1]', '$[*]' COLUMNS (number BIGINT PATH '$')) AS gone
   STRAIGHT_JOIN heddle_log_line FORCE INDEX (PRIMARY)

@@ -1,4 +1,4 @@
--- What ended before a time was created before it: the walk goes up from the oldest and stops there.
+-- An instance that ended before a time was created before it, so the index scan goes up from the oldest and stops there.
 SELECT `key`, id
 FROM heddle_finished FORCE INDEX (by_status)
 WHERE status = ?1 AND created_at < ?2 AND ended_at < ?2

@@ -1,4 +1,4 @@
--- From the newest of one status down until the page is full.
+-- Scans from the newest of one status down until the page is full.
 SELECT `key`, id, workflow, version, status, generation,
   created_at AS createdAt, ended_at AS endedAt, reason, NULL AS quarantined
 FROM heddle_finished FORCE INDEX (by_status)

@@ -1,2 +1,2 @@
--- Takes the first of the locks that is free.
+-- Takes the first free lock of those with the member's name.
 SET @heddle_named = CASE ?1 END

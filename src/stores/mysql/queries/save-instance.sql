@@ -4,4 +4,5 @@ VALUES ?1
 ON DUPLICATE KEY UPDATE
   id = VALUES(id), workflow = VALUES(workflow), version = VALUES(version), status = VALUES(status),
   generation = VALUES(generation), wake_at = VALUES(wake_at), active = VALUES(active),
-  waiting_tasks = VALUES(waiting_tasks), created_at = VALUES(created_at), updated_at = VALUES(updated_at), quarantined = VALUES(quarantined)
+  waiting_tasks = VALUES(waiting_tasks), created_at = VALUES(created_at), updated_at = VALUES(updated_at),
+  quarantined = VALUES(quarantined)

@@ -1,5 +1,5 @@
--- By the key of each instance alone: a DELETE of a range of turns takes locks also on the row that comes next, which may
--- be one that another member is just writing.
+-- Deletes through the key of each instance: a DELETE of a range of turns also locks the row after it, which another member
+-- may just be writing.
 DELETE heddle_history
 FROM JSON_TABLE('[?1]', '$[*]' COLUMNS (instance BIGINT PATH '$[0]', turn BIGINT PATH '$[1]')) AS trimmed
   STRAIGHT_JOIN heddle_history FORCE INDEX (PRIMARY)

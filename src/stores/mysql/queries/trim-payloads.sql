@@ -1,4 +1,4 @@
--- By the key of each instance alone, as in trim-history.
+-- Deletes through the key of each instance, as in trim-history.sql.
 DELETE heddle_payload
 FROM JSON_TABLE('[?1]', '$[*]' COLUMNS (instance BIGINT PATH '$[0]', ref BIGINT PATH '$[2]')) AS trimmed
   STRAIGHT_JOIN heddle_payload FORCE INDEX (PRIMARY)

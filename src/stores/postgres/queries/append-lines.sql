@@ -1,6 +1,6 @@
--- A number is given out before its row can be seen. So only one appends at a time, until its transaction has ended: else
--- a reader who has seen a number would never hear of a lower one that comes after it. The rows are sorted, which takes
--- all of them, so none has its number before the lock is there.
+-- A number is assigned before its row is visible. So appends are serialized by a lock until the transaction ends: otherwise
+-- a reader that has seen a number would miss a lower one that becomes visible later. Sorting needs all rows, so none gets
+-- its number before the lock is held.
 WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock('log_line'::regclass::oid::bigint))
 INSERT INTO log_line (topic, at, body)
 SELECT topic, at, body

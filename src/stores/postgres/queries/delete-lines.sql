@@ -1,4 +1,5 @@
--- The oldest of them, from a time on, and no more than the limit. Gives how many, and the time of the last.
+-- Deletes the oldest lines with the topic prefix from a time on, up to the limit; returns how many, and the time of the
+-- last.
 WITH old AS MATERIALIZED (
   SELECT number, at FROM log_line WHERE at >= $3 AND at < $2 AND starts_with(topic, $1) ORDER BY at LIMIT $4
 ), gone AS (

@@ -1,4 +1,4 @@
--- The oldest of them, and no more than the limit. Gives how many.
+-- Deletes the oldest lines of the topic, up to the limit; returns how many.
 WITH old AS MATERIALIZED (
   SELECT number FROM log_line WHERE topic = $1 ORDER BY number LIMIT $2
 ), gone AS (

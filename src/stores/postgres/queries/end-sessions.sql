@@ -1,4 +1,4 @@
--- Of a member that has not moved on from that beat. Sessions of one's own user may always be ended.
+-- Terminates sessions of a member whose heartbeat is still that number. A user may always terminate its own sessions.
 SELECT pg_terminate_backend(pid)
 FROM pg_stat_activity
 WHERE application_name = $1 AND datname = current_database() AND usename = current_user

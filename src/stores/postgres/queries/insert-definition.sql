@@ -1,5 +1,5 @@
--- Numbered in the order given, and written in the order of the key, so that two who save the same ones never wait for
--- each other in a circle.
+-- Numbers the rows in the order given, and writes them in the order of the key, so that two members that write the same
+-- rows cannot deadlock.
 INSERT INTO definition (save_number, name, version, spec, created_at)
 SELECT save_number, name, version, spec, created_at
 FROM (

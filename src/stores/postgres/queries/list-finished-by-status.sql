@@ -1,5 +1,5 @@
--- From the newest of one status down until the page is full. The walk begins at $6, which is no later than $7. Written as
--- (created_at, key) < ($7, $8) the last condition would look better, and the walk would begin at $7 instead.
+-- Scans from the newest of one status down until the page is full. The scan begins at $6, which is no later than $7. With
+-- the last condition written as (created_at, key) < ($7, $8), it would begin at $7 instead.
 SELECT key, id, workflow, version, status, generation,
   created_at AS "createdAt", ended_at AS "endedAt", reason, NULL AS quarantined
 FROM finished

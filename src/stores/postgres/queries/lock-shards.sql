@@ -1,4 +1,4 @@
--- In the order of their numbers, whoever asks: two commits of several shards never wait for each other in a circle.
+-- Locks the rows in the order of their numbers, so that two commits of several shards cannot deadlock.
 SELECT 1
 FROM shard
 WHERE shard = ANY ($1::bigint[])

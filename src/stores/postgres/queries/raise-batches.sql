@@ -1,4 +1,4 @@
--- Moves every shard on whose fence holds. Unless all of them hold it divides by zero, and the transaction is undone.
+-- Raises the batch of every shard whose fence holds. Unless all of them hold, it divides by zero, which rolls back.
 WITH moved AS (
   UPDATE shard
   SET last_batch = fence.number, last_key = fence.last_key, released = fence.released

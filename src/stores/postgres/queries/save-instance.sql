@@ -8,4 +8,5 @@ FROM unnest(
 ON CONFLICT (key) DO UPDATE SET
   id = excluded.id, workflow = excluded.workflow, version = excluded.version, status = excluded.status,
   generation = excluded.generation, wake_at = excluded.wake_at, active = excluded.active,
-  waiting_tasks = excluded.waiting_tasks, created_at = excluded.created_at, updated_at = excluded.updated_at, quarantined = excluded.quarantined
+  waiting_tasks = excluded.waiting_tasks, created_at = excluded.created_at, updated_at = excluded.updated_at,
+  quarantined = excluded.quarantined

@@ -1,4 +1,4 @@
--- In the order of the key, so that two who save the same ones never wait for each other in a circle.
+-- Writes in the order of the key, so that two members that write the same rows cannot deadlock.
 INSERT INTO job (id, name, signature, parameters, code_path, source_hash, created_at, updated_at, missing)
 SELECT *
 FROM unnest(

@@ -1,4 +1,4 @@
--- From the newest of one status down until the page is full.
+-- Scans from the newest of one status down until the page is full.
 SELECT key, id, workflow, version, status, generation, created_at AS createdAt, ended_at AS endedAt, reason, NULL AS quarantined
 FROM finished INDEXED BY finished_by_status
 WHERE status = ?1

@@ -1,4 +1,4 @@
--- As list-finished-by-status, but walks the rows of one workflow only.
+-- Scans like list-finished-by-status, but only the rows of one workflow.
 SELECT key, id, workflow, version, status, generation, created_at AS createdAt, ended_at AS endedAt, reason, NULL AS quarantined
 FROM finished INDEXED BY finished_by_workflow
 WHERE status = ?1
