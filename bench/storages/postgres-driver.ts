@@ -6,12 +6,12 @@ import { lastKeyOf } from "../../src/stores/instance-key.ts";
 import { bigints } from "../../src/stores/postgres/array-parameter.ts";
 import { sessionSettings } from "../../src/stores/postgres/database.ts";
 import { Pipeline, type Prepared, type BoundStatement } from "../../src/stores/postgres/pipeline.ts";
-import { loadStatements, type PostgresStatements } from "../../src/stores/postgres/postgres-driver.ts";
 import { writeChanges } from "../../src/stores/postgres/write-changes.ts";
 import { writeFences } from "../../src/stores/postgres/write-fences.ts";
 import type { Batch } from "../../src/stores/store.ts";
 import type { BareDriver, Read } from "./bench-storage.ts";
 import { ownShards } from "./own-shards.ts";
+import { loadStatements, type PostgresStatements } from "../../src/stores/postgres/postgres-statements.ts";
 
 const schema = "heddle";
 const limitMs = 60_000;

@@ -18,6 +18,7 @@ import { identityOfRun, type PastEvent, replay } from "../../src/runtime/code-re
 import { failureFrom } from "../../src/worker/failure-from.ts";
 import { folder, type HistoryFile, namesOf, readHistory, releases } from "./history-file.ts";
 import { record } from "./record.ts";
+import { whenDrained } from "../../src/code/code-run.rig.ts";
 
 if (process.env["UPDATE"] === "1") await record();
 
@@ -39,7 +40,7 @@ async function replayed(workflow: CodeWorkflow, file: HistoryFile, turns = file.
     workflow,
     logger: silentLogger,
     host: {
-      whenDrained: (waiting) => void setImmediate(() => waiting.onIdle()),
+      whenDrained,
       failureFrom,
       versionOf: (name) => versionOf(file, name),
       hasDomain: () => true,

@@ -14,6 +14,7 @@ import { defaultLimits } from "../../src/kernel/machine.ts";
 import { Turn } from "../../src/kernel/turn.ts";
 import { arrivalOf } from "../../src/runtime/code-arrival.ts";
 import { identityOfRun, type PastEvent } from "../../src/runtime/code-replay.ts";
+import { whenDrained } from "../../src/code/code-run.rig.ts";
 
 export type WorkflowCode = (ctx: WorkflowContext) => Promise<unknown>;
 
@@ -94,7 +95,7 @@ export function newRun(code: WorkflowCode, machine: CodeMachine): CodeRun {
     workflow: defineWorkflow("w", code),
     logger: silentLogger,
     host: {
-      whenDrained: (waiting) => void setImmediate(() => waiting.onIdle()),
+      whenDrained,
       failureFrom: (error) => ({ type: "Error", message: messageOf(error), retryable: true }),
       versionOf: () => "1",
       hasDomain: () => true,

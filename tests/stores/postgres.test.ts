@@ -10,7 +10,6 @@ import { sessionSettings } from "../../src/stores/postgres/database.ts";
 import { operationError } from "../../src/stores/postgres/faults.ts";
 import { PostgresStore } from "../../src/stores/postgres/postgres-store.ts";
 import { sessionName } from "../../src/stores/postgres/session-name.ts";
-import { loadStatements } from "../../src/stores/postgres/postgres-driver.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { definitionRow, documentRow, historyRow, instanceRow, jobRow } from "../contract/store/rows.ts";
 import { batchOf, Owner } from "../contract/store/subject.ts";
@@ -19,6 +18,7 @@ import { Proxy } from "../databases/proxy.ts";
 import { newSession } from "../databases/session.ts";
 import { newPostgresUser } from "./postgres-user.ts";
 import { eventually } from "../support/until.ts";
+import { loadStatements } from "../../src/stores/postgres/postgres-statements.ts";
 
 const isUnavailable = (error: unknown): boolean => hasCode(error, "STORE_UNAVAILABLE");
 

@@ -1,13 +1,11 @@
 import { EngineError } from "../../base/error.ts";
 import { checkSchemaVersion } from "../sql/faults.ts";
-import { type Migration, SqlFiles } from "../sql/sql-files.ts";
+import type { Migration } from "../sql/sql-files.ts";
 import type { PostgresAddress } from "./address.ts";
 import { Connection, type Driver } from "./connection.ts";
 import { grants, isNoRight, quoted, readOnly } from "./faults.ts";
 import type { Row } from "./pipeline.ts";
-import type { PostgresStatements } from "./postgres-driver.ts";
-
-export const sqlFiles = new SqlFiles(import.meta.url);
+import { type PostgresStatements, sqlFiles } from "./postgres-statements.ts";
 
 /** Oldest supported version. */
 const versionMin = 13;

@@ -1,22 +1,17 @@
 import { unreachable } from "../../base/assert.ts";
 import type { Column, ColumnList } from "../sql/columns.ts";
 import type { Outcome, Row, SessionUse, SqlDriver, Step, Value } from "../sql/sql-driver.ts";
-import { type StatementName, Statements } from "../sql/statements.ts";
+import type { StatementName } from "../sql/statements.ts";
 import { toDisk } from "../text.ts";
 import { bigints, booleans, texts } from "./array-parameter.ts";
 import { type Limits, Connections, loadClient } from "../sql/connections.ts";
 import type { PostgresAddress } from "./address.ts";
 import { Connection, type Driver } from "./connection.ts";
-import { openDatabase, sessionSettings, sqlFiles } from "./database.ts";
+import { openDatabase, sessionSettings } from "./database.ts";
 import { sqlStateOf } from "./faults.ts";
+import { loadStatements, type PostgresStatements } from "./postgres-statements.ts";
 import { sessionName } from "./session-name.ts";
 import type { BoundStatement, Statement, WireValue } from "./pipeline.ts";
-
-export type PostgresStatements = Statements<Statement>;
-
-export function loadStatements(): PostgresStatements {
-  return new Statements(sqlFiles, (sql, name) => ({ name, sql }));
-}
 
 const beginSnapshot = bound({ name: "begin snapshot", sql: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });
 const endSnapshot = bound({ name: "end snapshot", sql: "COMMIT" });

@@ -16,7 +16,8 @@ import type { StatementName } from "../sql/statements.ts";
 import type { Changes } from "../store.ts";
 import { bigints } from "./array-parameter.ts";
 import type { BoundStatement } from "./pipeline.ts";
-import { arraysOf, type PostgresStatements } from "./postgres-driver.ts";
+import { arraysOf } from "./postgres-driver.ts";
+import type { PostgresStatements } from "./postgres-statements.ts";
 
 /** The hottest path of the store: one statement per table, with a whole column in each value, in the order of `Changes`. */
 export function writeChanges(statements: PostgresStatements, changes: Changes): BoundStatement[] {

@@ -4,7 +4,7 @@ import type { Row } from "../sql/sql-driver.ts";
 import type { Fence } from "../store.ts";
 import { bigints, booleans } from "./array-parameter.ts";
 import type { BoundStatement } from "./pipeline.ts";
-import type { PostgresStatements } from "./postgres-driver.ts";
+import type { PostgresStatements } from "./postgres-statements.ts";
 
 /**
  * Returns the first statements of a commit, which raise the batches of its shards if every fence holds, and otherwise roll

@@ -1,7 +1,7 @@
 import { silentLogger } from "../../../src/base/logger.ts";
 import { messageOf } from "../../../src/base/error.ts";
 import { CodeRun } from "../../../src/code/code-run.ts";
-import type { IdleListener } from "../../../src/code/drain.ts";
+import { whenDrained } from "../../../src/code/code-run.rig.ts";
 import { deliverAndWait } from "../../../src/code/deliver-and-wait.ts";
 import type { CodeState } from "../../../src/kernel/code/code-state.ts";
 import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
@@ -155,7 +155,7 @@ class Rerun {
 }
 
 const host = {
-  whenDrained: (waiting: IdleListener): void => void setImmediate(() => waiting.onIdle()),
+  whenDrained,
   failureFrom,
   versionOf: (): string => "any",
   hasDomain: (): boolean => true,
