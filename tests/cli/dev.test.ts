@@ -9,6 +9,7 @@ import { describe, test } from "node:test";
 import { HeddleClient } from "../../src/client.ts";
 import { begin, devServer, heddle, root } from "./program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const appFile = join(import.meta.dirname, "slow-app.ts");
 
@@ -87,9 +88,10 @@ describe("heddle dev", () => {
     const [url] = await running.says(/http:\S+/);
     const client = new HeddleClient({ url });
     await client.start("endless", {}, { instanceId: "e" });
-    for await (const { nodes = [] } of client.watch({ instanceId: "e" })) {
-      if (nodes.some(({ status }) => status === "Running")) break;
-    }
+    await until(async () => {
+      const { tasks } = await client.call("getInstance", { params: { id: "e" } });
+      return tasks.some(({ status }) => status === "Running");
+    });
     running.child.kill("SIGINT");
     await running.says(/Stopping/);
     // What comes right after the first is taken for its echo.
