@@ -50,7 +50,6 @@ export class Assembly {
   readonly outage: OutageDeadline;
   readonly lifeCycle: LifeCycle;
   readonly #ownAddress = `${hostname()}:${process.pid}`;
-  readonly #expressions = new Expressions();
   readonly #saver: DefinitionSaver;
   readonly #watch: CodeWatch | undefined;
   readonly #watchdog: Watchdog | undefined;
@@ -71,9 +70,10 @@ export class Assembly {
     this.executor = this.#makeExecutor();
     this.definitions = new Definitions(store);
     this.#saver = new DefinitionSaver({ store, clock, definitions: this.definitions, dispatcher: this.dispatcher });
-    this.region = this.#makeRegion();
+    const expressions = new Expressions();
+    this.region = this.#makeRegion(expressions);
     this.calls = this.#makeCalls();
-    this.submission = this.#makeSubmission();
+    this.submission = this.#makeSubmission(expressions);
     this.registration = this.#makeRegistration();
     this.maintenance = new Maintenance({ region: this.region, calls: this.calls, store, clock, logger, options });
     this.outage = new OutageDeadline(clock);
@@ -166,7 +166,7 @@ export class Assembly {
     if (!Object.hasOwn(this.options.domains, domain.name)) await this.calls.setDomain(domain);
   }
 
-  #makeRegion(): Region {
+  #makeRegion(expressions: Expressions): Region {
     const { storage: store, clock, random, logger, cluster, idleMax } = this.options;
     return new Region({
       shardCount: cluster?.shards ?? 1,
@@ -180,7 +180,7 @@ export class Assembly {
       logger: this.#watch?.logger ?? logger,
       dispatcher: this.dispatcher,
       definitions: this.definitions,
-      expressions: this.#expressions,
+      expressions,
       code: this.#processCode,
       limits: limitsOf(this.options),
       owner: () => this.address,
@@ -211,11 +211,11 @@ export class Assembly {
     return client;
   }
 
-  #makeSubmission(): Submission {
+  #makeSubmission(expressions: Expressions): Submission {
     return new Submission({
       definitions: this.definitions,
       registry: this.registry,
-      expressions: this.#expressions,
+      expressions,
       hasDomain: (domain) => this.dispatcher.hasDomain(domain),
       workflows: this.options.workflows.filter((workflow) => workflow instanceof Workflow),
       code: this.code,
