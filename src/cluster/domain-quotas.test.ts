@@ -62,7 +62,7 @@ class Rig {
   static async holding(quota: number): Promise<Rig> {
     const rig = await Rig.started();
     rig.waiting = quota;
-    rig.quotas.wanted("gpu");
+    rig.quotas.onDemand("gpu");
     await rig.clock.settle();
     await rig.answer(quota);
     rig.waiting = 0;
@@ -109,7 +109,7 @@ describe("reports", () => {
   test("begin with the start, and tell what is so in that moment", async () => {
     const rig = new Rig();
     assert.equal(rig.quota, 0);
-    rig.quotas.wanted("gpu");
+    rig.quotas.onDemand("gpu");
     await rig.clock.settle();
     assert.equal(rig.calls.length, 0);
     rig.waiting = 2;
@@ -151,13 +151,13 @@ describe("reports", () => {
     const rig = await Rig.started();
     for (let i = 0; i < 5; i++) {
       rig.waiting++;
-      rig.quotas.wanted("gpu");
+      rig.quotas.onDemand("gpu");
     }
     await rig.clock.settle();
     assert.deepEqual([rig.calls.length, rig.report.waiting], [2, 5]);
     // More comes while it is under way: the next one follows the answer.
     rig.waiting = 7;
-    rig.quotas.wanted("gpu");
+    rig.quotas.onDemand("gpu");
     await rig.clock.settle();
     assert.equal(rig.calls.length, 2);
     await rig.answer(5);
@@ -168,13 +168,13 @@ describe("reports", () => {
   test("wait for the interval when the allocator knows already what is lacking, or does not answer", async () => {
     const rig = await Rig.started();
     const ask = async (): Promise<number> => {
-      rig.quotas.wanted("gpu");
+      rig.quotas.onDemand("gpu");
       await rig.clock.settle();
       return rig.calls.length;
     };
     rig.waiting = 5;
     assert.equal(await ask(), 2);
-    rig.quotas.wanted("gpu");
+    rig.quotas.onDemand("gpu");
     await rig.answer(3);
     assert.equal(await ask(), 2);
     await rig.interval();
@@ -200,9 +200,9 @@ describe("reports", () => {
 
   test("of a domain that nobody declared are not made", async () => {
     const rig = await Rig.started();
-    rig.quotas.wanted("other");
-    rig.quotas.left("other", 1);
-    await rig.quotas.counted("other");
+    rig.quotas.onDemand("other");
+    rig.quotas.onDetached("other", 1);
+    await rig.quotas.whenCounted("other");
     assert.equal(rig.calls.length, 1);
     rig.quotas.declare("other");
     rig.quotas.declare("other");
@@ -264,7 +264,7 @@ describe("an answer is not taken", () => {
     assert.equal(rig.quota, 0);
     await rig.clock.advance(60_000);
     assert.equal(rig.clock.timerCount, 0);
-    await rejects(rig.quotas.counted("gpu"), "ENGINE_STATE");
+    await rejects(rig.quotas.whenCounted("gpu"), "ENGINE_STATE");
   });
 });
 
@@ -321,7 +321,7 @@ describe("a member that needs nothing", () => {
   test("says so even if it never heard that its wish was met", async () => {
     const rig = await Rig.started();
     rig.waiting = 1;
-    rig.quotas.wanted("gpu");
+    rig.quotas.onDemand("gpu");
     await rig.clock.settle();
     rig.waiting = 0;
     await rig.fail();
@@ -341,7 +341,7 @@ describe("a member that is gone", () => {
     late.resolve({ epoch: 5, sequence: late.report.sequence, quota: 2 });
     rig.running = 0;
     rig.waiting = 1;
-    rig.quotas.wanted("gpu");
+    rig.quotas.onDemand("gpu");
     const { length } = rig.calls;
     await rig.clock.advance(5000);
     assert.deepEqual([rig.quota, rig.calls.length], [0, length]);
@@ -382,8 +382,8 @@ describe("a member that is gone", () => {
 describe("attempts that change their member (Q4)", () => {
   test("use a slot where they left until they have ended or count elsewhere, and take it along", async () => {
     const rig = await Rig.holding(3);
-    rig.quotas.left("gpu", 0);
-    rig.quotas.left("gpu", 2);
+    rig.quotas.onDetached("gpu", 0);
+    rig.quotas.onDetached("gpu", 2);
     rig.running = 1;
     assert.equal(rig.quota, 1);
     await rig.interval();
@@ -401,7 +401,7 @@ describe("attempts that change their member (Q4)", () => {
     const rig = await Rig.holding(3);
     await rig.interval();
     const late = rig.call;
-    rig.quotas.left("gpu", 1, workerLostMs);
+    rig.quotas.onDetached("gpu", 1, workerLostMs);
     rig.running = 2;
     assert.equal(rig.quota, 2);
     late.resolve({ epoch: 5, sequence: late.report.sequence, quota: 3 });
@@ -417,7 +417,7 @@ describe("attempts that change their member (Q4)", () => {
     await rig.interval();
     rig.running = 2;
     let counted = false;
-    const promise = rig.quotas.counted("gpu").then(() => (counted = true));
+    const promise = rig.quotas.whenCounted("gpu").then(() => (counted = true));
     await rig.answer(1);
     assert.deepEqual([counted, rig.report.running], [false, 2]);
     await rig.fail();
@@ -432,10 +432,10 @@ describe("attempts that change their member (Q4)", () => {
 
   test("are not counted by a member that is gone or stops", async () => {
     const rig = await Rig.holding(1);
-    const one = rejects(rig.quotas.counted("gpu"), "MEMBER_LOST");
+    const one = rejects(rig.quotas.whenCounted("gpu"), "MEMBER_LOST");
     rig.quotas.dropAll();
     await one;
-    const other = rejects(rig.quotas.counted("gpu"), "ENGINE_STATE");
+    const other = rejects(rig.quotas.whenCounted("gpu"), "ENGINE_STATE");
     rig.quotas.stop();
     await other;
   });

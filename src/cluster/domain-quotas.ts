@@ -52,9 +52,9 @@ export interface DomainQuotasOptions {
  *   than any before. Between two reports the quota changes only by an answer, or to less; and attempts start only below it.
  * - Q3. A grant of an earlier epoch than the newest that was ever named in a report is not taken. A member's first report
  *   names at least the epoch that the shard had when it joined.
- * - Q4. Attempts on remote workers may change their member, and take their slot along. Where they leave (`left`) they use
+ * - Q4. Attempts on remote workers may change their member, and take their slot along. Where they leave (`onDetached`) they use
  *   it for `workerLostMs` more, then the quota is less by it; where they arrive they are vouched for only when they were
- *   `counted`. If nobody vouches for them they have ended by then.
+ *   `whenCounted`. If nobody vouches for them they have ended by then.
  */
 export class DomainQuotas {
   readonly #options: DomainQuotasOptions;
@@ -93,8 +93,8 @@ export class DomainQuotas {
     this.#lookSoon(share);
   }
 
-  /** Something waits for a slot: asks at once, unless the allocator knows that already. */
-  wanted(domain: string): void {
+  /** A task waits for a slot: reports at once, unless the allocator knows it already. */
+  onDemand(domain: string): void {
     const share = this.#shares.get(domain);
     if (share === undefined || share.isWanted || share.isPatient) return;
     share.isWanted = true;
@@ -108,10 +108,10 @@ export class DomainQuotas {
   }
 
   /**
-   * Attempts that are given up here while they may still run on remote workers, which nobody vouched for during
-   * `silentMs`. To be told before the pool has their slots back.
+   * Attempts are detached here while they may still run on remote workers, whose leases were last renewed `silentMs` ago.
+   * Must be called before the pool has their slots back.
    */
-  left(domain: string, slots: number, silentMs = 0): void {
+  onDetached(domain: string, slots: number, silentMs = 0): void {
     const share = this.#shares.get(domain);
     if (share === undefined || slots === 0) return;
     const { clock, timings } = this.#options;
@@ -121,10 +121,10 @@ export class DomainQuotas {
   }
 
   /**
-   * Resolves when the allocator has counted what runs here now. An attempt that came with its worker is vouched for only
-   * after that. `MEMBER_LOST`, `ENGINE_STATE`: it will not be counted.
+   * Resolves when the allocator has counted the attempts that run here now. The lease of an attempt that came with its
+   * worker is renewed only after that. `MEMBER_LOST`, `ENGINE_STATE`: it will not be counted.
    */
-  counted(domain: string): Promise<void> {
+  whenCounted(domain: string): Promise<void> {
     const share = this.#shares.get(domain);
     if (share === undefined) return Promise.resolve();
     if (!this.#isStarted) return Promise.reject(notStarted());

@@ -388,7 +388,7 @@ export class Member {
     for (const attempt of this.slots) if (!attempt.isRemote) this.#end(attempt);
     this.#act(() => {
       const strays = [...this.slots];
-      this.quotas.left(domain, strays.length);
+      this.quotas.onDetached(domain, strays.length);
       for (const stray of strays) this.#loseWorker(stray);
     });
   }
@@ -475,7 +475,7 @@ export class Member {
 
   pump(): void {
     while (this.waiting > 0 && this.slots.size < this.quota && !this.isLapsed && !this.isFrozen) this.#start();
-    if (this.waiting > 0) this.quotas.wanted(domain);
+    if (this.waiting > 0) this.quotas.onDemand(domain);
   }
 
   #start(): void {
@@ -517,7 +517,7 @@ export class Member {
     });
     this.#after(workerLostMs / this.#rate, () => {
       if (!this.slots.has(attempt) || attempt.holder === this) return;
-      this.quotas.left(domain, 1, workerLostMs);
+      this.quotas.onDetached(domain, 1, workerLostMs);
       this.#free(attempt);
     });
   }
@@ -526,7 +526,7 @@ export class Member {
     this.#act(() => {
       if (!this.#world.attempts.has(attempt) || this.isLapsed || attempt.patience?.isOver !== false) return;
       this.slots.add(attempt);
-      this.quotas.counted(domain).then(
+      this.quotas.whenCounted(domain).then(
         () => this.#act(() => this.#renewLease(attempt)),
         () => this.slots.delete(attempt),
       );

@@ -327,7 +327,7 @@ class Member {
         const isWritten = await this.wire.send(() => this.#world.truth.write(shard, epoch, true));
         if (epochs !== this.#epochs) return;
         this.#close(shard);
-        if (!isWritten) this.keeper.lost(shard);
+        if (!isWritten) this.keeper.onLost(shard);
         return;
       } catch (error) {
         this.#world.mind(error);
@@ -357,7 +357,7 @@ class Member {
       for (const [shard, epoch] of fenced) {
         if (this.#epochs.get(shard) !== epoch || this.#releasing.has(shard)) continue;
         this.#close(shard);
-        this.keeper.lost(shard);
+        this.keeper.onLost(shard);
       }
     } catch (error) {
       this.#world.mind(error);

@@ -27,23 +27,23 @@ describe("the owner of a shard", () => {
 
   test("is known sooner from the one that has opened it", () => {
     const table = tableOf(row(0, 1, "a", true));
-    table.opened({ shard: 0, epoch: 2, owner: "b" });
-    table.opened({ shard: 7, epoch: 1, owner: "b" });
+    table.onOpened({ shard: 0, epoch: 2, owner: "b" });
+    table.onOpened({ shard: 7, epoch: 1, owner: "b" });
     assert.deepEqual([table.ownerOf(0), table.epochOf(0), table.ownerOf(7)], ["b", 2, "b"]);
   });
 
   test("is not taken back by a view from before, nor by word that is late", () => {
     const table = tableOf(row(0, 1, "a"));
-    table.opened({ shard: 0, epoch: 3, owner: "c" });
+    table.onOpened({ shard: 0, epoch: 3, owner: "c" });
     table.follow({ members: [], shards: [row(0, 2, "b")] });
-    table.opened({ shard: 0, epoch: 2, owner: "b" });
+    table.onOpened({ shard: 0, epoch: 2, owner: "b" });
     assert.deepEqual([table.ownerOf(0), table.epochOf(0)], ["c", 3]);
   });
 
   test("has released it when a view of the same epoch says so; late word of its opening changes nothing", () => {
     const table = tableOf(row(0, 2, "a"));
     table.follow({ members: [], shards: [row(0, 2, "a", true)] });
-    table.opened({ shard: 0, epoch: 2, owner: "a" });
+    table.onOpened({ shard: 0, epoch: 2, owner: "a" });
     assert.equal(table.ownerOf(0), undefined);
   });
 });
@@ -51,6 +51,6 @@ describe("the owner of a shard", () => {
 test("a member's shards are counted, without those that it has released", () => {
   const table = tableOf(row(0, 1, "a"), row(1, 1, "b"), row(2, 5, "a"), row(3, 2, "a", true));
   assert.deepEqual([table.countOf("a"), table.countOf("b"), table.countOf("c")], [2, 1, 0]);
-  table.opened({ shard: 2, epoch: 6, owner: "c" });
+  table.onOpened({ shard: 2, epoch: 6, owner: "c" });
   assert.deepEqual([table.countOf("a"), table.countOf("c")], [1, 1]);
 });

@@ -1,6 +1,6 @@
 import type { ClusterView } from "../stores/store.ts";
 
-/** Who owns which shard, as far as is known: from views of the store, and sooner from what members say. */
+/** The owners of shards as far as they are known: from views of the store, and sooner from hints. */
 export class OwnerTable {
   readonly #rows = new Map<number, { readonly epoch: number; readonly owner: string | undefined }>();
 
@@ -12,7 +12,8 @@ export class OwnerTable {
     }
   }
 
-  opened({ shard, epoch, owner }: { shard: number; epoch: number; owner: string }): void {
+  /** A hint says that a member has opened the shard. */
+  onOpened({ shard, epoch, owner }: { shard: number; epoch: number; owner: string }): void {
     if (epoch > (this.#rows.get(shard)?.epoch ?? 0)) this.#rows.set(shard, { epoch, owner });
   }
 
@@ -20,7 +21,7 @@ export class OwnerTable {
     return this.#rows.get(shard)?.owner;
   }
 
-  /** 0 for one that was never claimed. */
+  /** The last known epoch; 0 for a shard that was never claimed. */
   epochOf(shard: number): number {
     return this.#rows.get(shard)?.epoch ?? 0;
   }

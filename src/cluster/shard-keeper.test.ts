@@ -248,8 +248,8 @@ describe("the keeper of shards", () => {
     test("loses a shard only when it is told so, and then claims it again if it may", async () => {
       const rig = new Rig();
       await rig.follow(["a", "b"], held("b", theirs));
-      rig.keeper.lost(one);
-      rig.keeper.lost(theirs[0]!);
+      rig.keeper.onLost(one);
+      rig.keeper.onLost(theirs[0]!);
       assert.deepEqual(rig.owned, mine.slice(1));
       assert.deepEqual(rig.events.at(-1), { type: "shard-lost", member: "a", shard: one });
       rig.news();
@@ -261,7 +261,7 @@ describe("the keeper of shards", () => {
       const rig = new Rig();
       rig.answer = undefined;
       await rig.follow(["a", "b"], held("b", [...theirs, ...mine.slice(1)]));
-      rig.keeper.lost(one);
+      rig.keeper.onLost(one);
       await rig.settle(`open ${one}`);
       assert.deepEqual([rig.owned, rig.events], [[], []]);
     });
@@ -272,7 +272,7 @@ describe("the keeper of shards", () => {
       rig.answer = undefined;
       await rig.follow(["a", "b"], held("a", all));
       const their = theirs[0]!;
-      rig.keeper.lost(their);
+      rig.keeper.onLost(their);
       assert.equal(rig.keeper.owned.has(their), false);
       rig.events.length = 0;
       await rig.settle(`release ${their}`);
@@ -314,19 +314,19 @@ describe("the keeper of shards", () => {
       const rig = new Rig();
       await rig.follow(["a", "b"], elsewhere);
       assert.deepEqual(rig.news(), []);
-      rig.keeper.freed(one);
+      rig.keeper.onFreed(one);
       await rig.clock.settle();
       assert.deepEqual([rig.news(), rig.owned], [opens([one]), [one]]);
-      rig.keeper.freed(one);
+      rig.keeper.onFreed(one);
       await rig.clock.settle();
       assert.deepEqual(rig.news(), []);
     });
 
     test("and does not care if it belongs to another, or if it knows of nobody yet", async () => {
       const rig = new Rig();
-      rig.keeper.freed(one);
+      rig.keeper.onFreed(one);
       await rig.follow(["a", "b"], elsewhere);
-      rig.keeper.freed(theirs[0]!);
+      rig.keeper.onFreed(theirs[0]!);
       await rig.clock.settle();
       assert.deepEqual(rig.news(), []);
     });
@@ -335,7 +335,7 @@ describe("the keeper of shards", () => {
       const rig = new Rig();
       rig.answer = undefined;
       await rig.follow(["a", "b"], held("b", [...theirs, ...mine.slice(1)]));
-      rig.keeper.freed(one);
+      rig.keeper.onFreed(one);
       assert.deepEqual(rig.news(), opens([one]));
       await rig.settle(`open ${one}`, "taken");
       assert.deepEqual(rig.news(), opens([one]));
@@ -348,8 +348,8 @@ describe("the keeper of shards", () => {
       rig.answer = undefined;
       await rig.follow(["a", "b"], held("b", [...theirs, ...mine.slice(1)]));
       const [, second, third] = mine as [number, number, number];
-      rig.keeper.freed(second);
-      rig.keeper.freed(third);
+      rig.keeper.onFreed(second);
+      rig.keeper.onFreed(third);
       await rig.follow(["a", "b"], elsewhere);
       rig.answer = () => "open";
       await rig.settle(`open ${one}`);
@@ -362,7 +362,7 @@ describe("the keeper of shards", () => {
       await rig.follow(["a", "b"], held("b", [...theirs, ...mine.slice(1)]));
       await rig.settle(`open ${one}`, new Error("no"));
       rig.news();
-      rig.keeper.freed(one);
+      rig.keeper.onFreed(one);
       await rig.clock.settle();
       assert.deepEqual(rig.news(), []);
       await rig.clock.advance(1000);
@@ -375,7 +375,7 @@ describe("the keeper of shards", () => {
       rig.answer = undefined;
       await rig.follow(["a", "b"], held("b", [...theirs, ...mine.slice(1)]));
       const moving = mine.slice(1).find((shard) => ownerOf(shard, ["a", "b", "c"]) === "c")!;
-      rig.keeper.freed(moving);
+      rig.keeper.onFreed(moving);
       await rig.follow(["a", "b", "c"], elsewhere);
       await rig.follow(["a", "b"], elsewhere);
       rig.news();
@@ -390,7 +390,7 @@ describe("the keeper of shards", () => {
       await rig.follow(["a"]);
       rig.keeper.dropAll();
       assert.deepEqual(rig.owned, []);
-      rig.keeper.freed(one);
+      rig.keeper.onFreed(one);
       await rig.clock.settle();
       rig.news();
       const ours = shardsOf("c", ["b", "c"]);
@@ -441,7 +441,7 @@ describe("the keeper of shards", () => {
       await rig.follow(["a"]);
       rig.keeper.dropAll();
       await rig.follow(["c"], [], "c");
-      rig.keeper.lost(0);
+      rig.keeper.onLost(0);
       rig.answer = () => "open";
       await rig.settle("open 0");
       assert.equal(rig.keeper.owned.has(0), true);
@@ -473,7 +473,7 @@ describe("the keeper of shards", () => {
       rig.news();
       const done = rig.keeper.releaseAll();
       assert.deepEqual(rig.news(), releases([0]));
-      rig.keeper.freed(5);
+      rig.keeper.onFreed(5);
       await rig.follow(["a"]);
       await rig.settle("open 1");
       assert.deepEqual(rig.news(), releases([1]));

@@ -95,15 +95,15 @@ export class ShardKeeper {
     this.#openNext();
   }
 
-  /** A hint that a member is about to leave: nothing is placed on it any more, although views still show it. */
-  leaving(member: string): void {
+  /** A hint says that a member is about to leave: no shard is placed on it any more, although views still contain it. */
+  onLeaving(member: string): void {
     if (!this.#living.has(member) || member === this.#me) return;
     this.#leavers.add(member);
     this.#living = new Set([...this.#living].filter((id) => id !== member));
   }
 
-  /** A hint that another member has given the shard up: there is no need to wait for a view that says so. */
-  freed(shard: number): void {
+  /** A hint says that another member has released the shard, before a view does. */
+  onFreed(shard: number): void {
     if (this.#isLeaving || this.#owned.has(shard) || !this.#belongsHere(shard)) return;
     this.#freed.add(shard);
     // An open that is under way may have come too early; its end will see the hint.
@@ -112,14 +112,14 @@ export class ShardKeeper {
     this.#openNext();
   }
 
-  /** The store said so: another member has claimed it. To be told once for each time it was opened. */
-  lost(shard: number): void {
+  /** Another member has claimed the shard, as the store says. Called once for each time it was opened. */
+  onLost(shard: number): void {
     const operation = this.#operations.get(shard);
     if (operation?.life === this.#life) operation.isLost = true;
     if (this.#owned.delete(shard)) this.#tell("shard-lost", shard);
   }
 
-  /** This member was taken for dead: nothing is owned, and what is under way is no longer waited for. */
+  /** The cluster has removed this member: it owns nothing, and operations under way are forgotten. */
   dropAll(): void {
     this.#life++;
     this.#living = new Set();
@@ -130,7 +130,7 @@ export class ShardKeeper {
     this.#endedAt.clear();
   }
 
-  /** This member leaves: it opens nothing more, and gives up what it can. Never rejects. */
+  /** Releases all shards because this member leaves, and opens no more. Never rejects. */
   async releaseAll(): Promise<void> {
     this.#isLeaving = true;
     this.#waiting.clear();

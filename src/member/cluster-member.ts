@@ -173,7 +173,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       foreignAttempts: this.hosts,
       member: () => this.id,
       isLeaseValid: () => this.isLeaseValid(),
-      counted: (domain) => this.#domains.quotas.counted(domain),
+      whenCounted: (domain) => this.#domains.quotas.whenCounted(domain),
       admit,
       onTaskLog: this.#parts.onTaskLog,
     });
@@ -191,7 +191,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
 
   /** An attempt keeps running on a worker that has gone to another member: its slot stays in use until then. */
   onDetached(run: TaskRun, { worker, isLost }: { worker: string; isLost: boolean }): void {
-    this.#domains.quotas.left(run.domain, 1);
+    this.#domains.quotas.onDetached(run.domain, 1);
     if (isLost) return;
     // No shard waits for a task of no instance.
     if (!(run instanceof InstanceTaskRun)) run.owner.ended(run, { kind: "lost" }, { worker });
@@ -267,11 +267,11 @@ export class ClusterMember implements RegionCluster, CallTransport {
 
   /** A task waits for a slot of the domain. */
   onDemand(domain: string): void {
-    this.#domains.quotas.wanted(domain);
+    this.#domains.quotas.onDemand(domain);
   }
 
   onShardLost(shard: number): void {
-    this.#keeper.lost(shard);
+    this.#keeper.onLost(shard);
   }
 
   members(): MemberView[] {
@@ -345,7 +345,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       await this.#runtime.region.releaseShard(shard);
     } catch (error) {
       // Its work has stopped all the same. The owner that the store names opens it again, even if that is this member.
-      this.#keeper.lost(shard);
+      this.#keeper.onLost(shard);
       throw error;
     }
     this.#router.hintAll(this.#members.others(), { type: "ShardFreed", shard } satisfies Hint);
@@ -360,11 +360,11 @@ export class ClusterMember implements RegionCluster, CallTransport {
       case "AbortAttempts":
         return this.hosts.drop(hint.attemptIds);
       case "MemberLeaving":
-        return this.#keeper.leaving(hint.member);
+        return this.#keeper.onLeaving(hint.member);
       case "ShardFreed":
-        return this.#keeper.freed(hint.shard);
+        return this.#keeper.onFreed(hint.shard);
       case "ShardOpened":
-        return this.#owners.opened(hint);
+        return this.#owners.onOpened(hint);
     }
   }
 

@@ -27,7 +27,7 @@ export interface RemoteWorkersParts {
   readonly isLeaseValid: () => boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
   /** Resolves when attempts that run here now are counted among the slots of the domain. */
-  readonly counted: (domain: string) => Promise<void>;
+  readonly whenCounted: (domain: string) => Promise<void>;
   /** Checks the sub-tasks of an outcome before they join their instance. */
   readonly admit: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
 }
@@ -117,14 +117,14 @@ export class RemoteWorkers {
 
   /** Its lease is renewed once its slot is counted. */
   async #adopt(announced: AnnouncedAttempt, run: TaskRun, onAdopted?: () => void): Promise<boolean> {
-    const { dispatcher, counted } = this.#parts;
+    const { dispatcher, whenCounted } = this.#parts;
     const { descriptor, worker, outcome } = announced;
     const { attemptId, startedAt } = descriptor;
     if (!dispatcher.adopt(run, worker, outcome, startedAt)) return false;
     this.#uncounted.add(attemptId);
     try {
       onAdopted?.();
-      await counted(run.domain);
+      await whenCounted(run.domain);
     } finally {
       this.#uncounted.delete(attemptId);
     }
