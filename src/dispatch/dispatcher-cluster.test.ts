@@ -298,7 +298,7 @@ describe("detach", () => {
     assert.deepEqual(rig.running, ["embedded", "waiting"]);
   });
 
-  test("is disowning, if nobody knows who has it: its worker asks, and the rest stops", async () => {
+  test("is a release, if its owner is unknown: its worker announces it again, and the others are aborted", async () => {
     const rig = new Rig({ poolSize: 1 });
     const session = new HandSession("a", 1);
     rig.dispatcher.connect(session);
@@ -306,7 +306,7 @@ describe("detach", () => {
     await rig.enqueue("remote", "embedded", "waiting");
     rig.dispatcher.release(["remote", "embedded", "waiting", "unknown"]);
     assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], [], []]);
-    assert.deepEqual(session.heard, ["remote disowned"]);
+    assert.deepEqual(session.heard, ["remote released"]);
     assert.equal(session.call("remote").abort.aborted, false);
   });
 

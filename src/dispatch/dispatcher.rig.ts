@@ -190,7 +190,7 @@ export class HandSession extends HandWorker implements ConnectedWorker {
 
   release(attemptId: string): void {
     this.taken.delete(attemptId);
-    this.heard.push(`${attemptId} disowned`);
+    this.heard.push(`${attemptId} released`);
   }
 
   acknowledge(attemptId: string): void {

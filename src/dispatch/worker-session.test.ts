@@ -467,7 +467,7 @@ describe("a result", () => {
   });
 });
 
-describe("a sign of life", () => {
+describe("a heartbeat", () => {
   test("is answered: the lease of an attempt that is not listed is renewed", async () => {
     const rig = connected();
     const { number } = await rig.grant("a");
@@ -607,7 +607,7 @@ describe("what a worker brings along", () => {
     assert.ok(!rig.link.sent.some(({ type }) => type === "Abort"));
   });
 
-  test("is announced again with each sign of life until somebody knows what to do", () => {
+  test("is announced again with each heartbeat until somebody knows what to do", () => {
     const rig = bringing({ running });
     rig.heartbeat(0, [{ attemptId: "a", grant: 0 }]);
     assert.equal(rig.announced.length, 2);

@@ -12,7 +12,7 @@ import { decodeCall, decodeResult } from "./call-codec.ts";
 import { ForeignAttempts, noOtherHosts } from "./foreign-attempts.ts";
 
 const { workerBeatMs, workerLostMs } = defaultTimings;
-const patienceMs = ownPatience * workerLostMs;
+const leaseMs = ownPatience * workerLostMs;
 
 /** A call that waits for the test to answer it. */
 interface Asked {
@@ -28,7 +28,7 @@ class FakeDispatcher {
   readonly running = new Set<string>();
   readonly waiting = new Set<string>();
   readonly aborted: string[] = [];
-  readonly disowned: string[] = [];
+  readonly released: string[] = [];
 
   isReachable(attemptId: string): boolean {
     return this.isRunning(attemptId);
@@ -56,7 +56,7 @@ class FakeDispatcher {
   release(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       this.running.delete(id);
-      this.disowned.push(id);
+      this.released.push(id);
     }
   }
 }
@@ -106,7 +106,7 @@ class Rig {
   }
 }
 
-describe("attempts that are held for others", () => {
+describe("attempts that are hosted for other owners", () => {
   let clock: TestClock;
   let rig: Rig;
 
@@ -156,10 +156,10 @@ describe("attempts that are held for others", () => {
   test("are released when their lease expires, to the moment", async () => {
     await clock.advance(3333);
     rig.keep(3, "a");
-    await clock.advance(patienceMs - 1);
-    assert.deepEqual(rig.dispatcher.disowned, []);
+    await clock.advance(leaseMs - 1);
+    assert.deepEqual(rig.dispatcher.released, []);
     await clock.advance(1);
-    assert.deepEqual([rig.dispatcher.disowned, rig.dispatcher.aborted], [["a"], []]);
+    assert.deepEqual([rig.dispatcher.released, rig.dispatcher.aborted], [["a"], []]);
     rig.questions();
     await clock.advance(workerLostMs);
     assert.deepEqual(rig.questions(), []);
@@ -171,10 +171,10 @@ describe("attempts that are held for others", () => {
     const question = last();
     await clock.advance(workerBeatMs - 1);
     question.answer([]);
-    await clock.advance(patienceMs - workerBeatMs);
-    assert.deepEqual(rig.dispatcher.disowned, []);
+    await clock.advance(leaseMs - workerBeatMs);
+    assert.deepEqual(rig.dispatcher.released, []);
     await clock.advance(1);
-    assert.deepEqual(rig.dispatcher.disowned, ["a"]);
+    assert.deepEqual(rig.dispatcher.released, ["a"]);
   });
 
   test("a question that fails is no answer", async () => {
@@ -183,10 +183,10 @@ describe("attempts that are held for others", () => {
       assert.equal(timeoutMs, workerBeatMs, "the next one says it again");
       fail(new EngineError("CALL_UNANSWERED", "nobody is there"));
     };
-    await clock.advance(patienceMs - 1);
-    assert.deepEqual(rig.dispatcher.disowned, []);
+    await clock.advance(leaseMs - 1);
+    assert.deepEqual(rig.dispatcher.released, []);
     await clock.advance(1);
-    assert.deepEqual(rig.dispatcher.disowned, ["a"]);
+    assert.deepEqual(rig.dispatcher.released, ["a"]);
   });
 
   test("that are not here any more are not said to be: their worker has taken them along", async () => {
@@ -242,7 +242,7 @@ describe("attempts that are held for others", () => {
   });
 });
 
-describe("the end of an attempt that was held for another", () => {
+describe("the end of an attempt that was hosted for another owner", () => {
   const input: Input = {
     type: "AttemptEnded",
     task: 0,
@@ -390,7 +390,7 @@ describe("a host and an owner who do not hear each other", () => {
       rig.keep(3, "a");
       heardAt = fast.monotonic();
       while (fast.monotonic() - heardAt < workerLostMs) await clock.advance(100);
-      assert.deepEqual(rig.dispatcher.disowned, ["a"], "an attempt that is taken for lost runs nowhere");
+      assert.deepEqual(rig.dispatcher.released, ["a"], "an attempt that is declared lost runs nowhere");
       rig.foreignAttempts.stop();
     });
   }

@@ -23,7 +23,7 @@ import { RemoteWorker, type RemoteWorkerOptions } from "./remote-worker.ts";
 import { LogBook } from "../testing/log-book.rig.ts";
 
 const { workerBeatMs, workerLostMs } = defaultTimings;
-const patienceMs = ownPatience * workerLostMs;
+const leaseMs = ownPatience * workerLostMs;
 
 /** The member's end of a link, in the hands of the test. */
 class MemberLink implements Link {
@@ -79,7 +79,7 @@ class WorkerRig {
   readonly starts: string[] = [];
   readonly jobs = new Map<string, Job>();
   readonly worker: RemoteWorker;
-  /** Whoever answers signs of life, unless the test does. */
+  /** Whether heartbeats are answered automatically, and not by the test. */
   renews = true;
 
   constructor(options: Partial<RemoteWorkerOptions> = {}) {
@@ -411,7 +411,7 @@ describe("a worker whose leases are not renewed", () => {
     // The answer is on its way for long: the lease counts from when the heartbeat was sent.
     await rig.clock.advance(workerBeatMs - 1);
     rig.renew(sequence);
-    await rig.clock.advance(patienceMs - workerBeatMs);
+    await rig.clock.advance(leaseMs - workerBeatMs);
     assert.equal(signal.aborted, false);
     await rig.clock.advance(2);
     assert.equal(signal.aborted, true);
@@ -422,7 +422,7 @@ describe("a worker whose leases are not renewed", () => {
     const rig = await welcomed();
     await rig.grant("a", 1);
     rig.renews = false;
-    await rig.clock.advance(patienceMs + workerBeatMs);
+    await rig.clock.advance(leaseMs + workerBeatMs);
     assert.ok(rig.links.length > 1);
     const { running, results } = rig.link.last("Hello");
     assert.deepEqual(running, []);
@@ -443,9 +443,9 @@ describe("a worker whose leases are not renewed", () => {
     const askedAt = rig.clock.now();
     rig.renew(rig.link.last("Heartbeat").sequence, { undecided, renewalAges });
     const aborted = (): string[] => [...rig.running].filter(([, { ctx }]) => ctx.signal.aborted).map(([id]) => id);
-    await rig.clock.advance(patienceMs - workerBeatMs);
+    await rig.clock.advance(leaseMs - workerBeatMs);
     assert.deepEqual(aborted(), ["undecided"]);
-    await rig.clock.advance(askedAt + patienceMs - 8000 - rig.clock.now());
+    await rig.clock.advance(askedAt + leaseMs - 8000 - rig.clock.now());
     assert.deepEqual(aborted(), ["undecided", "old"]);
     await rig.clock.advance(7999);
     assert.deepEqual(aborted(), ["undecided", "old"]);
@@ -473,7 +473,7 @@ describe("a worker whose leases are not renewed", () => {
     const rig = await welcomed();
     rig.renews = false;
     // Something is heard, but no answer to what it says.
-    for (let ms = 0; ms <= patienceMs; ms += workerBeatMs) {
+    for (let ms = 0; ms <= leaseMs; ms += workerBeatMs) {
       await rig.clock.advance(workerBeatMs);
       rig.renew(0);
     }
@@ -503,7 +503,7 @@ describe("a worker whose leases are not renewed", () => {
     clock.skip(sleptMs);
     await clock.advance(workerBeatMs);
     rig.renew(rig.link.last("Heartbeat").sequence, { renewalAges: [{ attemptId: "a", grant: 1, ageMs }] });
-    await clock.advance(grantedAt + patienceMs - clock.now());
+    await clock.advance(grantedAt + leaseMs - clock.now());
     assert.equal(rig.running.get("a")?.ctx.signal.aborted, false, "the second word is of after the grant");
     await clock.advance(sleptMs);
     assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);

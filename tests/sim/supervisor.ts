@@ -75,7 +75,7 @@ export class Supervisor {
   async #stop(life: Life): Promise<void> {
     const { recorder, log } = this.#parts;
     life.record.stopping = recorder.moment();
-    log.note(`${life.machine} is told to stop`);
+    log.note(`${life.machine} is asked to stop`);
     try {
       await life.stop();
       life.finish("stopped", "in good order");

@@ -103,7 +103,7 @@ export class EvidenceBuilder {
   }
 
   /** Answers a worker's heartbeat at once; `withheld` lists attempts whose lease counts from earlier, or is not renewed. */
-  vouch(worker: LifeRecord, withheld: Readonly<Record<string, number>> = {}, member = 1): void {
+  renew(worker: LifeRecord, withheld: Readonly<Record<string, number>> = {}, member = 1): void {
     const { now } = this;
     worker.workerRenewals.push({ member, sentAt: now, knownAt: now, withheld: new Map(Object.entries(withheld)) });
   }

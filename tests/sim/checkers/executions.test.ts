@@ -50,19 +50,19 @@ test("an attempt that was done on a worker that lives and was answered, and runs
   builder.ended(builder.run(worker, "a:1:0:1"));
   for (let i = 0; i < 10; i++) {
     builder.now += 20_000;
-    builder.vouch(worker);
+    builder.renew(worker);
   }
   builder.run(builder.life("m2"), "a:1:0:1");
   expectViolations(checkExecutions, builder, /a:1:0:1 had done on life 2, which lives, and ran again/);
 });
 
-test("nothing is wrong if the worker died, or was cut off for its patience before anybody heard of the result", () => {
+test("nothing is wrong if the worker died, or was cut off until its leases expired before anybody heard of the result", () => {
   for (const isDead of [true, false]) {
     const { builder, worker } = withWorker();
     builder.ended(builder.run(worker, "a:1:0:1"));
     builder.now += isDead ? 100 : 54_100;
     if (isDead) worker.end = { ...builder.moment(), how: "crashed" };
-    else builder.vouch(worker);
+    else builder.renew(worker);
     builder.now += 1000;
     builder.run(builder.life("m2"), "a:1:0:1");
     expectViolations(checkExecutions, builder);
@@ -106,18 +106,18 @@ test("an attempt that is counted as interrupted on a worker that has it", () => 
   expectViolations(
     checkExecutions,
     builder,
-    /a:1:0:1 was counted as interrupted, and life 2 had it and was vouched for/,
+    /a:1:0:1 was counted as interrupted, and life 2 had it and its lease was renewed/,
   );
 });
 
-test("an attempt that its member stopped because no owner had vouched for it, and a worker that is answered since", () => {
+test("an attempt that its member stopped because no owner had renewed its lease, and a worker that is answered since", () => {
   const { builder, worker, life } = withWorker();
   const run = builder.run(worker, "a:1:0:1");
   builder.now += 52_000;
   run.abort = builder.moment();
   builder.ended(run, "aborted");
   builder.now += 1000;
-  builder.vouch(worker);
+  builder.renew(worker);
   builder.now += 10_000;
   builder.turn(life, 1, [{ type: "TaskInterrupted", task: 0, attempt: 1 }]);
   expectViolations(checkExecutions, builder);
@@ -134,6 +134,6 @@ function withWorker(): {
   builder.claim(life);
   builder.turn(life, 1, created(builder, solo));
   const worker = builder.life("w1", "worker");
-  builder.vouch(worker);
+  builder.renew(worker);
   return { builder, life, worker };
 }

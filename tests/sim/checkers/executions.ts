@@ -59,7 +59,7 @@ function checkLosses(evidence: Evidence): string[] {
         const life = run && evidence.lives[run.life - 1];
         if (run === undefined || life?.role !== "worker" || isLost(evidence, run, at)) return [];
         if (run.abort !== undefined && wasRightToStop(evidence, life, run)) return [];
-        return [`${attemptId} was counted as interrupted, and life ${life.number} had it and was vouched for`];
+        return [`${attemptId} was counted as interrupted, and life ${life.number} had it and its lease was renewed`];
       });
     }),
   );

@@ -3,9 +3,9 @@ import { expectViolations } from "./expect-violations.ts";
 import { checkLeases } from "./leases.ts";
 import { created, EvidenceBuilder, solo } from "./evidence-builder.ts";
 
-/** 0.9 of the others' patience. */
+/** 0.9 of the timeout of the others. */
 const leaseMs = 36_000;
-const patienceMs = 54_000;
+const workerLeaseMs = 54_000;
 
 test("a job that starts when the lease is over", () => {
   const { builder, life } = member();
@@ -43,38 +43,38 @@ test("a lease that is renewed is not over, and one that is regained is as good a
   expectViolations(checkLeases, builder);
 });
 
-test("a job that goes on, on a worker that nobody has answered for its patience", () => {
+test("a job that goes on, on a worker whose leases were not renewed", () => {
   const { builder, worker } = withWorker();
   const run = builder.run(worker, "a:1:0:1");
-  builder.now += patienceMs + 1;
+  builder.now += workerLeaseMs + 1;
   run.abort = builder.moment();
   expectViolations(checkLeases, builder);
   builder.now += 100;
   run.abort = builder.moment();
-  expectViolations(checkLeases, builder, /a:1:0:1 ran on for 101 ms on life 2, whose patience was over/);
+  expectViolations(checkLeases, builder, /a:1:0:1 ran on for 101 ms on life 2, whose lease on the attempt was over/);
 });
 
-test("a job that starts on a worker when its patience is over", () => {
+test("a job that starts on a worker when its leases have expired", () => {
   const { builder, worker } = withWorker();
-  builder.now += patienceMs + 50;
+  builder.now += workerLeaseMs + 50;
   builder.run(worker, "a:1:0:1");
-  expectViolations(checkLeases, builder, /a:1:0:1 ran on life 2, whose patience had been over for 50 ms/);
+  expectViolations(checkLeases, builder, /a:1:0:1 ran on life 2, whose lease on the attempt had been over for 50 ms/);
 });
 
-test("an answer counts from when the sign of life was sent, for what it is about", () => {
+test("an answer counts from when the heartbeat was sent, for what it is about", () => {
   const { builder, worker } = withWorker();
   const run = builder.run(worker, "a:1:0:1");
   builder.now += 20_000;
-  builder.vouch(worker);
+  builder.renew(worker);
   builder.now += 10_000;
-  builder.vouch(worker, { "a:1:0:1": Infinity });
-  builder.vouch(worker, { "a:1:0:1": 8000 });
-  builder.now = 1000 + 30_000 - 8000 + patienceMs + 1;
+  builder.renew(worker, { "a:1:0:1": Infinity });
+  builder.renew(worker, { "a:1:0:1": 8000 });
+  builder.now = 1000 + 30_000 - 8000 + workerLeaseMs + 1;
   run.abort = builder.moment();
   expectViolations(checkLeases, builder);
   builder.now += 1000;
   run.abort = builder.moment();
-  expectViolations(checkLeases, builder, /a:1:0:1 ran on for 1001 ms on life 2, whose patience was over/);
+  expectViolations(checkLeases, builder, /a:1:0:1 ran on for 1001 ms on life 2, whose lease on the attempt was over/);
 });
 
 test("a worker does not have to know that its member's lease is over", () => {
@@ -83,7 +83,7 @@ test("a worker does not have to know that its member's lease is over", () => {
   const run = builder.run(worker, "a:1:0:1");
   for (let i = 0; i < 10; i++) {
     builder.now += 10_000;
-    builder.vouch(worker);
+    builder.renew(worker);
   }
   run.abort = builder.moment();
   expectViolations(checkLeases, builder);
@@ -99,7 +99,7 @@ test("a worker whose wall clock says that it slept stops at its next look", () =
   expectViolations(checkLeases, builder);
   builder.now += 100;
   run.abort = builder.moment();
-  expectViolations(checkLeases, builder, /a:1:0:1 ran on for 2600 ms on life 2, whose patience was over/);
+  expectViolations(checkLeases, builder, /a:1:0:1 ran on for 2600 ms on life 2, whose lease on the attempt was over/);
 });
 
 /** A worker with a first answer, and an instance for it. */
@@ -112,7 +112,7 @@ function withWorker(): {
   const life = builder.life();
   builder.turn(life, 1, created(builder, solo));
   const worker = builder.life("w1", "worker");
-  builder.vouch(worker);
+  builder.renew(worker);
   return { builder, life, worker };
 }
 

@@ -46,7 +46,7 @@ function checkStop(evidence: Evidence, life: LifeRecord, run: JobRun, lapse: Lap
 }
 
 function whose({ role }: LifeRecord): string {
-  return role === "worker" ? "whose patience" : "whose lease";
+  return role === "worker" ? "whose lease on the attempt" : "whose lease";
 }
 
 /** The time, or the end of the stall that contains it. */

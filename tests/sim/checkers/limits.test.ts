@@ -55,7 +55,7 @@ test("more than the pool of a process", () => {
 test("more than the slots of a worker, and more in a domain than it has room for, wherever they run", () => {
   const builder = twoInstances({ isCluster: true, workerSlots: 1 });
   const worker = builder.life("w1", "worker");
-  builder.vouch(worker);
+  builder.renew(worker);
   builder.run(worker, "a:1:0:1", { domain: "red" });
   builder.run(worker, "b:1:0:1", { domain: "red" });
   expectViolations(
@@ -69,7 +69,7 @@ test("more than the slots of a worker, and more in a domain than it has room for
 test("a worker that has not heard that its attempt is over has a slot of the domain, and none of its instance", () => {
   const builder = twoInstances({ isCluster: true });
   const worker = builder.life("w1", "worker");
-  builder.vouch(worker);
+  builder.renew(worker);
   builder.run(worker, "a:1:0:1", { domain: "red" });
   const failure = { type: "TASK_TIMEOUT", message: "too long", retryable: true };
   const [member] = builder.lists.lives;
@@ -82,10 +82,10 @@ test("a worker that has not heard that its attempt is over has a slot of the dom
   expectViolations(checkLimits, builder, /a:1:0:2 was started as number 2 of 1 in domain red/);
 });
 
-test("a worker that nobody answered for its patience has stopped, as far as others are concerned", () => {
+test("a worker whose leases were not renewed has stopped, as far as others are concerned", () => {
   const builder = twoInstances({ isCluster: true });
   const worker = builder.life("w1", "worker");
-  builder.vouch(worker);
+  builder.renew(worker);
   builder.run(worker, "a:1:0:1", { domain: "red" });
   builder.now += 54_001;
   builder.run(builder.life("m2"), "b:1:0:1", { domain: "red" });

@@ -11,7 +11,7 @@ function beat(builder: EvidenceBuilder, life: LifeRecord, member: string): void 
   life.renewals.push({ member, sentAt: builder.now, knownAt: builder.now });
 }
 
-/** Two that have given a sign of life. */
+/** Two that have sent a heartbeat. */
 function pair(): { builder: EvidenceBuilder; remover: LifeRecord } {
   const builder = new EvidenceBuilder();
   const remover = builder.life("m1");

@@ -15,19 +15,17 @@ const roundingMs = 2;
 export const checkRenewals: Checker = (evidence) => {
   const questions = questionsOf(evidence);
   return evidence.lives.flatMap(({ workerRenewals }) =>
-    workerRenewals.flatMap((vouch) => {
-      const member = evidence.lives[vouch.member - 1];
+    workerRenewals.flatMap((renewal) => {
+      const member = evidence.lives[renewal.member - 1];
       // The clock of a suspended machine does not show the age of an answer.
       if (member === undefined || member.freezes.some(({ kind }) => kind === "suspended")) return [];
-      return [...vouch.withheld].flatMap(([attemptId, ageMs]) => {
+      return [...renewal.withheld].flatMap(([attemptId, ageMs]) => {
         if (ageMs === Infinity) return [];
-        const askedAt = questions.get(`${member.number} ${attemptId}`)?.findLast((at) => at <= vouch.knownAt);
-        const countsFrom = Math.max(askedAt ?? -Infinity, ownedUntil(evidence, member, attemptId, vouch));
-        const lateMs = vouch.sentAt - ageMs / member.rate - countsFrom;
+        const askedAt = questions.get(`${member.number} ${attemptId}`)?.findLast((at) => at <= renewal.knownAt);
+        const countsFrom = Math.max(askedAt ?? -Infinity, ownedUntil(evidence, member, attemptId, renewal));
+        const lateMs = renewal.sentAt - ageMs / member.rate - countsFrom;
         if (lateMs <= roundingMs) return [];
-        return [
-          `life ${member.number} vouched for ${attemptId} from ${lateMs.toFixed(0)} ms after it had asked its owner`,
-        ];
+        return [`life ${member.number} renewed ${attemptId} from ${lateMs.toFixed(0)} ms after it had asked its owner`];
       });
     }),
   );

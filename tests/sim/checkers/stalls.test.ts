@@ -12,7 +12,7 @@ test("an owner that has stood still does not count an attempt as interrupted at 
   expectViolations(checkStalls, builder, /a:1:0:1 was counted as interrupted by life 1, which had stood still/);
 });
 
-test("it does so after half of its patience, or if it stood still for less than that", () => {
+test("it does so after half of its timeout, or if it was stalled for less than that", () => {
   const late = heldResult();
   stoodStill(late.builder, late.owner, 50_000);
   late.builder.now += 30_000;
@@ -32,7 +32,7 @@ test("a worker that is gone, or that the owner hears itself, is another matter",
   expectViolations(checkStalls, gone.builder);
   const own = heldResult();
   stoodStill(own.builder, own.owner, 50_000);
-  own.builder.vouch(own.worker, {}, own.owner.number);
+  own.builder.renew(own.worker, {}, own.owner.number);
   interrupt(own.builder, own.owner);
   expectViolations(checkStalls, own.builder);
 });
@@ -40,9 +40,9 @@ test("a worker that is gone, or that the owner hears itself, is another matter",
 /** A worker has run an attempt, and another member than the owner speaks for it. */
 function heldResult(): { builder: EvidenceBuilder; owner: LifeRecord; worker: LifeRecord } {
   const builder = new EvidenceBuilder({ isCluster: true });
-  const [owner, holder, worker] = [builder.life("m1"), builder.life("m2"), builder.life("w1", "worker")];
+  const [owner, host, worker] = [builder.life("m1"), builder.life("m2"), builder.life("w1", "worker")];
   builder.turn(owner, 1, created(builder, solo));
-  builder.vouch(worker, {}, holder.number);
+  builder.renew(worker, {}, host.number);
   builder.ended(builder.run(worker, "a:1:0:1"));
   builder.now += 1000;
   return { builder, owner, worker };
