@@ -94,7 +94,7 @@ const cancelStory: Story = {
   workflows: [polite],
   tell: async (engine) => {
     await started(() => engine.startWorkflow(polite, "parent", { instanceId: "x" }));
-    await until(engine, async () => (await engine.listWorkflowInstances({ idPrefix: "x/1" })).length > 0);
+    await untilChanged(engine, async () => (await engine.listWorkflowInstances({ idPrefix: "x/1" })).length > 0);
     await engine.cancelWorkflowInstance("x", "enough").catch((error: unknown) => {
       if (!hasCode(error, "INSTANCE_STATE")) throw error;
     });
@@ -168,7 +168,7 @@ const prolificStory: Story = {
   tell: async (engine) => {
     await started(() => engine.startWorkflow(prolific, 1, { instanceId: "x" }));
     const ids = ["brief-1", "brief-2", "brief-3"];
-    await until(engine, async () => (await engine.listWorkflowInstances()).length === 6);
+    await untilChanged(engine, async () => (await engine.listWorkflowInstances()).length === 6);
     if ((await engine.getWorkflowInstanceStatus("x")).status === "Running") await engine.raiseEvent("x", "end", "bye");
     const failure = (error: unknown): string => (error as Error).message;
     const ended = ["stopped", "asked"].map((id) => engine.awaitWorkflowInstance(id).catch(failure));
@@ -209,7 +209,7 @@ const entityStory: Story = {
   },
 };
 
-async function until(engine: Engine, holds: () => Promise<boolean>): Promise<void> {
+async function untilChanged(engine: Engine, holds: () => Promise<boolean>): Promise<void> {
   const changed = Promise.withResolvers<void>();
   const stop = engine.subscribe(() => void holds().then((yes) => yes && changed.resolve(), changed.reject));
   if (!(await holds())) await changed.promise;

@@ -8,7 +8,7 @@ interface Exported {
   readonly start: number;
 }
 
-/** Exported for those who read the specification, which promises this mapping; the server's messages do not need it yet. */
+/** The specification promises this mapping; no part of the product needs it yet. */
 const kept = ["src/powerjob/codes.ts"];
 
 /**
