@@ -4,12 +4,12 @@ import nodeModule from "node:module";
 const oldestMajor = 24;
 const [major] = process.versions.node.split(".");
 
-// Nothing else is imported before this: an older Node could not even parse it.
+// No import before this check: an older Node could not parse the modules.
 if (Number(major) < oldestMajor) {
   process.stderr.write(`heddle: needs Node.js ${oldestMajor} or newer, this is ${process.versions.node}\n`);
   process.exitCode = 1;
 } else {
-  // Most of a short command's time is spent on reading the program itself; the second time it is read in half of that.
+  // Loading the program is most of a short command's time; the compile cache halves it from the second run on.
   nodeModule.enableCompileCache();
   const { main } = await import("./cli/program/main.ts");
 

@@ -20,7 +20,7 @@ import type { Store } from "./stores/store.ts";
 export function mysql(
   url: string,
   options: {
-    /** How many connections each engine opens at most: at least 3, and 9 unless given. */
+    /** Maximum number of connections of each engine: at least 3, default 9. */
     connections?: number;
   } = {},
 ): Store {

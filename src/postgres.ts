@@ -18,9 +18,9 @@ import type { Store } from "./stores/store.ts";
 export function postgres(
   url: string,
   options: {
-    /** Where the tables are; `heddle` unless given. */
+    /** Schema of the tables; default `heddle`. */
     schema?: string;
-    /** How many connections each engine opens at most: at least 3, and 9 unless given. */
+    /** Maximum number of connections of each engine: at least 3, default 9. */
     connections?: number;
   } = {},
 ): Store {

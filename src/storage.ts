@@ -2,25 +2,25 @@ import { EngineError } from "./base/error.ts";
 import { preview } from "./base/preview.ts";
 import type { Store } from "./stores/store.ts";
 
-/** Where an engine keeps its work, as a configuration file says it. */
+/** The store in a configuration file. */
 export interface StorageConfig {
   readonly databaseType: "sqlite" | "postgresql" | "mysql";
   /** `postgresql://…`, `mysql://…`; for SQLite the name of a file. */
   readonly url: string;
 }
 
-/** What is used when nothing is said. */
+/** The default store. */
 const defaultStorage = "sqlite:./heddle.db";
 
-/** Where the setting came from, for messages about it. */
+/** The setting with its source, for error messages. */
 interface Setting {
   readonly name: string;
   readonly text: string;
 }
 
 /**
- * The store that the configuration or the environment names, so that the same program runs on a file here and on a
- * server there. Only the driver of that one is loaded.
+ * Opens the store that the configuration or the environment names, so that the same program runs on a file or on a
+ * database server. Loads only the driver of that store.
  *
  * ```ts
  * import { Engine } from "heddle";
@@ -43,7 +43,7 @@ export async function storage(config?: string | StorageConfig): Promise<Store> {
     case "mariadb":
       return (await import("./mysql.ts")).mysql(text);
     default:
-      // What comes after the scheme may hold a password.
+      // The rest of the address may have a password.
       throw new EngineError(
         "OPTION_INVALID",
         `${name} must begin with sqlite:, postgresql:// or mysql://, and begins with ${preview(scheme ?? text.slice(0, 6))}.`,

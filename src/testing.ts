@@ -21,7 +21,7 @@ export { TestClock } from "./testing/test-clock.ts";
 export type { RecordedHistory, RecordedTurn } from "./runtime/recorded-history.ts";
 
 /**
- * A store in memory, for tests. What an engine wrote outlives its stop, so a second engine on the same store goes on
+ * An in-memory store for tests. Data outlive the engine, so a second engine on the same store continues
  * where the first one stopped, as after a restart.
  *
  * ```ts
@@ -40,30 +40,30 @@ export type { RecordedHistory, RecordedTurn } from "./runtime/recorded-history.t
  * await clock.until(second.awaitWorkflowInstance(run.instanceId));
  * ```
  *
- * Engines that run at the same time, as the members of one cluster, need a connection each: the first has the store
- * itself, the others one of its `connect()`.
+ * Engines that run concurrently, as members of a cluster, need a connection each: the first uses the store
+ * itself, the others use its `connect()`.
  */
 export function memoryStore(): Store & { connect(): Store } {
   return new MemoryStore();
 }
 
 export interface TestEngineOptions extends Partial<Omit<EngineOptions, "clock" | "cluster">> {
-  /** They stand in for jobs of the same name. */
+  /** Mocks that replace jobs of the same name. */
   readonly mocks?: readonly Job[];
-  /** The time to begin with, epoch ms. */
+  /** The initial time, epoch ms. */
   readonly now?: number;
 }
 
 /** An engine for one test. `await using` stops it at the end of its block. */
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine;
-  /** Stands still until it is moved or a result is awaited, and then skips whatever nobody waits for. */
+  /** Stands still until it is advanced or a result is awaited; then it skips to the next timer. */
   readonly clock: TestClock;
   stop(): Promise<void>;
 }
 
 /**
- * Starts an engine in memory whose clock stands still and whose ids are the same every time.
+ * Starts an in-memory engine with a clock that stands still and deterministic ids.
  *
  * ```ts
  * const charged = mockJob(charge, () => ({ receipt: "r1" }));
@@ -106,7 +106,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   return { engine, clock, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Results that are awaited while time stands still come all the same. */
+/** Skips time for results that are awaited while the clock stands still. */
 class WatchedEngine extends Engine {
   readonly #results: ResultWatch;
 
@@ -134,8 +134,8 @@ async function nextWake(storage: Store, afterTime: number): Promise<number | und
 }
 
 /**
- * Runs the code of a workflow over a history that was recorded earlier, in memory and without its jobs: would instances
- * that began with other code go on with this one? Resolves if so. `WORKFLOW_CHANGED` names the first step that differs.
+ * Replays a recorded history with the code of a workflow, in memory and without its jobs, to test whether instances
+ * that began with other code continue with this one. Resolves if so. `WORKFLOW_CHANGED` names the first different step.
  *
  * ```ts
  * const recorded = JSON.parse(await readFile("tests/histories/order.json", "utf8"));
@@ -147,7 +147,7 @@ export async function replayWorkflow(workflow: CodeWorkflow, recorded: RecordedH
   await replayRecorded(workflow, recorded, {
     whenDrained: (waiting) => drain.wait(waiting),
     failureFrom,
-    // Steps are compared by name, so a child may be of any version.
+    // Steps are compared by name, so a child may have any version.
     versionOf: () => workflow.version,
     hasDomain: () => true,
     within: (call) => call(),

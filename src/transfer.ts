@@ -1,6 +1,6 @@
 /**
- * Moves everything from one store to another: jobs, domains, documents, definitions, instances with their histories, and
- * the messages between them. Lines, which are task logs and the audit log, stay behind. Stop all engines first; start them on the other store when it is done, and every instance goes on.
+ * Moves all data from one store to another: jobs, domains, documents, definitions, instances with their histories, and
+ * the messages between them. Task logs and the audit log are not moved. Stop all engines first; afterwards start them on the other store, and every instance continues.
  *
  * ```ts
  * import { sqlite } from "heddle/sqlite";
@@ -13,14 +13,14 @@
  * await to.open();
  * try {
  *   const imported = await importInstances(to, exportInstances(from));
- *   console.log(`${imported.unfinished} instances go on, ${imported.finished} can be looked at`);
+ *   console.log(`${imported.unfinished} unfinished and ${imported.finished} finished instances`);
  * } finally {
  *   await from.close();
  *   await to.close();
  * }
  * ```
  *
- * By way of a file, lines are written with `pipeline(exportInstances(from), createWriteStream(file))` and read with
+ * To use a file, write the lines with `pipeline(exportInstances(from), createWriteStream(file))` and read them with
  * `importInstances(to, (await open(file)).readLines())`.
  */
 export { exportInstances } from "./transfer/export-instances.ts";

@@ -3,60 +3,60 @@ import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
 import { type DocumentRow, workflowDocument } from "../stores/store.ts";
 
-/** A workflow that was saved, as opposed to one that is part of a program. */
+/** A saved workflow, as opposed to one that a module registers. */
 export interface CatalogueEntry {
-  /** A UUID; a workflow that is made anew under the name of a deleted one has another. */
+  /** A UUID; a new workflow with the name of a deleted one has another. */
   readonly id: string;
   readonly name: string;
-  /** As it was given, but for its name. */
+  /** The definition as it was saved, except for its name. */
   readonly spec: DagSpec;
-  /** Names the content; `Workflow.version`. */
+  /** Content hash; `Workflow.version`. */
   readonly version: string;
   readonly cronExpr: string | null;
-  /** Written down with the cron expression, so that every member means the same. */
+  /** Stored with the cron expression, so that all members use the same zone. */
   readonly timeZone: string | null;
   readonly isScheduled: boolean;
-  /** Null, and not there in older documents: the default. */
+  /** Null or missing: the default policy. */
   readonly whenBusy?: ScheduleSpec["whenBusy"] | null;
   readonly whenMissed?: ScheduleSpec["whenMissed"] | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly updatedBy: string | null;
-  /** The last ones, oldest first. */
+  /** The last saves, oldest first. */
   readonly saves: readonly Save[];
 }
 
-/** What a workflow says about its schedule. */
+/** The schedule of a workflow. */
 export type ScheduleFields = Pick<CatalogueEntry, "cronExpr" | "timeZone" | "isScheduled" | "whenBusy" | "whenMissed">;
 
-/** What is given is changed; null stands for nothing, and for a default. */
+/** A change of the schedule: omitted fields are kept, null resets a field. */
 export type ScheduleFieldsChange = { readonly [K in keyof ScheduleFields]?: ScheduleFields[K] | undefined };
 
-/** One time that a definition was saved. */
+/** One save of a definition. */
 export interface Save {
   readonly version: string;
   readonly at: number;
   readonly by: string | null;
-  /** `Create`, `Update`, `Roll back`; `Edit` for a file that was changed by hand. */
+  /** `Create`, `Update`, `Roll back`; `Edit` for a file that was edited manually. */
   readonly operation: string;
 }
 
-/** What came of a save. */
+/** The result of a save. */
 export interface Saved {
   readonly id: string;
   readonly name: string;
   readonly version: string;
-  /** What went wrong beside the save, which stands. */
+  /** A problem that did not prevent the save. */
   readonly warning: string | null;
 }
 
-/** An entry, and how often its document was written. */
+/** An entry with the revision of its document. */
 export interface StoredEntry {
   readonly entry: CatalogueEntry;
   readonly revision: number;
 }
 
-/** More are not kept in the document; their definitions stay in the store. */
+/** Limit of saves in the document; older definitions stay in the store. */
 export const savesMax = 100;
 
 export function entryOf(row: DocumentRow): StoredEntry {
@@ -67,12 +67,12 @@ export function documentOf({ entry, revision }: StoredEntry): DocumentRow {
   return { kind: workflowDocument, name: entry.name, revision, at: entry.updatedAt, body: JSON.stringify(entry) };
 }
 
-/** Where a definition says its name, that is the one it is saved under. */
+/** Sets the name in a definition that has one. */
 export function named(spec: DagSpec, name: string): DagSpec {
   return spec.name === undefined ? spec : { ...spec, name };
 }
 
-/** Equal for texts of a definition that say the same, however they are laid out. */
+/** A hash of the content, independent of formatting. */
 export function contentHash(spec: DagSpec): string {
   return textHash(canonicalJson(spec));
 }

@@ -33,14 +33,14 @@ export type { CatalogueEntry, Save, Saved } from "./catalogue-entry.ts";
 export type { SpecChange } from "./spec-diff.ts";
 
 export interface CatalogueParts {
-  /** Started already. */
+  /** The running engine. */
   readonly engine: CatalogueEngine;
   readonly store: CatalogueStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** If definitions live as files too. */
+  /** The folder of definition files, if there is one. */
   readonly folder?: DefinitionFolder;
-  /** A file that was made or edited by hand has become a version. The next file waits for it. */
+  /** Called when a manually created or edited file has become a version; the next file waits for it. */
   readonly onFileEdit?: (edit: FileEdit) => Promise<void>;
 }
 
@@ -56,10 +56,10 @@ export interface NewEntry extends ScheduleFieldsChange {
   readonly by?: string | null | undefined;
 }
 
-/** A cron expression of null takes the schedule away. */
+/** A change of an entry. A cron expression of null removes the schedule. */
 export interface EntryChange extends ScheduleFieldsChange {
   readonly spec?: DagSpec | undefined;
-  /** Refused with `CONFLICT` if it is in another version by now. */
+  /** Optimistic lock: `CONFLICT` if the current version is another. */
   readonly ifVersion?: string | undefined;
   readonly by?: string | null | undefined;
 }
@@ -68,24 +68,24 @@ export interface ScheduleChange extends Omit<ScheduleFieldsChange, "isScheduled"
   readonly enable: boolean;
 }
 
-/** What a save makes of an entry. The time, the version and the list of saves follow. */
+/** The new content of an entry; time, version and the list of saves are derived. */
 type Draft = Pick<CatalogueEntry, "id" | "spec"> &
   ScheduleFields & {
     readonly operation: string;
     readonly by: string | null;
   };
 
-/** Others' saves are noticed within this time. */
+/** Poll interval for saves of other members. */
 const pollMs = 2000;
 
-/** Every so many polls it is looked whether anything was missed. */
+/** Number of polls between two full scans for missed changes. */
 const pollsPerScan = 30;
 const pollsPerRenewal = 4;
 
 /**
- * Workflows that are saved in the store, in versions, rather than part of a program. A save is a definition, then a
- * document, then what follows from it: the engine knows the workflow by name, its schedule is as the document says, and
- * so is its file. Whatever is cut off in between is made up for by the next start, or the next poll of any member.
+ * Workflows that are saved in the store, in versions. A save writes a definition, then a
+ * document; then the engine's registration, the schedule and
+ * the file are reconciled with the document. After a crash in between, the next start or the next poll of any member completes it.
  */
 export class Catalogue {
   readonly #clock: Clock;
@@ -115,7 +115,7 @@ export class Catalogue {
     this.#folderSync = folder && new FolderSync({ folder, lock, entries, clock, logger, saveEdit });
   }
 
-  /** Everything that is stored, and then the folder, is in force when it resolves. */
+  /** Resolves when all stored entries, and then the folder, are reconciled. */
   async start(): Promise<void> {
     await this.#entries.skipChanges();
     await this.#follower.followAll();
@@ -131,7 +131,7 @@ export class Catalogue {
     await this.#folderSync?.stop();
   }
 
-  /** `WORKFLOW_DUPLICATE`, `SCHEDULE_INVALID`, and what is wrong with the definition. */
+  /** Saves a new workflow. `WORKFLOW_DUPLICATE`, `SCHEDULE_INVALID`, and the errors of the definition. */
   async create(given: NewEntry): Promise<Saved> {
     const { name, spec, by = null } = given;
     checkWorkflowName(name);
@@ -146,12 +146,12 @@ export class Catalogue {
     return await this.#inForce(stored);
   }
 
-  /** What is not given stays. `WORKFLOW_UNKNOWN`, `CONFLICT`, `SCHEDULE_INVALID`, and what is wrong with the definition. */
+  /** Saves a new version; omitted fields are kept. `WORKFLOW_UNKNOWN`, `CONFLICT`, `SCHEDULE_INVALID`, and the errors of the definition. */
   async update(idOrName: string, change: EntryChange): Promise<Saved> {
     return await this.#change(idOrName, change, "Update");
   }
 
-  /** Its instances stay, and so do its versions. `WORKFLOW_UNKNOWN`. */
+  /** Deletes the workflow; its instances and versions are kept. `WORKFLOW_UNKNOWN`. */
   async delete(idOrName: string, by: string | null = null): Promise<void> {
     const { id, name } = (await this.#entries.get(idOrName)).entry;
     await this.#folderSync?.expectDeletion(name);
@@ -163,18 +163,18 @@ export class Catalogue {
     } finally {
       await this.#follower.follow(name);
     }
-    this.#logger.info({ workflow: name, by }, "a workflow was taken out of the catalogue");
+    this.#logger.info({ workflow: name, by }, "a workflow was deleted from the catalogue");
     await this.#folderSync?.sync(name, by);
     await this.#tellChange(name);
   }
 
-  /** `WORKFLOW_UNKNOWN`, `SCHEDULE_INVALID`. */
+  /** Changes the schedule. `WORKFLOW_UNKNOWN`, `SCHEDULE_INVALID`. */
   async setSchedule(idOrName: string, change: ScheduleChange, by: string | null = null): Promise<void> {
     const { enable, ...fields } = change;
     await this.#change(idOrName, { ...fields, isScheduled: enable, by }, "Schedule");
   }
 
-  /** Whether the schedule of that id is as a workflow says, and is changed through it alone. */
+  /** Whether the schedule belongs to a saved workflow, and can be changed through that only. */
   async hasSchedule(scheduleId: string): Promise<boolean> {
     return ((await this.#entries.find(scheduleId))?.entry.cronExpr ?? null) !== null;
   }
@@ -184,12 +184,12 @@ export class Catalogue {
     return (await this.#entries.get(idOrName)).entry;
   }
 
-  /** What this process knows to be wrong with it by now: it is not in force as it was saved, or its file is broken. */
+  /** The known problem of a workflow: the saved version is not in force, or its file is broken. */
   warningOf(name: string): string | null {
     return joined([this.#follower.problemOf(name), this.#folder?.problemOf(name) ?? null]);
   }
 
-  /** By name. `search`: those whose name has it somewhere in it. */
+  /** Lists entries by name. `search` matches a part of the name. */
   async list(page: {
     search?: string | undefined;
     after?: string | undefined;
@@ -205,12 +205,12 @@ export class Catalogue {
     return { items, next: null };
   }
 
-  /** Newest first. `WORKFLOW_UNKNOWN`. */
+  /** Lists the saves, newest first. `WORKFLOW_UNKNOWN`. */
   async versions(idOrName: string): Promise<Save[]> {
     return [...(await this.get(idOrName)).saves].reverse();
   }
 
-  /** From one version to another, or to what it is now. `WORKFLOW_UNKNOWN`, also for a version. */
+  /** Compares two versions; `to` defaults to the current one. `WORKFLOW_UNKNOWN`, also for a version. */
   async diff(idOrName: string, from: string, to?: string): Promise<SpecChange[]> {
     const entry = await this.get(idOrName);
     const before = await this.#entries.loadSpec(entry, from);
@@ -218,7 +218,7 @@ export class Catalogue {
     return diffSpecs(before, after);
   }
 
-  /** A new save with what that version said; its schedule stays. `WORKFLOW_UNKNOWN`, also for the version. */
+  /** Saves the content of an earlier version as a new one; the schedule is kept. `WORKFLOW_UNKNOWN`, also for the version. */
   async rollBack(idOrName: string, version: string, by: string | null = null): Promise<Saved> {
     const { entry } = await this.#entries.get(idOrName);
     const spec = version === entry.version ? entry.spec : await this.#entries.loadSpec(entry, version);
@@ -239,7 +239,7 @@ export class Catalogue {
     return await this.#inForce(stored);
   }
 
-  /** A file was made or edited by hand. */
+  /** Saves a manually created or edited file. */
   async #saveEdit(name: string, spec: DagSpec): Promise<StoredEntry> {
     const id = randomUUID();
     const stored = await this.#save(name, (before) => {
@@ -256,7 +256,7 @@ export class Catalogue {
     return stored;
   }
 
-  /** Durable when it resolves. One that changes nothing is none. Again, once, if somebody else was faster. */
+  /** Saves the entry; durable when it resolves. A save without a change is skipped. Retries once after a concurrent save. */
   async #save(name: string, decide: (before: CatalogueEntry | undefined) => Draft): Promise<StoredEntry> {
     for (let isSecond = false; ; isSecond = true) {
       const before = await this.#entries.find(name);
@@ -280,7 +280,7 @@ export class Catalogue {
     }
   }
 
-  /** What is only missing here is no reason: the save stands, with a warning. */
+  /** Refuses a definition that could never run. Missing jobs, domains and workflows are warnings only. */
   async #refuseFaults(workflow: Workflow): Promise<void> {
     try {
       await this.#engine.checkWorkflow(workflow);
@@ -316,8 +316,11 @@ export class Catalogue {
     try {
       await this.#entries.tellChange(name);
     } catch (error) {
-      // They find out with their next scan.
-      this.#logger.warn({ workflow: name, error: messageOf(error) }, "other members hear late of a saved workflow");
+      // Other members find the change with their next scan.
+      this.#logger.warn(
+        { workflow: name, error: messageOf(error) },
+        "other members could not be notified of a saved workflow; they will find it by polling",
+      );
     }
   }
 
@@ -340,7 +343,7 @@ export class Catalogue {
     const zone = timeZone ?? TimeZone.ofThisProcess();
     const timing = { every: { cron: cronExpr, timeZone: zone } };
     const now = this.#clock.now();
-    // One whose time is over can still be switched off.
+    // A schedule that is never due again can still be disabled.
     if (isScheduled) refuseNeverDue(timing, now);
     else timetableOf(timing, now);
     return { ...fields, timeZone: zone };
@@ -351,7 +354,7 @@ export class Catalogue {
     this.#timer = this.#clock.after(pollMs, () => {
       this.#polling = this.#poll()
         .catch((error: unknown) => {
-          this.#logger.warn({ error: messageOf(error) }, "the catalogue could not be looked at; it is tried again");
+          this.#logger.warn({ error: messageOf(error) }, "the catalogue could not be read; retrying");
         })
         .finally(() => this.#pollLater());
     });
@@ -388,7 +391,7 @@ function entryFrom(
     createdAt: before?.createdAt ?? at,
     updatedAt: at,
     updatedBy: by,
-    // When its schedule alone is changed, or how it is written down, that is no version.
+    // A change of the schedule or of the formatting is not a new version.
     saves: before?.version !== version ? [...saves, { version, at, by, operation }].slice(-savesMax) : saves,
   };
 }
@@ -398,7 +401,7 @@ function joined(problems: readonly (string | null)[]): string | null {
   return found.length === 0 ? null : found.join("; ");
 }
 
-/** But for when and by whom. */
+/** Compares everything but time and author. */
 function isSame(one: CatalogueEntry, other: CatalogueEntry): boolean {
   const { updatedAt: _at, updatedBy: _by, ...rest } = one;
   return canonicalJson(rest) === canonicalJson({ ...other, updatedAt: undefined, updatedBy: undefined });

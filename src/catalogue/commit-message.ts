@@ -3,12 +3,12 @@ import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Save } from "./catalogue-entry.ts";
 import { diffSpecs, type SpecChange } from "./spec-diff.ts";
 
-/** More changes than these are counted. */
+/** Limit of listed changes; further ones are counted. */
 const changesMax = 5;
 const nameLengthMax = 60;
 
 interface Texts {
-  /** The file as it was committed last, and as it is now; undefined if it was not, or is not any more. */
+  /** The last committed file and the current one; undefined if there is none. */
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
@@ -19,7 +19,7 @@ export function commitMessage({ operation, by, at }: Omit<Save, "version">, text
   return `Update DAG spec - ${what} by ${oneLine(by) || "unknown"} at ${timeText(at)}`;
 }
 
-/** A name that came over the wire, as it may stand in a commit. */
+/** Removes characters that must not be in a commit's author or message. */
 export function oneLine(text: string | null): string {
   // oxlint-disable-next-line no-control-regex -- that is what is taken out
   return (text ?? "").replaceAll(/[<>\u0000-\u001f\u007f]+/g, " ").trim();
@@ -47,9 +47,9 @@ function nodeCount({ nodes }: DagSpec): string {
   return nodes.length === 1 ? "1 node" : `${nodes.length} nodes`;
 }
 
-/** Each node, edge and setting once, in the order of the definition. */
+/** Lists each changed node, edge and setting once, in the order of the definition. */
 function describeChanges(before: DagSpec, after: DagSpec): string[] {
-  // The name is the folder's, whether or not the file repeats it.
+  // The name is the folder's, whether or not the file has it.
   const changes = diffSpecs(before, after).filter(({ path }) => path !== "name");
   const byPlace = Map.groupBy(changes, ({ path }) => path.split("/", 2).join("/"));
   const nodes = [...before.nodes, ...after.nodes];
@@ -87,7 +87,7 @@ function short(name: string): string {
   return line.length <= nameLengthMax ? line : `${line.slice(0, nameLengthMax)}…`;
 }
 
-/** Undefined for what somebody has written that is no definition. */
+/** Parses a definition; undefined if the text is none. */
 function specOf(text: string | undefined): DagSpec | undefined {
   if (text === undefined) return undefined;
   try {

@@ -10,7 +10,7 @@ export const definitionFile = "dag-spec.json";
 
 const temporaryFile = `.${definitionFile}.tmp`;
 
-/** Larger ones are not definitions. */
+/** Size limit of a definition file. */
 const bytesMax = 16 * 1024 * 1024;
 
 /** A file that is not a definition. */
@@ -51,7 +51,7 @@ export class DefinitionFiles {
     return join(this.path, name, definitionFile);
   }
 
-  /** The workflows that have a file, good or not. */
+  /** Names of the workflows that have a file, valid or not. */
   async names(): Promise<string[]> {
     const names: string[] = [];
     const entries = (await this.files.list()) ?? [];
@@ -83,20 +83,20 @@ export class DefinitionFiles {
     return { kind: "definition", spec, hash: contentHash(spec) };
   }
 
-  /** Whole or not at all, and on disk when it resolves. */
+  /** Writes the file atomically; durable when it resolves. */
   async write(name: string, spec: DagSpec): Promise<void> {
     await this.makeFolder(name);
     const text = `${JSON.stringify(spec, undefined, 2)}\n`;
     await this.files.replace(`${name}/${definitionFile}`, text, temporaryFile);
   }
 
-  /** Deletes the file alone: what lies beside it stays, and so does its repository. */
+  /** Deletes the file only; other files and the repository are kept. */
   async remove(name: string): Promise<void> {
     await this.makeFolder(name);
     await this.files.remove(`${name}/${definitionFile}`);
   }
 
-  /** The folder of a workflow, made if it is missing. */
+  /** The folder of a workflow, created if it is missing. */
   async makeFolder(name: string): Promise<FolderFiles> {
     checkWorkflowName(name);
     await this.files.makeFolder(name);

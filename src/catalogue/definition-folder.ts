@@ -14,29 +14,29 @@ import { FolderFiles } from "./folder-files.ts";
 import type { Git } from "./git.ts";
 import { checkWorkflowName } from "./workflow-name.ts";
 
-/** Where the folder keeps what it knows of each file. No workflow can have this name. */
+/** Subfolder for the agreements. No workflow can have this name. */
 const ownFolder = ".heddle";
 
-/** What a file and the catalogue last agreed on; it tells an edit by hand from a file that is out of date. */
+/** The state in which a file and the catalogue last agreed; it distinguishes a manual edit from an outdated file. */
 export interface Agreement {
   readonly id: string;
   readonly revision: number;
-  /** Of the content. */
+  /** Hash of the content. */
   readonly hash: string;
-  /** The workflow was about to be deleted. */
+  /** A deletion of the workflow had begun. */
   readonly isDeleted?: true;
 }
 
 export interface DefinitionFolderParts {
   readonly path: string;
   readonly logger: Logger;
-  /** If each save is to be a commit. */
+  /** Set if saves are committed. */
   readonly git?: Git;
   /** Time limit of one operation on a file. */
   readonly limitMs?: number;
 }
 
-/** The files of a catalogue: the definitions, the problems of those that are broken, and what was last agreed on. */
+/** The folder of a catalogue: definition files, the problems of broken ones, and the agreements. */
 export class DefinitionFolder {
   readonly #files: DefinitionFiles;
   readonly #logger: Logger;
@@ -59,13 +59,16 @@ export class DefinitionFolder {
     return this.#files.files;
   }
 
-  /** Every save warns if the folder `.heddle` cannot be used; the server starts all the same. */
+  /** Opens the folder. If `.heddle` cannot be used, the server starts, and every save warns. */
   async open(): Promise<void> {
     try {
       await this.files.makeFolder(ownFolder);
     } catch (error) {
       if (!(error instanceof EngineError) || error.retryable) throw error;
-      this.#logger.error({ folder: this.path, error: messageOf(error) }, "definitions and files are not kept alike");
+      this.#logger.error(
+        { folder: this.path, error: messageOf(error) },
+        "the folder .heddle cannot be used; definitions and files are not reconciled",
+      );
     }
   }
 
@@ -80,12 +83,12 @@ export class DefinitionFolder {
     return found === undefined ? null : problemText(found);
   }
 
-  /** The workflows that have a file here, good or not. */
+  /** Names of the workflows that have a file, valid or not. */
   async names(): Promise<string[]> {
     return await this.#files.names();
   }
 
-  /** A file that is broken is among the problems from then on, and no longer once it is read well. */
+  /** Reads a file. A broken one is listed among the problems until it is read successfully. */
   async read(name: string): Promise<FileContent> {
     const content = await this.#files.read(name);
     if (content.kind === "broken") this.#addProblem(content.problem);
@@ -93,7 +96,7 @@ export class DefinitionFolder {
     return content;
   }
 
-  /** The definition is sound, but its name is not free, or the like. */
+  /** Records a problem of a valid definition, such as a taken name. */
   refuse(name: string, problem: string): void {
     this.#addProblem({ file: this.#files.fileOf(name), line: 1, column: 1, problem });
   }
@@ -108,7 +111,7 @@ export class DefinitionFolder {
     await this.forget(name);
   }
 
-  /** The next file of that name is a new one. */
+  /** Removes the agreement: the next file of that name counts as new. */
   async forget(name: string): Promise<void> {
     this.#problems.delete(this.#files.fileOf(name));
     await this.files.remove(agreementOf(name));
@@ -119,7 +122,7 @@ export class DefinitionFolder {
     try {
       return bytes && (JSON.parse(bytes.toString()) as Agreement);
     } catch {
-      // A crash left it half written: then the file counts as edited, and nothing of it is lost.
+      // Half written by a crash: the file then counts as edited, and nothing is lost.
       return undefined;
     }
   }
@@ -128,7 +131,7 @@ export class DefinitionFolder {
     await this.files.replace(agreementOf(name), JSON.stringify(agreement), `${name}.json.tmp`);
   }
 
-  /** Gives back what went wrong: the save stands without its commit. */
+  /** Commits the file; returns the problem if it failed, because the save stands without its commit. */
   async commit(name: string, save: Omit<Save, "version">): Promise<string | null> {
     if (this.#git === undefined) return null;
     try {
@@ -144,7 +147,7 @@ export class DefinitionFolder {
     const known = this.#problems.get(found.file);
     this.#problems.set(found.file, found);
     if (JSON.stringify(known) !== JSON.stringify(found)) {
-      this.#logger.error({ ...found }, "a file is not a definition; the last good version stays in force");
+      this.#logger.error({ ...found }, "a file is not a valid definition; the last valid version stays in force");
     }
   }
 }

@@ -16,7 +16,7 @@ export function refuseTooLarge(spec: unknown, name: string): void {
   );
 }
 
-/** The list that is too long. */
+/** The list that exceeds its limit. */
 export function sizeProblem(spec: unknown): { part: "nodes" | "edges"; count: number; max: number } | undefined {
   if (typeof spec !== "object" || spec === null) return undefined;
   const { nodes, edges } = spec as Readonly<Record<string, unknown>>;

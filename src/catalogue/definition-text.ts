@@ -4,12 +4,12 @@ import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { refuseTooLarge, sizeProblem } from "./definition-size.ts";
 import { type JsonPath, jsonProblem, offsetOf, placeAt, type TextPlace } from "./json-text-place.ts";
 
-/** Why a file is not a definition, and the place in it to look at. */
+/** A problem of a definition file, with its position. */
 export interface TextProblem extends TextPlace {
   readonly problem: string;
 }
 
-/** The definition in a text, or what is wrong with it: never both. */
+/** Parses a definition, or returns its problem. */
 export function readDefinition(text: string, name: string): { spec: DagSpec } | TextProblem {
   const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
   let spec: DagSpec;
@@ -36,8 +36,8 @@ function refusalOf(spec: unknown, name: string): EngineError | undefined {
 }
 
 /**
- * The part to blame in a definition that is refused: the first setting, node or edge with which it is. Checks are of
- * one node, or of one with those before it, and likewise for edges, so a beginning that passes is not to blame.
+ * Finds the first setting, node or edge with which a definition is refused. Checks concern
+ * one node, or one with those before it, and likewise edges, so a valid prefix is not the cause.
  */
 function culprit(spec: DagSpec, name: string): JsonPath {
   const isRefused = (part: unknown): boolean => refusalOf(part, name) !== undefined;
@@ -56,7 +56,7 @@ function culprit(spec: DagSpec, name: string): JsonPath {
   return ["edges", firstRefused(edges.length, (count) => isRefused({ nodes, edges: edges.slice(0, count) }))];
 }
 
-/** The place of the item that turns a beginning of the list into one that is refused. All of it is. */
+/** Binary search for the item with which a prefix of the list is refused. The whole list is refused. */
 function firstRefused(length: number, isRefused: (count: number) => boolean): number {
   let accepted = 0;
   let refused = length;

@@ -4,15 +4,15 @@ import type { Store } from "../stores/store.ts";
 
 const kind = "lock";
 
-/** Who has not renewed it for so long has lost it. */
+/** A lock that was not renewed for this time has expired. */
 const expiresMs = 30_000;
 
-/** The holder stops a little sooner than others begin. */
+/** The holder stops before others may take over. */
 const heldMs = 24_000;
 
 /**
- * Something that one member does at a time. The lock is a document that its holder writes again and again; others take
- * it once it has stood still for long enough on their own clocks. What it guards must bear two holders for a moment.
+ * A lease for work that one member does at a time. The lock is a document that its holder renews; others take
+ * it once it has not changed for long enough on their own clocks. The guarded work must tolerate two holders for a moment.
  */
 export class DocumentLock {
   readonly #store: Pick<Store, "clusters" | "findDocument" | "saveDocument" | "deleteDocument">;
@@ -37,7 +37,7 @@ export class DocumentLock {
     return this.#clock.monotonic() < this.#heldUntil;
   }
 
-  /** Takes it if it is free, or renews it. To be called every few seconds. */
+  /** Acquires or renews the lock. Call it every few seconds. */
   async take(): Promise<boolean> {
     const asked = this.#clock.monotonic();
     if (this.#store.clusters === "never") {
@@ -54,7 +54,7 @@ export class DocumentLock {
     return this.isHeld;
   }
 
-  /** The next one need not wait. */
+  /** Releases the lock, so that the next member need not wait for its expiry. */
   async release(): Promise<void> {
     this.#heldUntil = -Infinity;
     if (this.#revision > 0) await this.#store.deleteDocument(kind, this.#name, this.#revision);

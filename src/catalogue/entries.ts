@@ -24,18 +24,18 @@ const pageSize = 100;
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** Where members tell each other which entries have changed. It only saves time: the documents are the truth. */
+/** Topic on which members announce changed entries. It only reduces latency: the documents are authoritative. */
 const changesTopic = "catalogue";
 const changesKeptMs = 3_600_000;
 
 const triesMax = 3;
 const waitMs = 200;
 
-/** The entries of the catalogue as the store has them. */
+/** The entries of the catalogue in the store. */
 export class Entries {
   readonly #store: CatalogueStore;
   readonly #clock: Clock;
-  /** Names by id, as far as they were seen. An id never gets another name. */
+  /** Cache of names by id. The name of an id never changes. */
   readonly #names = new Map<string, string>();
   #changesRead = 0;
 
@@ -66,7 +66,7 @@ export class Entries {
     return undefined;
   }
 
-  /** By name. */
+  /** All entries, ordered by name. */
   async *all(after?: string): AsyncGenerator<StoredEntry> {
     let last = after;
     for (;;) {
@@ -78,22 +78,22 @@ export class Entries {
     }
   }
 
-  /** False if somebody was faster. */
+  /** Saves the entry; false after a concurrent save. */
   async save(stored: StoredEntry): Promise<boolean> {
     this.#noted(stored);
     const document = documentOf(stored);
-    // The same document again is recognised, so an answer that was lost is asked for again.
+    // Idempotent: the store recognises the same document, so a write with an unknown outcome is retried.
     return await this.#retryWhileUnavailable(() => this.#store.saveDocument(document));
   }
 
-  /** False if it is not there in that revision. */
+  /** Deletes the entry; false if its revision is another. */
   async delete({ entry, revision }: StoredEntry): Promise<boolean> {
     const isDeleted = await this.#store.deleteDocument(workflowDocument, entry.name, revision);
     if (isDeleted) this.#names.delete(entry.id);
     return isDeleted;
   }
 
-  /** Durable before an entry refers to it. */
+  /** Saves a definition, which must be durable before an entry refers to it. */
   async saveDefinition(workflow: Workflow): Promise<void> {
     const { name, version } = workflow;
     const row = { name, version, spec: JSON.stringify(workflow.spec()), createdAt: this.#clock.now() };
@@ -102,7 +102,7 @@ export class Entries {
 
   /** `WORKFLOW_UNKNOWN` if it was never saved in that version. */
   async loadSpec({ name, saves }: CatalogueEntry, version: string): Promise<DagSpec> {
-    // Of a nested workflow the engine keeps versions of its own, with what they nest fixed; those were never saved here.
+    // The engine also stores its own versions of nested workflows; those were never saved here.
     const isSave = saves.some((save) => save.version === version);
     const row = isSave ? await this.#store.loadDefinition(name, version) : undefined;
     if (row !== undefined) return JSON.parse(row.spec) as DagSpec;
@@ -112,20 +112,20 @@ export class Entries {
     );
   }
 
-  /** Other members hear of it soon. Without it they find out by themselves, a little later. */
+  /** Announces a change to other members. Without it they find it by polling, a little later. */
   async tellChange(name: string): Promise<void> {
     if (this.#store.clusters === "never") return;
     await this.#store.appendLines([{ topic: changesTopic, at: this.#clock.now(), body: name }]);
   }
 
-  /** From here on `changed` tells what is new. */
+  /** Skips announced changes up to now; `changed` returns later ones. */
   async skipChanges(): Promise<void> {
     if (this.#store.clusters === "never") return;
     const [last] = await this.#store.readLines(changesTopic, { last: true, limit: 1 });
     this.#changesRead = last?.number ?? 0;
   }
 
-  /** The names of what has changed since the last time. */
+  /** The names of entries that have changed since the last call. */
   async changed(): Promise<Set<string>> {
     const names = new Set<string>();
     if (this.#store.clusters === "never") return names;

@@ -2,13 +2,13 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import { systemClock } from "../engine/system-clock.ts";
 
-/** A healthy disk or network file system answers in milliseconds. */
+/** Default time limit; a healthy file system answers in milliseconds. */
 const defaultLimitMs = 10_000;
 
 /**
  * Runs operations on a file system that may stop answering, such as NFS: one at a time, each with a time limit. An
  * operation that is overdue cannot be aborted, and it occupies a thread of the process; until it ends, every other one is
- * refused at once, so a single thread is lost, and nobody waits.
+ * refused at once, so only one thread is blocked, and no caller waits.
  */
 export class FileAccess {
   readonly #path: string;
@@ -23,7 +23,7 @@ export class FileAccess {
     this.#limitMs = options.limitMs ?? defaultLimitMs;
   }
 
-  /** An operation has passed its limit and has not ended yet. */
+  /** Whether an operation has exceeded its limit and has not ended yet. */
   get isOverdue(): boolean {
     return this.#overdue !== undefined;
   }
@@ -31,7 +31,7 @@ export class FileAccess {
   /** Resolves with the operation's result. `FOLDER_UNRESPONSIVE` after the limit, and at once while an earlier one is overdue. */
   run<T>(what: string, operation: () => Promise<T>, limitMs = this.#limitMs): Promise<T> {
     const mine = this.#last.then(() => this.#start(what, operation, limitMs));
-    // The caller hears how it went; the next one begins either way.
+    // The caller receives the error; the next operation begins either way.
     this.#last = mine.catch(() => undefined);
     return mine;
   }

@@ -7,7 +7,7 @@ import { FileAccess } from "./file-access.ts";
 
 const defaultBytesMax = 16 * 1024 * 1024;
 
-/** A link that takes the place of a file after the check is not followed, and a pipe does not block. Windows has neither. */
+/** Flags against a race with the check: a link in place of a file is not followed, and a pipe does not block. Windows has neither. */
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants as Partial<typeof constants>;
 const readFlags = constants.O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW;
@@ -17,7 +17,7 @@ const overwriteFlags = constants.O_WRONLY | constants.O_TRUNC | O_NOFOLLOW | O_N
  * The files of a folder that other programs can write to as well. Every operation has the time limit of its `FileAccess`.
  * F1 The folder itself may be a link; below it none is followed, in no part of a path.
  * F2 Only regular files are opened: no pipe, socket, device or folder.
- * Whatever breaks F1 or F2 is refused with `WORKFLOW_INVALID`, by its path. Paths are relative, with slashes.
+ * Violations of F1 and F2 are refused with `WORKFLOW_INVALID` and the path. Paths are relative, with slashes.
  */
 export class FolderFiles {
   readonly path: string;
@@ -29,12 +29,12 @@ export class FolderFiles {
     this.access = access ?? new FileAccess(this.path);
   }
 
-  /** A folder of this one, which has been checked, with the same time limit. */
+  /** A checked subfolder, with the same time limit. */
   below(name: string): FolderFiles {
     return new FolderFiles(join(this.path, name), this.access);
   }
 
-  /** What is in a folder; undefined if it is not there. */
+  /** Lists a folder; undefined if it does not exist. */
   async list(path = ""): Promise<Dirent[] | undefined> {
     return await this.#run("list", path, async () => {
       const found = await this.#check(path);
@@ -43,12 +43,12 @@ export class FolderFiles {
     });
   }
 
-  /** Undefined if it is not there. Links are found, but not followed. */
+  /** The file's stats; undefined if it does not exist. Links are not followed. */
   async find(path: string): Promise<Stats | undefined> {
     return await this.#run("look at", path, () => this.#check(path));
   }
 
-  /** What cannot be looked at is there: whoever reads it says why it cannot be read. */
+  /** Whether the file exists. True if that cannot be determined: reading it then reports the error. */
   async exists(path: string): Promise<boolean> {
     try {
       return (await this.find(path)) !== undefined;
@@ -58,7 +58,7 @@ export class FolderFiles {
     }
   }
 
-  /** Undefined if it is not there. */
+  /** Reads a file; undefined if it does not exist. */
   async read(path: string, { bytesMax = defaultBytesMax } = {}): Promise<Buffer | undefined> {
     return await this.#run("read", path, async () => {
       const found = await this.#checkFile(path);
@@ -67,7 +67,7 @@ export class FolderFiles {
     });
   }
 
-  /** Whole or not at all, and on disk when it resolves. The temporary file is in the same folder. */
+  /** Replaces a file atomically; durable when it resolves. The temporary file is in the same folder. */
   async replace(path: string, content: string | Uint8Array, temporary: string, mode?: number): Promise<void> {
     await this.#run("write", path, async () => {
       await this.#checkFile(path);
@@ -78,7 +78,7 @@ export class FolderFiles {
     });
   }
 
-  /** A file that is new; `EEXIST` if it is there. */
+  /** Creates a new file; `EEXIST` if it exists. */
   async create(path: string, content: string | Uint8Array): Promise<void> {
     await this.#run("create", path, async () => {
       await this.#check(path);
@@ -93,7 +93,7 @@ export class FolderFiles {
     });
   }
 
-  /** What has the new name is replaced, if it is a file. */
+  /** Renames a file; an existing file of the new name is replaced. */
   async rename(from: string, to: string): Promise<void> {
     await this.#run("rename", from, async () => {
       await this.#checkFile(from);
@@ -102,7 +102,7 @@ export class FolderFiles {
     });
   }
 
-  /** Nothing if it is not there. */
+  /** Deletes a file, if it exists. */
   async remove(path: string): Promise<void> {
     await this.#run("delete", path, async () => {
       if ((await this.#checkFile(path)) === undefined) return;
@@ -111,7 +111,7 @@ export class FolderFiles {
     });
   }
 
-  /** Made if it is missing, and so are those above it. */
+  /** Creates a folder and its parents, if they are missing. */
   async makeFolder(path: string): Promise<void> {
     await this.#run("make", path, async () => {
       await mkdir(this.path, { recursive: true });
@@ -125,7 +125,7 @@ export class FolderFiles {
     });
   }
 
-  /** F1 and F2 for everything in a folder, for programs that open files there themselves. */
+  /** Checks F1 and F2 for everything in a folder, for programs that open files there themselves. */
   async checkAll(path: string): Promise<void> {
     for (const entry of (await this.list(path)) ?? []) {
       const inside = `${path}/${entry.name}`;
@@ -143,7 +143,7 @@ export class FolderFiles {
     return join(this.#realPath, ...path.split("/"));
   }
 
-  /** F1. Undefined if it is not there. */
+  /** Checks F1; undefined if the path does not exist. */
   async #check(path: string): Promise<Stats | undefined> {
     const parts = path.split("/");
     for (let count = 1; count < parts.length; count++) {
@@ -155,7 +155,7 @@ export class FolderFiles {
     return await ifThere(async () => await lstat(await this.#locate(path)));
   }
 
-  /** F1 and F2. */
+  /** Checks F1 and F2. */
   async #checkFile(path: string): Promise<Stats | undefined> {
     const found = await this.#check(path);
     if (found !== undefined && !found.isFile()) throw this.#refusal(path, "file", found);
@@ -182,7 +182,7 @@ export class FolderFiles {
     await this.#syncFolder(parentOf(to));
   }
 
-  /** A rename lasts once its folder is on disk. Windows has no such thing, and needs none. */
+  /** Makes a rename durable by syncing its folder. Windows has no such operation, and needs none. */
   async #syncFolder(path: string): Promise<void> {
     if (process.platform === "win32") return;
     const folder = await open(await this.#locate(path), readFlags | constants.O_DIRECTORY);

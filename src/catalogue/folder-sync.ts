@@ -17,14 +17,14 @@ export interface FolderSyncParts {
   readonly entries: Entries;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A file was made or edited by hand. */
+  /** Saves a manually created or edited file. */
   readonly saveEdit: (name: string, spec: DagSpec) => Promise<StoredEntry>;
 }
 
 /**
- * Keeps the folder and the catalogue alike, on the one member that holds the lock.
- * S1 A file is overwritten only if it still says what it said when it last agreed with an earlier revision.
- * S2 Any other file that differs was edited by hand, and becomes the next version.
+ * Reconciles the folder with the catalogue, on the member that holds the lock.
+ * S1 A file is overwritten only if its content is that of its last agreement with an earlier revision.
+ * S2 Any other file that differs was edited manually, and becomes the next version.
  * S3 A file is removed only if it is as it was when this member saw its workflow, or set out to delete it. So neither a
  *    new database nor one that lost something empties a folder.
  */
@@ -34,7 +34,7 @@ export class FolderSync {
   readonly #watch: FolderWatch;
   /** The ids of the workflows that this process has seen in agreement with their files, by name. */
   readonly #agreed = new Map<string, string>();
-  /** By workflow: its last save is not committed. Whoever looks at the folder first, the save tells of it. */
+  /** By workflow: why its last save is not committed. The next save returns it as its warning. */
   readonly #commitWarnings = new Map<string, string>();
   /** By workflow: the hash of what is being written. A write that passed its time limit may still happen later. */
   readonly #writing = new Map<string, string>();
@@ -60,7 +60,7 @@ export class FolderSync {
     });
   }
 
-  /** Whoever comes to hold the lock takes over the folder. To be called every few seconds. */
+  /** Acquires or renews the lock, and takes over the folder with it. Call it every few seconds. */
   async keepLock(): Promise<void> {
     const isHeld = await this.#parts.lock.take();
     if (isHeld === this.#isActive) return;
@@ -84,7 +84,7 @@ export class FolderSync {
     await this.#syncQuietly([...names]);
   }
 
-  /** Before the workflow is deleted: a file that outlives a crash is then known to be left over. */
+  /** Marks the file before its workflow is deleted, so that after a crash it is known to be left over. */
   async expectDeletion(name: string): Promise<void> {
     const { folder, lock, logger } = this.#parts;
     await this.#serial.run(async () => {
@@ -93,12 +93,15 @@ export class FolderSync {
         const agreement = await folder.agreement(name);
         if (agreement !== undefined) await folder.agree(name, { ...agreement, isDeleted: true });
       } catch (error) {
-        logger.warn({ workflow: name, error: messageOf(error) }, "a file that outlives a crash now would count as new");
+        logger.warn(
+          { workflow: name, error: messageOf(error) },
+          "a deleted workflow's file could not be marked; after a crash now it would count as new",
+        );
       }
     });
   }
 
-  /** Gives back what went wrong with a file or its commit. `by`: who has deleted it, if somebody has. */
+  /** Reconciles one workflow; returns the problem with its file or commit. `by` is the user who deleted it. */
   async sync(name: string, by: string | null = null): Promise<string | null> {
     return await this.#serial.run(async () => {
       if (!this.#isActive || !this.#parts.lock.isHeld) return null;
@@ -113,7 +116,7 @@ export class FolderSync {
   }
 
   async #syncQuietly(names: readonly string[]): Promise<void> {
-    // Its problems are in the log and among the folder's.
+    // Problems are logged and listed by the folder.
     for (const name of names) await this.sync(name);
   }
 
@@ -148,7 +151,7 @@ export class FolderSync {
     return await this.#settled(stored, hash);
   }
 
-  /** S1. A workflow that was made anew starts counting anew, so there only what this process has seen tells. */
+  /** S1. Revisions of a recreated workflow start again, so only an agreement that this process has seen counts. */
   #isOutOfDate(hash: string, agreement: Agreement | undefined, { entry, revision }: StoredEntry): boolean {
     if (this.#writing.get(entry.name) === hash) return true;
     if (agreement?.hash !== hash) return false;
@@ -169,7 +172,7 @@ export class FolderSync {
     return await this.#settled(stored, contentHash(spec));
   }
 
-  /** The commit comes first: if it is cut off, the next look finds no agreement, and makes it up. */
+  /** Commits before it records the agreement: after a crash in between, the next round finds no agreement and commits again. */
   async #settled(stored: StoredEntry, hash: string): Promise<string | null> {
     const { folder } = this.#parts;
     const { entry } = stored;

@@ -6,21 +6,21 @@ import type { Logger } from "../base/logger.ts";
 import { definitionFile } from "./definition-files.ts";
 import type { FolderFiles } from "./folder-files.ts";
 
-/** Editors write in several steps. */
+/** Debounce: editors write in several steps. */
 const settleMs = 100;
 
-/** Not every file system tells what happens in it. */
+/** Poll interval for file systems without change notifications. */
 const lookMs = 5000;
 
-/** Says which workflows' files may have changed: soon where the system tells, and within seconds elsewhere. */
+/** Reports workflows whose files may have changed: by notifications, and by polling. */
 export class FolderWatch {
   readonly #files: FolderFiles;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #onChange: (names: readonly string[]) => void;
-  /** The root's is under the empty name. */
+  /** Watchers by folder; the root's name is empty. */
   readonly #watchers = new Map<string, FSWatcher>();
-  /** What each file looked like from outside. */
+  /** Size and modification time of each file. */
   #stamps = new Map<string, string>();
   readonly #changed = new Set<string>();
   #settling: Timer | undefined;
@@ -78,7 +78,7 @@ export class FolderWatch {
     }
   }
 
-  /** Folders that are new are watched from now on. */
+  /** Polls the folder, and begins to watch new subfolders. */
   async #look(): Promise<Map<string, string>> {
     const stamps = new Map<string, string>();
     const folders = ((await this.#files.list()) ?? []).filter((entry) => entry.isDirectory());
@@ -97,7 +97,7 @@ export class FolderWatch {
     return found && [found.ino, found.size, found.mtimeMs, found.ctimeMs].join(" ");
   }
 
-  /** Links are not followed. */
+  /** Watches a subfolder again. Links are not followed. */
   async #watchAnew(name: string): Promise<void> {
     try {
       const found = await this.#files.find(name);
@@ -118,10 +118,10 @@ export class FolderWatch {
       watcher.on("error", () => this.#unwatch(name));
       this.#watchers.set(name, watcher);
     } catch (error) {
-      // It is no folder, or the system has no more watches to give: then it is looked at every few seconds.
+      // Not a folder, or no watches left in the system: polling covers it.
       if (this.#isTold && !["ENOTDIR", "ENOENT"].includes((error as NodeJS.ErrnoException).code ?? "")) {
         this.#isTold = false;
-        this.#logger.warn({ error: messageOf(error) }, "files are not watched, but looked at every few seconds");
+        this.#logger.warn({ error: messageOf(error) }, "the folder cannot be watched; polling it every few seconds");
       }
     }
   }
@@ -137,7 +137,7 @@ export class FolderWatch {
       return;
     }
     if (file === null || file.startsWith(".")) return;
-    // A folder that was put in place of another is another.
+    // A replaced folder needs a new watcher.
     void this.#watchAnew(file).then(() => this.#note(file));
   }
 

@@ -3,23 +3,23 @@ import type { FolderFiles } from "./folder-files.ts";
 
 const objectId = /^[0-9a-f]{40}$/;
 
-/** Names of branches as people give them; nothing that leads out of `refs/heads`. */
+/** Valid branch names; nothing that leads out of `refs/heads`. */
 const branchName = /^refs\/heads\/[\w@+=,-][\w@+=,.-]*(\/[\w@+=,-][\w@+=,.-]*)*$/;
 
-/** What a repository may have that leads somewhere else, or that is kept in another way than is known here. */
+/** Files of repositories that refer to another place, or have an unsupported format. */
 const foreignFiles = ["commondir", "gitdir", "objects/info/alternates", "objects/info/http-alternates"];
-/** A setting may stand on the line of its section. */
+/** Settings of unsupported formats; a setting may be on the line of its section. */
 const foreignSettings = /(?:^|\])[ \t]*(objectformat|refstorage|worktreeconfig)\b/im;
 
-/** An index has about a hundred bytes for each file of the folder. */
+/** Size limit of the index, which has about a hundred bytes per file. */
 const indexBytesMax = 64 * 1024 * 1024;
 
 /**
  * The `.git` folder of a workflow, read and written as files: `HEAD`, the branch it names, the index, and new objects.
- * Refused if somebody else owns it, or if it leads to another place: a link, a shared git directory, alternates.
+ * Refused if another user owns it, or if it refers to another place: a link, a shared git directory, alternates.
  */
 export class GitRepository {
-  /** Of the workflow's folder. */
+  /** Files of the workflow's folder. */
   readonly #files: FolderFiles;
 
   private constructor(files: FolderFiles) {
@@ -43,22 +43,22 @@ export class GitRepository {
     if (setting !== undefined) {
       throw new Error(`${join(files.path, ".git")} has the setting ${setting}, which is not supported here`);
     }
-    // Git reads them itself.
+    // Git reads the objects itself, so all of them are checked first.
     await files.checkAll(".git/objects");
     return repository;
   }
 
-  /** For git to read from; it never writes there. */
+  /** The object folder, which git reads and never writes. */
   get objectsPath(): string {
     return join(this.#files.path, ".git", "objects");
   }
 
-  /** The commit that the branch is at; undefined before the first. */
+  /** The head commit of the branch; undefined before the first. */
   async head(): Promise<string | undefined> {
     return await this.#commitOf(await this.#branch());
   }
 
-  /** `id` is that of git's object, `content` its file. */
+  /** Adds a git object by its id; `content` is its file. */
   async addObject(id: string, content: Uint8Array): Promise<void> {
     const folder = `.git/objects/${id.slice(0, 2)}`;
     await this.#files.makeFolder(folder);
@@ -67,7 +67,7 @@ export class GitRepository {
     await this.#files.replace(path, content, "tmp_obj_heddle", 0o444);
   }
 
-  /** As git does it: a lock beside the file, which becomes the file. */
+  /** Replaces the index as git does: a lock file, which is renamed to the index. */
   async changeIndex(change: (before: Buffer | undefined) => Promise<Uint8Array>): Promise<void> {
     await this.#underLock(".git/index", async (lock) => {
       const after = await change(await this.#files.read(".git/index", { bytesMax: indexBytesMax }));
@@ -116,7 +116,7 @@ export class GitRepository {
     throw new Error(`${join(this.#files.path, ".git", branch)} holds no commit`);
   }
 
-  /** Undefined if it is not there. */
+  /** Reads a file as text; undefined if it does not exist. */
   async #read(name: string): Promise<string | undefined> {
     return (await this.#files.read(`.git/${name}`))?.toString();
   }
@@ -127,7 +127,7 @@ function packedId(packed: string, branch: string): string | undefined {
   return line?.split(" ")[0];
 }
 
-/** A folder of somebody else's could be changed under us, or be a trap. Windows has no such numbers. */
+/** Refuses a folder of another user, who could change it concurrently. Windows has no user ids. */
 async function refuseForeign(files: FolderFiles, name: string): Promise<void> {
   const path = join(files.path, name);
   const found = await files.find(name);

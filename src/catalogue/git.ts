@@ -10,19 +10,19 @@ import { GitRepository } from "./git-repository.ts";
 
 const timeoutMs = 20_000;
 
-/** A process that waits for a file system cannot be killed. */
+/** Longer than the timeout of git itself: a process that hangs in a file system cannot be killed. */
 const accessMs = timeoutMs + 5000;
 
 const outputBytesMax = 64 * 1024 * 1024;
 
-/** Of a file in a tree. */
+/** Mode of a regular file in a tree. */
 const fileMode = "100644";
 
 /**
- * Keeps the files of a folder in a repository of that folder's own, for people: Heddle reads nothing back.
+ * Commits the files of a folder to a repository in that folder, for people: Heddle reads nothing back.
  *
- * A repository's settings can name programs (filters, hooks, monitors), and whoever can write in the folder can change
- * them. So no git command ever sees the repository: plumbing commands run on an empty git directory that is made for
+ * A repository's settings can name programs (filters, hooks, monitors), and anyone who can write to the folder can change
+ * them. So no git command ever uses the repository: plumbing commands run on an empty git directory that is created for
  * one commit, with a copy of the index, and filters off. Git reads the repository's objects, and writes nothing there:
  * `HEAD`, branch, index and new objects are read and written as files (GitRepository).
  */
@@ -33,7 +33,7 @@ export class Git {
     this.#binary = options.binary ?? "git";
   }
 
-  /** Nothing if the file is as it was committed last. Throws what to tell a person if git is missing or refuses. */
+  /** Commits the file, unless it equals the last commit. Throws an error for the user if git is missing or refuses. */
   async commit(files: FolderFiles, file: string, save: Omit<Save, "version">): Promise<void> {
     const scratch = await makeScratch();
     try {
@@ -68,7 +68,7 @@ export class Git {
         const reason = reasonOf(error, stderr, this.#binary);
         reject(new Error(`git ${args[0]} in ${folder}: ${reason}`, { cause: error }));
       });
-      // A program that ends before it has read all says why itself.
+      // A program that exits early reports the reason itself.
       child.stdin?.on("error", () => undefined);
       child.stdin?.end(input ?? "");
     });
@@ -107,7 +107,7 @@ async function commitFile({ repository, run, scratch, files, file, save }: Commi
   const message = commitMessage(save, { before, after: text });
   const parents = parent === undefined ? [] : ["-p", parent];
   const commit = (await run(["commit-tree", tree, ...parents], message)).trim();
-  // As `git add` does: people who look at the folder find nothing changed.
+  // As `git add` does, so that `git status` shows no change.
   const entry = blob === undefined ? `0 ${"0".repeat(commit.length)}` : `${fileMode} ${blob}`;
   await takeObjects(repository, scratch);
   await repository.changeIndex(async (before) => {
@@ -135,13 +135,13 @@ function splitEntries(text: string): TreeEntry[] {
     });
 }
 
-/** Git finds there what it does not find in its own folder. */
+/** Makes the repository's objects readable for git in the scratch directory. */
 async function lendObjects(repository: GitRepository, scratch: string): Promise<void> {
   await mkdir(join(scratch, "objects", "info"));
   await writeFile(join(scratch, "objects", "info", "alternates"), `${repository.objectsPath}\n`);
 }
 
-/** Those that git made. */
+/** Copies the objects that git created to the repository. */
 async function takeObjects(repository: GitRepository, scratch: string): Promise<void> {
   const folder = join(scratch, "objects");
   for (const start of await readdir(folder)) {
@@ -152,7 +152,7 @@ async function takeObjects(repository: GitRepository, scratch: string): Promise<
   }
 }
 
-/** A git directory without settings, hooks or branches, which nobody else can write to. */
+/** Creates a git directory without settings, hooks or branches, writable by this user only. */
 async function makeScratch(): Promise<string> {
   const scratch = await mkdtemp(join(tmpdir(), "heddle-git-"));
   for (const name of ["objects", "refs"]) await mkdir(join(scratch, name));
@@ -161,7 +161,7 @@ async function makeScratch(): Promise<string> {
   return scratch;
 }
 
-/** What this process was told about other repositories, and the settings of the machine and the user, do not count. */
+/** The environment without git variables, and without the settings of the machine and the user. */
 function cleanEnvironment(scratch: string): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.toUpperCase().startsWith("GIT_"));
   return {

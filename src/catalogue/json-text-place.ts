@@ -1,4 +1,4 @@
-/** A place in a text, counted from 1 as editors do. */
+/** A position in a text, counted from 1 as editors do. */
 export interface TextPlace {
   readonly line: number;
   readonly column: number;
@@ -6,7 +6,7 @@ export interface TextPlace {
 
 export type JsonPath = readonly (string | number)[];
 
-/** What keeps a text from being JSON, and where. */
+/** A JSON syntax error with its offset. */
 export class JsonProblem extends Error {
   readonly offset: number;
 
@@ -26,7 +26,7 @@ export function placeAt(text: string, offset: number): TextPlace {
   return { line, column: offset - lineStart + 1 };
 }
 
-/** `JSON.parse` does not always say where it stopped. */
+/** Finds the syntax error of a text; `JSON.parse` does not always report its position. */
 export function jsonProblem(text: string): JsonProblem | undefined {
   try {
     new JsonScanner(text).scan();
@@ -37,11 +37,11 @@ export function jsonProblem(text: string): JsonProblem | undefined {
   }
 }
 
-/** Where the value begins, in a text that is JSON; or the innermost one around it that is there. */
+/** The offset of a value in a JSON text, or of the innermost existing value around it. */
 export function offsetOf(text: string, path: JsonPath): number {
   let found = { depth: -1, offset: 0 };
   const scanner = new JsonScanner(text, (at, offset) => {
-    // A key that comes twice counts as the last one, as for JSON.parse.
+    // Of duplicate keys the last one counts, as for JSON.parse.
     if (at.length >= found.depth && at.length <= path.length && at.every((step, index) => step === path[index])) {
       found = { depth: at.length, offset };
     }
@@ -49,13 +49,13 @@ export function offsetOf(text: string, path: JsonPath): number {
   try {
     scanner.scan();
   } catch (error) {
-    // Too deep to go on: what was found so far is around it.
+    // Nested too deeply: the innermost value found so far is the result.
     if (!(error instanceof JsonProblem)) throw error;
   }
   return found.offset;
 }
 
-/** Deeper than any definition, and not as deep as the stack. */
+/** Depth limit: deeper than any definition, and safe for the stack. */
 const depthMax = 500;
 
 const plain = /[^"\\\u0000-\u001f]*/y; // oxlint-disable-line no-control-regex -- JSON does not allow them in strings
@@ -67,7 +67,7 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
-/** Walks through a JSON text once, saying where each value begins. */
+/** Scans a JSON text once and reports the offset of each value. */
 class JsonScanner {
   readonly #text: string;
   readonly #onValue: (path: JsonPath, offset: number) => void;

@@ -17,18 +17,18 @@ export type CatalogueEngine = Pick<
   "checkWorkflow" | "registerWorkflow" | "forgetWorkflow" | "findWorkflow" | "schedules"
 >;
 
-/** What the engine was last made to do, as far as the next change needs it. */
+/** The state that was last applied to the engine. */
 type Followed = ScheduleFields & Pick<CatalogueEntry, "id"> & { readonly revision: number };
 
-/** Its workflow ends a turn or two after it was told to. */
+/** Poll interval until a deleted schedule's instance has ended. */
 const goneWaitMs = 10;
 const goneWaitsMax = 200;
 
 /**
- * Makes the engine of this process do as the documents say: it knows their workflows by name, and has their schedules.
- * F1 The document is the truth, and is read anew each time: whatever a crash left undone is done by the next reader.
- * F2 A schedule is made after its document says so, and taken away before its document stops saying so. So one that no
- *    document asks for is somebody else's, and is left alone.
+ * Reconciles the engine of this process with the documents: registered workflows and schedules.
+ * F1 The document is authoritative and is read again each time: the next reader completes what a crash left undone.
+ * F2 A schedule is created after its document asks for it, and deleted before its document stops asking for it. So a schedule that no
+ *    document asks for belongs to a user, and is not touched.
  */
 export class Reconciler {
   readonly #engine: CatalogueEngine;
@@ -37,11 +37,11 @@ export class Reconciler {
   readonly #logger: Logger;
   readonly #serial = new Serial();
   readonly #followed = new Map<string, Followed>();
-  /** What was given to the engine under each name: anything else it knows is the program's own. */
+  /** Workflows that this process registered from the catalogue, by name; all others belong to the program. */
   readonly #given = new Map<string, Workflow>();
-  /** Schedules that this process has made, and has not yet seen unwanted. */
+  /** Schedules that this process has created and that are still wanted. */
   readonly #made = new Set<string>();
-  /** Names that are to be looked at again, and why. */
+  /** Names to be reconciled again, with the reason. */
   readonly #unsettled = new Map<string, string>();
 
   constructor(parts: { engine: CatalogueEngine; entries: Entries; clock: Clock; logger: Logger }) {
@@ -51,13 +51,13 @@ export class Reconciler {
     this.#logger = parts.logger;
   }
 
-  /** Whether the name stands for a workflow that did not come from the catalogue. */
+  /** Whether the workflow of that name does not come from the catalogue. */
   isProgramsOwn(name: string): boolean {
     const known = this.#engine.findWorkflow(name);
     return known !== undefined && known !== this.#given.get(name);
   }
 
-  /** Gives back what could not be done; it is tried again later. `isOwnSave`: this process has just saved it. */
+  /** Reconciles one entry; returns the problem, if any, and retries later. `isOwnSave`: this process has just saved it. */
   async follow(name: string, { isOwnSave = false } = {}): Promise<string | null> {
     return await this.#serial.run(async () => {
       try {
@@ -72,12 +72,12 @@ export class Reconciler {
     });
   }
 
-  /** Why it is not in force as it was saved; null if it is. */
+  /** Why the saved version is not in force; null if it is. */
   problemOf(name: string): string | null {
     return this.#unsettled.get(name) ?? null;
   }
 
-  /** Everything that is not as the documents say. */
+  /** Reconciles all entries. */
   async followAll(): Promise<void> {
     const gone = new Set(this.#followed.keys());
     for await (const { entry, revision } of this.#entries.all()) {
@@ -89,19 +89,19 @@ export class Reconciler {
     await this.followUnsettled();
   }
 
-  /** Jobs, domains and nested workflows may have come meanwhile. */
+  /** Reconciles entries with problems again: missing jobs, domains and nested workflows may be registered now. */
   async followUnsettled(): Promise<void> {
     for (const name of this.#unsettled.keys()) await this.follow(name);
   }
 
-  /** The change is one after which the document asks for no schedule (F2). False if it could not be made. */
+  /** Deletes the schedule around a change after which the document asks for none (F2). False if the change failed. */
   async removeSchedule(name: string, change: () => Promise<boolean>): Promise<boolean> {
     return await this.#serial.run(async () => {
       this.#followed.delete(name);
       this.#unsettled.set(name, "its schedule is being taken away");
       await this.#deleteSchedule(name);
       if (!(await change())) return false;
-      // Another member may have missed the schedule before the change, and made it again.
+      // Another member may have missed the schedule before the change, and created it again.
       await this.#deleteSchedule(name);
       return true;
     });
@@ -115,7 +115,7 @@ export class Reconciler {
       if (stored === undefined) return this.#forget(name);
       const problem = await this.#register(stored.entry);
       const touched = await this.#settleSchedule(stored, isOwnSave);
-      // What was done to the schedule was right only if the document has not changed meanwhile.
+      // The change of the schedule is valid only if the document has not changed meanwhile.
       if (touched.isChanged && !(await this.#isStill(stored))) continue;
       this.#followed.set(name, followedOf(stored));
       return problem ?? touched.problem;
@@ -167,7 +167,7 @@ export class Reconciler {
     if (there.spec.workflow !== name) {
       throw new EngineError("CONFLICT", `schedule ${preview(name)} starts workflow ${preview(workflowOf(there.spec))}`);
     }
-    // What a schedule shows of itself is a moment old, so whoever has made the last change knows better.
+    // The view of a schedule may be stale; the state that this process applied last is newer.
     const followed = this.#followed.get(name);
     const isNext = followed?.id === entry.id && followed.revision + 1 === revision;
     const before = isOwnSave && isNext && !this.#unsettled.has(name) ? followed : shownBy(there);
@@ -200,7 +200,7 @@ export class Reconciler {
     }
   }
 
-  /** And waits until it is gone: one that is about to go would take a change, and still go. */
+  /** Deletes the schedule and waits until it is gone: a schedule that is ending would accept a change and still end. */
   async #deleteSchedule(name: string): Promise<void> {
     for (let waits = 0; waits < goneWaitsMax; waits++) {
       const there = await this.#findSchedule(name);
@@ -236,18 +236,18 @@ function followedOf({ entry, revision }: StoredEntry): Followed {
   return { id, isScheduled, revision, ...timingFields(entry) };
 }
 
-/** All but the switch. */
+/** All fields but `isScheduled`. */
 function timingFields(fields: ScheduleFields): Omit<ScheduleFields, "isScheduled"> {
   const { cronExpr, timeZone, whenBusy = null, whenMissed = null } = fields;
   return { cronExpr, timeZone, whenBusy, whenMissed };
 }
 
-/** Undefined where it is not a cron expression that it goes by. */
+/** The cron timing; undefined for a schedule of another kind. */
 function cronOf({ spec: { every } }: ListedSchedule): CronTiming | undefined {
   return "cron" in every ? every : undefined;
 }
 
-/** What else a schedule has been told stays. */
+/** The specification of the schedule; other settings of an existing one are kept. */
 function specOf(entry: CatalogueEntry, cron: string, there?: ListedSchedule): ScheduleSpec {
   const { name, timeZone, whenBusy, whenMissed } = entry;
   const { whenBusy: _busy, whenMissed: _missed, job: _job, params: _params, ...rest } = there?.spec ?? {};

@@ -1,10 +1,10 @@
-/** Lets one call after the other have its way. */
+/** Runs calls one after the other. */
 export class Serial {
   #last: Promise<unknown> = Promise.resolve();
 
   run<T>(call: () => Promise<T>): Promise<T> {
     const mine = this.#last.then(call);
-    // Whoever asked for it hears how it went; the next one begins either way.
+    // The caller receives the error; the next call begins either way.
     this.#last = mine.catch(() => undefined);
     return mine;
   }

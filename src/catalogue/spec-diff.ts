@@ -2,7 +2,7 @@ import { canonicalJson } from "../authoring/content-hash.ts";
 import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 
-/** One thing that is not the same in two definitions. */
+/** One difference between two definitions. */
 export interface SpecChange {
   readonly op: "added" | "removed" | "changed";
   /** `timeoutSeconds`, `nodes/3`, `nodes/3/nodeParams`, `edges/1->2/property`: a JSON pointer, with ids for places. */
@@ -11,7 +11,7 @@ export interface SpecChange {
   readonly after?: unknown;
 }
 
-/** Nodes and edges are the same if their ids are, wherever they stand. */
+/** Compares two definitions; nodes and edges are matched by id, not by position. */
 export function diffSpecs(before: DagSpec, after: DagSpec): SpecChange[] {
   const { nodes: nodesBefore, edges: edgesBefore = [], ...settingsBefore } = before;
   const { nodes: nodesAfter, edges: edgesAfter = [], ...settingsAfter } = after;
@@ -28,7 +28,7 @@ function nodesById(nodes: readonly NodeSpec[]): Fields {
   return record(nodes.map((node) => [String(node.nodeId), node]));
 }
 
-/** Several may lead from one node to another: the second of them is `1->2#2`. */
+/** Edges by their ends; the second edge between the same nodes is `1->2#2`. */
 function edgesByEnds(edges: readonly EdgeSpec[]): Fields {
   const counts = new Map<string, number>();
   return record(
@@ -41,14 +41,14 @@ function edgesByEnds(edges: readonly EdgeSpec[]): Fields {
   );
 }
 
-/** Keys are a user's: none of them is to mean the prototype. */
+/** An object without prototype, because keys are user input. */
 function record(pairs: readonly (readonly [string, unknown])[]): Fields {
   const found = Object.create(null) as Record<string, unknown>;
   for (const [key, value] of pairs) found[key] = value;
   return found;
 }
 
-/** Of objects within objects, those so deep are looked into; what is deeper is one value. */
+/** Compares fields to this depth; deeper objects are compared as values. */
 function fields(path: string, before: Fields, after: Fields, depth = 3): SpecChange[] {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].flatMap((key) => change(path + escaped(key), valueAt(before, key), valueAt(after, key), depth));

@@ -34,36 +34,36 @@ export class WorkflowFileManager {
   readonly #git = new Git();
   readonly #serial = new Serial();
 
-  /** The folder is made by the first save. */
+  /** The first save creates the folder. */
   constructor(path: string) {
     new SettingCheck("OPTION_INVALID", "WorkflowFileManager").name("path", path);
     this.#files = new DefinitionFiles(new FolderFiles(path));
   }
 
-  /** The folder of a workflow, whether or not it is there. `metadata.json` and the like may lie in it. */
+  /** The folder of a workflow, whether or not it exists; other files, such as `metadata.json`, may be in it. */
   getWorkflowDir(name: string): string {
     checkWorkflowName(name);
     return this.#files.folderOf(name);
   }
 
-  /** Whether the workflow has a file, good or not. */
+  /** Whether the workflow has a file, valid or not. */
   async exists(name: string): Promise<boolean> {
     checkWorkflowName(name);
     return await this.#serial.run(() => this.#files.exists(name));
   }
 
-  /** The names of the workflows that have a file, good or not, in order. */
+  /** The sorted names of the workflows that have a file, valid or not. */
   async listWorkflows(): Promise<string[]> {
     return await this.#serial.run(() => this.#files.names());
   }
 
   /**
-   * Writes the file, pretty-printed: whole or not at all, and on disk when it resolves. Throws what `Workflow.fromJSON`
+   * Writes the file atomically, pretty-printed; durable when it resolves. Throws what `Workflow.fromJSON`
    * does for a definition that cannot run, and writes nothing then.
    */
   async saveDagSpec(name: string, spec: DagSpec | { toJSON(): DagSpec }): Promise<void> {
     checkWorkflowName(name);
-    // Taken now: what the caller changes afterwards is not part of this save.
+    // Copied now: later changes by the caller are not part of this save.
     const copy = copyAsJson(spec, `the definition of workflow ${preview(name)}`);
     refuseTooLarge(copy, name);
     Workflow.fromJSON(copy, { name });
@@ -76,7 +76,7 @@ export class WorkflowFileManager {
     return await this.#serial.run(() => this.#read(name));
   }
 
-  /** Deletes the file, and nothing beside it. `WORKFLOW_UNKNOWN` if there is none. */
+  /** Deletes the file only. `WORKFLOW_UNKNOWN` if there is none. */
   async deleteDagSpec(name: string): Promise<void> {
     checkWorkflowName(name);
     await this.#serial.run(async () => {
@@ -86,10 +86,10 @@ export class WorkflowFileManager {
   }
 
   /**
-   * Commits the file, or its deletion, to the repository of the workflow's folder, which is made if it is missing. Does
-   * nothing if the file is as it was committed last. `by` is the author.
+   * Commits the file, or its deletion, to the repository of the workflow's folder, which is created if it is missing. Does
+   * nothing if the file equals the last commit. `by` is the author.
    *
-   * Throws `GIT_FAILED` if git is missing or refuses, and what `loadDagSpec` does; the file stays as it is.
+   * Throws `GIT_FAILED` if git is missing or refuses, and what `loadDagSpec` throws; the file is not changed.
    */
   async commitDagSpec(name: string, options: { readonly by?: string } = {}): Promise<void> {
     checkWorkflowName(name);
@@ -125,7 +125,7 @@ export class WorkflowFileManager {
   }
 }
 
-/** A workflow has the name of its folder, whatever the definition says. */
+/** Sets the name, which is that of the folder whatever the definition contains. */
 function withName(spec: DagSpec, name: string): DagSpec {
   return Object.assign({ name }, spec, { name });
 }

@@ -1,14 +1,14 @@
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 
-/** What a file system takes for one name, with room for an ending. */
+/** Limit of a file name in most file systems, with room for an extension. */
 const bytesMax = 200;
 
-/** Windows gives these to devices, whatever ending they have. */
+/** Names of devices in Windows, with any extension. */
 const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
 /**
- * A workflow of the catalogue may live in a folder of its name, so its name is one that can only ever mean a folder
+ * Checks that a workflow's name is a valid folder name: a saved workflow may have a folder of its name
  * right there. `WORKFLOW_INVALID`.
  */
 export function checkWorkflowName(name: unknown): asserts name is string {
@@ -16,7 +16,7 @@ export function checkWorkflowName(name: unknown): asserts name is string {
   if (problem !== undefined) throw new EngineError("WORKFLOW_INVALID", `the name of a workflow ${problem}`);
 }
 
-/** Undefined if there is none. */
+/** The problem of a name; undefined if it is valid. */
 export function nameProblem(name: unknown): string | undefined {
   if (typeof name !== "string" || name.trim() === "") return `must be text that is not blank, got ${preview(name)}`;
   if (Buffer.byteLength(name) > bytesMax) return `must have at most ${bytesMax} bytes, got ${Buffer.byteLength(name)}`;

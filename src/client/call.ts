@@ -3,16 +3,16 @@ import type { RequestOf, Routes } from "../api/routes.ts";
 import { didYouMean } from "../base/closest-name.ts";
 import { invalidOption } from "./option-names.ts";
 
-/** What may be left out: an empty object fits, or anything at all. */
+/** A value type that `{}` satisfies, so that it may be omitted. */
 type Nothing = Record<string, never>;
 
-/** A part of a request may be left out where nothing in it is needed. */
+/** A part of a request, optional if nothing in it is required. */
 type Part<Name extends string, Value> = Nothing extends Value
   ? { readonly [P in Name]?: Value }
   : { readonly [P in Name]: Value };
 
 export interface CallOptions {
-  /** For what makes something: the same key again makes nothing new. Default: a new one for each call. */
+  /** For creates: repeating a call with the same key creates nothing new. Default: a new key for each call. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -22,10 +22,10 @@ export type Call<N extends RouteName> = Part<"params", RequestOf<N>["params"]> &
   Part<"body", RequestOf<N>["body"]> &
   CallOptions;
 
-/** Left out where nothing in it is needed. */
+/** The argument of `call`, optional if nothing in it is required. */
 export type CallArgument<N extends RouteName> = Nothing extends Call<N> ? [call?: Call<N>] : [call: Call<N>];
 
-/** The same, without the types of its parts. */
+/** A call without the types of its parts. */
 export interface AnyCall extends CallOptions {
   readonly params?: unknown;
   readonly query?: unknown;
@@ -34,7 +34,7 @@ export interface AnyCall extends CallOptions {
 
 type CreateName = { [N in RouteName]: Routes[N] extends { readonly isCreate: true } ? N : never }[RouteName];
 
-/** Those that make something. The compiler sees that they are the contract's. */
+/** The creates. The compiler checks that they are those of the contract. */
 const creates: Readonly<Record<CreateName, true>> = {
   createWorkflow: true,
   triggerWorkflow: true,
@@ -49,7 +49,7 @@ export function isCreate(name: RouteName): boolean {
   return Object.hasOwn(creates, name);
 }
 
-/** Where a call goes. */
+/** Method and URL of a call. */
 export function addressOf(base: string, name: RouteName, call: AnyCall): { method: string; url: string } {
   if (!Object.hasOwn(paths, name)) {
     const hint = didYouMean(name, Object.keys(paths));
@@ -67,7 +67,7 @@ export function addressOf(base: string, name: RouteName, call: AnyCall): { metho
   return { method, url: `${base}${path}${query.size === 0 ? "" : `?${query.toString()}`}` };
 }
 
-/** An empty place in the path would be another operation. */
+/** Refuses an empty path parameter: the path would be that of another operation. */
 function paramOf(name: RouteName, params: Readonly<Record<string, string | undefined>>, part: string): string {
   const value = params[part];
   if (value !== undefined && value !== "") return value;

@@ -8,14 +8,14 @@ export interface CallerOptions {
   readonly url: string;
   readonly token: string | undefined;
   readonly fetch: typeof fetch;
-  /** How often a call is repeated. */
+  /** Maximum number of retries of a call. */
   readonly retriesMax: number;
 }
 
 const firstWaitMs = 200;
 const lastWaitMs = 10_000;
 
-/** Sends calls, and repeats those that may be repeated. */
+/** Sends calls, and retries with backoff those that are safe to repeat. */
 export class Caller {
   readonly #options: CallerOptions;
 
@@ -26,7 +26,7 @@ export class Caller {
   async call(name: RouteName, call: AnyCall): Promise<unknown> {
     const { method, url } = addressOf(this.#options.url, name, call);
     const key = isCreate(name) ? (call.idempotencyKey ?? crypto.randomUUID()) : undefined;
-    // Said twice it must be the same as said once.
+    // Only idempotent requests are retried after an unknown outcome.
     const isSafe = method === "GET" || key !== undefined;
     const request = this.#request(method, call, key);
     for (let tries = 0; ; tries++) {
@@ -81,7 +81,7 @@ class Refused extends HeddleClientError {
   retryAfterMs: number | undefined;
 }
 
-/** What was never taken in may always be said again; what may have been carried out only if that does no harm. */
+/** A request that was never accepted may always be retried; one that may have been carried out only if it is idempotent. */
 function mayRepeat(refused: Refused, isSafe: boolean): boolean {
   const { status, code } = refused;
   if (status === 429) return true;
@@ -100,7 +100,7 @@ function unreachable(url: string, error: unknown): string {
   return `no server answers at ${url} (${cause?.code ?? cause?.message ?? String(error)}): is it running?`;
 }
 
-/** fetch says only that it failed; why is inside, and for several addresses of one name in a list inside that. */
+/** Finds the cause of a failed `fetch`: in the error's `cause`, and for a name with several addresses in the list inside that. */
 function causeOf(error: unknown): { code?: string; message?: string } | undefined {
   let found = error;
   while (found instanceof Error && found.cause instanceof Error) found = found.cause;
@@ -108,7 +108,7 @@ function causeOf(error: unknown): { code?: string; message?: string } | undefine
   return found instanceof Error ? found : undefined;
 }
 
-/** Each wait is twice the last, with chance in it so that many clients do not come back together. */
+/** Exponential backoff with jitter, so that many clients do not retry together. */
 function waitBefore(tries: number): number {
   return Math.min(firstWaitMs * 2 ** tries, lastWaitMs) * (0.5 + Math.random() / 2);
 }
@@ -118,7 +118,7 @@ function envelopeOf(text: string): Envelope<unknown> | undefined {
   try {
     value = JSON.parse(text);
   } catch {
-    // A proxy's page, perhaps.
+    // Not JSON: perhaps the page of a proxy.
     return undefined;
   }
   if (typeof value !== "object" || value === null || !("code" in value)) return undefined;

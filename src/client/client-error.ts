@@ -1,12 +1,12 @@
-/** Where a request does not fit, and why. */
+/** One problem of an invalid request, with its place. */
 export interface RequestProblem {
   readonly path: string;
   readonly problem: string;
 }
 
 /**
- * What the server refused, in its own words and with its own code; or one of the client's own codes: `UNREACHABLE` if
- * nobody answered, `ANSWER_INVALID` if what answered is not Heddle.
+ * An error of the server, with its message and code; or one of the client's own codes: `UNREACHABLE` if
+ * there was no answer, `ANSWER_INVALID` if the answer is not Heddle's.
  */
 export class HeddleClientError extends Error {
   override readonly name = "HeddleClientError";

@@ -13,11 +13,11 @@ export interface HeddleClientOptions {
   readonly url?: string;
   readonly token?: string;
   readonly fetch?: typeof fetch;
-  /** How often a call is repeated that nobody answered or that came too soon. Default 5. */
+  /** Maximum number of retries of a call without an answer, or refused by a rate limit. Default 5. */
   readonly retriesMax?: number;
 }
 
-/** The operations that give one page of many. */
+/** The operations that return a page of a list. */
 type PagedName = {
   [N in RouteName]: DataOf<N> extends { items: readonly unknown[]; next: string | null } ? N : never;
 }[RouteName];
@@ -28,16 +28,16 @@ export type InstanceResult = DataOf<"getResult">;
 export type LogLine = DataOf<"getLogs">["items"][number];
 
 export interface LogsOptions {
-  /** Goes on with what comes, until the instance has ended. */
+  /** Follows new lines until the instance has ended. */
   readonly follow?: boolean;
-  /** Of this task alone. */
+  /** Only lines of this task. */
   readonly task?: string;
-  /** The lines after this number. */
+  /** Only lines after this number. */
   readonly after?: number;
   readonly signal?: AbortSignal;
 }
 
-/** The server lets go of a question that has waited this long, and it is asked again. */
+/** Long polling: the server answers after this time, and the client asks again. */
 const waitMs = 30_000;
 const followMs = 500;
 const pageSize = 200;
@@ -45,7 +45,7 @@ const pageSize = 200;
 const callNames = { params: true, query: true, body: true, idempotencyKey: true, signal: true } as const;
 
 /**
- * A server's HTTP interface, typed.
+ * A typed client of a server's HTTP interface.
  *
  * ```ts
  * import { HeddleClient } from "heddle/client";
@@ -71,13 +71,13 @@ export class HeddleClient {
     this.#caller = new Caller({ url: this.url, token, fetch: options.fetch ?? fetch, retriesMax });
   }
 
-  /** Any operation of the interface, by its name. Throws `HeddleClientError`. */
+  /** Calls an operation of the interface by its name. Throws `HeddleClientError`. */
   async call<N extends RouteName>(name: N, ...[call]: CallArgument<N>): Promise<DataOf<N>> {
     checkOptionNames(`call "${name}"`, (call ?? {}) as AnyCall, callNames);
     return (await this.#caller.call(name, call ?? {})) as DataOf<N>;
   }
 
-  /** Everything of a list, page after page. */
+  /** Iterates over all items of a list, page by page. */
   async *items<N extends PagedName>(name: N, ...[call]: CallArgument<N>): AsyncGenerator<ItemOf<N>, void> {
     const first = (call ?? {}) as AnyCall;
     checkOptionNames(`call "${name}"`, first, callNames);
@@ -91,7 +91,7 @@ export class HeddleClient {
     } while (cursor !== null);
   }
 
-  /** Starts an instance and gives back its id. Again with the same id or idempotency key, and the same input, it is the same one. */
+  /** Starts an instance and returns its id. Idempotent: the same id or idempotency key with the same input returns the same instance. */
   async start(
     workflow: string,
     input?: unknown,
@@ -104,7 +104,7 @@ export class HeddleClient {
       signal: true,
     });
     const { instanceId, maxConcurrentTasks, ...call } = options;
-    // An id of our own is nicer to read than one that the server makes of the key.
+    // Without a key, the client chooses the instance id, which makes retries idempotent.
     const isNamed = instanceId !== undefined || call.idempotencyKey === undefined;
     const query = {
       ...(isNamed && { instanceId: instanceId ?? crypto.randomUUID() }),
@@ -114,18 +114,18 @@ export class HeddleClient {
     return started.instanceId;
   }
 
-  /** Waits for an instance's end, however long that takes, and says how it ended. */
+  /** Waits for the end of an instance, however long that takes, and returns its status and output. */
   async end(instanceId: string, options: { signal?: AbortSignal } = {}): Promise<InstanceResult> {
     checkOptionNames("end", options, { signal: true });
     for (;;) {
       const result = await this.call("getResult", { params: { id: instanceId }, query: { waitMs }, ...options });
       if (result.hasEnded) return result;
-      // A server may answer sooner than it was asked to.
+      // The server may answer early, such as when it stops.
       await pause(50, options.signal);
     }
   }
 
-  /** Waits for an instance's end and gives back its output. Throws `WORKFLOW_FAILED` or `WORKFLOW_TERMINATED`. */
+  /** Waits for the end of an instance and returns its output. Throws `WORKFLOW_FAILED` or `WORKFLOW_TERMINATED`. */
   async result(instanceId: string, options: { signal?: AbortSignal } = {}): Promise<unknown> {
     checkOptionNames("result", options, { signal: true });
     const { status, reason, output } = await this.end(instanceId, options);
@@ -136,7 +136,7 @@ export class HeddleClient {
     });
   }
 
-  /** Every change of what is watched, from now on or from a cursor, each once; through restarts of the server. */
+  /** Iterates over the changes of an instance, a workflow or all, from now on or from a cursor, each once, across restarts of the server. */
   watch(target: WatchTarget, options: WatchOptions = {}): AsyncGenerator<WatchedChange, void> {
     checkOptionNames("watch", options, { cursor: true, signal: true, onSkipped: true });
     if (target !== "all") checkTarget(target);
@@ -144,7 +144,7 @@ export class HeddleClient {
     return new Watch({ url: this.url, token: this.#token, target, options, ask }).changes();
   }
 
-  /** What an instance's tasks logged. */
+  /** Iterates over the task logs of an instance. */
   async *logs(instanceId: string, options: LogsOptions = {}): AsyncGenerator<LogLine, void> {
     checkOptionNames("logs", options, { follow: true, task: true, after: true, signal: true });
     const { follow = false, task, signal } = options;
@@ -176,7 +176,7 @@ function baseOf(url: string): string {
   throw invalidOption(`the server's address must begin with http:// or https://, got ${JSON.stringify(url)}`);
 }
 
-/** Without a name that the server knows, it would tell of nothing. */
+/** Refuses a misspelt target, which would never match. */
 function checkTarget(target: Exclude<WatchTarget, "all">): void {
   checkOptionNames("watch", target, { instanceId: true, workflow: true });
   if (Object.keys(target).length === 1) return;

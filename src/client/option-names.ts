@@ -2,8 +2,8 @@ import { didYouMean } from "../base/closest-name.ts";
 import { HeddleClientError } from "./client-error.ts";
 
 /**
- * Refuses options with a name that is not among these: a misspelt one would be a default in disguise. The compiler sees to
- * it that `known` has every name of the options' type.
+ * Refuses unknown option names, because a misspelt option would silently be a default. The compiler checks
+ * that `known` has every name of the options' type.
  */
 export function checkOptionNames<T extends object>(
   owner: string,
@@ -18,7 +18,7 @@ export function checkOptionNames<T extends object>(
   throw invalidOption(`${owner}: its options have no ${JSON.stringify(unknown)}${hint}`);
 }
 
-/** Of whichever of several kinds of options it is. */
+/** The names of all members of a union of option types. */
 type Names<T> = T extends unknown ? keyof T : never;
 
 export function invalidOption(message: string): HeddleClientError {

@@ -1,4 +1,4 @@
-/** Waits; ends early, by throwing the signal's reason, when the signal says so. */
+/** Sleeps; throws the signal's reason when the signal aborts. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,14 +1,14 @@
 import { HeddleClientError } from "./client-error.ts";
 import { pause } from "./pause.ts";
 
-/** One instance, all of one workflow, or everything. */
+/** The target of a subscription: one instance, one workflow, or everything. */
 export type WatchTarget = { readonly instanceId: string } | { readonly workflow: string } | "all";
 
 export interface WatchOptions {
-  /** Goes on after the change that this came with. Default: from now on. */
+  /** Resumes after the change that had this cursor. Default: from now on. */
   readonly cursor?: string;
   readonly signal?: AbortSignal;
-  /** More has happened than the server could tell: so many changes are left out. Never of one instance. */
+  /** Called when the server has skipped this many changes under load; never for a subscription of one instance. */
   readonly onSkipped?: (changes: number) => void;
 }
 
@@ -25,23 +25,23 @@ export interface WatchedNode {
   readonly error?: string;
 }
 
-/** What has happened to an instance. docs/push.md tells what each field means. */
+/** A change of an instance. docs/push.md explains the fields. */
 export interface WatchedChange {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly at: number;
-  /** Left out of changes that are read again from the history. */
+  /** Missing in changes that are replayed from the history. */
   readonly status?: string;
   readonly turn?: number;
   readonly reason?: string;
   readonly createdAt?: number;
   readonly startedAt?: number;
   readonly endedAt?: number;
-  /** Those that changed, as they are now. */
+  /** The nodes that changed, in their new state. */
   readonly nodes?: readonly WatchedNode[];
-  /** How the instance stands, instead of what happened to it: the server could not tell more after a while apart. */
+  /** A snapshot of the instance instead of a change, after a gap. */
   readonly resync?: true;
-  /** With the last of those that came together: where `watch` can go on later. */
+  /** The position to resume from; set in the last change of a message. */
   readonly cursor?: string;
 }
 
@@ -57,30 +57,30 @@ interface WatchParts {
   readonly token: string | undefined;
   readonly target: WatchTarget;
   readonly options: WatchOptions;
-  /** Asks the server the usual way, which says why somebody is not let in; a WebSocket does not. */
+  /** Sends an HTTP request, whose error says why access is refused; a WebSocket does not report it. */
   readonly ask: (signal: AbortSignal) => Promise<unknown>;
 }
 
 const firstWaitMs = 100;
 const lastWaitMs = 5000;
-/** How the server closes when a token is no longer valid. */
+/** Close code of the server for a token that is no longer valid. */
 const notLetIn = 4001;
-/** A line that was cut far away says nothing: whoever has not answered by the next ping is taken for gone. */
+/** Heartbeat interval: a server that has not answered by the next ping is considered gone. */
 const pingMs = 20_000;
-/** So many changes wait for whoever takes them; then the line is left until half of them are taken. */
+/** Back-pressure: with this many unread changes the connection is closed, until half of them are read. */
 const heardMax = 50_000;
-/** What may be the name of a protocol. */
+/** Characters that a subprotocol name may have. */
 const protocolName = /^[\w!#$%&'*+.^`|~-]+$/;
 
-/** Listens over a WebSocket, and connects again where it stood when the connection is lost. */
+/** A subscription over a WebSocket, which reconnects and resumes from its cursor. */
 export class Watch {
   readonly #parts: WatchParts;
   #cursor: string | undefined;
-  /** Heard, and not yet taken. */
+  /** Received changes that the iterator has not returned yet. */
   readonly #heard: WatchedChange[] = [];
   #wake = (): void => undefined;
   #refusal: HeddleClientError | undefined;
-  /** Of one instance: its last turn that was heard, in the life that was created then. */
+  /** For a subscription of one instance: the last received turn, and the creation time of that instance. */
   #last: { readonly turn: number; readonly createdAt: number | undefined } | undefined;
 
   constructor(parts: WatchParts) {
@@ -112,7 +112,7 @@ export class Watch {
     }
   }
 
-  /** Until it is to end, or is refused. */
+  /** Connects again and again, until it ends or access is refused. */
   async #listen(ends: AbortSignal): Promise<void> {
     for (let tries = 0; !ends.aborted && this.#refusal === undefined; tries++) {
       if (await this.#connectOnce(ends)) tries = 0;
@@ -123,13 +123,13 @@ export class Watch {
     this.#wake();
   }
 
-  /** At least for so long, and until there is room again. */
+  /** Waits at least this long, and until the buffer has room. */
   async #rest(waitMs: number, ends: AbortSignal): Promise<void> {
     do await pause(waitMs, ends).catch(() => undefined);
     while (this.#heard.length > heardMax / 2 && !ends.aborted);
   }
 
-  /** Whoever is not let in now will not be the next time either; a server that is away may come back. */
+  /** Ends the subscription if access is refused for good; a server that does not answer may come back. */
   async #askWhy(ends: AbortSignal): Promise<void> {
     try {
       await this.#parts.ask(ends);
@@ -138,7 +138,7 @@ export class Watch {
     }
   }
 
-  /** Resolves when the connection is gone; true if it had come about. */
+  /** Resolves when the connection is closed; true if it had been established. */
   #connectOnce(ends: AbortSignal): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const socket = this.#open();
@@ -171,7 +171,7 @@ export class Watch {
     return promise;
   }
 
-  /** Browsers cannot give a WebSocket a header, so the token goes as the name of a protocol, if it can be one. */
+  /** Opens the socket. Browsers cannot set headers on a WebSocket, so the token is passed as a subprotocol, if its characters allow. */
   #open(): WebSocket {
     const { url, token } = this.#parts;
     const address = `${url.replace(/^http/, "ws")}/ws`;
@@ -186,7 +186,7 @@ export class Watch {
     return { ...what, ...(this.#cursor !== undefined && { cursor: this.#cursor }) };
   }
 
-  /** False if the connection is of no more use. */
+  /** Handles a message; false if the connection must be closed. */
   #receive(text: string): boolean {
     const frame = frameOf(text);
     switch (frame?.type) {
@@ -194,11 +194,11 @@ export class Watch {
         this.#refuse(`${this.#parts.url} does not speak as Heddle does`, "ANSWER_INVALID");
         return false;
       case "error":
-        // The next connection may find the store again.
+        // The store may be available again at the next connection.
         if (frame.code !== "STORE_UNAVAILABLE") this.#refuse(frame.message, frame.code);
         return false;
       case "subscribed":
-        // With a cursor of our own, what was missed is still to come.
+        // A cursor of our own is kept: the missed changes are still to come.
         this.#cursor ??= frame.cursor;
         return true;
       case "changes":
@@ -223,7 +223,7 @@ export class Watch {
     this.#wake();
   }
 
-  /** A connection that broke while missed turns were told begins with them again. */
+  /** Detects duplicates: after a reconnect during a catch-up the missed turns come again. */
   #isKnown({ turn, createdAt, resync }: WatchedChange): boolean {
     const { target } = this.#parts;
     if (target === "all" || !("instanceId" in target) || turn === undefined || resync === true) return false;
@@ -242,7 +242,7 @@ function frameOf(text: string): Frame | undefined {
   try {
     return JSON.parse(text) as Frame;
   } catch {
-    // Something else listens there.
+    // Not JSON: the server is not Heddle.
     return undefined;
   }
 }

@@ -5,13 +5,13 @@ import type { ServerConfig } from "./config/server-config.ts";
 
 const dayMs = 86_400_000;
 
-/** As large as a pool can be told to be. */
+/** Upper limit of the pool size. */
 const poolSizeMax = 10_000;
 
-/** Servers have no bus: whoever asks one about an instance of another waits for two looks into mailboxes. */
+/** Servers have no bus: a call to another member takes two polls of mailboxes. */
 const ownTimings = { pollWithoutBusMs: 100 };
 
-/** What the configuration says about the engine. */
+/** The engine's options from the configuration. */
 export function engineOptionsOf(config: ServerConfig, store: Store): Omit<EngineOptions, "storage"> {
   const { Success, Failed, Terminated } = config.retentionDays;
   const { enabled, name, shards, remoteWorkers } = config.cluster;

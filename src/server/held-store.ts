@@ -3,11 +3,11 @@ import type { Store } from "../stores/store.ts";
 async function leaveOpen(): Promise<void> {}
 
 /**
- * An engine closes its store when it stops. The server still has things to write then: what jobs said last. So the
- * engine's word is not taken for the last one.
+ * Keeps the store open when the engine closes it: the server still writes
+ * the last task logs after the engine has stopped.
  */
 export class HeldStore {
-  /** For the engine. */
+  /** The store for the engine, whose `close` does nothing. */
   readonly storage: Store;
   readonly #store: Store;
   #isOpen = false;

@@ -16,7 +16,7 @@ import { Tracing } from "../telemetry/tracing.ts";
 import type { ServerConfig } from "./config/server-config.ts";
 
 const dayMs = 86_400_000;
-/** Where instances are kept for ever, so is what their tasks said: longer than anybody will look. */
+/** Retention of task logs if instances are kept for ever. */
 const forEverMs = 36_500 * dayMs;
 
 export interface ObserversParts {
@@ -27,15 +27,15 @@ export interface ObserversParts {
   readonly onTaskLog?: OnTaskLog | undefined;
 }
 
-/** All who look on: metrics, traces, logs and alerts. The engine is asked for its changes once for all of them. */
+/** Metrics, traces, logs and alerts, on one subscription to the engine's changes. */
 export class Observers {
   readonly metrics = new Metrics();
   readonly #traceIds = new TraceIds();
   readonly tracing = new Tracing({ onTrace: (instanceId, traceId) => this.#traceIds.remember(instanceId, traceId) });
   readonly taskLogs: TaskLogs;
-  /** The given one, with a trace id on every line that names an instance. */
+  /** The given logger, with a trace id on every line that has an instance id. */
   readonly logger: Logger;
-  /** The given one, timed. */
+  /** The given store, with timed calls. */
   readonly store: Store;
   readonly #parts: ObserversParts;
   #alerts: Alerts | undefined;
@@ -66,14 +66,14 @@ export class Observers {
     return { onTaskLog: onTaskLog === undefined ? add : addAndTell, aroundJob: this.tracing.aroundJob };
   }
 
-  /** Before the engine is started, so that nothing is missed. */
+  /** Call before the engine is started, so that no change is missed. */
   watch(engine: Engine): void {
     const { metrics, tracing, logger } = this;
     const traceIds = this.#traceIds;
     const { config, clock } = this.#parts;
     const { logLevel } = config;
     gaugeEngine(metrics.registry, engine, () => clock.now());
-    // At level error and above the logger would drop every line of it.
+    // From level error on the logger would drop every line.
     const isHeard = logLevel !== "error" && logLevel !== "silent";
     const log = isHeard ? new InstanceLog({ logger, failuresOnly: logLevel === "warn" }) : undefined;
     const alerts =
@@ -90,13 +90,13 @@ export class Observers {
     });
   }
 
-  /** The engine runs. */
+  /** Call after the engine has started. */
   start(): void {
     this.taskLogs.start();
     this.#alerts?.start();
   }
 
-  /** Sends and writes the last of it, while the store is still open. */
+  /** Flushes everything, while the store is still open. */
   async stop(): Promise<void> {
     await this.#alerts?.stop();
     await this.taskLogs.stop();

@@ -40,17 +40,17 @@ import { StoreWatch } from "./health/store-watch.ts";
 import { workerRoutes } from "./worker-link.ts";
 
 export interface ServerParts {
-  /** What `heddle/storage` makes of the configuration's address. */
+  /** The store, such as `storage(config.storage)` of `heddle/storage`. */
   readonly store: Store;
   readonly jobs?: readonly Job[];
   readonly workflows?: readonly (Workflow | CodeWorkflow)[];
-  /** A token of the environment: an admin's. */
+  /** Admin token of the environment. */
   readonly adminToken?: string | undefined;
   /** Default: warnings and errors, as JSON lines on standard error. */
   readonly logger?: Logger;
-  /** Hears every line that jobs log, beside the store that keeps them. */
+  /** Called with every log line of jobs, in addition to the store. */
   readonly onTaskLog?: OnTaskLog | undefined;
-  /** As the engine's option `watchdog`. The setting `watchdogSeconds` is for `heddle server`, which gives it here. */
+  /** The engine's option `watchdog`. `heddle server` derives it from the setting `watchdogSeconds`. */
   readonly watchdog?: boolean | WatchdogOptions;
 }
 
@@ -58,15 +58,15 @@ const clock = systemClock;
 
 const dayMs = 86_400_000;
 
-/** Of a secret that people choose; those that the server makes have 47 characters. */
+/** Minimum length of a secret that a user chooses; generated ones have 47 characters. */
 const secretLengthMin = 16;
 
-/** An engine with its store, its catalogue, and a door to the world. */
+/** An engine with its store, catalogue and HTTP interface. */
 export class Server {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
   readonly logger: Logger;
-  /** When it has stopped, whoever asked for it. */
+  /** Resolves when the server has stopped, for whatever reason. */
   readonly stopped: Promise<void>;
   readonly #config: ServerConfig;
   readonly #parts: ServerParts;
@@ -81,12 +81,12 @@ export class Server {
   readonly #audit: Audit;
   readonly #stopping = new AbortController();
   readonly #whenStopped = Promise.withResolvers<void>();
-  /** What was started, in that order: it is stopped in the other. */
+  /** Started parts, which are stopped in reverse order. */
   readonly #started = new AsyncDisposableStack();
   #url = "";
   #stop: Promise<void> | undefined;
 
-  /** Resolves when it answers. `OPTION_INVALID` names the setting, and the store's own errors. */
+  /** Starts a server; resolves when it answers requests. `OPTION_INVALID` names the setting; also the store's errors. */
   static async start(config: ServerConfig, parts: ServerParts): Promise<Server> {
     const server = new Server(config, parts);
     try {
@@ -113,7 +113,7 @@ export class Server {
       ...this.#observers.engineOptions,
       storage: this.#held.storage,
       jobs: parts.jobs ?? [],
-      // Without that role nothing runs here: tasks wait for those who have it.
+      // Without that role no task runs in this process.
       runsJobs: config.roles.includes("worker"),
       workflows: parts.workflows ?? [],
       watchdog: parts.watchdog ?? false,
@@ -132,7 +132,7 @@ export class Server {
     this.#keys = new RequestKeys({ store, clock, logger });
   }
 
-  /** Where it answers. */
+  /** URL of the server. */
   get url(): string {
     return this.#url;
   }
@@ -161,16 +161,16 @@ export class Server {
     this.#readiness.becomeUp();
   }
 
-  /** What failed is what is told; what goes wrong after it is for the log. */
+  /** Stops the parts after a failed start; further errors are logged only. */
   async #takeBack(): Promise<void> {
     try {
       await this.#started.disposeAsync();
     } catch (error) {
-      this.logger.error({ error: messageOf(error) }, "the server could not be taken back in good order");
+      this.logger.error({ error: messageOf(error) }, "the server could not be stopped gracefully after a failed start");
     }
   }
 
-  /** Whoever reaches a server without tokens may do anything, so only this machine may. */
+  /** Refuses to start without tokens on any but the loopback address, because every caller would be an admin. */
   #refuseToBeOpen(): void {
     const { host } = this.#config;
     const { adminToken = "" } = this.#parts;
@@ -261,7 +261,7 @@ export class Server {
     return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${given}`;
   }
 
-  /** In good order: what was accepted is answered, what runs gets its time, the rest goes on with the next start. */
+  /** Stops gracefully: accepted requests are answered, running tasks have their grace period, the rest continues at the next start. */
   stop(): Promise<void> {
     this.#stop ??= this.#stopAll();
     return this.#stop;
@@ -277,7 +277,7 @@ export class Server {
     }
   }
 
-  /** Connections that are still busy when the time is over are cut. */
+  /** Closes connections; those still busy after the time limit are destroyed. */
   async #closeApp(app: FastifyInstance): Promise<void> {
     const late = clock.after(this.#config.drainSeconds * 1000, () => app.server.closeAllConnections());
     await app.close();
@@ -290,7 +290,7 @@ export class Server {
     try {
       await Promise.race([this.engine.drain(), late.promise]);
     } catch (error) {
-      this.logger.warn({ error: messageOf(error) }, "what runs could not be waited for");
+      this.logger.warn({ error: messageOf(error) }, "running tasks could not be drained");
     }
     timer.cancel();
     await this.engine.stop();

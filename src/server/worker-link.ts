@@ -14,22 +14,22 @@ export interface WorkerRouteParts {
   readonly audit: Pick<Audit, "append">;
 }
 
-/** The engine takes no workers, and the client need not try again here soon. */
+/** Close code: the engine accepts no workers. */
 const notServed = 4003;
-/** The worker broke the protocol. */
+/** Close code: the worker violated the protocol. */
 const invalidMessage = 1007;
-/** Its token was deleted, or has expired. */
+/** Close code: the token was deleted or has expired. */
 const notLetIn = 4001;
 const beatMs = 30_000;
 const tokenCheckMs = 5000;
-/** What the protocol allows for a close's reason. */
+/** Length limit of a WebSocket close reason. */
 const reasonBytesMax = 123;
 
 type WorkerRequest = Parameters<Guard["admit"]>[0];
 
 /**
- * `/ws/worker`: where `heddle worker` connects. Workers see what tasks are given and decide what comes of them, so they have
- * a role of their own. A worker's id belongs to the token that it came with.
+ * `/ws/worker`: the endpoint of `heddle worker`. Workers see the inputs of tasks and report their results, so they have
+ * a role of their own. A worker's id is scoped to its token.
  */
 export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts): Promise<void> {
   const { engine, guard, audit } = parts;
@@ -57,7 +57,7 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
       return socket.close(notServed, closeReason(error));
     }
     void audit.append(auditEntryOf(request, { status: 101 }));
-    // A cable that was pulled says nothing.
+    // Heartbeat: a broken connection may not be reported.
     const beat = setInterval(() => {
       if (!isAlive) return socket.terminate();
       isAlive = false;
@@ -76,7 +76,7 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
   });
 }
 
-/** A token that asks too often is still one. */
+/** Whether the token is still valid; exceeding the rate limit does not disconnect a worker. */
 function mayStay(request: WorkerRequest, guard: WorkerRouteParts["guard"]): boolean {
   try {
     guard.admit(request, "worker");
@@ -86,13 +86,13 @@ function mayStay(request: WorkerRequest, guard: WorkerRouteParts["guard"]): bool
   }
 }
 
-/** A page in a browser can open a WebSocket to any address, with the rights of its visitor's machine. No worker is a page. */
+/** Refuses browsers: a web page can open a WebSocket to any address from its visitor's machine, and workers are not pages. */
 function refuseBrowsers({ origin }: { readonly origin?: string | undefined }): void {
   if (origin !== undefined) throw new HttpError("FORBIDDEN", "workers send no Origin header, and pages are no workers");
 }
 
 function closeReason({ code, message }: EngineError): string {
   const bytes = Buffer.from(`${code}: ${message}`).subarray(0, reasonBytesMax);
-  // The cut may have gone through a character.
+  // The cut may have split a character.
   return bytes.toString().replace(/\uFFFD$/, "");
 }

@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { hasCode } from "../base/error.ts";
 import type { DocumentRow, Store } from "../stores/store.ts";
 
-/** `alert-failing`: workflows that failed last time. `alert-sent`: what must not be told twice. */
+/** `alert-failing`: workflows that failed last time. `alert-sent`: alerts that must not be sent twice. */
 export type MarkKind = "alert-failing" | "alert-sent";
 
 const pageSize = 500;
 
 export type MarkStore = Pick<Store, "findDocument" | "listDocuments" | "saveDocument" | "deleteDocument">;
 
-/** What all members know of alerts, also after a restart: documents in the store, whose making or removal one of them wins. */
+/** Alert state that all members share, across restarts: documents in the store. Exactly one member wins each creation or removal. */
 export class AlertMarks {
   readonly #store: MarkStore;
   readonly #now: () => number;
@@ -19,20 +19,20 @@ export class AlertMarks {
     this.#now = now;
   }
 
-  /** True for the one who made it, once. */
+  /** Creates the mark; true for exactly one caller. */
   async set(kind: MarkKind, name: string): Promise<boolean> {
-    // No two marks are the same document: the store would take one for the repetition of another.
+    // Each mark has a unique body: the store would take an equal document for a retry of the same write.
     const mark = { kind, name, revision: 1, at: this.#now(), body: JSON.stringify({ by: randomUUID() }) };
     try {
       return await this.#store.saveDocument(mark);
     } catch (error) {
       if (!hasCode(error, "STORE_UNAVAILABLE")) throw error;
-      // It may have been written all the same. Whoever gives up here will find it made, and never tell.
+      // Retried after an unknown outcome: giving up here could leave the mark written and the alert unsent.
       return await this.#store.saveDocument(mark);
     }
   }
 
-  /** True for the one who removed it. */
+  /** Removes the mark; true for exactly one caller. */
   async remove(kind: MarkKind, name: string): Promise<boolean> {
     const mark = await this.#store.findDocument(kind, name);
     return mark !== undefined && (await this.#store.deleteDocument(kind, name, mark.revision));

@@ -9,10 +9,10 @@ const waitingMax = 1000;
 const triesMax = 5;
 const firstWaitMs = 1000;
 const answerMs = 10_000;
-/** How long the last ones may take when the process stops. */
+/** Time limit for posting queued alerts on shutdown. */
 const stopMs = 3000;
 
-/** What waits to be posted to one webhook, one after the other: a slow one holds up nobody but itself. */
+/** The queue of alerts for one webhook, posted one after the other; a slow webhook delays no other. */
 export class AlertOutbox {
   readonly #rule: AlertRule;
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class AlertOutbox {
     this.#posting ??= this.#postAll().finally(() => (this.#posting = undefined));
   }
 
-  /** What waits is tried once more, for a few seconds. */
+  /** Posts queued alerts once more, for a few seconds. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#pause?.end();
@@ -55,13 +55,13 @@ export class AlertOutbox {
       if (this.#dropped === 0) continue;
       this.#logger.error(
         { ...this.#about, dropped: this.#dropped },
-        "alerts could not be posted in time and are given up",
+        "alerts could not be posted before the stop and are dropped",
       );
       this.#dropped = 0;
     }
   }
 
-  /** Never rejects. */
+  /** Posts with retries. Never rejects. */
   async #post(alert: Alert): Promise<void> {
     for (let tried = 1; ; tried++) {
       const problem = await this.#try(alert);
@@ -69,10 +69,10 @@ export class AlertOutbox {
       const { kind, instanceId, workflow } = alert;
       const fields = { ...this.#about, kind, instanceId, workflow, tried, problem: problem.what };
       if (problem.isFinal || tried === triesMax || this.#isStopping) {
-        this.#logger.error(fields, "an alert could not be posted and is given up");
+        this.#logger.error(fields, "an alert could not be posted and is dropped");
         return;
       }
-      this.#logger.warn(fields, "an alert could not be posted; it is tried again");
+      this.#logger.warn(fields, "an alert could not be posted; retrying");
       await this.#wait(firstWaitMs * 2 ** (tried - 1));
     }
   }
@@ -102,13 +102,13 @@ export class AlertOutbox {
     });
   }
 
-  /** The rest of the address is often what lets one post. */
+  /** Only the host: the rest of a webhook's URL is often a secret. */
   get #about(): { webhook: string } {
     return { webhook: new URL(this.#rule.url).host };
   }
 }
 
-/** The request itself is wrong; time will not change that. */
+/** A status that a retry cannot change. */
 function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }

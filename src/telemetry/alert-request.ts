@@ -12,8 +12,8 @@ export interface AlertRequest {
 }
 
 /**
- * What is posted. With a secret, `x-heddle-signature` is the HMAC-SHA256 of the time in `x-heddle-timestamp`, a dot and
- * the body; DingTalk and Feishu are also given theirs, where they look for it.
+ * Builds the HTTP request of an alert. With a secret, `x-heddle-signature` is the HMAC-SHA256 of the time in `x-heddle-timestamp`, a dot and
+ * the body; DingTalk and Feishu also get their own signatures.
  */
 export function requestOf(
   alert: Alert,
@@ -33,14 +33,14 @@ export function requestOf(
   };
 }
 
-/** What the receiver says is wrong, though it answered 200. */
+/** The refusal that a receiver reports in the body of a 200. */
 export function refusalIn(answer: string): string | undefined {
   try {
     const { errcode, errmsg, code, msg } = JSON.parse(answer) as Record<string, unknown>;
     if (typeof errcode === "number" && errcode !== 0) return `errcode ${errcode}: ${String(errmsg)}`;
     return typeof code === "number" && code !== 0 ? `code ${code}: ${String(msg)}` : undefined;
   } catch {
-    // Slack says "ok", others say nothing: it is for people.
+    // Not JSON: a plain text such as Slack's "ok".
     return undefined;
   }
 }
@@ -58,7 +58,7 @@ interface Template {
 const templates: Readonly<Record<AlertTemplate, Template>> = {
   generic: { body: (alert) => ({ title: titleOf(alert), ...alert }) },
   slack: {
-    // Names and reasons are the users': what they write is not to be markup, nor to call people.
+    // Names and reasons are user input: escaped, so that they are neither markup nor mentions.
     body: (alert) => ({ text: textOf(alert, escapeSlack).join("\n"), mrkdwn: false }),
   },
   dingtalk: {
@@ -85,12 +85,12 @@ const templates: Readonly<Record<AlertTemplate, Template>> = {
   },
 };
 
-/** Title and lines for people, each on one line. */
+/** Title and lines of an alert as text. */
 function textOf(alert: Alert, escape: (text: string) => string): string[] {
   return [titleOf(alert), ...linesOf(alert)].map((line) => escape(flat(line)));
 }
 
-/** Without line ends and other control characters, nor what changes the direction of text. */
+/** Replaces line ends, control characters and bidirectional overrides. */
 function flat(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]+/gu, " ");
 }
@@ -103,7 +103,7 @@ function escapeMarkdown(text: string): string {
   return text.replaceAll(/[\\`*_{}[\]()#+!|<>~]/g, String.raw`\$&`);
 }
 
-/** Feishu knows no escape for its tags, so they are written with other characters. */
+/** Feishu has no escape for its tags, so their characters are replaced. */
 function escapeTags(text: string): string {
   return text.replaceAll("<", "＜").replaceAll(">", "＞");
 }

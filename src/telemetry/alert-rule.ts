@@ -3,22 +3,22 @@ import { preview } from "../base/preview.ts";
 import { type AlertKind, alertKinds } from "./alert.ts";
 import { type AlertTemplate, alertTemplates } from "./alert-request.ts";
 
-/** Where alerts go, and which. */
+/** One webhook and the alerts it receives. */
 export interface AlertRule {
   /** The webhook. */
   readonly url: string;
   readonly on: readonly AlertKind[];
-  /** By name. Without it, of all workflows. */
+  /** Names of workflows; default: all. */
   readonly workflows?: readonly string[];
-  /** Whose format the body has. Default `generic`. */
+  /** Format of the body. Default `generic`. */
   readonly template?: AlertTemplate;
-  /** Of `long-run`, and needed with it: how long an instance may run. */
+  /** Required for `long-run`: the running time after which an alert is sent. */
   readonly longRunSeconds?: number;
-  /** Requests are signed with it. */
+  /** Key of the request signature. */
   readonly secret?: string;
 }
 
-/** `OPTION_INVALID` with the place of what is wrong. */
+/** Validates the rules. `OPTION_INVALID` names the place of the problem. */
 export function checkAlertRules(rules: readonly AlertRule[]): void {
   for (const [place, rule] of rules.entries()) {
     const problem = problemOf(rule);
@@ -28,7 +28,7 @@ export function checkAlertRules(rules: readonly AlertRule[]): void {
 
 function problemOf({ url, on, template, longRunSeconds }: AlertRule): string | undefined {
   const { protocol } = URL.parse(url) ?? {};
-  // The address of a webhook is a secret: it is not repeated.
+  // The URL of a webhook is a secret and is not repeated in messages.
   if (protocol !== "http:" && protocol !== "https:") return "url must be the address of a webhook: http:// or https://";
   if (on.length === 0) return `on must name what to tell: ${alertKinds.join(", ")}`;
   const unknown = on.find((kind) => !alertKinds.includes(kind));

@@ -6,7 +6,7 @@ export const alertKinds = ["failure", "recovery", "long-run", "stuck"] as const;
 
 export type AlertKind = (typeof alertKinds)[number];
 
-/** What somebody outside should hear of. */
+/** An alert about an instance. */
 export interface Alert {
   readonly kind: AlertKind;
   readonly instanceId: string;
@@ -29,7 +29,7 @@ export function titleOf({ kind, workflow }: Alert): string {
   return titles[kind](workflow);
 }
 
-/** For people: one thing a line. */
+/** Formats an alert as lines of text. */
 export function linesOf({ instanceId, status, startedAt, at, reason, failedTasks }: Alert): string[] {
   const lines = [`instance: ${instanceId}`, `status: ${status}`];
   if (startedAt !== undefined) {

@@ -13,10 +13,10 @@ import { LongRuns } from "./long-runs.ts";
 
 const roundMs = 5000;
 const dayMs = 24 * 60 * 60 * 1000;
-/** After this long it is forgotten that something was told. */
+/** Retention of the marks of sent alerts. */
 const sentKeptMs = 30 * dayMs;
 const failedTasksMax = 5;
-/** Failures that are remembered, so that one that is reopened and fails again is not told twice. */
+/** Limit of remembered failures, so that an instance that is reopened and fails again is not reported twice. */
 const toldMax = 10_000;
 
 export interface AlertsParts {
@@ -28,20 +28,20 @@ export interface AlertsParts {
 }
 
 /**
- * Tells webhooks of what people should know. An instance is told of once for each kind of alert. A child is told of only
- * where a rule names its workflow: otherwise its parent speaks for it.
+ * Sends alerts to webhooks, at most one of each kind per instance. A child instance is reported only
+ * if a rule names its workflow: otherwise the parent's alert stands for it.
  */
 export class Alerts {
   readonly #parts: AlertsParts;
   readonly #outboxes: readonly { rule: AlertRule; outbox: AlertOutbox }[];
   readonly #marks: AlertMarks;
   readonly #longRuns: LongRuns;
-  /** Workflows that failed last time, as far as this member knows; the marks know it exactly. */
+  /** Workflows that failed last time, as far as this member knows; the marks are authoritative. */
   #failing = new Set<string>();
   readonly #told = new Set<string>();
-  /** Those that were told of, or are about to be. */
+  /** Stuck instances that were reported, or are about to be. */
   readonly #stuck = new Set<string>();
-  /** What has to do with the store, one after the other. */
+  /** Serializes the work on the store. */
   #work = Promise.resolve();
   #timer: Timer | undefined;
   #tidiedAt = 0;
@@ -58,13 +58,13 @@ export class Alerts {
     );
   }
 
-  /** After the engine: looks at what runs already, and from then on now and then at what does not end. */
+  /** Call after the engine has started. Begins with the running instances, then checks periodically for long and stuck ones. */
   start(): void {
     if (this.#longRuns.isWanted) this.#later(() => this.#longRuns.begin(this.#parts.engine));
     this.#round();
   }
 
-  /** Posts what waits, for a few seconds at most. */
+  /** Posts queued alerts, for a few seconds at most. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     await this.#work;
@@ -129,7 +129,7 @@ export class Alerts {
     }
   }
 
-  /** Of an instance as it stands: another member may have seen its end, or told of it. */
+  /** Reports an instance by its current state: another member may have seen its end, or reported it. */
   async #tellStanding(kind: "stuck" | "long-run", instanceId: string, seconds?: number): Promise<void> {
     const { engine, clock } = this.#parts;
     const view = await engine.getWorkflowInstanceStatus(instanceId);
@@ -151,15 +151,15 @@ export class Alerts {
     return this.#parts.rules.some(({ on }) => on.includes(kind));
   }
 
-  /** If the store does not take part, `undo` sees to it that a later round tries again. */
+  /** Runs the work in sequence. If the store fails, `undo` makes a later round try again. */
   #later(work: () => Promise<unknown>, undo: () => void = () => undefined): void {
     this.#work = this.#work.then(work).then(
       () => undefined,
       (error: unknown) => {
-        // It ended and was purged before it could be told of.
+        // The instance ended and was purged before it could be reported.
         if (hasCode(error, "INSTANCE_UNKNOWN")) return;
         undo();
-        this.#parts.logger.warn({ error: messageOf(error) }, "alerts could not be looked after; they are tried again");
+        this.#parts.logger.warn({ error: messageOf(error) }, "alerts could not be processed; retrying");
       },
     );
   }

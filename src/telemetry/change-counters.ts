@@ -7,10 +7,10 @@ import { type MetricFamilies, metricFamilies } from "./metric-families.ts";
 import { type TaskByNumber, tasksByNumber } from "./tasks-by-number.ts";
 import { type AttemptStatus, TaskSeries, WorkflowSeries } from "./workflow-series.ts";
 
-/** Above so many pairs of workflow and task, the rest is counted together. */
+/** Cardinality limit of pairs of workflow and task; further ones are counted as one. */
 const tasksMax = 2000;
 
-/** Counts what the changes of instances tell. */
+/** Updates counters from the changes of instances. */
 export class ChangeCounters {
   readonly #families: MetricFamilies;
   readonly #workflowNames = new LabelValues();
@@ -28,7 +28,7 @@ export class ChangeCounters {
     const taskOf = tasksByNumber(change);
     for (const event of change.events) {
       this.#count(event, workflow, change, taskOf);
-      // What follows in this turn was copied from another instance, and has been counted there.
+      // The rest of this turn was copied by a fork, and has been counted in the original.
       if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
     }
   }
@@ -76,7 +76,7 @@ export class ChangeCounters {
   }
 }
 
-/** A sub-task has a name of its own in every fan-out, so it is counted under its job, or its nested workflow under its parent task. */
+/** The label of a task. A sub-task of a fan-out is counted under its job, or under its parent task if it nests a workflow. */
 function labelOf(task: TaskView | undefined): string | undefined {
   return task?.parentTask === undefined ? task?.name : (task.job ?? task.parentTask);
 }
@@ -86,7 +86,7 @@ function statusOf(event: TaskSucceeded | TaskFailed): AttemptStatus {
   return event.timedOut === true ? "TimeoutFailed" : "Failed";
 }
 
-/** A clock that was set back makes nothing last less than no time. */
+/** Never negative, also if the clock was set back. */
 function secondsBetween(from: number, to: number): number {
   return Math.max(0, to - from) / 1000;
 }

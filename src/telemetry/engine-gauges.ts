@@ -19,7 +19,7 @@ interface EngineGauge {
 const counters: readonly EngineGauge[] = [
   {
     name: "dag_worker_messages_refused_total",
-    help: "Messages of remote workers that broke the protocol; each closed the worker's link.",
+    help: "Messages of remote workers that violated the protocol; each closed the worker's connection.",
     read: ({ engine }) => engine.health.refusedWorkerMessages,
   },
 ];
@@ -27,22 +27,22 @@ const counters: readonly EngineGauge[] = [
 const gauges: readonly EngineGauge[] = [
   {
     name: "dag_queue_waiting_size",
-    help: "Tasks that wait for anything but their predecessors: slot, domain, job, limit, pause, retry; on this member.",
+    help: "Tasks whose dependencies have finished and that wait for a slot, domain, job, limit, resume or retry; on this member.",
     read: ({ engine }) => engine.health.waitingTasks,
   },
   {
     name: "dag_queue_running_size",
-    help: "Attempts that run, on this member.",
+    help: "Running attempts, on this member.",
     read: ({ engine }) => engine.health.runningTasks,
   },
   {
     name: "dag_task_running_oldest_seconds",
-    help: "For how long the attempt that has run longest has been running; 0 if none runs.",
+    help: "Running time of the oldest running attempt; 0 if none runs.",
     read: ({ engine, now }) => Math.max(0, now - (engine.health.oldestRunningAt ?? now)) / 1000,
   },
   {
     name: "dag_mailbox_size",
-    help: "Messages to instances that no turn has taken in yet.",
+    help: "Messages to instances that no turn has processed yet.",
     read: ({ engine }) => engine.health.unreadMessages,
   },
   {
@@ -52,7 +52,7 @@ const gauges: readonly EngineGauge[] = [
   },
   {
     name: "dag_cluster_members",
-    help: "Members, as this one sees them; an engine alone is one.",
+    help: "Members, as this one sees them; 1 for a single engine.",
     read: ({ engine }) => membersOf(engine).total,
   },
   {
@@ -62,17 +62,17 @@ const gauges: readonly EngineGauge[] = [
   },
   {
     name: "dag_cluster_unreachable",
-    help: "Members that are suspected, or were lost in the last 15 minutes and not replaced.",
+    help: "Members that are suspected, or were declared dead in the last 15 minutes and not replaced.",
     read: ({ engine, lost, now }) => membersOf(engine).suspected + lost.count(now),
   },
   {
     name: "dag_cluster_workers",
-    help: "Workers that this member hands tasks to, its own included.",
+    help: "Workers of this member, including its own pool.",
     read: ({ engine }) => engine.listWorkers().length,
   },
 ];
 
-/** What is read from the engine when somebody asks. Gives back how to let go of it. */
+/** Registers gauges that read the engine at each scrape. Returns a function that removes it. */
 export function gaugeEngine(registry: Registry, engine: GaugedEngine, now: () => number): () => void {
   const lost = new LostMembers();
   for (const gauge of gauges) {

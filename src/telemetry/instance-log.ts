@@ -4,17 +4,17 @@ import type { TaskView } from "../views/instance-view.ts";
 import type { Event, Execution } from "../kernel/event.ts";
 import { type TaskByNumber, tasksByNumber } from "./tasks-by-number.ts";
 
-/** Attempts that were told of as executing; a process runs fewer than these at once. */
+/** Limit of remembered attempts that were logged as executing; a process runs fewer at a time. */
 const executingMax = 10_000;
 
 export interface InstanceLogParts {
   /** Adds trace ids to the lines that name an instance. */
   readonly logger: Logger;
-  /** Failures alone: saves the work where the logger drops all other lines. */
+  /** Logs failures only, where the logger would drop all other lines. */
   readonly failuresOnly: boolean;
 }
 
-/** Tells in the log what happens to instances, and among the members. */
+/** Logs the progress of instances, and membership events. */
 export class InstanceLog {
   readonly #parts: InstanceLogParts;
   readonly #logger: Logger;
@@ -32,7 +32,7 @@ export class InstanceLog {
       this.#tellInstance(event, change, about);
       this.#tellFailure(event, about, taskOf);
       if (!this.#parts.failuresOnly) this.#tellNode(event, change, about, taskOf);
-      // What follows in this turn was copied from another instance.
+      // The rest of this turn was copied by a fork.
       if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
     }
   }
@@ -81,7 +81,7 @@ export class InstanceLog {
       case "TaskFailed": {
         const fields = { ...about, ...nodeOf(taskOf(event.task)) };
         const { attempt, startedAt } = event;
-        // A start that was followed by its end within moments was never written by itself.
+        // A short attempt has no start event of its own; its end carries the start time.
         if (startedAt !== undefined) this.#tellExecuting(instanceId, event, fields);
         this.#executing.delete(keyOf(instanceId, event));
         if (event.type === "TaskFailed") return undefined;
@@ -98,7 +98,7 @@ export class InstanceLog {
     if (!this.#parts.failuresOnly) this.#logger.info(fields, message);
   }
 
-  /** Once for each attempt, as far as this process can remember. */
+  /** Logs the start of an attempt once, as far as this process remembers. */
   #tellExecuting(instanceId: string, start: Attempt & Execution, fields: LogFields): void {
     const key = keyOf(instanceId, start);
     if (this.#executing.has(key)) return;

@@ -12,7 +12,7 @@ import {
 export class InstanceTrace {
   readonly #tracer: Tracer;
   readonly #span: Span;
-  /** What spans below it begin in. */
+  /** The parent context of its spans. */
   readonly #context: Context;
   readonly #parts = new Map<string, Part>();
   readonly #children = new Map<string, Part>();
@@ -23,7 +23,7 @@ export class InstanceTrace {
     this.#context = trace.setSpan(context, this.#span);
   }
 
-  /** False where nobody traces. */
+  /** False without a tracing SDK. */
   get isTraced(): boolean {
     return isSpanContextValid(this.#span.spanContext());
   }
@@ -32,7 +32,7 @@ export class InstanceTrace {
     return this.#span.spanContext().traceId;
   }
 
-  /** What a child of it begins in: the span of the task that waits for the child, if there is one. */
+  /** The parent context of a child instance: the span of the task that waits for it, if there is one. */
   contextOf(childId: string): Context {
     const part = this.#children.get(childId);
     return part === undefined ? this.#context : trace.setSpan(this.#context, part.span);
@@ -42,7 +42,7 @@ export class InstanceTrace {
     this.#span.setAttributes(attributes);
   }
 
-  /** Gives the context to run in. One that has begun is left as it is: a start is heard of from two sides. */
+  /** Begins a span, and returns the context to run in. Idempotent, because a start is reported by the dispatcher and by the history. */
   begin(key: string, start: SpanStart, childId?: string): Context {
     let part = this.#parts.get(key);
     if (part === undefined) {
@@ -53,7 +53,7 @@ export class InstanceTrace {
     return trace.setSpan(this.#context, part.span);
   }
 
-  /** The work is done. Whether it counts is known when it is on record, and until then the span stays open. */
+  /** Notes the end of the work. The span stays open until the outcome is durable. */
   settle(key: string, at: number): void {
     const part = this.#parts.get(key);
     if (part !== undefined) part.settledAt ??= at;
@@ -85,7 +85,7 @@ export interface SpanStart {
 
 export interface SpanEnd {
   readonly at: number;
-  /** What went wrong. */
+  /** The error message of the span. */
   readonly problem?: string | undefined;
 }
 

@@ -7,8 +7,8 @@ export type AroundJob = NonNullable<EngineOptions["aroundJob"]>;
 export type JobRun = Parameters<AroundJob>[0];
 
 /**
- * For a worker in a process of its own, where no engine tells how things went: a span for the call of the job, in the
- * trace of its instance. The attempt itself has its span with the engine.
+ * A span for the call of a job in a remote worker's process, in the
+ * trace of its instance. The engine has the span of the attempt itself.
  */
 export const traceJob: AroundJob = (run, call) => {
   const attributes = {
@@ -23,7 +23,7 @@ export const traceJob: AroundJob = (run, call) => {
   return afterwards(outcome, (settled) => endSpan(span, { at: Date.now(), problem: problemOf(settled) }));
 };
 
-/** Gives back the same outcome or promise. How a job fails is in its outcome: the call itself never does. */
+/** Calls `then` with the outcome, and returns the same outcome or promise. A job's failure is part of its outcome: the call itself never rejects. */
 export function afterwards<T>(outcome: T, then: (settled: unknown) => void): T {
   if (outcome instanceof Promise) void outcome.then(then, then);
   else then(outcome);

@@ -1,11 +1,11 @@
 const distinctMax = 200;
 
-/** Stands for every value above the limit. */
+/** The value of all labels above the limit. */
 export const otherValue = "other";
 
 /**
- * The values of one label. Users choose the names of workflows, tasks and workers, and each one is a time series that
- * Prometheus keeps for weeks: above the limit, those that come later are counted together.
+ * The values of one label. Names of workflows, tasks and workers are unbounded, and each one is a time series that
+ * Prometheus keeps for weeks: values above the limit are counted as one.
  */
 export class LabelValues {
   readonly #known = new Set<string>();

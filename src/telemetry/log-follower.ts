@@ -4,7 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Store } from "../stores/store.ts";
 import { type KeptLogLine, keptLine } from "./task-log-line.ts";
 
-/** Lines of other members are found this late; of those of this process it is told. */
+/** Poll interval for lines of other members; lines of this process arrive by `nudge`. */
 const lookEveryMs = 1000;
 const pageLines = 500;
 
@@ -17,7 +17,7 @@ export interface LogFollowerParts {
   readonly listener: (line: KeptLogLine) => void;
 }
 
-/** Reads on in one topic for as long as somebody wants to hear it. */
+/** Follows the task log of one topic until it is stopped. */
 export class LogFollower {
   readonly #parts: LogFollowerParts;
   #after: number;
@@ -44,7 +44,7 @@ export class LogFollower {
     this.#timer?.cancel();
   }
 
-  /** There is something new, or there may be. */
+  /** Notifies the follower of possibly new lines. */
   nudge(): void {
     this.#hasNews = true;
     if (!this.#isReading && !this.#isStopped) void this.#read();
@@ -59,7 +59,7 @@ export class LogFollower {
         this.#hasNews = false;
         const rows = await store.readLines(topic, { after: this.#after, limit: pageLines });
         for (const row of rows) {
-          // The listener may have had enough.
+          // The listener may have stopped the follower.
           if (this.#isStopped) break;
           this.#after = row.number;
           this.#parts.listener(keptLine(row));
@@ -67,7 +67,7 @@ export class LogFollower {
         this.#hasNews ||= rows.length === pageLines;
       }
     } catch (error) {
-      logger.warn({ error: messageOf(error), topic }, "a task log could not be read on; it is tried again");
+      logger.warn({ error: messageOf(error), topic }, "a task log could not be read; retrying");
     }
     this.#isReading = false;
     if (!this.#isStopped) this.#timer = clock.after(lookEveryMs, () => this.nudge());

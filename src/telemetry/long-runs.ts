@@ -7,17 +7,17 @@ const pagesMax = 20;
 
 interface Run {
   readonly startedAt: number;
-  /** The longest time that was told of. */
+  /** The longest limit that was reported. */
   toldSeconds: number;
 }
 
 export interface LongRun {
   readonly instanceId: string;
-  /** The limit that it has passed. */
+  /** The exceeded limit. */
   readonly seconds: number;
 }
 
-/** Instances that run, and since when. Those that are paused are not waited for. */
+/** Running instances with their start times; paused ones are left out. */
 export class LongRuns {
   readonly #limits: readonly number[];
   readonly #runs = new Map<string, Run>();
@@ -30,7 +30,7 @@ export class LongRuns {
     return this.#limits.length > 0;
   }
 
-  /** Those that ran before this process did. */
+  /** Adds the instances that were running before this process started. */
   async begin(engine: Pick<Engine, "listWorkflowInstances">): Promise<void> {
     let before: { createdAt: number; key: number } | undefined;
     for (let page = 0; page < pagesMax; page++) {
@@ -49,7 +49,7 @@ export class LongRuns {
     else this.#runs.delete(instanceId);
   }
 
-  /** Those that have passed a limit since the last time. */
+  /** Returns the instances that have exceeded a limit since the last call. */
   due(now: number): LongRun[] {
     const due: LongRun[] = [];
     for (const [instanceId, run] of this.#runs) {
@@ -64,7 +64,7 @@ export class LongRuns {
     return due;
   }
 
-  /** It could not be told of. */
+  /** Marks an instance as not reported, after a failure. */
   again(instanceId: string): void {
     const run = this.#runs.get(instanceId);
     if (run !== undefined) run.toldSeconds = 0;

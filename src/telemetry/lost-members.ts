@@ -1,11 +1,11 @@
 import type { MemberEvent } from "../cluster/member-event.ts";
 
-/** After this long nobody expects them back. */
+/** Lost members are forgotten after this time. */
 const missedMs = 15 * 60_000;
 
 /**
- * Members that fell silent and were removed, and in whose place nobody has come. A suspected member is removed within
- * half a minute: without this, one that is gone would hardly be seen.
+ * Members that were declared dead and not replaced. A suspected member is removed within
+ * half a minute: without this, a gauge would hardly show it.
  */
 export class LostMembers {
   #lostAt: number[] = [];

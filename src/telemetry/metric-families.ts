@@ -1,11 +1,11 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 
-/** From a task that does nothing to one that takes a day. */
+/** Buckets from a no-op task to one that takes a day. */
 const durationBuckets = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 60, 300, 1800, 3600, 21_600, 86_400];
 
 export type MetricFamilies = ReturnType<typeof metricFamilies>;
 
-/** What is counted as it happens: workflows submitted and ended, attempts of tasks. */
+/** Metrics that are updated by events: submitted and ended instances, attempts of tasks. */
 export function metricFamilies(registry: Registry) {
   const registers = [registry];
   return {
@@ -17,7 +17,7 @@ export function metricFamilies(registry: Registry) {
     }),
     completed: new Counter({
       name: "dag_workflow_completed_total",
-      help: "Instances that ended, in whatever status.",
+      help: "Instances that ended, by status.",
       labelNames: ["workflow", "status"],
       registers,
     }),
@@ -29,26 +29,26 @@ export function metricFamilies(registry: Registry) {
     }),
     duration: new Histogram({
       name: "dag_workflow_duration_seconds",
-      help: "From the start of an instance to its end.",
+      help: "Duration of instances, from start to end.",
       labelNames: ["workflow", "status"],
       buckets: durationBuckets,
       registers,
     }),
     taskExecuted: new Counter({
       name: "dag_task_executed_total",
-      help: "Attempts of tasks that ended, in whatever status.",
+      help: "Attempts of tasks that ended, by status.",
       labelNames: ["workflow", "task", "status", "worker"],
       registers,
     }),
     taskFailed: new Counter({
       name: "dag_task_failed_total",
-      help: "Attempts of tasks that failed or timed out, also those that are tried again.",
+      help: "Attempts of tasks that failed or timed out, including those that are retried.",
       labelNames: ["workflow", "task"],
       registers,
     }),
     taskDuration: new Histogram({
       name: "dag_task_duration_seconds",
-      help: "From the start of an attempt to its end.",
+      help: "Duration of attempts, from start to end.",
       labelNames: ["workflow", "task", "status"],
       buckets: durationBuckets,
       registers,

@@ -6,21 +6,21 @@ import { gaugeEngine, type GaugedEngine } from "./engine-gauges.ts";
 import { StoreMetrics } from "./store-metrics.ts";
 
 /**
- * All that Prometheus can ask for, in a registry of its own: two engines in one process do not count together, and the
- * program around them keeps its own registry to itself.
+ * All metrics, in a registry of their own: two engines in one process have separate metrics, and the
+ * embedding program keeps its own registry.
  */
 export class Metrics {
   readonly registry = new Registry();
-  /** For `observedStore`, which is made before the engine is. */
+  /** For `observedStore`, which is created before the engine. */
   readonly store = new StoreMetrics(this.registry);
   readonly #counters = new ChangeCounters(this.registry);
 
   constructor() {
-    // The event loop's lag, memory, garbage collection, file handles and the processor's time.
+    // Event loop lag, memory, garbage collection, file handles and CPU time.
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Counts from now on what happens in the engine. Once for each; gives back how to stop it. */
+  /** Begins to collect the metrics of an engine, once per engine. Returns a function that stops it. */
   watch(engine: GaugedEngine & Pick<Engine, "subscribe">, now: () => number = Date.now): () => void {
     const letGo = gaugeEngine(this.registry, engine, now);
     const unsubscribe = engine.subscribe((change) => this.observe(change));
@@ -34,7 +34,7 @@ export class Metrics {
     this.#counters.observe(change);
   }
 
-  /** In the text format of Prometheus; `registry.contentType` names it. */
+  /** The metrics in the Prometheus text format; `registry.contentType` is its media type. */
   text(): Promise<string> {
     return this.registry.metrics();
   }

@@ -3,7 +3,7 @@ import type { StoreMetrics, StoreOperation } from "./store-metrics.ts";
 
 type Method = (...parameters: unknown[]) => unknown;
 
-/** The same store, with every call timed and counted under the name of its method. */
+/** Wraps a store: every call is timed and counted under the name of its method. */
 export function observedStore(store: Store, metrics: StoreMetrics): Store {
   const observed = {};
   for (const [name, { value }] of membersOf(store)) {
@@ -16,7 +16,7 @@ export function observedStore(store: Store, metrics: StoreMetrics): Store {
   return observed as Store;
 }
 
-/** Its own properties and those of its classes, the nearest first. */
+/** Own properties and those of the prototypes, the nearest first. */
 function membersOf(store: object): Map<string, PropertyDescriptor> {
   const members = new Map<string, PropertyDescriptor>();
   for (let owner: object | null = store; owner !== null && owner !== Object.prototype;) {
@@ -28,7 +28,7 @@ function membersOf(store: object): Map<string, PropertyDescriptor> {
   return members;
 }
 
-/** Gives on the promise itself: the caller waits not a moment longer than without it. */
+/** Returns the store's own promise, so that the caller waits no longer. */
 function timed(store: Store, method: Method, operation: StoreOperation): Method {
   return (...parameters) => {
     const startedAt = operation.begin();

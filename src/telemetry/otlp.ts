@@ -5,18 +5,18 @@ import type { Logger } from "../base/logger.ts";
 const packages = ["@opentelemetry/sdk-trace-node", "@opentelemetry/exporter-trace-otlp-http"];
 
 export interface OtlpOptions {
-  /** Of the collector: `http://127.0.0.1:4318`. Without a path, `/v1/traces` is meant. */
+  /** URL of the collector: `http://127.0.0.1:4318`. The default path is `/v1/traces`. */
   readonly url: string;
-  /** Under which the spans are found. */
+  /** Service name of the spans. */
   readonly serviceName: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Hears when spans cannot be sent. Without one, stopping gives the error of the last that could not. */
+  /** Logs spans that cannot be exported. Without it, stopping throws the last export error. */
   readonly logger?: Logger;
 }
 
 /**
- * Sends all spans of this process to a collector. The packages for it are the user's to install. Gives back how to send
- * the last ones and stop. `OPTION_INVALID`.
+ * Exports all spans of this process to a collector. The user installs the SDK's packages. Returns a function that flushes
+ * the last spans and stops. `OPTION_INVALID`.
  */
 export async function exportTraces({ url, serviceName, headers, logger }: OtlpOptions): Promise<() => Promise<void>> {
   const [sdk, otlp] = await load();
@@ -49,7 +49,7 @@ function endpointOf(url: string): string {
 
 const ignore = (): void => undefined;
 
-/** The SDK drops what it cannot send, and says so to nobody else. */
+/** Listens to the SDK's diagnostics, the only place where it reports spans that it drops. */
 function listen(tell: (problem: string) => void): void {
   const levels = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(levels, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });

@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** From a read out of memory to a server that hardly answers. */
+/** Buckets from an in-memory read to a server that hardly answers. */
 const buckets = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 
-/** How the store answers. */
+/** Durations and errors of store calls. */
 export class StoreMetrics {
   readonly #duration: Histogram<"operation">;
   readonly #errors: Counter<"operation" | "code">;
@@ -14,14 +14,14 @@ export class StoreMetrics {
     const active = (): number => this.#active;
     this.#duration = new Histogram({
       name: "db_query_duration_seconds",
-      help: "How long the store took to answer a call, also one that failed.",
+      help: "Duration of store calls, including failed ones.",
       labelNames: ["operation"],
       buckets,
       registers,
     });
     this.#errors = new Counter({
       name: "db_query_error_total",
-      help: "Calls that the store answered with an error.",
+      help: "Store calls that failed.",
       labelNames: ["operation", "code"],
       registers,
     });
@@ -33,7 +33,7 @@ export class StoreMetrics {
     registry.registerMetric(new Gauge({ name, help, collect, registers: [] }));
   }
 
-  /** For one kind of call; its lines are looked up once. */
+  /** The metrics of one operation; its time series are looked up once. */
   operation(name: string): StoreOperation {
     const duration = this.#duration.labels(name);
     const end = (startedAt: number): void => {
@@ -55,7 +55,7 @@ export class StoreMetrics {
 }
 
 export interface StoreOperation {
-  /** Gives back what `end` and `fail` want to know. */
+  /** Returns the start time, for `end` and `fail`. */
   begin(): number;
   end(startedAt: number): void;
   fail(startedAt: number, error: unknown): void;

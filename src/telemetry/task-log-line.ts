@@ -3,12 +3,12 @@ import { utf8Length } from "../base/utf8.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { LineRow } from "../stores/store.ts";
 
-/** What a job said through its `log`. */
+/** A log line of a job. */
 export type TaskLogLine = Parameters<NonNullable<EngineOptions["onTaskLog"]>>[0];
 
-/** As it is kept and read. */
+/** A stored log line. */
 export interface KeptLogLine extends Pick<TaskLogLine, "at" | "level" | "taskName" | "attempt" | "message" | "fields"> {
-  /** Goes up within an instance: who has read up to a number reads on after it. */
+  /** Increases within an instance; readers resume after a number. */
   readonly number: number;
   readonly traceId?: string;
 }
@@ -16,7 +16,7 @@ export interface KeptLogLine extends Pick<TaskLogLine, "at" | "level" | "taskNam
 const bytesMax = 16 * 1024;
 const cutMark = "… [cut]";
 
-/** The text that is stored for it: never more than 16 KB, whatever was said. */
+/** The stored text of a line, at most 16 KB. */
 export function bodyOf(line: TaskLogLine, traceId: string | undefined): string {
   const { level, taskName, attempt } = line;
   const { message, fields } = saidIn(line);
@@ -35,7 +35,7 @@ export function keptLine({ number, at, body }: LineRow): KeptLogLine {
   return { number, at, ...(JSON.parse(body) as Omit<KeptLogLine, "number" | "at">) };
 }
 
-/** Jobs are often JavaScript, and many loggers take a text alone. */
+/** Accepts a text without fields, as many loggers do; JavaScript callers have no type check. */
 function saidIn({ message, fields }: { message: unknown; fields: unknown }): Pick<TaskLogLine, "message" | "fields"> {
   const said = [message, fields].find((each) => typeof each === "string") ?? "";
   const isObject = typeof fields === "object" && fields !== null && !Array.isArray(fields);

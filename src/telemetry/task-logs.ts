@@ -8,12 +8,12 @@ import { bodyOf, type KeptLogLine, keptLine, type TaskLogLine } from "./task-log
 
 const flushMs = 200;
 const flushLines = 500;
-/** After a write that failed. */
+/** Wait before a failed write is retried. */
 const againMs = 1000;
 const bufferLinesMax = 50_000;
-/** Lines may be long; what waits must fit into memory whatever they say. */
+/** Limit of buffered characters: lines may be long. */
 const bufferCharactersMax = 32 * 1024 * 1024;
-/** For more instances than these, nobody counts what was left out. */
+/** Limit of instances whose dropped lines are counted. */
 const droppedTopicsMax = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -27,33 +27,33 @@ export interface TaskLogsParts {
   readonly store: Pick<Store, "appendLines" | "readLines" | "deleteLines">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** For lines that were not said inside a span of this process. */
+  /** The trace id of lines that were logged outside a span of this process. */
   readonly traceIdOf?: (instanceId: string) => string | undefined;
-  /** How long lines are kept. */
+  /** Retention of lines. */
   readonly keepMs: number;
 }
 
 export interface LogPage {
   readonly after?: number;
-  /** The last lines instead of the first. */
+  /** Reads the last lines instead of the first. */
   readonly last?: boolean;
   readonly limit: number;
 }
 
 /**
- * What jobs say, kept in the store. Jobs never wait for it: lines gather and are written together, and where they come
- * faster than the store takes them, the newest are left out, and a line says how many.
- * A write whose answer was lost is sent again, so that a line may be there twice; none is lost for that.
+ * Task logs in the store. Jobs never wait for them: lines are buffered and written in batches. If they come
+ * faster than the store accepts them, the newest are dropped, and a line says how many.
+ * At least once: a write with an unknown outcome is repeated, so a line may be stored twice.
  */
 export class TaskLogs {
   readonly #parts: TaskLogsParts;
   readonly #followers = new Set<LogFollower>();
   #waiting: WaitingLine[] = [];
   #characters = 0;
-  /** By topic: how many were left out. */
+  /** Number of dropped lines by topic. */
   readonly #dropped = new Map<string, number>();
   #writing: Promise<void> | undefined;
-  /** The last write failed: the next waits for its time. */
+  /** The last write failed; the next one waits for its backoff. */
   #isHeldUp = false;
   #flushTimer: Timer | undefined;
   #careTimer: Timer | undefined;
@@ -62,12 +62,12 @@ export class TaskLogs {
     this.#parts = parts;
   }
 
-  /** Removes old lines from time to time, until `stop`. */
+  /** Deletes old lines periodically, until `stop`. */
   start(): void {
     this.#careTimer = this.#parts.clock.after(dayMs, () => void this.#removeOld());
   }
 
-  /** Writes what is there, as far as the store takes it. */
+  /** Writes the buffered lines, as far as the store accepts them. */
   async stop(): Promise<void> {
     this.#careTimer?.cancel();
     for (const follower of this.#followers) follower.stop();
@@ -85,21 +85,21 @@ export class TaskLogs {
     else this.#flushTimer ??= this.#parts.clock.after(flushMs, () => void this.flush());
   };
 
-  /** Resolves when all that was said is written, or the store does not take it for now. */
+  /** Resolves when all buffered lines are written, or the store fails. */
   flush(): Promise<void> {
     this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
     return this.#writing;
   }
 
-  /** What was said in an instance, in order. The store's errors. */
+  /** Reads the lines of an instance, in order. Throws the store's errors. */
   async read(instanceId: string, page: LogPage): Promise<KeptLogLine[]> {
     await this.flush();
     return (await this.#parts.store.readLines(topicOf(instanceId), page)).map(keptLine);
   }
 
   /**
-   * Calls back with every line after that number, each once and in order, and goes on with those to come, also those of
-   * other members. Gives back how to stop it.
+   * Calls back with every line after that number, each once and in order, then with new lines, also those of
+   * other members. Returns a function that stops it.
    */
   follow(instanceId: string, listener: (line: KeptLogLine) => void, after = 0): () => void {
     const { store, clock, logger } = this.#parts;
@@ -126,7 +126,7 @@ export class TaskLogs {
     if (count !== undefined || this.#dropped.size < droppedTopicsMax) this.#dropped.set(topic, (count ?? 0) + 1);
   }
 
-  /** Never rejects: what could not be written stays, and is tried again. */
+  /** Writes the buffer. Never rejects: lines that could not be written stay buffered and are retried. */
   async #write(): Promise<void> {
     this.#flushTimer?.cancel();
     this.#flushTimer = undefined;
@@ -145,7 +145,7 @@ export class TaskLogs {
     }
   }
 
-  /** False if they have to be sent again. */
+  /** Appends the lines; false if they must be retried. */
   async #append(lines: readonly WaitingLine[]): Promise<boolean> {
     const { store, logger } = this.#parts;
     try {
@@ -154,8 +154,8 @@ export class TaskLogs {
     } catch (error) {
       const isRefused = error instanceof EngineError && !error.retryable;
       const fields = { error: messageOf(error), lines: lines.length };
-      if (isRefused) logger.error(fields, "the store refuses lines of task logs: they are lost");
-      else logger.warn(fields, "task logs could not be written; they are sent again");
+      if (isRefused) logger.error(fields, "the store refuses lines of task logs; they are lost");
+      else logger.warn(fields, "task logs could not be written; retrying");
       return isRefused;
     }
   }
@@ -174,7 +174,7 @@ export class TaskLogs {
     try {
       await store.deleteLines("log:", clock.now() - keepMs);
     } catch (error) {
-      logger.warn({ error: messageOf(error) }, "old task logs could not be removed; the next round will try again");
+      logger.warn({ error: messageOf(error) }, "old task logs could not be deleted; retrying");
     }
     this.start();
   }

@@ -1,10 +1,10 @@
 import type { InstanceChange } from "../engine/instance-change.ts";
 import type { TaskView } from "../views/instance-view.ts";
 
-/** Events name tasks by their numbers, people by their names: finds the one by the other. */
+/** Finds a task by its number, by which events refer to it. */
 export type TaskByNumber = (task: number) => TaskView | undefined;
 
-/** Of most changes one task or two are looked for, where a map would cost more than it saves. */
+/** Below this size a linear search is cheaper than a map: most changes concern one or two tasks. */
 const fewTasks = 8;
 
 export function tasksByNumber({ tasks }: Pick<InstanceChange, "tasks">): TaskByNumber {

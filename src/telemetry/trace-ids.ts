@@ -19,7 +19,7 @@ export class TraceIds {
     return traceId;
   }
 
-  /** From an instance's `traceparent`, where it has no span in this process. */
+  /** Trace ids from `traceparent`s of instances without a span in this process. */
 
   observe({ instanceId, traceparent }: { instanceId: string; traceparent?: string | undefined }): void {
     if (traceparent === undefined || this.#remembered.has(instanceId)) return;
@@ -27,7 +27,7 @@ export class TraceIds {
     if (given !== undefined) this.remember(instanceId, given);
   }
 
-  /** Adds the trace id to every line that names an instance and has none. */
+  /** Wraps a logger: adds the trace id to every line with an instance id and no trace id. */
   addTo(logger: Logger): Logger {
     const complete = (fields: LogFields): LogFields => {
       const { instanceId } = fields;

@@ -1,9 +1,9 @@
 import { type Context, ROOT_CONTEXT, trace, TraceFlags } from "@opentelemetry/api";
 
-/** The W3C header: version, trace id, span id, flags. A later version may say more after them. */
+/** The W3C `traceparent` header: version, trace id, span id, flags. Later versions may append fields. */
 const header = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Where a span begins that another process, or an earlier life of this one, has a part in. */
+/** The remote parent context of a `traceparent`. */
 export function contextOf(traceparent: string | undefined): Context {
   const [, traceId, spanId, flags] = header.exec(traceparent ?? "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;

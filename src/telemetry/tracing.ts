@@ -12,13 +12,13 @@ const instancesMax = 10_000;
 export interface TracingOptions {
   readonly tracer?: Tracer;
   readonly now?: () => number;
-  /** Hears the trace id of every instance that gets a span. */
+  /** Called with the trace id of every instance that gets a span. */
   readonly onTrace?: (instanceId: string, traceId: string) => void;
 }
 
 /**
- * A span for each instance, and below it one for each attempt of a task, timer and child. It needs an SDK of
- * OpenTelemetry that somebody has registered; without one it does nothing.
+ * Creates a span for each instance, and child spans for its attempts, timers and children. Without a registered
+ * SDK of OpenTelemetry it does nothing.
  *
  * Spans live in memory. After a restart, and after a move to another member, an instance has a new one, with the
  * attribute `heddle.resumed`, in the trace that its `traceparent` names.
@@ -27,7 +27,7 @@ export class Tracing {
   readonly #tracer: Tracer;
   readonly #now: () => number;
   readonly #onTrace: TracingOptions["onTrace"];
-  /** The one that was traced first comes first. */
+  /** In the order in which tracing began. */
   readonly #traces = new Map<string, InstanceTrace>();
 
   constructor(options: TracingOptions = {}) {
@@ -43,7 +43,7 @@ export class Tracing {
     for (const event of change.events) {
       follow(traced, event, change, taskOf);
       if (event.type === "InstanceEnded") this.#traces.delete(change.instanceId);
-      // What follows in this turn was copied from another instance.
+      // The rest of this turn was copied by a fork.
       if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
     }
   }
@@ -58,7 +58,7 @@ export class Tracing {
     return afterwards(context.with(within, call), () => traced.settle(key, this.#now()));
   };
 
-  /** What is still open is ended, so that it is exported. */
+  /** Ends all open spans, so that they are exported. */
   stop(): void {
     for (const [instanceId, traced] of this.#traces) this.#letGo(instanceId, traced);
   }
@@ -87,7 +87,7 @@ export class Tracing {
     return parent?.contextOf(instanceId) ?? contextOf(traceparent);
   }
 
-  /** Its job runs before anything new is on record: it was under way when this process took it over. */
+  /** The span of an instance that was active when this process took it over: its job runs before a new event is recorded. */
   #resumed({ instanceId, workflowName }: JobRun): SpanStart {
     const attributes = {
       "heddle.instance.id": instanceId,
@@ -97,7 +97,7 @@ export class Tracing {
     return { name: workflowName, startTime: this.#now(), attributes };
   }
 
-  /** It may go on, and is then traced anew. */
+  /** Ends the span early; the instance gets a new span if it continues. */
   #letGo(instanceId: string, traced: InstanceTrace): void {
     this.#traces.delete(instanceId);
     traced.setAttributes({ "heddle.unfinished": true });
@@ -142,7 +142,7 @@ function follow(traced: InstanceTrace, event: Event, change: InstanceChange, tas
     case "TaskSucceeded":
     case "TaskFailed": {
       const { task, attempt, startedAt } = event;
-      // It ran elsewhere, and so briefly that its start was never written by itself.
+      // A short attempt has no start event of its own; its end carries the start time.
       if (startedAt !== undefined) begin(task, attempt, startedAt);
       const problem = event.type === "TaskFailed" ? `${event.failure.type}: ${event.failure.message}` : undefined;
       return traced.end(keyOf(task, attempt), { at, problem });
@@ -175,7 +175,7 @@ function keyOf(task: number, attempt: number): string {
   return `${task}:${attempt}`;
 }
 
-/** An attempt's id ends in the numbers of its task and of the attempt. */
+/** The key of an attempt: its id ends with the numbers of task and attempt. */
 function keyOfAttempt(attemptId: string): string {
   return attemptId.split(":").slice(-2).join(":");
 }

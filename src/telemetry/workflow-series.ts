@@ -9,7 +9,7 @@ interface Spread {
   observe(seconds: number): void;
 }
 
-/** The time series of one workflow: looked up once, not with every change. */
+/** The time series of one workflow, looked up once. */
 export class WorkflowSeries {
   readonly label: string;
   readonly submitted: Count;
@@ -23,7 +23,7 @@ export class WorkflowSeries {
     this.#families = families;
     this.submitted = families.submitted.labels(label);
     this.#failed = families.failed.labels(label);
-    // A rate is seen only of what was there before: the first failure must not be the first that is heard of it.
+    // Initializes the series with 0: Prometheus computes no rate for the first sample of a series.
     this.#failed.inc(0);
   }
 
@@ -63,7 +63,7 @@ export class TaskSeries {
     this.#failed.inc(0);
   }
 
-  /** Without seconds where nothing ran: a decision, a nested workflow, a job that never started. */
+  /** `seconds` is undefined if nothing ran: a decision, a nested workflow, a job that never started. */
   attemptEnded(status: AttemptStatus, worker: string, seconds: number | undefined): void {
     const ofStatus = this.#executed[status];
     let executed = ofStatus.get(worker);

@@ -6,22 +6,22 @@ import type { Job } from "../../authoring/job.ts";
 import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, messageOf } from "../../base/error.ts";
 
-/** What the user's modules bring along. */
+/** The jobs and workflows of the user's modules. */
 export interface AppParts {
   readonly jobs: readonly Job[];
   readonly workflows: readonly (Workflow | CodeWorkflow)[];
 }
 
 /**
- * Imports modules and collects every job and workflow that they export, by itself or in a list. The same thing exported
- * twice is there once. `OPTION_INVALID` names the file and what was wrong with it.
+ * Imports modules and collects every job and workflow that they export, singly or in arrays. Duplicate exports
+ * count once. `OPTION_INVALID` names the file and the problem.
  */
 export async function loadApp(files: readonly string[]): Promise<AppParts> {
   const jobs = new Map<unknown, Job>();
   const workflows = new Set<Workflow | CodeWorkflow>();
   for (const file of files) {
     const before = jobs.size + workflows.size;
-    // Exports that are no lists go first: they name a job best.
+    // Single exports go first: their name is the best one for a job.
     const exported = Object.entries(await importModule(file)).toSorted(([, a], [, b]) => rankOf(a) - rankOf(b));
     for (const [name, value] of exported) {
       for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
@@ -44,14 +44,14 @@ function rankOf(value: unknown): number {
   return Array.isArray(value) ? 1 : 0;
 }
 
-/** As one would name it in the project, whatever folder the project is in. */
+/** The code path of an export, relative to the project. */
 function codePathOf(file: string, exportName: string): string {
   const short = relative(process.cwd(), file);
   return `${short.startsWith("..") ? basename(file) : short}#${exportName}`;
 }
 
 async function importModule(file: string): Promise<object> {
-  // Node ends a process that only waits for a promise which nothing will settle.
+  // Node exits if only a promise is pending that nothing will settle.
   const onExit = (): void => {
     process.stderr.write(`heddle: the module ${file} cannot be loaded: a top-level await in it never settles\n`);
     process.exitCode = 1;
@@ -78,7 +78,7 @@ function isJob(value: unknown): value is Job {
   );
 }
 
-/** A DAG that another copy of the library built: its class has the name, and is not ours. */
+/** A DAG that another copy of the library built: its class has the same name, but is not ours. */
 function isForeignWorkflow(value: unknown): boolean {
   return typeof value === "object" && value !== null && value.constructor?.name === "Workflow" && "toJSON" in value;
 }

@@ -1,7 +1,7 @@
-/** How a value is read from a variable or a flag, which are text. */
+/** How the text of a variable or flag is parsed. */
 export type KeyKind = "text" | "path" | "number" | "switch" | "list" | "paths" | "json";
 
-/** Every key that holds a value, as a configuration file writes it. */
+/** Every configuration key, as written in a file. */
 export const configKeys = {
   host: "text",
   port: "number",

@@ -6,14 +6,14 @@ import { keyNames } from "./config-key.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** Where each key was said. */
+/** The source of each key. */
 export interface Where {
   readonly origins: ReadonlyMap<string, string>;
-  /** For what no single key stands for. */
+  /** The source of problems without a key. */
   readonly whole: string;
 }
 
-/** One sentence for each key that is wrong: where it was said, and what is allowed. */
+/** One sentence for each invalid key: its source, and the allowed values. */
 export function sentences(issue: Issue, given: unknown, where: Where): string[] {
   const path = issue.path.map(String);
   if (issue.code === "unrecognized_keys") {
@@ -28,7 +28,7 @@ export function sentences(issue: Issue, given: unknown, where: Where): string[] 
   return [`${path.join(".")} (${originOf(path, where)}) ${problem}`];
 }
 
-/** Passwords, hashes and the addresses of webhooks are not repeated where others may read them. */
+/** Passwords, hashes and webhook URLs are not repeated in messages. */
 function isSecret([first = "", ...rest]: readonly string[]): boolean {
   return first === "storage" || (["tokens", "alerts"].includes(first) && rest.length > 0);
 }
@@ -64,7 +64,7 @@ function unit(origin: string): string {
   return origin === "string" ? " characters long" : origin === "array" ? " entries long" : "";
 }
 
-/** The nearest thing around it that was said in one place. */
+/** The source of the nearest enclosing key. */
 function originOf(path: readonly string[], { origins, whole }: Where): string {
   for (let length = path.length; length > 0; length--) {
     const origin = origins.get(path.slice(0, length).join("."));

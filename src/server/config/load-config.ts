@@ -8,31 +8,31 @@ import { at, sentences, unusable, type Where } from "./config-problem.ts";
 import { type GivenConfig, type ServerConfig, serverConfigSchema } from "./server-config.ts";
 
 export interface ConfigSources {
-  /** From the command line, as text. They win. */
+  /** Flags as text; they take precedence. */
   readonly flags?: Partial<Readonly<Record<ConfigKey, string>>>;
-  /** Then the environment. */
+  /** Environment variables, after flags. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Then a file: the one named, or `heddle.config.json` in the folder if it is there. */
+  /** Configuration file, after variables; default: `heddle.config.json` in the folder, if it exists. */
   readonly file?: string | undefined;
-  /** What holds where nobody says otherwise, instead of the usual. */
+  /** Defaults that replace those of the schema. */
   readonly defaults?: Partial<Readonly<Record<ConfigKey, string>>>;
-  /** The working folder: what paths of flags and variables begin from. Those of a file begin from the file's own. */
+  /** The working folder, to which paths in flags and variables are relative. Paths in a file are relative to its own folder. */
   readonly folder?: string;
 }
 
-/** Variables that are not settings of the server, and may be there. */
+/** Variables of Heddle that are not server settings. */
 const otherVariables = ["HEDDLE_CONFIG", "HEDDLE_TOKEN", "HEDDLE_URL"];
 
 const defaultFile = "heddle.config.json";
 
-/** A value, and where it was said. */
+/** A value with its source. */
 interface Setting {
   readonly key: ConfigKey;
   readonly value: unknown;
   readonly from: string;
 }
 
-/** `OPTION_INVALID` that names every key which is wrong, where it was said, and what is allowed. */
+/** Loads and validates the configuration. `OPTION_INVALID` names every invalid key, its source, and the allowed values. */
 export function loadConfig(sources: ConfigSources = {}): ServerConfig {
   const { flags = {}, environment = {}, defaults = {}, folder = process.cwd() } = sources;
   const problems: string[] = [];
@@ -53,7 +53,7 @@ export function loadConfig(sources: ConfigSources = {}): ServerConfig {
   return checkedConfig(given, { where: { origins, whole: file?.name ?? "the configuration" }, folder, problems });
 }
 
-/** What a program says itself, with the defaults. `OPTION_INVALID`. */
+/** Validates a configuration object and adds the defaults. `OPTION_INVALID`. */
 export function serverConfig(given: GivenConfig = {}, folder: string = process.cwd()): ServerConfig {
   return checkedConfig(given, { where: { origins: new Map(), whole: "serverConfig" }, folder, problems: [] });
 }
@@ -101,7 +101,7 @@ function readConfigFile(named: string | undefined, folder: string): ConfigFile |
   return { name, folder: dirname(path), content: rest };
 }
 
-/** What no key leads to is left to the schema, which knows what is allowed there. */
+/** The settings of a file; unknown keys are left to the schema, which refuses them. */
 function settingsOfFile({ name, folder, content }: ConfigFile): { settings: Setting[]; rest: Record<string, unknown> } {
   const rest = structuredClone(content);
   const settings = keyNames.flatMap((key): Setting[] => {
@@ -121,7 +121,7 @@ function settingsOfEnvironment(
   const known = keyNames.map(variableOf);
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("HEDDLE_") || known.includes(name) || otherVariables.includes(name)) continue;
-    // Others may use the prefix too: orchestrators name variables after services. What is nearly ours is misspelt.
+    // Orchestrators use the prefix too, for variables named after services. Only near misses are refused.
     const meant = didYouMean(name, known);
     if (meant !== "") problems.push(`the variable ${name} is not a setting${meant}`);
   }
@@ -159,7 +159,7 @@ function readText(
 function valueOf(text: string, kind: KeyKind): unknown {
   switch (kind) {
     case "number":
-      // An empty text would count as 0; what is no number is left to the schema.
+      // An empty text would count as 0; the schema refuses other texts.
       return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
     case "switch":
       return { true: true, false: false, 1: true, 0: false }[text.toLowerCase()] ?? text;
@@ -180,7 +180,7 @@ function valueOf(text: string, kind: KeyKind): unknown {
   }
 }
 
-/** Paths begin from where they were written. */
+/** Resolves paths against the folder of their source. */
 function fromFolder(key: ConfigKey, value: unknown, folder: string): unknown {
   const kind: KeyKind = configKeys[key];
   if (kind === "path" && typeof value === "string" && value !== "") return resolve(folder, value);
@@ -191,13 +191,13 @@ function fromFolder(key: ConfigKey, value: unknown, folder: string): unknown {
   return value;
 }
 
-/** An object says the same as an address. */
+/** Converts a storage object to an address. */
 function addressOf(storage: GivenConfig["storage"]): string | undefined {
   if (typeof storage !== "object") return storage;
   return storage.databaseType === "sqlite" ? `sqlite:${storage.url.replace(/^sqlite:/i, "")}` : storage.url;
 }
 
-/** What is no address is left to the schema. */
+/** Resolves the path of a SQLite address; other values are left to the schema. */
 function storageFrom(value: unknown, folder: string): unknown {
   const isFile = at(value, ["databaseType"]) === "sqlite" && typeof at(value, ["url"]) === "string";
   const address = isFile ? addressOf(value as GivenConfig["storage"]) : value;

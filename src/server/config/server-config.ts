@@ -8,7 +8,7 @@ const days = z.number().min(0);
 const count = z.number().int().min(0);
 const ms = z.number().positive();
 
-/** SHA-256 of nothing. */
+/** SHA-256 of an empty text. */
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const tls = z.strictObject({ key: text, cert: text });
@@ -64,17 +64,17 @@ const storage = z.union(
   },
 );
 
-/** What a server can be told; docs/configuration.md says it for people. */
+/** The settings of a server; docs/configuration.md describes them. */
 export const serverConfigSchema = z.strictObject({
   host: text.default("127.0.0.1"),
-  /** 0 takes any that is free. */
+  /** 0 picks a free port. */
   port: z.number().int().min(0).max(65_535).default(7411),
   data: text.default("./.heddle"),
-  /** As `heddle/storage` takes it, text or object. Default: a file in the data folder. */
+  /** Store address, as for `heddle/storage`. Default: a file in the data folder. */
   storage: storage.optional(),
   /** Modules that export jobs and workflows. */
   app: z.array(text).default([]),
-  /** The folder of definitions that live as files. */
+  /** Folder of definition files. */
   workflows: text.optional(),
   git: z.boolean().default(false),
   /** Names of files. */
@@ -92,7 +92,7 @@ export const serverConfigSchema = z.strictObject({
   maxConcurrentTasks: z.number().int().min(1).default(5),
   /** 0 for no limit. */
   maxConcurrentActivities: z.number().int().min(0).default(0),
-  /** Of a task that does not say: without it, 30 for tasks of builders, and 3600 for nodes of files and activities. */
+  /** Timeout of tasks that set none; default: 30 for tasks of builders, 3600 for nodes of files and activities. */
   defaultTimeoutSeconds: z.number().positive().max(durationSecondsMax).optional(),
   maxSubTasks: count.max(subTasksCeiling).default(1000),
   maxSteps: count.default(250_000),
@@ -100,7 +100,7 @@ export const serverConfigSchema = z.strictObject({
   idleSeconds: z.number().positive().default(1800),
   idleMax: count.default(10_000),
   stuckSeconds: z.number().positive().default(3600),
-  /** Of `heddle server` alone; 0 for never. */
+  /** For `heddle server` only; 0 for never. */
   watchdogSeconds: z
     .number()
     .refine((seconds) => seconds === 0 || seconds >= 1, "must be at least 1, or 0 for never")
@@ -117,11 +117,11 @@ export const serverConfigSchema = z.strictObject({
       name: text.optional(),
       shards: z.number().int().min(1).max(8192).default(128),
       remoteWorkers: z.boolean().default(true),
-      /** What is left out is as `cluster/timings.ts` has it. */
+      /** Defaults are in `cluster/timings.ts`. */
       timings: timings.optional(),
     })
     .prefault({}),
-  /** Without `worker` no task runs in this process. */
+  /** Without `worker`, no task runs in this process. */
   roles: z
     .array(z.enum(["server", "worker"]))
     .min(1)
@@ -129,11 +129,11 @@ export const serverConfigSchema = z.strictObject({
   drainSeconds: z.number().min(0).default(10),
 });
 
-/** All that a server is told, with its defaults. */
+/** The complete configuration of a server. */
 export type ServerConfig = Readonly<Omit<z.output<typeof serverConfigSchema>, "storage">> & {
-  /** As `heddle/storage` takes it. */
+  /** Store address. */
   readonly storage: string;
 };
 
-/** Before defaults are filled in. */
+/** A configuration without defaults. */
 export type GivenConfig = z.input<typeof serverConfigSchema>;

@@ -12,17 +12,17 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A second is what most of these last: a move of a shard, a store that fails over, a full queue. */
+/** Typical duration of transient errors: a shard moves, a store fails over, a queue is full. */
 const retryAfterSeconds = 1;
 
-/** What a caller is told of an error. What nobody meant to give is logged, and the caller gets its number only. */
+/** Converts an error to a response. Internal errors are logged, and the caller gets their number only. */
 export function answerOf(error: unknown, logger: Logger): Answer {
   const known = error instanceof HttpError ? error : fromFastify(error);
   if (known !== undefined) return answerOfHttp(known);
   if (error instanceof Error && "code" in error && isErrorCode(error.code)) {
     return answerOfEngine(error.code, error.message);
   }
-  // What the code of a workflow threw while it carried out an update: the code's failure, not the server's.
+  // An update handler of workflow code threw: a failure of the code, not of the server.
   if (error instanceof Error && error.name === "StepFailed") return answerOfEngine("HANDLER_FAILED", error.message);
   const id = randomUUID();
   const stack = error instanceof Error ? error.stack : undefined;
@@ -53,7 +53,7 @@ function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(errorCodes, code);
 }
 
-/** Fastify's own refusals, in the words of this interface. */
+/** Converts errors of Fastify to those of this interface. */
 function fromFastify(error: unknown): HttpError | undefined {
   if (!(error instanceof Error) || !("statusCode" in error)) return undefined;
   const { statusCode, message } = error as FastifyError;

@@ -8,9 +8,9 @@ const statusOf: Readonly<Record<string, string>> = {
 
 const lingerMs = 1000;
 
-/** What is not HTTP at all is answered in the envelope too, and its connection is closed. */
+/** Answers invalid HTTP with the error envelope, and closes the connection. */
 export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
-  // The other side is gone: nobody is left to answer.
+  // The client has disconnected.
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const refusal = refusalOf(error);
   const body = JSON.stringify(refusal);
@@ -21,7 +21,7 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     "connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  // A client that goes on sending does not close by itself.
+  // Closes the connection of a client that keeps sending.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 

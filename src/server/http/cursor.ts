@@ -1,11 +1,11 @@
 import { HttpError } from "../request/http-error.ts";
 
-/** Where a page ended. Opaque to callers, so that what it is made of may change. */
+/** The cursor of a page's end, opaque to callers so that its format may change. */
 export function cursorOf(place: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-/** Undefined for the first page. `REQUEST_INVALID` for what no page ever gave. */
+/** Parses a cursor; undefined for the first page. `REQUEST_INVALID` if it is not a cursor. */
 export function placeOf<Place extends readonly (string | number)[]>(
   cursor: string | undefined,
   kinds: { readonly [I in keyof Place]: Place[I] extends string ? "string" : "number" },
@@ -17,7 +17,7 @@ export function placeOf<Place extends readonly (string | number)[]>(
       return place as unknown as Place;
     }
   } catch {
-    // Not JSON: no cursor of ours, like one of the wrong shape.
+    // Not JSON: refused below, like a cursor of the wrong shape.
   }
   const details = [{ path: "query.cursor", problem: "not a cursor of this server: give `next` of the page before" }];
   throw new HttpError("REQUEST_INVALID", "the cursor is not one that this server gave", { details });

@@ -12,18 +12,18 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** `QUERY_TIMEOUT` for a query that takes longer than a person waits for. */
+  /** Bounds a query: `QUERY_TIMEOUT`. */
   async query<Value>(query: Promise<Value>, ms = queryMs): Promise<Value> {
     return await this.#bound(query, ms, () => new HttpError("QUERY_TIMEOUT", "Query timeout"));
   }
 
-  /** `DEADLINE_EXCEEDED` for a change that is neither made nor refused by then. It may still be made. */
+  /** Bounds a change: `DEADLINE_EXCEEDED` if it is neither committed nor refused by then. It may still be committed. */
   async change<Value>(change: Promise<Value>, ms: number): Promise<Value> {
     const message = `the change was not made within ${ms / 1000} seconds, and may still be: look before you ask again`;
     return await this.#bound(change, ms, () => new HttpError("DEADLINE_EXCEEDED", message));
   }
 
-  /** Connections are closed by now: nobody is there to hear that it took too long. */
+  /** Cancels all timers; connections are closed by now. */
   stop(): void {
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();

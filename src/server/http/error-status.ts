@@ -1,8 +1,8 @@
 import type { ErrorCode } from "../../base/error.ts";
 
-/** The HTTP status of every error that the engine gives on purpose. A code that is missing here does not compile. */
+/** The HTTP status of every error code of the engine. A missing code does not compile. */
 export const errorStatus: Readonly<Record<ErrorCode, number>> = {
-  // What was asked for is not there.
+  // Unknown resource.
   WORKFLOW_UNKNOWN: 404,
   HANDLER_UNKNOWN: 404,
   TASK_UNKNOWN: 404,
@@ -11,7 +11,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   INSTANCE_UNKNOWN: 404,
   WORKER_UNKNOWN: 404,
 
-  // It is there, and as it stands does not allow that.
+  // The state of the resource does not allow the operation.
   CONFLICT: 409,
   WORKFLOW_DUPLICATE: 409,
   WORKFLOW_CHANGED: 409,
@@ -29,7 +29,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   INSTANCE_STATE: 409,
   INSTANCE_QUARANTINED: 409,
 
-  // The request can be read, and what it says cannot be.
+  // Invalid content.
   OPTION_INVALID: 400,
   WORKFLOW_INVALID: 422,
   WORKFLOW_EMPTY: 422,
@@ -59,7 +59,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   RESULT_TOO_LARGE: 413,
   INPUTS_TOO_LARGE: 413,
 
-  // Not now.
+  // Transient.
   QUEUE_FULL: 429,
   EXECUTOR_SHUT_DOWN: 503,
   ENGINE_FENCED: 503,
@@ -74,7 +74,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   STORE_FULL: 503,
   STORE_DENIED: 503,
 
-  // Somebody has to look at the server.
+  // Needs an administrator.
   FOLDER_UNRESPONSIVE: 503,
   GIT_FAILED: 500,
   STORE_CORRUPT: 500,

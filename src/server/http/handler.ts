@@ -2,12 +2,12 @@ import type { RouteName } from "../../api/paths.ts";
 import type { CheckedRequest, DataOf } from "../../api/routes.ts";
 import type { Caller } from "../request/caller.ts";
 
-/** A checked request, and who sent it. */
+/** A validated request with its caller. */
 export interface Asked<N extends RouteName> extends CheckedRequest<N> {
   readonly caller: Caller;
-  /** Of a create: the same key again makes nothing new. */
+  /** Idempotency key of a create. */
   readonly key: string | undefined;
-  /** A request of that key was begun before, and nobody knows how it ended. */
+  /** An earlier request with this key has an unknown outcome. */
   readonly isRepeat: boolean;
   /** W3C trace context of the caller. */
   readonly traceparent: string | undefined;
@@ -15,5 +15,5 @@ export interface Asked<N extends RouteName> extends CheckedRequest<N> {
 
 export type Handler<N extends RouteName> = (asked: Asked<N>) => DataOf<N> | Promise<DataOf<N>>;
 
-/** One for each operation of the contract. */
+/** The handlers of all operations of the contract. */
 export type Handlers = { readonly [N in RouteName]: Handler<N> };

@@ -20,29 +20,29 @@ export interface HttpAppParts {
   readonly logger: Logger;
   readonly audit: Pick<Audit, "appendRefusal">;
   readonly bodyLimitBytes: number;
-  /** A request that has not arrived by then is refused. */
+  /** Timeout for receiving a request. */
   readonly requestTimeoutMs: number;
   readonly tls: TlsFiles | undefined;
   readonly origins: OriginCheckParts;
   readonly version: string;
-  /** Each request is a line of the log. */
+  /** Logs each request. */
   readonly logsRequests: boolean;
 }
 
-/** An id of 512 characters, each of them escaped. */
+/** Length of an id of 512 percent-encoded characters. */
 const paramLengthMax = 4608;
 
-/** For pages of other origins that are allowed. */
+/** Methods for allowed CORS origins. */
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const exposedHeaders = ["x-request-id", "retry-after"];
 
-/** How often requests are looked at that are not complete. */
+/** Interval at which incomplete requests are checked. */
 const checkMs = 1000;
 
-/** Of a connection on which nothing happens, beside the time for a request: longer than anybody waits for a result. */
+/** Idle timeout of a connection, in addition to the request timeout: longer than a request may wait for a result. */
 const idleMs = 90_000;
 
-/** Fastify with what holds for every route: headers, origins, errors in the envelope, the document of the interface. */
+/** Fastify with the parts common to all routes: headers, origin checks, error envelope, OpenAPI document. */
 export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance> {
   const { logger, origins, tls, requestTimeoutMs } = parts;
   const headers = tls === undefined ? securityHeaders : { ...securityHeaders, ...tlsHeaders };
@@ -54,7 +54,7 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
     requestTimeout: requestTimeoutMs,
     connectionTimeout: requestTimeoutMs + idleMs,
     routerOptions: { maxParamLength: paramLengthMax },
-    // What came over an open connection is still answered; the connection is closed with it.
+    // Requests on open connections are still answered while closing; the response closes the connection.
     return503OnClosing: false,
     clientErrorHandler: answerClientError,
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => {
@@ -83,13 +83,13 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
   return app;
 }
 
-/** Callers that are not let in, whatever they ask for; and changes that are refused before they are looked at. */
+/** Whether a refusal is audited: failed authentication and rate limits of any request, and refused changes. */
 function isAudited({ routeOptions }: FastifyRequest, status: number): boolean {
   const { isChange = false } = routeOptions.config as { isChange?: boolean };
   return isChange || status === 401 || status === 403 || status === 429;
 }
 
-/** Waits for its line, unless it is refused because the store is away. */
+/** Audits a refusal; waits for its entry unless the store is unavailable. */
 async function noteRefusal(
   audit: Pick<Audit, "appendRefusal">,
   request: FastifyRequest,
@@ -111,7 +111,7 @@ function logRequests(app: FastifyInstance, logger: Logger): void {
   });
 }
 
-/** A token may be in the query, because browsers cannot set headers everywhere. */
+/** Removes the token from a URL: browsers, which cannot set headers everywhere, put it into the query. */
 function withoutToken(url: string): string {
   const [path = "", query] = url.split("?", 2);
   if (query === undefined) return path;
@@ -120,7 +120,7 @@ function withoutToken(url: string): string {
   return `${path}?${parameters.toString()}`;
 }
 
-/** Open to all: it is the same for everybody, and tells nothing of this server. */
+/** Routes of the reference, without authentication: they have no data of this server. */
 function documentRoutes(app: FastifyInstance, version: string): void {
   const document = openApiOf(version);
   const page = referencePage(document);

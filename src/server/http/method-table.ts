@@ -2,16 +2,16 @@ import type { FastifyInstance } from "fastify";
 import { HttpError } from "../request/http-error.ts";
 
 interface KnownPath {
-  /** Between slashes; a parameter begins with a colon. */
+  /** Path segments; a parameter begins with a colon. */
   readonly pattern: readonly string[];
   readonly methods: Set<string>;
 }
 
-/** Which methods each path has: a request for a known path by another method is told so. */
+/** The methods of each path, for the refusal of other methods. */
 export class MethodTable {
   readonly #paths = new Map<string, KnownPath>();
 
-  /** From the routes that are added from now on. */
+  /** Records the routes that are added from now on. */
   constructor(app: FastifyInstance) {
     app.addHook("onRoute", ({ url, method }) => {
       const known = this.#paths.get(url) ?? { pattern: url.split("/"), methods: new Set() };

@@ -35,7 +35,7 @@ export interface OpenApi {
   readonly security: readonly object[];
 }
 
-/** The contract as a document for programs. */
+/** The OpenAPI document of the contract. */
 export function openApiOf(version: string): OpenApi {
   const documented: Record<string, Record<string, Operation>> = {};
   for (const name of Object.keys(paths) as RouteName[]) {
@@ -108,7 +108,7 @@ function parametersOf(place: "path" | "query", schema: z.ZodType): Parameter[] {
   }));
 }
 
-/** Undefined where none is taken. */
+/** The request body; undefined if the operation has none. */
 function bodyOf({ body }: Route): Operation["requestBody"] {
   if (body === nothing) return undefined;
   const required = !body.safeParse(undefined).success;

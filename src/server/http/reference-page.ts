@@ -1,6 +1,6 @@
 import type { OpenApi, Operation } from "./openapi.ts";
 
-/** The document of the interface, for people. */
+/** The reference of the interface as an HTML page. */
 export function referencePage({ info, paths }: OpenApi): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),

@@ -12,7 +12,7 @@ export interface RawRequest {
 
 type Place = "path" | "query" | "body";
 
-/** With defaults filled in. `REQUEST_INVALID` with every place that does not fit. */
+/** Validates a request and adds defaults. `REQUEST_INVALID` with every problem. */
 export function checkRequest(route: Route, raw: RawRequest): RawRequest {
   const details: { path: string; problem: string }[] = [];
   refuseUnknownParameters(route.query, raw.query, details);
@@ -27,7 +27,7 @@ export function checkRequest(route: Route, raw: RawRequest): RawRequest {
   throw new HttpError("REQUEST_INVALID", `the request does not fit: ${path}: ${problem}${more}`, { details });
 }
 
-/** One that is misspelt would be left out of account without a word. */
+/** Refuses unknown query parameters: a misspelt one would be ignored silently. */
 function refuseUnknownParameters(
   schema: z.ZodType,
   query: unknown,

@@ -9,17 +9,17 @@ const kind = "request";
 const hourMs = 3_600_000;
 const keptMs = 24 * hourMs;
 const pageSize = 1000;
-/** Who has begun lately may still answer, and is asked again this often. Later it counts as gone. */
+/** How long a concurrent request with the same key is waited for. */
 const patienceMs = 2000;
 const lookMs = 100;
 
-/** After these nobody knows whether the work was done. */
+/** Errors with an unknown outcome. */
 const unclear = ["STORE_UNAVAILABLE", "CALL_UNANSWERED", "MEMBER_LOST"] satisfies ErrorCode[];
 
-/** What is known of a request: what was asked, and once it is done, the answer. */
+/** The record of a request: its digest and, once it is done, its answer. */
 interface Remembered {
   readonly digest: string;
-  /** Of whoever began it: a store takes the same document twice, and only one of two members is to be the first. */
+  /** Unique per attempt: the store accepts the same document twice, but only one of two members may be the first. */
   readonly beginning: string;
   readonly answer?: { readonly data: unknown };
 }
@@ -36,7 +36,7 @@ export interface KeyedRequest {
   readonly target: string;
   readonly key: string;
   readonly content: unknown;
-  /** Such an answer is never written down: the same request again is carried out again, by whom it concerns. */
+  /** A secret answer is never stored: a repeated request is carried out again. */
   readonly isSecret: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface RequestKeysParts {
   readonly logger: Logger;
 }
 
-/** Requests that carry a key are carried out once. Keys are kept for a day, in the store. */
+/** Carries out requests with an idempotency key once. Keys are stored for a day. */
 export class RequestKeys {
   readonly #parts: RequestKeysParts;
   readonly #underWay = new Map<string, { digest: string; answer: Promise<unknown> }>();
@@ -66,7 +66,7 @@ export class RequestKeys {
     this.#timer?.cancel();
   }
 
-  /** `CONFLICT` if the key was used for something else. */
+  /** Runs the work once per key. `CONFLICT` if the key was used for another request. */
   async once<Data>(request: KeyedRequest, run: (isRepeat: boolean) => Promise<Data>): Promise<Data> {
     const name = hash(JSON.stringify([request.operation, request.target, request.key]));
     const digest = hash(JSON.stringify(request.content) ?? "");
@@ -97,16 +97,16 @@ export class RequestKeys {
       if (!isSecret) await store.saveDocument({ ...own, revision: own.revision + 1, body });
       return data;
     } catch (error) {
-      // The next try is a repetition: what came of this one, or of the one before it, is not known.
+      // Keeps the record: the outcome is unknown, so the next request is a repetition.
       if (isRepeat || unclear.some((code) => hasCode(error, code))) throw error;
-      // Nothing came of it, so the key is free again.
+      // The request had no effect, so the key is released.
       if (await store.deleteDocument(kind, name, own.revision)) throw error;
-      // Another member took it for a repetition while it ran here, and was faster: what refuses this one may be its work.
+      // Another member repeated the request concurrently and was faster; its work may be the cause of this refusal.
       return await this.#carryOut(name, digest, work);
     }
   }
 
-  /** The answer, if it is known; or else the right to carry it out, of which the record says that somebody has it. */
+  /** Returns the recorded answer, or claims the request by a record. */
   async #takeTurn(name: string, digest: string, isSecret: boolean): Promise<Turn> {
     const { store, clock } = this.#parts;
     const waitsUntil = clock.monotonic() + patienceMs;
@@ -116,7 +116,7 @@ export class RequestKeys {
       if (remembered !== undefined && remembered.digest !== digest) throw conflict();
       if (remembered?.answer !== undefined) return { answer: remembered.answer };
       const isUnderWay = there !== undefined && clock.now() - there.at < patienceMs;
-      // Secret answers are not there to be waited for.
+      // A secret answer is not recorded, so there is nothing to wait for.
       if (isUnderWay && !isSecret && clock.monotonic() < waitsUntil) {
         await new Promise<void>((resolve) => clock.after(lookMs, resolve));
         continue;
@@ -138,7 +138,7 @@ export class RequestKeys {
         if (page.length < pageSize) break;
       }
     } catch (error) {
-      logger.warn({ error: messageOf(error) }, "old request keys could not be deleted yet");
+      logger.warn({ error: messageOf(error) }, "old idempotency keys could not be deleted; retrying");
     }
     if (!this.#isStopped) this.start();
   }

@@ -24,24 +24,24 @@ export interface RouteTableParts {
   readonly watch: Pick<StoreWatch, "problem">;
   readonly deadlines: Deadlines;
   readonly logger: Logger;
-  /** Every request is answered within this time; one that waits for a result, within the time it names and this. */
+  /** Deadline of every response; a request that waits for a result has its own wait time in addition. */
   readonly answerMs: number;
 }
 
-/** Recognised by the instances that they made, whose ids are made of the key: the busiest of all leave no record beside them. */
+/** Creates whose instance ids are derived from the key: the busiest operations, which need no record of the key. */
 const isKnownByItsWork: ReadonlySet<RouteName> = new Set(["triggerWorkflow", "runJob"]);
 
 const hasSecretAnswer: ReadonlySet<RouteName> = new Set(["createToken"]);
 
-/** What can be changed without the store. */
+/** Changes that do not need the store. */
 const needsNoStore: ReadonlySet<RouteName> = new Set(["drain"]);
 
 const keyLengthMax = 200;
 
-/** As long as `getResult` waits. */
+/** Maximum wait of `getResult`. */
 const waitMsMax = 60_000;
 
-/** The contract as routes of Fastify. */
+/** Mounts the contract as routes of Fastify. */
 export function mountRoutes(app: FastifyInstance, parts: RouteTableParts): void {
   for (const name of Object.keys(paths) as RouteName[]) mountRoute(app, name, parts);
 }
@@ -53,7 +53,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
   const [method, path] = paths[name].split(" ") as [string, string];
   const { guard, audit, keys, watch, deadlines, logger, answerMs } = parts;
   const handle: AnyHandler = parts.handlers[name];
-  // What asks a question by POST is for viewers; everything else that is not a GET changes something.
+  // Queries by POST are for viewers; everything else that is not a GET changes something.
   const isChange = method !== "GET" && route.role !== "viewer";
 
   const carryOut = async (request: FastifyRequest, caller: Caller): Promise<unknown> => {
@@ -67,7 +67,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
     return await keys.once(
       {
         operation: name,
-        // Each caller has keys of its own.
+        // Keys are scoped to the caller.
         target: JSON.stringify([caller.name, params]),
         key,
         content: [query, body],
@@ -77,7 +77,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
     );
   };
 
-  /** An answer waits for its line, unless that would take as long as the store is away. */
+  /** A response waits for its audit entry, unless the store is unavailable. */
   const note = async (noted: Promise<void>): Promise<void> => {
     if (watch.problem === undefined) await noted;
   };
@@ -86,7 +86,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
     method,
     config: { operation: name, isChange },
     url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
-    // Before a body is read: who may not ask does not send ten megabytes either.
+    // Authorizes before the body is read, so that a refused caller cannot send ten megabytes.
     onRequest: async (request) => {
       letIn(request, guard.admit(request, route.role));
     },
@@ -96,7 +96,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
       const isAway = watch.problem !== undefined;
       if (!isChange) {
         const read = carryOut(request, caller);
-        // What is in memory is known; what is not would be waited for as long as the store tries.
+        // While the store is unavailable, only data in memory can be read; other reads get a short deadline.
         const data = await (isAway ? deadlines.query(read) : deadlines.query(read, answerMs + waitMsOf(request)));
         return reply.code(status).send({ code: 0, data: data ?? null });
       }
@@ -115,7 +115,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
   });
 }
 
-/** How long a caller is willing to wait for a result. */
+/** The wait time that a request asks for. */
 function waitMsOf(request: FastifyRequest): number {
   const { waitMs } = request.query as { waitMs?: string };
   return Math.min(Number(waitMs) || 0, waitMsMax);

@@ -69,7 +69,10 @@ export class Elsewhere {
     } catch (error) {
       // It may begin later, or is on its way to another member: the next look will tell.
       if (!hasCode(error, "INSTANCE_UNKNOWN")) {
-        logger.debug({ instanceId, error: messageOf(error) }, "the history of a watched instance could not be read");
+        logger.debug(
+          { instanceId, error: messageOf(error) },
+          "the history of a subscribed instance could not be read; retrying",
+        );
       }
     }
   }

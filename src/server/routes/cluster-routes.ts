@@ -135,6 +135,6 @@ function topologyOf(engine: Engine): DataOf<"getClusterTopology"> {
 async function beginDraining({ engine, logger }: RouteParts, worker: string | undefined): Promise<void> {
   const drained = engine.drain(worker);
   // A refusal comes at once; what comes later is nobody's answer any more.
-  drained.catch((error: unknown) => logger.debug({ worker, error: messageOf(error) }, "draining did not end well"));
+  drained.catch((error: unknown) => logger.debug({ worker, error: messageOf(error) }, "draining failed"));
   await Promise.race([drained, new Promise((resolve) => setImmediate(resolve))]);
 }

@@ -9,35 +9,35 @@ export interface AuditEntry {
   /** The token's name; "anonymous" if no token was recognised. */
   readonly who: string;
   readonly role: Role | null;
-  /** Of the connection: behind a proxy, the proxy's. */
+  /** Address of the connection; behind a proxy, the proxy's. */
   readonly address: string;
-  /** As the answer's header `x-request-id` says it. */
+  /** The response header `x-request-id`. */
   readonly requestId: string;
-  /** The operation. */
+  /** Name of the operation. */
   readonly what: string;
   readonly target: string | null;
   /** HTTP status of the answer. */
   readonly status: number;
-  /** Of a refusal. */
+  /** Error code of a refusal. */
   readonly code?: string;
   /** SHA-256 of the request's body, hexadecimal. */
   readonly digest?: string;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Of refusals that came so often that one line stands for them. */
+  /** Number of refusals that the entry stands for. */
   readonly count?: number;
 }
 
 export interface Outcome {
   readonly status: number;
-  /** Of a refusal. */
+  /** Error code of a refusal. */
   readonly code?: string;
-  /** What the operation gave back. */
+  /** The result of the operation. */
   readonly data?: unknown;
-  /** Who was refused; otherwise who was let in. */
+  /** The refused caller; default: the authenticated one. */
   readonly caller?: Caller | undefined;
 }
 
-/** Operations that are not of the contract. */
+/** Names of operations outside the contract. */
 const otherOperations: Readonly<Record<string, string>> = {
   "/ws": "watch",
   "/ws/worker": "connectWorker",
@@ -47,7 +47,7 @@ const otherOperations: Readonly<Record<string, string>> = {
 
 const targetLengthMax = 512;
 
-/** The field of the body that names what a create makes, or an order is about. */
+/** The body field that names the target of an operation. */
 const targetFields: Partial<Record<RouteName, string>> = {
   createToken: "name",
   createWorkflow: "name",
@@ -55,7 +55,7 @@ const targetFields: Partial<Record<RouteName, string>> = {
   drain: "worker",
 };
 
-/** Fields of the body that a reader of the log needs. */
+/** Body fields that are logged as details. */
 const detailFields: Partial<Record<RouteName, readonly string[]>> = {
   createToken: ["role", "expiresAt"],
   createSchedule: ["workflow", "job"],
@@ -63,14 +63,14 @@ const detailFields: Partial<Record<RouteName, readonly string[]>> = {
   rollBackWorkflow: ["version"],
 };
 
-/** The line of a file that was edited in the folder of definitions: who did it is not known. */
+/** The entry of a manually edited definition file; its author is unknown. */
 export function fileEditEntry({ name, version, isNew }: FileEdit): AuditEntry {
   const what = isNew ? "createWorkflow" : "updateWorkflow";
   const source = { role: null, address: "file", requestId: "file" };
   return { who: "anonymous", ...source, what, target: name, status: isNew ? 201 : 200, details: { version } };
 }
 
-/** The line of a request, whether it was carried out or refused. */
+/** The entry of a request, carried out or refused. */
 export function auditEntryOf(request: FastifyRequest, outcome: Outcome): AuditEntry {
   const { status, code, data, caller = findCaller(request) } = outcome;
   const digest = bodyDigestOf(request);
@@ -90,7 +90,7 @@ export function auditEntryOf(request: FastifyRequest, outcome: Outcome): AuditEn
   };
 }
 
-/** Its name in the contract, or where it was sent. */
+/** The operation's name in the contract, or its method and path. */
 function operationOf({ routeOptions, method }: FastifyRequest): string {
   const { operation } = routeOptions.config as { operation?: string };
   if (operation !== undefined) return operation;
@@ -98,7 +98,7 @@ function operationOf({ routeOptions, method }: FastifyRequest): string {
   return url === undefined ? `${method} elsewhere` : (otherOperations[url] ?? `${method} ${url}`);
 }
 
-/** What the path names: an instance, a workflow, a node of an instance; or what is to be made. */
+/** The target of a request: an instance, a workflow, a node, or what is to be created. */
 function targetOf(what: string, { params, body }: FastifyRequest): string | null {
   const parts = Object.values((params ?? {}) as Record<string, string>);
   if (parts.length > 0) return parts.join("/").slice(0, targetLengthMax);

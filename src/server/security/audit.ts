@@ -12,9 +12,9 @@ export interface AuditFilter {
 }
 
 export interface AuditPage {
-  /** The newest first. */
+  /** Newest first. */
   readonly lines: readonly AuditLine[];
-  /** Where to go on; undefined if there are no more. */
+  /** Position of the next page; undefined on the last one. */
   readonly before: number | undefined;
 }
 
@@ -24,28 +24,28 @@ export interface AuditParts {
   readonly store: Pick<Store, "appendLines" | "readLines" | "deleteLines">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Lines are kept so long; 0 for ever. */
+  /** Retention; 0 for ever. */
   readonly keepMs: number;
 }
 
 const topic = "audit";
 
-/** Writes are this far apart, so that a busy server does not wait for the disk once for each entry. */
+/** Batching interval, so that a busy server does not wait for the disk once per entry. */
 const gatherMs = 5;
 
-/** Answers do not wait longer for their line; it is written when the store takes it. */
+/** Maximum wait of a response for its entry. */
 const patienceMs = 5000;
 
 const purgeEveryMs = 3_600_000;
 
-/** Lines that are looked at for one page; a page that found less says where to go on. */
+/** Limit of entries scanned for one page; a partial page has the next position. */
 const scannedMax = 20_000;
 const scannedAtOnce = 1000;
 
-/** Members' clocks may differ by this much, so lines are in the order of time only nearly. */
+/** Tolerated clock skew between members: entries are only nearly ordered by time. */
 const skewMs = 300_000;
 
-/** Who changed what, and who was refused. Lines that come together are written together; each answer waits for its own. */
+/** The audit log. Concurrent entries are written in one batch; each response waits for its own. */
 export class Audit {
   readonly #parts: AuditParts;
   readonly #refusals: RefusalWindows;
@@ -63,7 +63,7 @@ export class Audit {
     if (this.#parts.keepMs > 0) void this.#purge();
   }
 
-  /** Writes what is still counted. */
+  /** Writes pending counts of refusals. */
   async stop(): Promise<void> {
     this.#purgeTimer?.cancel();
     this.#purgeTimer = undefined;
@@ -71,14 +71,14 @@ export class Audit {
     await this.#written;
   }
 
-  /** Resolves when it is on disk; if the store does not take it, in the log; or after some seconds: the change is made already. */
+  /** Writes an entry. Resolves when it is durable, when it is in the server's log because the store failed, or after some seconds. */
   append(entry: AuditEntry): Promise<void> {
     this.#gathered.push({ at: this.#parts.clock.now(), entry });
     this.#written ??= this.#write();
     return this.#written;
   }
 
-  /** The first of its kind is a line at once; those of the next minute are counted, and become one line. */
+  /** Writes the first refusal of a kind at once; those of the next minute are counted in one entry. */
   async appendRefusal(entry: AuditEntry): Promise<void> {
     if (this.#refusals.isFirst(entry)) await this.append(entry);
   }
@@ -128,19 +128,19 @@ export class Audit {
       await store.appendLines(entries.map(({ at, entry }) => ({ topic, at, body: JSON.stringify(entry) })));
     } catch (error) {
       for (const { at, entry } of entries) {
-        logger.error({ ...entry, at, error: messageOf(error) }, "a line of the audit log could not be stored");
+        logger.error({ ...entry, at, error: messageOf(error) }, "an entry of the audit log could not be stored");
       }
     }
   }
 
-  /** The store deletes a little at a time. */
+  /** Deletes expired entries in small batches. */
   async #purge(): Promise<void> {
     const { store, clock, logger, keepMs } = this.#parts;
     this.#purgeTimer = clock.after(purgeEveryMs, () => void this.#purge());
     try {
       await store.deleteLines(topic, clock.now() - keepMs);
     } catch (error) {
-      logger.warn({ error: messageOf(error) }, "old lines of the audit log could not be deleted; it is tried again");
+      logger.warn({ error: messageOf(error) }, "old entries of the audit log could not be deleted; retrying");
     }
   }
 }

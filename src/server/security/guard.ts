@@ -6,7 +6,7 @@ import { type Caller, mayAct } from "../request/caller.ts";
 import { RateLimit } from "./rate-limit.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** Whoever can reach a server that listens on this machine alone, and has no tokens, works on this machine. */
+/** The caller of a server on the loopback address without tokens: a local user. */
 const local: Caller = { name: "local", role: "admin" };
 
 const wayBack =
@@ -22,7 +22,7 @@ export interface GuardParts {
   readonly ratePerSecond: number;
 }
 
-/** Lets callers in, each as often as it may. */
+/** Authenticates and authorizes callers, and enforces rate limits. */
 export class Guard {
   readonly #tokens: Tokens;
   readonly #isLoopback: boolean;
@@ -36,12 +36,12 @@ export class Guard {
     this.#failures = new RateLimit({ clock, max: failuresPerMinute, windowMs: minuteMs });
   }
 
-  /** By the header. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
+  /** Admits a request by its header. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
   admit(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }, needed: Role): Caller {
     return this.admitSecret(secretOf(request.headers.authorization), request.ip, needed);
   }
 
-  /** Where a secret comes another way: browsers cannot set headers on a WebSocket. */
+  /** Admits a secret that is not in the header: browsers cannot set headers on a WebSocket. */
   admitSecret(secret: string | undefined, address: string, needed: Role): Caller {
     const caller = this.#isOpen ? local : this.#identify(secret, address);
     if (!mayAct(caller.role, needed)) {
@@ -56,7 +56,7 @@ export class Guard {
     });
   }
 
-  /** Whether it would be let in. Counts nothing. */
+  /** Whether the request would be admitted; does not count for rate limits. */
   recognizes({ headers }: { readonly headers: IncomingHttpHeaders }): boolean {
     const secret = secretOf(headers.authorization);
     return this.#isOpen || (secret !== undefined && this.#tokens.find(secret) !== undefined);
@@ -66,7 +66,7 @@ export class Guard {
     return this.#isLoopback && this.#tokens.isEmpty;
   }
 
-  /** A valid token is let in however often others at its address failed: many may be behind one. */
+  /** Failed attempts limit the address, but never a valid token: many users may share an address. */
   #identify(secret: string | undefined, address: string): Caller {
     const caller = secret === undefined ? undefined : this.#tokens.find(secret);
     if (caller !== undefined) return caller;
@@ -84,7 +84,7 @@ export class Guard {
   }
 }
 
-/** Whatever else is said there is a token that nobody has; an empty one is none. */
+/** Parses the header. Other schemes count as an unknown token, an empty one as none. */
 function secretOf(authorization: string | undefined): string | undefined {
   const secret = authorization?.replace(/^bearer *(?: |$)/i, "").trim();
   return secret === "" ? undefined : secret;

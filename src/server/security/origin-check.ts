@@ -8,16 +8,16 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 export interface OriginCheckParts {
-  /** The server listens on this machine only. */
+  /** The server listens on the loopback address only. */
   readonly isLoopback: boolean;
-  /** Other sites whose pages may call the server. */
+  /** Allowed CORS origins. */
   readonly origins: readonly string[];
 }
 
 /**
- * Keeps other people's web pages out. A page may reach a server on its visitor's machine under a name of its own that
- * points there, so only names of this machine are answered; and it may send requests without a body anywhere, so a change
- * that a page asks for is made only for our own pages, and for origins that are allowed. `FORBIDDEN`.
+ * Refuses web pages of foreign origins. By DNS rebinding a page may reach a server on its visitor's machine under a name of its own that
+ * points there, so only local names are answered. By CSRF it may send requests anywhere, so a change
+ * is accepted only from the server's own pages and allowed origins. `FORBIDDEN`.
  */
 export function checkOrigin(
   { method, headers }: { readonly method: string; readonly headers: IncomingHttpHeaders },

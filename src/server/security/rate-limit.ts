@@ -5,10 +5,10 @@ interface Window {
   count: number;
 }
 
-/** Above this many keys, those whose window is over are forgotten. */
+/** Above this many keys, expired windows are removed. */
 const keysMax = 10_000;
 
-/** So many for each key within a window; a new window begins with the first after the last one's end. */
+/** A fixed-window rate limit per key; a new window begins with the first request after the last one's end. */
 export class RateLimit {
   readonly #clock: Clock;
   readonly #max: number;
@@ -21,7 +21,7 @@ export class RateLimit {
     this.#windowMs = parts.windowMs;
   }
 
-  /** Counts one; gives back for how many seconds there will be no more, or undefined if this one may pass. */
+  /** Counts a request; returns the seconds until the next window if the limit is exceeded, otherwise undefined. */
   take(key: string): number | undefined {
     const now = this.#clock.monotonic();
     const window = this.#windows.get(key);
@@ -39,7 +39,7 @@ export class RateLimit {
     this.#windows.set(key, { endsAt: now + this.#windowMs, count: 1 });
   }
 
-  /** Windows are as long as each other, so the first to begin is the first to end. */
+  /** Windows have the same length, so they expire in insertion order. */
   #forget(now: number): void {
     for (const [key, { endsAt }] of this.#windows) {
       if (endsAt > now && this.#windows.size < keysMax) return;

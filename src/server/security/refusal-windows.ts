@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import type { AuditEntry } from "./audit-entry.ts";
 
 interface Window {
-  /** The last one of its kind. */
+  /** The last refusal of its kind. */
   entry: AuditEntry;
   count: number;
   readonly timer: Timer;
@@ -10,10 +10,10 @@ interface Window {
 
 const windowMs = 60_000;
 
-/** Kinds that are told apart at a time; further ones are counted together. */
+/** Limit of distinguished kinds; further ones are counted together. */
 const windowsMax = 1000;
 
-/** Keeps a flood of refusals from filling the disk: those alike within a minute of the first become one line with a count. */
+/** Aggregates refusals, so that a flood does not fill the disk: equal ones within a minute become one entry with a count. */
 export class RefusalWindows {
   readonly #clock: Clock;
   readonly #write: (entry: AuditEntry) => void;
@@ -24,7 +24,7 @@ export class RefusalWindows {
     this.#write = write;
   }
 
-  /** True if it is to be written by itself; otherwise it is counted. */
+  /** True if the refusal is to be written at once; otherwise it is counted. */
   isFirst(refusal: AuditEntry): boolean {
     const entry = this.#windows.size < windowsMax ? refusal : anyOf(refusal);
     const key = keyOf(entry);
@@ -39,7 +39,7 @@ export class RefusalWindows {
     return true;
   }
 
-  /** Writes what was counted. */
+  /** Writes the pending counts. */
   close(): void {
     for (const [key, { timer }] of this.#windows) {
       timer.cancel();

@@ -1,4 +1,4 @@
-/** Our pages bring their own files and nothing from elsewhere; nobody frames them or is told where they were. */
+/** Allows the server's own files only, no frames and no referrer. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -10,7 +10,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** On every answer. */
+/** Headers of every response. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": contentSecurityPolicy,
@@ -21,7 +21,7 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
 };
 
-/** Where the server speaks TLS itself. */
+/** Additional headers if the server uses TLS itself. */
 export const tlsHeaders: Readonly<Record<string, string>> = {
   "strict-transport-security": "max-age=31536000",
 };

@@ -7,7 +7,7 @@ export interface TlsFiles {
   readonly cert: Buffer;
 }
 
-/** `OPTION_INVALID` names the setting: a file cannot be read, or the two are no key and its certificate. */
+/** Reads the TLS files. `OPTION_INVALID` names the setting: a file cannot be read, or key and certificate do not match. */
 export async function readTlsFiles(names: { readonly key: string; readonly cert: string }): Promise<TlsFiles> {
   const files = { key: await read("tls.key", names.key), cert: await read("tls.cert", names.cert) };
   try {

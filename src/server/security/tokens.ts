@@ -18,14 +18,14 @@ export interface GivenToken {
 export interface TokenView {
   readonly name: string;
   readonly role: Role;
-  /** Null for one that the server was started with. */
+  /** Null for tokens of the configuration and the environment. */
   readonly createdAt: number | null;
   readonly expiresAt: number | null;
 }
 
 interface StoredToken extends TokenView {
   readonly sha256: string;
-  /** Hash of the request's key that made it: the same request again gives it another secret, and makes no other token. */
+  /** Hash of the idempotency key that created it: a repeated request gives the same token a new secret. */
   readonly madeBy: string | null;
 }
 
@@ -37,20 +37,20 @@ interface KnownToken extends Caller {
 const kind = tokenDocument;
 const pageSize = 1000;
 
-/** Another member may have made or deleted one. */
+/** Poll interval for changes by other members. */
 const pollMs = 5000;
 
 export interface TokensParts {
   readonly store: Pick<Store, "findDocument" | "listDocuments" | "saveDocument" | "deleteDocument">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the configuration: they live as long as it says so. */
+  /** Tokens of the configuration. */
   readonly given: readonly GivenToken[];
-  /** Of the environment. */
+  /** Admin token of the environment. */
   readonly adminSecret: string | undefined;
 }
 
-/** Who is let in: tokens of the store, of the configuration and of the environment. Only hashes are kept. */
+/** The API tokens: of the store, the configuration and the environment. Only hashes are kept. */
 export class Tokens {
   readonly #parts: TokensParts;
   readonly #fixed: readonly (readonly [string, KnownToken])[];
@@ -68,7 +68,7 @@ export class Tokens {
     this.#fixed = [...given, ...ofEnvironment].map((token) => [token.sha256, known({ ...token, expiresAt: null })]);
   }
 
-  /** The store is open. */
+  /** Call after the store is open. */
   async start(): Promise<void> {
     await this.#load();
     this.#poll();
@@ -79,12 +79,12 @@ export class Tokens {
     this.#timer?.cancel();
   }
 
-  /** Nobody has a token: who reaches the server at all is let in, if that is only this machine. */
+  /** No token exists: a server on the loopback address then admits every local user. */
   get isEmpty(): boolean {
     return this.#known.size === 0;
   }
 
-  /** Found by its hash, which nobody can choose, and then compared without telling where it differs. */
+  /** Finds a token by the hash of its secret, then compares in constant time. */
   find(secret: string): Caller | undefined {
     const hash = hashOf(secret);
     const token = this.#known.get(hash);
@@ -99,8 +99,8 @@ export class Tokens {
   }
 
   /**
-   * Gives back the secret, which is told this once. `CONFLICT` if the name is taken, and for a token that would end the
-   * open access of this machine while no admin's token exists: nobody could make or delete tokens any more.
+   * Creates a token and returns its secret, once. `CONFLICT` if the name is taken, and for a token that would end the
+   * open local access while no admin token exists: nobody could manage tokens any more.
    */
   async create(
     token: { readonly name: string; readonly role: Role; readonly expiresAt?: number | undefined },
@@ -127,7 +127,7 @@ export class Tokens {
     return secret;
   }
 
-  /** False if there is none of that name. `CONFLICT` for one of the configuration, and for the last one, or the last admin's, without `force`. */
+  /** Deletes a token; false if it does not exist. `CONFLICT` for tokens of the configuration, and for the last token, or the last admin token, without `force`. */
   async delete(name: string, { force }: { readonly force: boolean }): Promise<boolean> {
     if (this.#isFixed(name)) {
       throw new EngineError(
@@ -148,7 +148,7 @@ export class Tokens {
     if (role === "admin" && !this.#hasAdmin(sha256)) throw lastAdmin(name);
   }
 
-  /** An admin, apart from this one, is let in now. */
+  /** Whether another valid admin token exists. */
   #hasAdmin(exceptSha256?: string): boolean {
     const now = this.#parts.clock.now();
     const isLetIn = ({ role, expiresAt }: KnownToken): boolean =>
@@ -186,10 +186,7 @@ export class Tokens {
     try {
       await this.#load();
     } catch (error) {
-      this.#parts.logger.warn(
-        { error: messageOf(error) },
-        "the tokens could not be read again; those known stay valid",
-      );
+      this.#parts.logger.warn({ error: messageOf(error) }, "the tokens could not be read; the known ones stay valid");
     }
     if (!this.#isStopped) this.#poll();
   }
