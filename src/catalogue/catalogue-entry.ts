@@ -68,7 +68,7 @@ export function documentOf({ entry, revision }: StoredEntry): DocumentRow {
 }
 
 /** Sets the name in a definition that has one. */
-export function named(spec: DagSpec, name: string): DagSpec {
+export function withName(spec: DagSpec, name: string): DagSpec {
   return spec.name === undefined ? spec : { ...spec, name };
 }
 

@@ -12,7 +12,7 @@ import { TimeZone } from "../schedules/time-zone.ts";
 import { refuseNeverDue, timetableOf } from "../schedules/timetable.ts";
 import {
   type CatalogueEntry,
-  named,
+  withName,
   type Save,
   type Saved,
   savesMax,
@@ -186,7 +186,7 @@ export class Catalogue {
 
   /** The known problem of a workflow: the saved version is not in force, or its file is broken. */
   warningOf(name: string): string | null {
-    return joined([this.#follower.problemOf(name), this.#folder?.problemOf(name) ?? null]);
+    return joinProblems([this.#follower.problemOf(name), this.#folder?.problemOf(name) ?? null]);
   }
 
   /** Lists entries by name. `search` matches a part of the name. */
@@ -264,7 +264,7 @@ export class Catalogue {
       refuseTooLarge(draft.spec, name);
       const given = copyAsJson(draft.spec, `workflow ${preview(name)}`);
       const workflow = Workflow.fromJSON(given, { name });
-      const spec = named(given as DagSpec, name);
+      const spec = withName(given as DagSpec, name);
       const entry = entryFrom(
         before?.entry,
         { name, draft: { ...draft, spec }, version: workflow.version },
@@ -309,7 +309,7 @@ export class Catalogue {
     const problem = await this.#follower.follow(name, { isOwnSave: true });
     const fileProblem = (await this.#folderSync?.sync(name)) ?? null;
     await this.#tellChange(name);
-    return { id, name, version, warning: joined([problem, fileProblem]) };
+    return { id, name, version, warning: joinProblems([problem, fileProblem]) };
   }
 
   async #tellChange(name: string): Promise<void> {
@@ -362,7 +362,7 @@ export class Catalogue {
 
   async #poll(): Promise<void> {
     this.#polls++;
-    for (const name of await this.#entries.changed()) {
+    for (const name of await this.#entries.takeChanged()) {
       await this.#follower.follow(name);
       await this.#folderSync?.sync(name);
     }
@@ -396,7 +396,7 @@ function entryFrom(
   };
 }
 
-function joined(problems: readonly (string | null)[]): string | null {
+function joinProblems(problems: readonly (string | null)[]): string | null {
   const found = problems.filter((problem) => problem !== null);
   return found.length === 0 ? null : found.join("; ");
 }

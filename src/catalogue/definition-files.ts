@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
-import { contentHash, named } from "./catalogue-entry.ts";
+import { contentHash, withName } from "./catalogue-entry.ts";
 import { readDefinition } from "./definition-text.ts";
 import type { FolderFiles } from "./folder-files.ts";
 import { checkWorkflowName, nameProblem } from "./workflow-name.ts";
@@ -79,7 +79,7 @@ export class DefinitionFiles {
     if (text === undefined) return { kind: "none" };
     const read = readDefinition(text, name);
     if ("problem" in read) return brokenFile(file, read.problem, read);
-    const spec = named(read.spec, name);
+    const spec = withName(read.spec, name);
     return { kind: "definition", spec, hash: contentHash(spec) };
   }
 

@@ -46,7 +46,7 @@ export class Entries {
 
   async find(name: string): Promise<StoredEntry | undefined> {
     const row = await this.#store.findDocument(workflowDocument, name);
-    return row && this.#noted(entryOf(row));
+    return row && this.#note(entryOf(row));
   }
 
   /** `WORKFLOW_UNKNOWN`. */
@@ -72,7 +72,7 @@ export class Entries {
     for (;;) {
       const page = { limit: pageSize, ...(last !== undefined && { after: last }) };
       const rows = await this.#store.listDocuments(workflowDocument, page);
-      for (const row of rows) yield this.#noted(entryOf(row));
+      for (const row of rows) yield this.#note(entryOf(row));
       last = rows.at(-1)?.name;
       if (last === undefined || rows.length < pageSize) return;
     }
@@ -80,7 +80,7 @@ export class Entries {
 
   /** Saves the entry; false after a concurrent save. */
   async save(stored: StoredEntry): Promise<boolean> {
-    this.#noted(stored);
+    this.#note(stored);
     const document = documentOf(stored);
     // Idempotent: the store recognises the same document, so a write with an unknown outcome is retried.
     return await this.#retryWhileUnavailable(() => this.#store.saveDocument(document));
@@ -118,7 +118,7 @@ export class Entries {
     await this.#store.appendLines([{ topic: changesTopic, at: this.#clock.now(), body: name }]);
   }
 
-  /** Skips announced changes up to now; `changed` returns later ones. */
+  /** Skips announced changes up to now; `takeChanged` returns later ones. */
   async skipChanges(): Promise<void> {
     if (this.#store.clusters === "never") return;
     const [last] = await this.#store.readLines(changesTopic, { last: true, limit: 1 });
@@ -126,7 +126,7 @@ export class Entries {
   }
 
   /** The names of entries that have changed since the last call. */
-  async changed(): Promise<Set<string>> {
+  async takeChanged(): Promise<Set<string>> {
     const names = new Set<string>();
     if (this.#store.clusters === "never") return names;
     for (;;) {
@@ -144,7 +144,7 @@ export class Entries {
     await this.#store.deleteLines(changesTopic, this.#clock.now() - changesKeptMs);
   }
 
-  #noted(stored: StoredEntry): StoredEntry {
+  #note(stored: StoredEntry): StoredEntry {
     this.#names.set(stored.entry.id, stored.entry.name);
     return stored;
   }

@@ -148,7 +148,7 @@ export class FolderSync {
       this.#agreed.set(name, stored.entry.id);
       return this.#commitWarnings.get(name) ?? null;
     }
-    return await this.#settled(stored, hash);
+    return await this.#commitAndAgree(stored, hash);
   }
 
   /** S1. Revisions of a recreated workflow start again, so only an agreement that this process has seen counts. */
@@ -169,11 +169,11 @@ export class FolderSync {
       folder.refuse(name, messageOf(error));
       return null;
     }
-    return await this.#settled(stored, contentHash(spec));
+    return await this.#commitAndAgree(stored, contentHash(spec));
   }
 
   /** Commits before it records the agreement: after a crash in between, the next round finds no agreement and commits again. */
-  async #settled(stored: StoredEntry, hash: string): Promise<string | null> {
+  async #commitAndAgree(stored: StoredEntry, hash: string): Promise<string | null> {
     const { folder } = this.#parts;
     const { entry } = stored;
     const warning = await folder.commit(entry.name, lastSave(entry));

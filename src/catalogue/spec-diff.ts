@@ -51,7 +51,7 @@ function record(pairs: readonly (readonly [string, unknown])[]): Fields {
 /** Compares fields to this depth; deeper objects are compared as values. */
 function fields(path: string, before: Fields, after: Fields, depth = 3): SpecChange[] {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].flatMap((key) => change(path + escaped(key), valueAt(before, key), valueAt(after, key), depth));
+  return [...keys].flatMap((key) => change(path + escapeKey(key), valueAt(before, key), valueAt(after, key), depth));
 }
 
 function change(path: string, before: unknown, after: unknown, depth: number): SpecChange[] {
@@ -70,6 +70,6 @@ function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function escaped(key: string): string {
+function escapeKey(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -94,16 +94,16 @@ function fish(places: readonly Place[]): string {
     const here = [...seen, ...none].join("; and ");
     return [
       ...commands.map(
-        ({ name, description }) => `complete -c heddle -n '${here}' -f -a ${name} -d '${quoted(description)}'`,
+        ({ name, description }) => `complete -c heddle -n '${here}' -f -a ${name} -d '${quote(description)}'`,
       ),
       ...options.map(
-        ({ flag, description }) => `complete -c heddle -n '${here}' -l ${flag.slice(2)} -d '${quoted(description)}'`,
+        ({ flag, description }) => `complete -c heddle -n '${here}' -l ${flag.slice(2)} -d '${quote(description)}'`,
       ),
     ];
   });
   return `${lines.join("\n")}\n`;
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("'", "\\'");
 }

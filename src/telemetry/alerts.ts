@@ -75,12 +75,12 @@ export class Alerts {
     this.#longRuns.observe(change);
     for (const event of change.events) {
       if (event.type !== "InstanceEnded") continue;
-      if (event.status === "Failed") this.#failed(change, event.failure?.message);
-      else if (event.status === "Success") this.#succeeded(change);
+      if (event.status === "Failed") this.#onFailed(change, event.failure?.message);
+      else if (event.status === "Success") this.#onSucceeded(change);
     }
   }
 
-  #failed(change: InstanceChange, message: string | undefined): void {
+  #onFailed(change: InstanceChange, message: string | undefined): void {
     const { workflowName: workflow, instanceId } = change;
     if (this.#wants("recovery") && !this.#failing.has(workflow)) {
       this.#failing.add(workflow);
@@ -92,7 +92,7 @@ export class Alerts {
     this.#tell({ ...alertOf("failure", change), reason: change.reason ?? message }, change.parentInstanceId);
   }
 
-  #succeeded(change: InstanceChange): void {
+  #onSucceeded(change: InstanceChange): void {
     const { workflowName: workflow } = change;
     if (!this.#failing.delete(workflow)) return;
     this.#later(async () => {

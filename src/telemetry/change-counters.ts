@@ -38,15 +38,15 @@ export class ChangeCounters {
       case "InstanceCreated":
         return workflow.submitted.inc();
       case "InstanceEnded":
-        return workflow.ended(event.status, secondsBetween(change.startedAt ?? change.createdAt, change.at));
+        return workflow.countEnd(event.status, secondsBetween(change.startedAt ?? change.createdAt, change.at));
       case "DecisionMade":
-        return this.#task(workflow, labelOf(taskOf(event.task))).attemptEnded("Success", "", undefined);
+        return this.#task(workflow, labelOf(taskOf(event.task))).countAttempt("Success", "", undefined);
       case "TaskSucceeded":
       case "TaskFailed": {
         const { startedAt, worker = "" } = event;
         const seconds = startedAt === undefined ? undefined : secondsBetween(startedAt, change.at);
         const task = this.#task(workflow, labelOf(taskOf(event.task)));
-        return task.attemptEnded(statusOf(event), this.#workerNames.of(worker), seconds);
+        return task.countAttempt(statusOf(event), this.#workerNames.of(worker), seconds);
       }
       default:
     }

@@ -9,7 +9,7 @@ export function observedStore(store: Store, metrics: StoreMetrics): Store {
   for (const [name, { value }] of membersOf(store)) {
     const property =
       typeof value === "function"
-        ? { value: timed(store, value as Method, metrics.operation(name)) }
+        ? { value: withTiming(store, value as Method, metrics.operation(name)) }
         : { get: () => store[name as keyof Store] };
     Object.defineProperty(observed, name, { ...property, enumerable: true });
   }
@@ -29,7 +29,7 @@ function membersOf(store: object): Map<string, PropertyDescriptor> {
 }
 
 /** Returns the store's own promise, so that the caller waits no longer. */
-function timed(store: Store, method: Method, operation: StoreOperation): Method {
+function withTiming(store: Store, method: Method, operation: StoreOperation): Method {
   return (...parameters) => {
     const startedAt = operation.begin();
     const end = (): void => operation.end(startedAt);

@@ -14,7 +14,7 @@ export class TraceIds {
   of(instanceId: string): string {
     const known = this.#remembered.get(instanceId);
     if (known !== undefined) return known;
-    const traceId = derived(instanceId);
+    const traceId = deriveTraceId(instanceId);
     this.remember(instanceId, traceId);
     return traceId;
   }
@@ -51,6 +51,6 @@ export class TraceIds {
   }
 }
 
-function derived(instanceId: string): string {
+function deriveTraceId(instanceId: string): string {
   return createHash("sha256").update(instanceId).digest("hex").slice(0, 32);
 }

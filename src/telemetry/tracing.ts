@@ -50,7 +50,7 @@ export class Tracing {
 
   /** The engine's option `aroundJob`: the job runs in the span of its attempt, so that its own calls are below it. */
   readonly aroundJob: AroundJob = (run, call) => {
-    const traced = this.#traces.get(run.instanceId) ?? this.#begin(run.instanceId, this.#resumed(run), run);
+    const traced = this.#traces.get(run.instanceId) ?? this.#begin(run.instanceId, this.#resumedSpan(run), run);
     if (traced === undefined) return call();
     const key = keyOfAttempt(run.attemptId);
     const attributes = { "heddle.task.name": run.taskName, "heddle.task.attempt": run.attempt };
@@ -88,7 +88,7 @@ export class Tracing {
   }
 
   /** The span of an instance that was active when this process took it over: its job runs before a new event is recorded. */
-  #resumed({ instanceId, workflowName }: JobRun): SpanStart {
+  #resumedSpan({ instanceId, workflowName }: JobRun): SpanStart {
     const attributes = {
       "heddle.instance.id": instanceId,
       "heddle.workflow.name": workflowName,

@@ -27,7 +27,7 @@ export class WorkflowSeries {
     this.#failed.inc(0);
   }
 
-  ended(status: EndStatus, seconds: number): void {
+  countEnd(status: EndStatus, seconds: number): void {
     let series = this.#ended.get(status);
     if (series === undefined) {
       const { completed, duration } = this.#families;
@@ -64,7 +64,7 @@ export class TaskSeries {
   }
 
   /** `seconds` is undefined if nothing ran: a decision, a nested workflow, a job that never started. */
-  attemptEnded(status: AttemptStatus, worker: string, seconds: number | undefined): void {
+  countAttempt(status: AttemptStatus, worker: string, seconds: number | undefined): void {
     const ofStatus = this.#executed[status];
     let executed = ofStatus.get(worker);
     if (executed === undefined) {

@@ -143,7 +143,7 @@ describe("definitions as files", () => {
       assert.deepEqual([problem?.file, problem?.line, problem?.column], [desk.file("etl"), 4, 5]);
       assert.match(problem?.problem ?? "", /expected ","/);
     });
-    assert.ok(house.lines.find("error", /last good version/));
+    assert.ok(house.lines.find("error", /last valid version/));
     assert.equal(await paramsOf(house, "etl"), "one");
     assert.match(house.catalogue.warningOf("etl") ?? "", /etl\/dag-spec\.json:4:5 {2}.*expected ","/);
 

@@ -41,12 +41,12 @@ function roundsOf({ load, lastsMs }: { load: number; lastsMs: number }): number[
     return false;
   };
   const fanOut = new FanOut(clock, round, () => load);
-  fanOut.wanted();
-  fanOut.wanted();
+  fanOut.requestRound();
+  fanOut.requestRound();
   assert.equal(clock.waits.length, 1);
   clock.step();
   for (let each = 0; each < 4; each++) {
-    fanOut.wanted();
+    fanOut.requestRound();
     clock.step();
   }
   return begun;
@@ -68,7 +68,7 @@ describe("rounds of sending", () => {
       for (let each = 0; each < 3; each++, clock.ms += 6) seen.push(isOver());
       return false;
     });
-    fanOut.wanted();
+    fanOut.requestRound();
     clock.step();
     assert.deepEqual(seen, [false, false, true]);
   });
@@ -77,12 +77,12 @@ describe("rounds of sending", () => {
     const clock = new HandClock();
     let rounds = 0;
     const fanOut = new FanOut(clock, () => ++rounds < 3);
-    fanOut.wanted();
+    fanOut.requestRound();
     clock.step();
     clock.step();
     clock.step();
     assert.equal(clock.waits.length, 0);
-    fanOut.wanted();
+    fanOut.requestRound();
     fanOut.stop();
     clock.step();
     assert.equal(rounds, 3);

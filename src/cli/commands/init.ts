@@ -28,14 +28,14 @@ export function initCommand(): Command {
 /** The commands that install Heddle in the project. It is in no registry, so the package is made of this copy. */
 function nextCommands(project: string): string {
   const short = relative(process.cwd(), project);
-  const enter = short === "" ? [] : [`cd ${quoted(short)}`];
+  const enter = short === "" ? [] : [`cd ${quote(short)}`];
   const own = fileURLToPath(new URL("../../..", import.meta.url));
   // A clone has to be built by npm pack; an installed package is built already.
   const pack = `npm pack --silent ${import.meta.url.endsWith(".ts") ? "" : "--ignore-scripts "}`;
-  return [...enter, `npm install "$(${pack}${quoted(relative(project, own))})"`, "npm start"].join(" && ");
+  return [...enter, `npm install "$(${pack}${quote(relative(project, own))})"`, "npm start"].join(" && ");
 }
 
-function quoted(path: string): string {
+function quote(path: string): string {
   return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 

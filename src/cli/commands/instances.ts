@@ -119,7 +119,7 @@ function viewText(view: View, { colour }: Output): string {
     ["says", view.customStatus === undefined ? undefined : JSON.stringify(view.customStatus)],
   ];
   const parts = [factsText(facts)];
-  if (tasks.length > 0) parts.push(tableText(taskColumns(colour), labelled(tasks)));
+  if (tasks.length > 0) parts.push(tableText(taskColumns(colour), withLabels(tasks)));
   return [...parts, ...tasks.flatMap(stackText)].join("\n\n");
 }
 
@@ -174,7 +174,7 @@ function stackText({ name, failure }: Task): string[] {
 
 type Task = View["tasks"][number];
 
-function labelled(tasks: readonly Task[]): Task[] {
+function withLabels(tasks: readonly Task[]): Task[] {
   const labels = labelsOf(tasks);
   return tasks.map((task, place) => ({ ...task, name: labels[place] ?? task.name }));
 }

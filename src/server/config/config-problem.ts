@@ -24,7 +24,7 @@ export function sentences(issue: Issue, given: unknown, where: Where): string[] 
   }
   const got = at(given, path);
   const problem =
-    got === undefined ? "is missing" : `${allowed(issue)}${isSecret(path) ? "" : `, got ${preview(got)}`}`;
+    got === undefined ? "is missing" : `${allowedText(issue)}${isSecret(path) ? "" : `, got ${preview(got)}`}`;
   return [`${path.join(".")} (${originOf(path, where)}) ${problem}`];
 }
 
@@ -33,7 +33,7 @@ function isSecret([first = "", ...rest]: readonly string[]): boolean {
   return first === "storage" || (["tokens", "alerts"].includes(first) && rest.length > 0);
 }
 
-function allowed(issue: Issue): string {
+function allowedText(issue: Issue): string {
   switch (issue.code) {
     case "invalid_value":
       return `must be one of ${issue.values.map(String).join(", ")}`;

@@ -4,18 +4,18 @@ import type { StoreWatch } from "./store-watch.ts";
 
 export interface ReadinessView {
   readonly isReady: boolean;
-  /** Why not, in words. */
+  /** Why the server is not ready. */
   readonly reason: string | null;
 }
 
 const reasons: Readonly<Record<Exclude<Health["status"], "up">, string>> = {
-  new: "the engine does not run yet",
-  degraded: "the store does not take writes",
-  draining: "the server takes no new tasks: it finishes what runs",
+  new: "the engine has not started yet",
+  degraded: "the store does not accept writes",
+  draining: "the server is draining: it finishes running tasks and starts no new ones",
   stopped: "the engine was stopped",
 };
 
-/** Whether new work may be sent here. */
+/** Whether the server accepts new work. */
 export class Readiness {
   readonly #engine: Pick<Engine, "health">;
   readonly #store: Pick<StoreWatch, "problem">;

@@ -9,23 +9,23 @@ export interface AdmissionParts {
   readonly origins: OriginCheckParts;
 }
 
-/** Before the token, in the list of subprotocols that a browser offers. */
+/** Prefix of the token in the subprotocols that a browser offers. */
 const tokenProtocol = "heddle.bearer.";
 
-/** Lets those in who may watch. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
+/** Admits a subscriber. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
 export function admitWatcher(request: FastifyRequest, { guard }: AdmissionParts): Caller {
   const token = givenToken(request);
   if (token === undefined) return guard.admit(request, "viewer");
   return guard.admitSecret(token, request.ip, "viewer");
 }
 
-/** Browsers let any page open a socket to anywhere, and send no question first: so the page is looked at as for a change. */
+/** Admits a socket. Browsers let any page open a socket to anywhere without a preflight, so its origin is checked as for a change. */
 export function admitSocket(request: FastifyRequest, parts: AdmissionParts): Caller {
   checkOrigin({ method: "POST", headers: request.headers }, parts.origins);
   return admitWatcher(request, parts);
 }
 
-/** Asked again while it listens: false if it may not any more. */
+/** Re-checks the token of an open connection. */
 export function mayStay(request: FastifyRequest, parts: AdmissionParts): boolean {
   try {
     admitWatcher(request, parts);
@@ -35,7 +35,7 @@ export function mayStay(request: FastifyRequest, parts: AdmissionParts): boolean
   }
 }
 
-/** Where a browser puts it, which cannot set the header. */
+/** The token in the query or subprotocol, for browsers, which cannot set the header. */
 function givenToken({ query, headers }: FastifyRequest): string | undefined {
   const { token } = query as { token?: unknown };
   if (typeof token === "string" && token !== "") return token;

@@ -2,10 +2,10 @@ import { assert } from "../../base/assert.ts";
 import type { Cursor } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
 
-/** Changes that go out together, to everybody who stands at the same place. */
+/** Changes that are sent together, to all followers at the same position. */
 export class Batch {
   readonly entries: readonly FeedEntry[];
-  /** Of them all. */
+  /** Size of all entries. */
   readonly size: number;
   readonly #forms = new Map<string, Buffer>();
 
@@ -14,14 +14,14 @@ export class Batch {
     this.size = entries.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Where a client stands that has heard all of it. */
+  /** The cursor after the last entry. */
   get cursor(): Cursor {
     const last = this.entries.at(-1);
     assert(last !== undefined, "a batch has at least one change");
     return last.cursor;
   }
 
-  /** Written once for all who take it in this form. */
+  /** Serializes the batch once per form. */
   as(form: string, write: (batch: Batch) => string): Buffer {
     let bytes = this.#forms.get(form);
     if (bytes === undefined) this.#forms.set(form, (bytes = Buffer.from(write(this))));
@@ -29,7 +29,7 @@ export class Batch {
   }
 }
 
-/** At least one, and no more than fit. */
+/** Takes entries up to a size, at least one. */
 export function upTo(entries: readonly FeedEntry[], part: { from: number; bytes: number }): FeedEntry[] {
   let end = part.from;
   let bytes = 0;

@@ -1,27 +1,27 @@
 import type { Follower } from "./follower.ts";
 
 /**
- * Limits how many subscriptions of one client are brought up at a time. A slot is held until the client was given all
- * that it missed, or has left: what is read for a client that takes nothing is bounded, too.
+ * Limits how many subscriptions of one client catch up at a time. A slot is held until the client has received all
+ * missed changes, or has left: this also bounds the memory for a client that does not read.
  */
 export class CatchUpSlots {
   readonly #perClientMax: number;
   readonly #active = new Map<object, Set<Follower>>();
-  /** By client, in order: how each one starts. */
+  /** Waiting followers by client, in order, with their start functions. */
   readonly #waiting = new Map<object, Map<Follower, () => void>>();
 
   constructor(perClientMax: number) {
     this.#perClientMax = perClientMax;
   }
 
-  /** How many slots are taken. */
+  /** Number of slots in use. */
   get size(): number {
     let size = 0;
     for (const followers of this.#active.values()) size += followers.size;
     return size;
   }
 
-  /** Starts it now if the client has a free slot, otherwise when one becomes free. */
+  /** Starts a catch-up now, or when the client has a free slot. */
   acquire(follower: Follower, start: () => void): void {
     const { client } = follower.outlet;
     const active = this.#active.get(client) ?? new Set();
@@ -33,7 +33,7 @@ export class CatchUpSlots {
     this.#waiting.set(client, waiting.set(follower, start));
   }
 
-  /** Of a follower that has everything, or is gone. */
+  /** Releases the slot of a follower that has caught up or left. */
   release(follower: Follower): void {
     const { client } = follower.outlet;
     const waiting = this.#waiting.get(client);

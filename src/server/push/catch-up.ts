@@ -7,25 +7,25 @@ import { type Listed, mayHaveChangedSince, type StoreListing } from "./store-lis
 
 export type HistoryEngine = Pick<Engine, "getWorkflowInstanceStatus" | "getWorkflowInstanceHistory">;
 
-/** What a client missed that the feed does not have any more. */
+/** Missed changes that are no longer in the ring. */
 export interface CatchUp {
   readonly missed: Missed;
-  /** False if the store has more than these. */
+  /** False if the store has more. */
   readonly isComplete: boolean;
 }
 
 export interface CatchUpPlace {
   readonly since: Cursor;
   readonly until: Cursor;
-  /** False as soon as the client has left: then nothing more is read for it. */
+  /** False once the client has left: reading stops. */
   readonly isWanted: () => boolean;
 }
 
-/** A turn has its time before it is written, and is told after: so much may lie between. */
+/** Tolerance between the time of a turn and its publication after the commit. */
 const slackMs = 60_000;
 const pageSize = 1000;
 
-/** Every turn of one instance after the cursor, and how it stands now. Nothing of one that is not there any more. */
+/** Reads every turn of one instance after the cursor, and a snapshot. Empty if the instance does not exist any more. */
 export async function missedTurns(engine: HistoryEngine, instanceId: string, place: CatchUpPlace): Promise<CatchUp> {
   try {
     return { missed: new MissedEntries(await turnsSince(engine, instanceId, place)), isComplete: true };
@@ -48,20 +48,20 @@ async function turnsSince(
     const turns = await engine.getWorkflowInstanceHistory(instanceId, { afterTurn, limit: pageSize });
     for (const turn of turns) {
       afterTurn = turn.turn;
-      // Without a turn to go by, the time says what the client cannot have heard.
+      // Without a turn in the cursor, its time decides which turns were missed.
       if (since.turn === undefined && turn.at < since.at - slackMs) continue;
       entries.push(entryOfTurn(turn, of));
     }
     if (!isWanted()) return [];
     if (turns.length < pageSize) break;
   }
-  // Read last, so that it is at least as new as the last of the turns.
+  // Read last, so that the snapshot is at least as new as the turns.
   const view = await engine.getWorkflowInstanceStatus(instanceId);
   if (view.createdAt === createdAt) entries.push(entryOfView(view, afterTurn, { cursor: until, now: until.at }));
   return entries;
 }
 
-/** How every instance stands that is unfinished or has ended since the cursor. */
+/** Reads snapshots of all instances that are unfinished or have ended since the cursor. */
 export async function missedInstances(
   listing: StoreListing,
   workflow: string | undefined,

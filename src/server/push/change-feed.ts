@@ -28,7 +28,7 @@ export interface FeedParts {
   readonly limits?: Partial<FeedLimits>;
 }
 
-/** Of a follower that is brought up. */
+/** The position of a follower that catches up. */
 interface Place {
   readonly topic: Topic;
   readonly channel: Channel;
@@ -46,18 +46,18 @@ const defaultLimits: FeedLimits = {
   catchUpMsMax: 60_000,
 };
 
-/** How many subscriptions of one client are brought up at a time. */
+/** Limit of concurrent catch-ups per client. */
 const catchUpsPerClientMax = 4;
 
-/** What is handed out at a time, to all followers together. */
+/** Bytes per round for all followers together. */
 const roundBytes = 32 * megabyte;
-/** And to each of them. */
+/** Minimum bytes per round for each follower. */
 const shareBytesMin = 8 * 1024;
 const shareBytesMax = megabyte;
 
-/** Every durable change of this engine, from one subscription to it, told to all who follow. */
+/** Distributes every durable change of this engine, from one subscription, to all followers. */
 export class ChangeFeed {
-  /** Cursors of an earlier start are not of this one. */
+  /** Identifies this run of the server in cursors. */
   readonly id = randomBytes(6).toString("hex");
   readonly #engine: FeedParts["engine"];
   readonly #clock: Clock;
@@ -67,14 +67,14 @@ export class ChangeFeed {
   readonly #all: Channel;
   readonly #byWorkflow = new Map<string, Channel>();
   readonly #byInstance = new Map<string, Channel>();
-  /** Those that have something to send. */
+  /** Channels with something to send. */
   readonly #due = new Set<Channel>();
   readonly #listing: StoreListing;
   readonly #slots = new CatchUpSlots(catchUpsPerClientMax);
   readonly #elsewhere: Elsewhere;
   readonly #unsubscribe: () => void;
 
-  /** It hears the engine from now on, so it is made before the engine is started. */
+  /** Subscribes to the engine, so create it before the engine is started. */
   constructor({ engine, clock = systemClock, logger = silentLogger, limits = {} }: FeedParts) {
     this.#engine = engine;
     this.#clock = clock;
@@ -87,7 +87,7 @@ export class ChangeFeed {
     this.#unsubscribe = engine.subscribe((change) => this.#hear(change));
   }
 
-  /** How many subscriptions there are. */
+  /** Number of subscriptions. */
   get followers(): number {
     let count = this.#all.size;
     for (const channel of this.#byWorkflow.values()) count += channel.size;
@@ -95,19 +95,19 @@ export class ChangeFeed {
     return count;
   }
 
-  /** How many subscriptions are being brought up. */
+  /** Number of subscriptions that catch up. */
   get catchUps(): number {
     return this.#slots.size;
   }
 
-  /** Where somebody stands who has heard everything so far. */
+  /** The cursor after the last change. */
   get cursor(): Cursor {
     return { feed: this.id, seq: this.#ring.last, at: this.#clock.now() };
   }
 
   /**
-   * Tells the outlet of what comes from now on; or, from a cursor, of everything since. Gives back where it stands, and
-   * how to stop it. The outlet hears nothing before this has returned.
+   * Sends changes to the outlet, from now on or since a cursor. Returns the current cursor and
+   * a function that ends the subscription. The outlet receives nothing before this returns.
    */
   follow(topic: Topic, outlet: Outlet, since?: Cursor): { readonly cursor: Cursor; readonly stop: () => void } {
     const follower = new Follower(outlet, since ?? this.cursor);
@@ -121,7 +121,7 @@ export class ChangeFeed {
     return { cursor: follower.cursor, stop: () => this.#leave(follower, { topic, channel }) };
   }
 
-  /** Everybody is told that it ends. */
+  /** Ends all subscriptions. */
   stop(): void {
     this.#unsubscribe();
     this.#fanOut.stop();
@@ -150,7 +150,7 @@ export class ChangeFeed {
 
   #isDue(channel: Channel): void {
     this.#due.add(channel);
-    this.#fanOut.wanted();
+    this.#fanOut.requestRound();
   }
 
   #flush(isOver: () => boolean): boolean {
@@ -158,7 +158,7 @@ export class ChangeFeed {
     let followers = 0;
     for (const channel of this.#due) followers += channel.size;
     const allowanceBytes = Math.min(Math.max(roundBytes / Math.max(followers, 1), shareBytesMin), shareBytesMax);
-    // A copy: those with something left are put at the end.
+    // A copy, because channels with more to send are moved to the end.
     for (const channel of Array.from(this.#due)) {
       if (isOver()) break;
       this.#due.delete(channel);
@@ -174,13 +174,13 @@ export class ChangeFeed {
     });
   }
 
-  /** What happened elsewhere is not worth a word: it is only later than usual. */
+  /** Catches up without a resync notice: turns of another member only arrive late. */
   #catchUp(follower: Follower, place: Place): void {
     follower.isCatchingUp = true;
     this.#slots.acquire(follower, () => void this.#readUp(follower, place));
   }
 
-  /** From the ring, if all of it is there. */
+  /** Replays missed changes from the ring; false if it does not have all of them. */
   #replay(follower: Follower, { topic, channel, since }: Place): boolean {
     if (since.feed !== this.id || this.#mayBeElsewhere(topic)) return false;
     const kept = this.#ring.after(since.seq, (entry) => concerns(topic, entry) && !isHeard(entry, topic, since));
@@ -195,14 +195,14 @@ export class ChangeFeed {
     return feed === this.id ? "the server does not remember all since that cursor" : "the server was restarted";
   }
 
-  /** While the store is read, what comes gathers in the channel. */
+  /** Reads missed changes from the store, while live changes buffer in the channel. */
   async #readUp(follower: Follower, place: Place, why?: string): Promise<void> {
     const { topic, channel, since } = place;
     const isWanted = (): boolean => channel.has(follower);
     channel.moveToEnd(follower);
     try {
       const until = this.cursor;
-      const { missed, isComplete } = await this.#missed(topic, { since, until, isWanted });
+      const { missed, isComplete } = await this.#readMissed(topic, { since, until, isWanted });
       if (!isWanted()) return;
       const { end } = missed;
       if (end === undefined) follower.cursor = until;
@@ -229,7 +229,7 @@ export class ChangeFeed {
     this.#isDue(channel);
   }
 
-  #missed(topic: Topic, place: CatchUpPlace): Promise<CatchUp> {
+  #readMissed(topic: Topic, place: CatchUpPlace): Promise<CatchUp> {
     if ("instanceId" in topic) return missedTurns(this.#engine, topic.instanceId, place);
     return missedInstances(this.#listing, "workflow" in topic ? topic.workflow : undefined, place);
   }
@@ -270,7 +270,7 @@ export class ChangeFeed {
   }
 }
 
-/** Whoever had turns from the history may have some that the feed has told since. */
+/** Whether the catch-up from the history has already included this live change. */
 function isHeard({ turn, createdAt }: FeedEntry, topic: Topic, since: Cursor): boolean {
   return !isWide(topic) && since.turn !== undefined && createdAt === since.createdAt && turn <= since.turn;
 }

@@ -6,7 +6,7 @@ export interface RingLimits {
   readonly bytesMax: number;
 }
 
-/** The last changes, for clients that come back. They are numbered from 1 without gaps. */
+/** Ring buffer of the last changes, for resuming clients. Numbered from 1 without gaps. */
 export class ChangeRing {
   readonly #limits: RingLimits;
   readonly #entries: (FeedEntry | undefined)[];
@@ -19,7 +19,7 @@ export class ChangeRing {
     this.#entries = new Array<FeedEntry | undefined>(limits.entriesMax);
   }
 
-  /** The number of the newest. */
+  /** Number of the newest change. */
   get last(): number {
     return this.#last;
   }
@@ -33,7 +33,7 @@ export class ChangeRing {
     while (this.#bytes > this.#limits.bytesMax && this.#first < this.#last) this.#forgetOldest();
   }
 
-  /** All that came after this number and fit; nothing if some of them are forgotten, or the number is none of ours. */
+  /** The matching changes after this number; undefined if some are no longer buffered, or the number is invalid. */
   after(seq: number, fits: (entry: FeedEntry) => boolean): FeedEntry[] | undefined {
     if (seq < this.#first - 1 || seq > this.#last) return undefined;
     const found: FeedEntry[] = [];

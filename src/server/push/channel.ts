@@ -6,35 +6,35 @@ import type { Follower } from "./follower.ts";
 import { nothingMissed } from "./missed.ts";
 
 export interface ChannelLimits {
-  /** A client that has this much in its socket gets no more until some has left. */
+  /** Back-pressure: with this many bytes in its socket a client gets no more until some are sent. */
   readonly heldBytes: number;
-  /** One that does not read, and is further behind, is dropped. */
+  /** A client that does not read is dropped when it is this far behind. */
   readonly behindBytesMax: number;
-  /** One that reads, and is further behind than that, is told this late; then it skips what it missed. */
+  /** A client that reads, but is that far and this long behind, skips changes. */
   readonly lateMsMax: number;
-  /** One that does not take what it missed is dropped after this time: it is kept for that client alone. */
+  /** A client that does not read its missed changes is dropped after this time: they are buffered for it alone. */
   readonly catchUpMsMax: number;
-  /** However late: more than this is kept for nobody. */
+  /** Hard limit of the buffer. */
   readonly bytesMax: number;
 }
 
 /**
- * Everybody who listens to the same: to one instance, to one workflow, or to all. A change is kept once, until the last
- * of them has it; each only has a place in that list. Those at the same place get the same bytes.
+ * All followers of one topic: an instance, a workflow, or all. A change is buffered once, until the last
+ * follower has it; each follower has a position in the buffer. Followers at the same position get the same bytes.
  */
 export class Channel {
-  /** Not of one instance alone: its followers may skip. */
+  /** The topic covers several instances: its followers may skip. */
   readonly #isWide: boolean;
   readonly #limits: ChannelLimits;
-  /** The instance took turns elsewhere: they are in its history. */
+  /** Called for a gap: turns that another member committed are in the history only. */
   readonly #onGap: (follower: Follower) => void;
-  /** It was given all that it missed. */
+  /** Called when a follower has received all missed changes. */
   readonly #onCaughtUp: (follower: Follower) => void;
   readonly #followers = new Set<Follower>();
   #log: FeedEntry[] = [];
-  /** The number of the first in the log. */
+  /** Number of the first buffered change. */
   #base = 0;
-  /** Of all that were ever in the log. */
+  /** Total bytes of all changes ever buffered. */
   #bytes = 0;
 
   constructor(options: {
@@ -65,13 +65,13 @@ export class Channel {
     return this.#followers.has(follower);
   }
 
-  /** It hears what comes from now on. */
+  /** Adds a follower, from now on. */
   join(follower: Follower): void {
     this.#followers.add(follower);
     this.moveToEnd(follower);
   }
 
-  /** Passes over everything up to now: what it missed is read from the store. */
+  /** Moves a follower to the end; missed changes are read from the store. */
   moveToEnd(follower: Follower): void {
     follower.position = this.#end;
     follower.bytesBefore = this.#bytes;
@@ -87,7 +87,7 @@ export class Channel {
     this.#bytes += entry.size;
   }
 
-  /** Passes over what it already has. */
+  /** Skips changes that the follower already has. */
   advanceWhile(follower: Follower, isKnown: (entry: FeedEntry) => boolean): void {
     for (;;) {
       const entry = this.#log[follower.position - this.#base];
@@ -97,11 +97,11 @@ export class Channel {
     }
   }
 
-  /** Gives everybody the next part, in turn until the time is over. True if that was not all. */
+  /** Sends the next part to each follower, in turn, until the time is over. True if more is left. */
   flush(round: { allowanceBytes: number; now: number; isOver: () => boolean }): boolean {
     const batches = new Map<number, Batch>();
     let isLeft = false;
-    // A copy: those who were served are put at the end.
+    // A copy, because served followers are moved to the end.
     for (const follower of Array.from(this.#followers)) {
       if (round.isOver()) {
         isLeft = true;
@@ -116,7 +116,7 @@ export class Channel {
     return isLeft;
   }
 
-  /** Those who were not served come first the next time. */
+  /** Moves a served follower to the end, for fairness. */
   #toTheEnd(follower: Follower): void {
     if (this.#followers.delete(follower)) this.#followers.add(follower);
   }
@@ -132,7 +132,7 @@ export class Channel {
     const behindBytes = this.#bytes - follower.bytesBefore;
     if (behindBytes > this.#limits.behindBytesMax) {
       if (isHeld || (!this.#isWide && behindBytes > this.#limits.bytesMax)) return this.#drop(follower);
-      // Whoever takes all that it is given is behind because the server cannot give more.
+      // A follower that reads everything is behind because the server cannot send more.
       if (this.#isWide && this.#isTooLate(follower, { behindBytes, now: part.now })) return this.#skip(follower);
     }
     if (isHeld) {
@@ -192,7 +192,7 @@ export class Channel {
     if (isCatchingUp) this.#onCaughtUp(follower);
   }
 
-  /** What the last of them has. */
+  /** Drops changes that all followers have. */
   #forgetHeard(): void {
     let first = this.#end;
     for (const { position } of this.#followers) if (position < first) first = position;
@@ -202,7 +202,7 @@ export class Channel {
   }
 }
 
-/** Turns of one life of an instance are numbered without gaps. */
+/** Detects a gap: turns of an instance are numbered without gaps. */
 function isAfterGap(next: FeedEntry | undefined, { cursor }: Follower): boolean {
   if (next === undefined || cursor.turn === undefined) return false;
   return next.createdAt === cursor.createdAt && next.turn > cursor.turn + 1;

@@ -3,7 +3,7 @@ import { anyId, name } from "../../api/common-schemas.ts";
 import { type Cursor, parseCursor } from "./cursor.ts";
 import type { Topic } from "./topic.ts";
 
-/** What clients say over a WebSocket. */
+/** A message of a WebSocket client. */
 export type ClientMessage =
   | { readonly type: "subscribe"; readonly id: string; readonly topic: Topic; readonly since: Cursor | undefined }
   | { readonly type: "subscribe-members"; readonly id: string }
@@ -26,7 +26,7 @@ const wireMessage = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ping") }),
 ]);
 
-/** The message, or what is wrong with it. */
+/** Parses a message, or returns its problem. */
 export function readMessage(text: string): ClientMessage | { readonly problem: string; readonly id?: string } {
   let json: unknown;
   try {
@@ -46,7 +46,7 @@ export function readMessage(text: string): ClientMessage | { readonly problem: s
   return { type: "subscribe", id: message.id, topic, since };
 }
 
-/** Members have no history: whoever comes back reads who is there. */
+/** A `members` subscription has no cursor: after a reconnect, the client reads the status. */
 function membersMessage(message: {
   readonly id: string;
   readonly instanceId?: string | undefined;
@@ -63,7 +63,7 @@ export const membersAlone = "a subscription of members has no other topic and no
 
 export const noCursor = "that is no cursor: give back the one of the last message, or none to begin with now";
 
-/** Exactly one of three; otherwise, what is wrong. */
+/** The topic, exactly one of three; otherwise the problem. */
 export function topicOf(given: {
   readonly instanceId?: string | undefined;
   readonly workflow?: string | undefined;
@@ -86,7 +86,7 @@ function problemOf(error: z.ZodError): string {
   return `${path === "" ? "the message" : path}: ${issue?.message ?? "does not fit"}`;
 }
 
-/** For the answer to be found again by the one who asked. */
+/** The id of an invalid message, for its error. */
 function idOf(json: unknown): { id: string } | undefined {
   const read = z.object({ id }).safeParse(json);
   return read.success ? { id: read.data.id } : undefined;

@@ -1,9 +1,9 @@
 import { HttpError } from "../request/http-error.ts";
 
 export interface ConnectionLimits {
-  /** All sockets and streams together. */
+  /** Limit of all sockets and streams together. */
   readonly totalMax: number;
-  /** Those of one token; without tokens, those of this machine. */
+  /** Limit per token; without tokens, of all local users. */
   readonly perCallerMax: number;
 }
 
@@ -11,7 +11,7 @@ const defaultLimits: ConnectionLimits = { totalMax: 10_000, perCallerMax: 2000 }
 
 const retryAfterSeconds = 10;
 
-/** Counts the connections that stay open: sockets and streams of events. */
+/** Limits long-lived connections: sockets and event streams. */
 export class ConnectionLimit {
   readonly #limits: ConnectionLimits;
   readonly #byCaller = new Map<string, number>();
@@ -25,7 +25,7 @@ export class ConnectionLimit {
     return this.#total;
   }
 
-  /** Counts one more, and gives back how to count it off again. `RATE_LIMITED` if there are as many as there may be. */
+  /** Counts a connection, and returns a function that releases it. `RATE_LIMITED` at the limit. */
   open(caller: string): () => void {
     this.#check(caller);
     this.#total++;

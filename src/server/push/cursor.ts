@@ -1,26 +1,26 @@
-/** How far a client is. */
+/** A client's position in the stream of changes. */
 export interface Cursor {
-  /** The feed it heard, which is new with every start of the server. */
+  /** Id of the feed, new with every start of the server. */
   readonly feed: string;
-  /** The last change it heard there. */
+  /** Number of the last received change. */
   readonly seq: number;
-  /** When the feed heard of it: what was before that time is known to the client. */
+  /** When the feed received that change; the client knows everything before. */
   readonly at: number;
-  /** Of a client that follows one instance: its last turn. */
+  /** For a subscription of one instance: its last turn. */
   readonly turn?: number;
-  /** When that instance was created, for an id may be used again. */
+  /** Creation time of that instance, because ids may be reused. */
   readonly createdAt?: number;
 }
 
 const shape = /^([\w-]{1,64}):(\d{1,15}):(\d{1,15})(?::(\d{1,15}):(\d{1,15}))?$/;
 
-/** As it is given to clients, who keep it and do not look into it. */
+/** Serializes a cursor; opaque to clients. */
 export function cursorText({ feed, seq, at, turn, createdAt }: Cursor): string {
   const wide = `${feed}:${seq}:${at}`;
   return turn === undefined || createdAt === undefined ? wide : `${wide}:${turn}:${createdAt}`;
 }
 
-/** Nothing if it is not one of ours. */
+/** Parses a cursor; undefined if it is invalid. */
 export function parseCursor(text: string): Cursor | undefined {
   const [, feed, seq, at, turn, createdAt] = shape.exec(text) ?? [];
   if (feed === undefined) return undefined;

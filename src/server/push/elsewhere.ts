@@ -12,15 +12,15 @@ export interface ElsewhereParts {
 
 export interface Watched {
   readonly instanceId: string;
-  /** Tells it what the history has and it has not heard. */
+  /** Sends the turns of the history that the follower has not received. */
   readonly catchUp: () => void;
 }
 
 const lookMs = 1000;
 
 /**
- * A member hears only of the turns it writes itself. Whoever follows one instance may have asked another member than the
- * one where it lives, or it may move: so in a cluster its history is looked at every second.
+ * Polls histories for subscriptions of one instance. A member receives only the turns it commits itself, and another
+ * member may own the instance, so in a cluster its history is polled every second.
  */
 export class Elsewhere {
   readonly #parts: ElsewhereParts;
@@ -31,7 +31,7 @@ export class Elsewhere {
     this.#parts = parts;
   }
 
-  /** Whether instances can be anywhere but here. */
+  /** Whether other members can own instances. */
   get isPossible(): boolean {
     return this.#parts.engine.members().length > 1;
   }
@@ -54,7 +54,7 @@ export class Elsewhere {
   async #look(): Promise<void> {
     const timer = this.#timer;
     if (this.isPossible) for (const [follower, watched] of this.#watched) await this.#lookAt(follower, watched);
-    // Unless it was stopped meanwhile.
+    // It may have been stopped meanwhile.
     if (this.#timer === timer && timer !== undefined) {
       this.#timer = this.#parts.clock.after(lookMs, () => void this.#look());
     }
@@ -67,7 +67,7 @@ export class Elsewhere {
       const [newer] = await engine.getWorkflowInstanceHistory(instanceId, { afterTurn, limit: 1 });
       if (newer !== undefined && !follower.isCatchingUp && this.#watched.has(follower)) catchUp();
     } catch (error) {
-      // It may begin later, or is on its way to another member: the next look will tell.
+      // The instance may start later, or is moving to another member: the next poll retries.
       if (!hasCode(error, "INSTANCE_UNKNOWN")) {
         logger.debug(
           { instanceId, error: messageOf(error) },

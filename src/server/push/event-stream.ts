@@ -3,7 +3,7 @@ import type { FastifyReply } from "fastify";
 
 const goodbyeMs = 2000;
 
-/** Server-sent events: one answer that goes on until either side ends it. */
+/** A stream of server-sent events. */
 export class EventStream {
   readonly #reply: FastifyReply;
   readonly #stream = new PassThrough();
@@ -11,18 +11,18 @@ export class EventStream {
 
   constructor(reply: FastifyReply) {
     this.#reply = reply;
-    reply.raw.on("close", () => this.#closed());
+    reply.raw.on("close", () => this.#onClose());
   }
 
-  /** Bytes that have not left yet. */
+  /** Unsent bytes. */
   get bufferedBytes(): number {
     return this.#stream.writableLength + this.#stream.readableLength + this.#reply.raw.writableLength;
   }
 
-  /** Sends the head, and what was written already. */
+  /** Sends the headers and everything written so far. */
   open(): FastifyReply {
     this.#stream.write(": connected\n\n");
-    // A proxy that gathers a page of events before it hands them on would make them stale.
+    // Tells proxies not to buffer the stream.
     const headers = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
     return this.#reply.headers(headers).send(this.#stream);
   }
@@ -35,24 +35,24 @@ export class EventStream {
     if (!this.#stream.destroyed && !this.#stream.writableEnded) this.#stream.write(bytes);
   }
 
-  /** Keeps the line open through proxies, and finds out that nobody is there. */
+  /** Heartbeat: keeps the connection open through proxies, and detects a broken one. */
   beat(): void {
     this.write(": still here\n\n");
   }
 
   end(): void {
     this.#stream.end();
-    // Whoever does not take the rest.
+    // Destroys the connection of a client that does not read the rest.
     setTimeout(() => this.#reply.raw.destroy(), goodbyeMs).unref();
   }
 
-  #closed(): void {
+  #onClose(): void {
     this.#stream.destroy();
     for (const listener of this.#onClosed.splice(0)) listener();
   }
 }
 
-/** One event. JSON has no line ends of its own, so the data is one line. */
+/** Formats one event. JSON has no line ends, so the data is one line. */
 export function eventText(event: { readonly name: string; readonly id?: string; readonly data: string }): string {
   const id = event.id === undefined ? "" : `id: ${event.id}\n`;
   return `event: ${event.name}\n${id}data: ${event.data}\n\n`;

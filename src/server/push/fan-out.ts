@@ -1,20 +1,20 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 
-/** After a round it rests so many times as long: with work beside it, it takes a tenth of the time; otherwise half. */
+/** Pause after a round, as a multiple of its duration: pushing takes a tenth of the time of a busy event loop, half of an idle one. */
 const restFactors = { busy: 9, idle: 1 } as const;
 
-/** Of the time between two rounds: from here on others need it. */
+/** Load of the event loop from which it counts as busy. */
 const busyFrom = 0.5;
 
-/** A round ends then, whoever is left: nothing else happens meanwhile. */
+/** Time limit of a round, which blocks the event loop. */
 const roundMsMax = 10;
 
-/** When a round could not give everybody everything, the next one is not sooner. */
+/** Minimum pause after an incomplete round. */
 const againMs = 5;
 
 /**
- * When the next round of sending is. With little to send, right after the events at hand, so that the changes of one
- * commit go together; the longer a round takes, the rarer and the larger they become.
+ * Schedules the rounds of sending. With little to send, a round follows right after the current events, so that the changes of one
+ * commit are sent together; the longer a round takes, the rarer and larger rounds become.
  */
 export class FanOut {
   readonly #clock: Clock;
@@ -25,15 +25,15 @@ export class FanOut {
   #isStopped = false;
   #timer: Timer | undefined;
 
-  /** `round` sends until its time is over, and gives back whether something is left. */
+  /** `round` sends until its time is over, and returns whether something is left. */
   constructor(clock: Clock, round: (isOver: () => boolean) => boolean, loadSince = measuredLoad()) {
     this.#clock = clock;
     this.#round = round;
     this.#loadSince = loadSince;
   }
 
-  /** There is something to send. */
-  wanted(): void {
+  /** Requests a round. */
+  requestRound(): void {
     if (!this.#isDue) this.#plan(0);
   }
 
@@ -59,12 +59,12 @@ export class FanOut {
     const ended = this.#clock.monotonic();
     this.#restsUntil = ended + (ended - begun) * restFactor;
     this.#loadSince();
-    // What came up during the round, when somebody was dropped, may have planned one already.
+    // The round itself may have scheduled the next one, when it dropped a client.
     if (isLeft && !this.#isDue) this.#plan(againMs);
   }
 }
 
-/** Gives back how busy the event loop was since the last call, from 0 to 1. */
+/** Returns the load of the event loop since the last call, from 0 to 1. */
 function measuredLoad(): () => number {
   let last = performance.eventLoopUtilization();
   return () => {

@@ -3,21 +3,21 @@ import type { InstanceChange } from "../../engine/instance-change.ts";
 import type { InstanceView, TaskView } from "../../views/instance-view.ts";
 import type { Cursor } from "./cursor.ts";
 
-/** A change as it goes out. */
+/** A change in the feed. */
 export interface FeedEntry {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly createdAt: number;
   readonly turn: number;
-  /** Where a client stands that has heard it. */
+  /** The cursor after this change. */
   readonly cursor: Cursor;
   /** Its JSON. */
   readonly text: string;
-  /** About how long that is. */
+  /** Approximate length of the text. */
   readonly size: number;
 }
 
-/** A node as clients see it. */
+/** A node in a pushed change. */
 interface PushedNode {
   readonly nodeId: number | string;
   readonly name: string;
@@ -31,7 +31,7 @@ interface PushedNode {
   readonly error: string | undefined;
 }
 
-/** What a change looks like to those who hear it. */
+/** A pushed change. */
 interface PushedChange {
   readonly seq: number;
   readonly instanceId: string;
@@ -51,11 +51,11 @@ interface PushedChange {
   readonly nodes: readonly PushedNode[];
 }
 
-/** Of an instance without its nodes, and of a node, with ids and names of ordinary length. */
+/** Estimated sizes of an instance without nodes, and of a node. */
 const instanceSize = 330;
 const nodeSize = 110;
 
-/** What has happened, as the engine tells it: written once, when the first one hears it, and never if nobody does. */
+/** A live change of the engine, serialized lazily and once for all followers. */
 export class LiveEntry implements FeedEntry {
   readonly instanceId: string;
   readonly workflowName: string;
@@ -86,7 +86,7 @@ export class LiveEntry implements FeedEntry {
   }
 }
 
-/** Not the change itself, whose events have the outputs of tasks. */
+/** Selects the pushed fields; the events, which hold outputs, are left out. */
 function pushedChange(change: InstanceChange, seq: number): PushedChange {
   return {
     seq,
@@ -129,7 +129,7 @@ export function entryOfTurn(
   return { instanceId, workflowName, createdAt, turn, cursor: { ...cursor, turn, createdAt }, text, size: text.length };
 }
 
-/** How an instance stands, after its turns up to this one at least. */
+/** A snapshot of an instance, at least up to this turn. */
 export function entryOfView(view: InstanceView, turn: number, place: { cursor: Cursor; now: number }): FeedEntry {
   const { instanceId, workflowName, kind, status, createdAt } = view;
   const text = JSON.stringify({

@@ -3,18 +3,18 @@ import type { FeedEntry } from "./feed-entry.ts";
 import { type Missed, nothingMissed } from "./missed.ts";
 import type { Outlet } from "./outlet.ts";
 
-/** One subscription: where it stands in its channel, and what it missed before it joined. */
+/** One subscription: its position in the channel, and its missed changes. */
 export class Follower {
   readonly outlet: Outlet;
-  /** Where its client stands once it has what was handed to the outlet. */
+  /** The cursor after everything that was handed to the outlet. */
   cursor: Cursor;
-  /** The channel's number of the next change it gets. */
+  /** Number of the next change in the channel. */
   position = 0;
-  /** Of the channel's bytes, those before that. */
+  /** Bytes of the channel before that position. */
   bytesBefore = 0;
-  /** While the store is read for it, it gets nothing. */
+  /** The store is being read for it; it gets nothing meanwhile. */
   isCatchingUp = false;
-  /** When its client was first due something of what it missed. */
+  /** When its first missed change was due. */
   earlyAt = 0;
   #early: Missed = nothingMissed;
 
@@ -23,7 +23,7 @@ export class Follower {
     this.cursor = cursor;
   }
 
-  /** Goes out before anything of the channel. */
+  /** Sets the missed changes, which are sent before those of the channel. */
   setEarly(missed: Missed): void {
     this.#early = missed;
   }
@@ -32,7 +32,7 @@ export class Follower {
     return this.#early.left;
   }
 
-  /** The next of what it missed, of about so many bytes; at least one. */
+  /** Takes missed changes of about this size, at least one. */
   takeEarly(bytes: number): FeedEntry[] {
     const taken = this.#early.take(bytes);
     if (this.earlyLeft === 0) this.setEarly(nothingMissed);

@@ -1,7 +1,7 @@
 import type { MemberEvent } from "../../cluster/member-event.ts";
 import type { Engine } from "../../engine/engine.ts";
 
-/** What has happened to a member, as this one sees it. Plain data for clients. */
+/** A membership event, as this member sees it. */
 export interface MemberNews {
   readonly event: "joined" | "unreachable" | "reachable" | "exited" | "removed";
   readonly member: string;
@@ -18,7 +18,7 @@ const words: Readonly<Partial<Record<MemberEvent["type"], MemberNews["event"]>>>
   lost: "removed",
 };
 
-/** Calls back from now on: who is there at this moment is in `GET /api/cluster/status`. Returns how to stop it. */
+/** Subscribes to membership events, from now on; `GET /api/cluster/status` has the current members. Returns a function that ends it. */
 export function followMembers(engine: Pick<Engine, "onMemberEvent">, listener: (news: MemberNews) => void): () => void {
   return engine.onMemberEvent((happened) => {
     const event = words[happened.type];

@@ -3,17 +3,17 @@ import type { Cursor } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
 import type { Listed } from "./store-listing.ts";
 
-/** What a client missed before it joined, handed out in parts. */
+/** Missed changes of a client, taken in parts. */
 export interface Missed {
-  /** How many it has not been given yet. */
+  /** Number of remaining changes. */
   readonly left: number;
-  /** Where a client stands that was given all of it. */
+  /** The cursor after all of them. */
   readonly end: Cursor | undefined;
-  /** The next of about so many bytes; at least one. */
+  /** Takes changes of about this size, at least one. */
   take(bytes: number): FeedEntry[];
 }
 
-/** Entries that belong to one client alone, such as the turns of an instance. */
+/** Missed changes of one client, such as the turns of an instance. */
 export class MissedEntries implements Missed {
   readonly #entries: readonly FeedEntry[];
   #taken = 0;
@@ -39,7 +39,7 @@ export class MissedEntries implements Missed {
 
 export const nothingMissed: Missed = new MissedEntries([]);
 
-/** Instances of a list that many clients share: entries are made when they are sent. */
+/** Missed instances of a list that clients share: entries are created when they are sent. */
 export class MissedListing implements Missed {
   readonly #items: readonly Listed[];
   readonly #isMissed: (item: Listed) => boolean;
@@ -83,7 +83,7 @@ export class MissedListing implements Missed {
     return entries;
   }
 
-  /** The new place comes with the last of them: a client that does not get that far comes back for all. */
+  /** Only the last entry has the new cursor: a client that disconnects earlier starts over. */
   #entryOf({ summary, text }: Listed): FeedEntry {
     const { since, until } = this.#place;
     return {

@@ -1,25 +1,25 @@
 import type { Batch } from "./batch.ts";
 import type { Cursor } from "./cursor.ts";
 
-/** Where one subscription's changes go: a part of a socket, or a stream of events. */
+/** The destination of one subscription: a socket or an event stream. */
 export interface Outlet {
-  /** Whose it is: subscriptions of one client share its limits. */
+  /** The client, whose subscriptions share its limits. */
   readonly client: object;
-  /** Bytes that were handed to it and have not left yet. */
+  /** Unsent bytes. */
   readonly bufferedBytes: number;
   changes(batch: Batch): void;
-  /** What follows comes from the store. */
+  /** Announces that the following changes come from the store. */
   resync(notice: ResyncNotice): void;
-  /** Changes were left out between these two. */
+  /** Announces that changes were skipped. */
   skipped(notice: SkippedNotice): void;
-  /** It gets no more, for a reason that its client should hear. */
+  /** Ends the subscription with a reason for the client. */
   drop(reason: DropReason): void;
 }
 
 export interface ResyncNotice {
   readonly cursor: Cursor;
   readonly reason: string;
-  /** False if the store has more than is told. */
+  /** False if the store has more. */
   readonly isComplete: boolean;
 }
 
@@ -32,6 +32,6 @@ export interface SkippedNotice {
 export interface DropReason {
   readonly why: "too-slow" | "failed" | "stopping";
   readonly message: string;
-  /** To come back with. */
+  /** The cursor to resume from. */
   readonly cursor: Cursor;
 }

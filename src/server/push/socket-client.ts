@@ -7,7 +7,7 @@ import type { MemberNews } from "./member-news.ts";
 import type { DropReason, Outlet } from "./outlet.ts";
 import { isWide, type Topic } from "./topic.ts";
 
-/** Which members a wide subscription hears of, where there are several. */
+/** The members whose changes a wide subscription receives. */
 export interface Coverage {
   readonly heard: readonly string[];
   readonly unheard: readonly string[];
@@ -23,25 +23,25 @@ export interface SocketParts {
 const subscriptionsMax = 100;
 
 export interface SocketLimits {
-  /** Messages and pings in a window of time. */
+  /** Limit of messages and pings per window. */
   readonly messagesMax: number;
   readonly windowMs: number;
-  /** Answers to a client that does not read them. */
+  /** Limit of unread answers. */
   readonly unreadBytesMax: number;
 }
 
 const defaultLimits: SocketLimits = { messagesMax: 1000, windowMs: 10_000, unreadBytesMax: 256 * 1024 };
 
-/** What the protocol allows for a close's reason. */
+/** Length limit of a WebSocket close reason. */
 const reasonBytesMax = 123;
 
 export const closeCodes = { stopping: 1001, notLetIn: 4001, tooSlow: 4008, full: 4013, tooMany: 4029 } as const;
 
-/** One WebSocket, and its subscriptions. */
+/** One WebSocket with its subscriptions. */
 export class SocketClient {
   readonly #socket: WebSocket;
   readonly #parts: SocketParts;
-  /** By the client's id of it: how to end it. */
+  /** Subscriptions by their client id, with the functions that end them. */
   readonly #subscriptions = new Map<string, () => void>();
   readonly #limits: SocketLimits;
   #isAlive = true;
@@ -62,7 +62,7 @@ export class SocketClient {
     socket.on("close", () => this.#endAll());
   }
 
-  /** Asks whether somebody is there, and ends it if nobody has answered since the last time. */
+  /** Heartbeat: pings the client, and closes the socket if the last ping was not answered. */
   beat(): void {
     if (!this.#isAlive) return this.#socket.terminate();
     this.#isAlive = false;
@@ -74,12 +74,12 @@ export class SocketClient {
     this.#socket.close(code, Buffer.from(reason).subarray(0, reasonBytesMax).toString().replace(/�$/, ""));
   }
 
-  /** Without a word. */
+  /** Destroys the socket without a close frame. */
   cut(): void {
     this.#socket.terminate();
   }
 
-  /** Counts a message; a client that sends more than it may is cut. */
+  /** Counts a message; a client above the rate limit is disconnected. */
   #mayGoOn(): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return false;
     const { messagesMax, windowMs } = this.#limits;
@@ -128,7 +128,7 @@ export class SocketClient {
     this.#say({ type: "subscribed", id });
   }
 
-  /** Refuses an id that is taken, and one subscription too many. */
+  /** Refuses a duplicate id, and a subscription above the limit. */
   #hasRoomFor(id: string): boolean {
     const isTaken = this.#subscriptions.has(id);
     if (!isTaken && this.#subscriptions.size < subscriptionsMax) return true;
@@ -194,7 +194,7 @@ export class SocketClient {
   }
 }
 
-/** Whoever follows one instance goes on from its turn; for others that means nothing. */
+/** Serializes a cursor; only subscriptions of one instance have a turn. */
 export function textOf({ feed, seq, at, turn, createdAt }: Cursor, topic: Topic): string {
   if (isWide(topic) || turn === undefined || createdAt === undefined) return cursorText({ feed, seq, at });
   return cursorText({ feed, seq, at, turn, createdAt });

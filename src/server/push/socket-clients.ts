@@ -5,7 +5,7 @@ const goodbyeMs = 2000;
 
 /** All open sockets. */
 export class SocketClients {
-  /** Each with how to ask whether it may still listen. */
+  /** Clients, each with a re-check of its token. */
   readonly #clients = new Map<SocketClient, () => boolean>();
   readonly #beat = setInterval(() => this.#beatAll(), beatMs);
 
@@ -21,7 +21,7 @@ export class SocketClients {
     this.#clients.delete(client);
   }
 
-  /** Says goodbye to all, and leaves those who do not answer. */
+  /** Closes all sockets, and destroys those that do not answer. */
   stop(): void {
     clearInterval(this.#beat);
     for (const client of this.#clients.keys()) {

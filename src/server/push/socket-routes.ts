@@ -9,14 +9,14 @@ import { closeCodes, type Coverage, SocketClient } from "./socket-client.ts";
 import { SocketClients } from "./socket-clients.ts";
 import { acceptWebSockets } from "./web-sockets.ts";
 
-/** `/ws`: every change, to whoever subscribes. */
+/** `/ws`: subscriptions over a WebSocket. */
 export async function socketRoutes(
   app: FastifyInstance,
   parts: PushParts,
   connections: ConnectionLimit,
 ): Promise<void> {
   const clients = new SocketClients();
-  // Before the plugin adds its own, which closes sockets without a word.
+  // Before the plugin's own hook, which closes sockets without a reason.
   app.addHook("preClose", async () => clients.stop());
   await acceptWebSockets(app);
 
@@ -39,7 +39,7 @@ export async function socketRoutes(
   });
 }
 
-/** Each member hears of its own instances alone. */
+/** A member receives the changes of its own instances only. */
 function coverageOf({ engine }: PushParts): Coverage | undefined {
   const members = engine.members();
   if (members.length < 2) return undefined;

@@ -2,36 +2,36 @@ import type { Engine } from "../../engine/engine.ts";
 import { hasEnded } from "../../kernel/status.ts";
 import type { InstanceSummary } from "../../stores/store.ts";
 
-/** How an instance stands, as lists show it. */
+/** A listed instance. */
 export interface Listed {
   readonly summary: InstanceSummary;
-  /** As it is pushed. */
+  /** Its pushed text. */
   readonly text: string;
 }
 
 export interface Listing {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly items: readonly Listed[];
-  /** False if there are more than were read. */
+  /** False if there are more. */
   readonly isComplete: boolean;
 }
 
 const pageSize = 1000;
 const itemsMax = 20_000;
 
-/** One reading of the list, and those who asked for it. */
+/** One read of the list, and its waiting clients. */
 interface Reading {
   readonly isWantedBy: (() => boolean)[];
   readonly listing: Promise<Listing>;
 }
 
 /**
- * What the store says of the youngest instances, read for clients that come back. After a restart they all come at once:
- * whoever asks while a list is being read shares the next one. A list that nobody waits for any more is not read on.
+ * Lists the newest instances of the store for resuming clients. After a restart all clients resume at once:
+ * requests during a read share the next one. A read without waiting clients is aborted.
  */
 export class StoreListing {
   readonly #engine: Pick<Engine, "listWorkflowInstances">;
-  /** By workflow; undefined for all. */
+  /** Current reads by workflow; undefined for all. */
   readonly #current = new Map<string | undefined, Reading>();
   readonly #next = new Map<string | undefined, Reading>();
 
@@ -39,7 +39,7 @@ export class StoreListing {
     this.#engine = engine;
   }
 
-  /** As of a moment after the call. */
+  /** Reads the list; the result is not older than the call. */
   read(workflow: string | undefined, isWanted: () => boolean): Promise<Listing> {
     const current = this.#current.get(workflow);
     const reading =

@@ -17,18 +17,18 @@ import type { Topic } from "./topic.ts";
 
 const beatMs = 15_000;
 
-/** A reader of logs that is further behind is let go; it comes back with the number of its last line. */
+/** Back-pressure: a log reader this far behind is disconnected; it resumes after its last line. */
 const logBytesMax = 4 * 1024 * 1024;
 
 const eventsQuery = z.object({
   instanceId: anyId.optional(),
   workflow: name.optional(),
-  /** Being there is enough. */
+  /** The presence of the parameter is enough. */
   all: z
     .string()
     .transform((): true => true)
     .optional(),
-  /** Being there is enough. */
+  /** The presence of the parameter is enough. */
   members: z
     .string()
     .transform((): true => true)
@@ -38,7 +38,7 @@ const eventsQuery = z.object({
 
 const logsQuery = z.object({ after: z.coerce.number().int().min(0).optional() });
 
-/** Server-sent events: changes, and what tasks log. */
+/** Server-sent events: changes and task logs. */
 export function streamRoutes(app: FastifyInstance, parts: PushParts, connections: ConnectionLimit): void {
   const streams = new Set<EventStream>();
 
@@ -67,7 +67,7 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
   app.get<{ Params: { id: string } }>("/api/instance/:id/logs/stream", { onRequest }, async (request, reply) => {
     const query = logsQuery.safeParse({ after: request.headers["last-event-id"], ...(request.query as object) });
     if (!query.success) throw new HttpError("REQUEST_INVALID", "after: the number of the last line, as its id says it");
-    // One that does not exist is refused, instead of listened to in vain.
+    // Refuses an unknown instance.
     await parts.engine.getWorkflowInstanceStatus(request.params.id);
     const stream = open(request, reply);
     const stop = parts.logs.follow(
@@ -115,7 +115,7 @@ function readQuery(request: FastifyRequest): { topic: Topic | "members"; since: 
   }
   const topic = topicOf(others);
   if (typeof topic === "string") throw new HttpError("REQUEST_INVALID", topic);
-  // A browser that comes back by itself says it in the header, and repeats the address it began with.
+  // A browser that reconnects sends the header, and repeats the original URL.
   const given = request.headers["last-event-id"] ?? query.data.cursor;
   const since = typeof given === "string" && given !== "" ? parseCursor(given) : undefined;
   if (since === undefined && given !== undefined && given !== "") throw new HttpError("REQUEST_INVALID", noCursor);

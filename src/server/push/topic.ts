@@ -1,9 +1,9 @@
 import type { FeedEntry } from "./feed-entry.ts";
 
-/** What a subscription is about. */
+/** The topic of a subscription. */
 export type Topic = { readonly instanceId: string } | { readonly workflow: string } | { readonly all: true };
 
-/** About more than one instance. */
+/** Whether the topic covers several instances. */
 export function isWide(topic: Topic): boolean {
   return !("instanceId" in topic);
 }

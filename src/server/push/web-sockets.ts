@@ -1,28 +1,28 @@
 import fastifyWebsocket from "@fastify/websocket";
 import type { FastifyInstance } from "fastify";
 
-/** What a message may have, by path. A frame that announces more is refused before it is read. */
+/** Size limits of messages by path. A larger frame is refused before it is read. */
 const messageBytesMax = 64 * 1024;
 const workerMessageBytesMax = 16 * 1024 * 1024;
 
-/** Pings of a client that has this much unread are not answered. */
+/** Pings of a client with this many unread bytes are not answered. */
 const unreadBytesMax = 4 * 1024 * 1024;
 
 const options = {
   maxPayload: messageBytesMax,
-  // Pongs that nobody reads would be kept without limit.
+  // Unread pongs would be buffered without limit.
   autoPong: false,
-  // A client that was told why it is cut, and does not close, is left then.
+  // A client that does not answer the close frame is disconnected after this time.
   closeTimeout: 2000,
-  // A token that came as a subprotocol is not said back.
+  // A token that was passed as a subprotocol is not echoed.
   handleProtocols: (offered: ReadonlySet<string>): string | false => (offered.has("heddle") ? "heddle" : false),
 };
 
-/** Takes WebSockets; once for all routes that use them. */
+/** Enables WebSockets, once for all routes. */
 export async function acceptWebSockets(app: FastifyInstance): Promise<void> {
   if (app.hasDecorator("websocketServer")) return;
   await app.register(fastifyWebsocket, {
-    // What goes wrong on a socket ends it: it was told why by then.
+    // An error of a socket ends it; the client has received the reason.
     errorHandler: () => undefined,
     options,
   });

@@ -16,11 +16,11 @@ export interface ActuatorParts {
   readonly audit: Audit;
   readonly readiness: Readiness;
   readonly info: Readonly<Record<string, unknown>>;
-  /** Begins to stop the server in good order. */
+  /** Begins a graceful stop. */
   readonly shutDown: () => void;
 }
 
-/** For those who watch over servers: orchestrators, Prometheus, people with curl. */
+/** Endpoints for monitoring: health, metrics, info, shutdown. */
 export function actuatorRoutes(app: FastifyInstance, parts: ActuatorParts): void {
   const { guard, metrics, info } = parts;
   const onlyFor = (role: Role) => ({
@@ -44,7 +44,7 @@ export function actuatorRoutes(app: FastifyInstance, parts: ActuatorParts): void
   app.post("/actuator/shutdown", onlyFor("admin"), (request, reply) => shutDown(parts, request, reply));
 }
 
-/** Open to all: whoever can reach the server may know whether it is well. Why it is not is for those who are let in. */
+/** Health endpoints need no token; the reason is shown with a valid token only. */
 function healthRoutes(app: FastifyInstance, { engine, readiness, guard }: ActuatorParts): void {
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { isReady, reason } = readiness.view();
@@ -58,7 +58,7 @@ function healthRoutes(app: FastifyInstance, { engine, readiness, guard }: Actuat
 }
 
 async function readMetric({ registry }: Metrics, name: string): Promise<object> {
-  // The registry looks a name up in a plain object, where "constructor" is found too.
+  // The registry looks names up in a plain object, which also has "constructor".
   const isKnown = registry.getMetricsAsArray().some((each) => each.name === name);
   const metric = isKnown ? registry.getSingleMetric(name) : undefined;
   if (metric === undefined) throw new HttpError("NOT_FOUND", `no metric ${JSON.stringify(name)} is known`);

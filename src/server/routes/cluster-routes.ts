@@ -61,7 +61,7 @@ interface Members {
   readonly members: readonly Member[];
 }
 
-/** An engine alone is the only member. */
+/** The members; a single engine is the only one. */
 function membersOf(engine: Engine): Members {
   const views = engine.members();
   const [own] = engine.listWorkers();
@@ -108,7 +108,7 @@ function workerStatus({ isReachable, isDraining }: WorkerView): string {
   return isDraining ? "draining" : "up";
 }
 
-/** Members hear each other; remote workers are connected to one of them. */
+/** Members are connected with each other, remote workers with one member. */
 function topologyOf(engine: Engine): DataOf<"getClusterTopology"> {
   const { self, leader, members } = membersOf(engine);
   const remote = engine.listWorkers().filter(({ isRemote }) => isRemote);
@@ -131,10 +131,10 @@ function topologyOf(engine: Engine): DataOf<"getClusterTopology"> {
   };
 }
 
-/** Answered when it has begun: what runs may take hours. `WORKER_UNKNOWN`. */
+/** Begins a drain and does not wait for its end, which may take hours. `WORKER_UNKNOWN`. */
 async function beginDraining({ engine, logger }: RouteParts, worker: string | undefined): Promise<void> {
   const drained = engine.drain(worker);
-  // A refusal comes at once; what comes later is nobody's answer any more.
+  // A refusal rejects at once; later errors are only logged.
   drained.catch((error: unknown) => logger.debug({ worker, error: messageOf(error) }, "draining failed"));
   await Promise.race([drained, new Promise((resolve) => setImmediate(resolve))]);
 }

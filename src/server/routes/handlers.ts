@@ -9,7 +9,7 @@ import { scheduleRoutes } from "./schedule-routes.ts";
 import { securityRoutes } from "./security-routes.ts";
 import { workflowRoutes } from "./workflow-routes.ts";
 
-/** All operations of the contract; one that is missing does not compile. */
+/** The handlers of all operations; a missing one does not compile. */
 export function handlersOf(parts: RouteParts): Handlers {
   return protectSchedules({
     ...workflowRoutes(parts),

@@ -5,7 +5,7 @@ import type { RouteParts } from "./route-parts.ts";
 
 type Result = DataOf<"getResult">;
 
-/** Who waits for the ends of instances. However many wait for one, and give up again, the engine is asked once. */
+/** Waits for the ends of instances, with one wait in the engine per instance for all requests. */
 export class InstanceEnds {
   readonly #parts: Pick<RouteParts, "engine" | "clock" | "stopping">;
   readonly #awaited = new Map<string, Promise<unknown>>();
@@ -38,7 +38,7 @@ export class InstanceEnds {
     }
   }
 
-  /** Or until the time is over, or the server stops. */
+  /** Waits for the end, the time limit, or the stop of the server. */
   async #waitForEnd(instanceId: string, waitMs: number): Promise<void> {
     const { clock, stopping } = this.#parts;
     if (stopping.aborted) return;
@@ -59,7 +59,7 @@ export class InstanceEnds {
     if (known !== undefined) return known;
     const end = this.#parts.engine
       .awaitWorkflowInstance(instanceId)
-      // How it ended is asked for afterwards.
+      // The outcome is read afterwards.
       .catch((error: unknown) => (error instanceof EngineError ? undefined : Promise.reject(error)))
       .finally(() => this.#awaited.delete(instanceId));
     this.#awaited.set(instanceId, end);

@@ -18,7 +18,7 @@ type InstanceRoutes = Pick<
   | "getLogs"
 >;
 
-/** What can be seen of instances. */
+/** Read operations on instances. */
 export function instanceRoutes(parts: RouteParts): InstanceRoutes {
   const { engine } = parts;
   const ends = new InstanceEnds(parts);
@@ -44,13 +44,13 @@ export function instanceRoutes(parts: RouteParts): InstanceRoutes {
   };
 }
 
-/** With its children, and what the tasks of all of them have logged. */
+/** Deletes an instance with its children and their task logs. */
 async function deleteInstance({ engine, store, taskLogs }: RouteParts, instanceId: string): Promise<void> {
   const purged: string[] = [];
   try {
     await engine.purgeWorkflowInstances({ instanceId, recursive: true, onPurged: (id) => purged.push(id) });
   } finally {
-    // What is still to be written would come after.
+    // Buffered lines would be written after the deletion.
     await taskLogs.flush();
     for (const id of purged) await store.deleteTopic(`log:${id}`);
   }

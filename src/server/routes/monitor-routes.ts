@@ -14,7 +14,7 @@ type MonitorRoutes = Pick<
   "monitorInstance" | "monitorTopology" | "listWaitingNodes" | "listRunningNodes" | "listStuckInstances"
 >;
 
-/** Instances as points and lines, in the words of PowerJob. */
+/** The monitor: graphs of instances, with PowerJob's names. */
 export function monitorRoutes(parts: RouteParts): MonitorRoutes {
   const { engine, deadlines } = parts;
   const queued = async (state: QueuedTask["state"], limit: number): Promise<DataOf<"listWaitingNodes">> => {
@@ -69,7 +69,7 @@ async function monitorInstance(parts: RouteParts, instanceId: string): Promise<D
   };
 }
 
-/** Of what runs: until now. */
+/** The duration; of a running node, until now. */
 function durationOf(
   { startedAt, endedAt }: { readonly startedAt: number | undefined; readonly endedAt: number | undefined },
   now: number,
@@ -103,7 +103,7 @@ async function monitorTopology(parts: RouteParts, instanceId: string): Promise<D
   };
 }
 
-/** As it was when the instance was started. Undefined for code, which has none. */
+/** The definition with which the instance was started; undefined for code. */
 async function specOf({ store }: RouteParts, view: InstanceView): Promise<DagSpec | undefined> {
   if (view.kind === "code") return undefined;
   const row = await store.loadDefinition(view.workflowName, view.workflowVersion);

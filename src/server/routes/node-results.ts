@@ -8,7 +8,7 @@ import type { RouteParts } from "./route-parts.ts";
 const pageSize = 1000;
 const resultPath = "GET /api/instance/{id}/result?task=<name>";
 
-/** What the tasks of an instance have given so far, by the ids of their nodes. */
+/** The outputs of an instance's tasks so far, by node id. */
 export async function nodeResults(
   parts: Pick<RouteParts, "engine" | "store">,
   view: InstanceView,
@@ -25,7 +25,7 @@ export async function nodeResults(
   return await readValues(parts, view, results.byNode);
 }
 
-/** Tasks are numbered in history: those of the definition, and then those that came while it ran. */
+/** Outputs by task number: tasks of the definition first, then sub-tasks. */
 class Results {
   readonly #definition: readonly NodeSpec[];
   #nodes: NodeId[] = [];
@@ -71,7 +71,7 @@ class Results {
   }
 }
 
-/** Large ones are in rows of their own, under the instance's key. Too many of them are named by their sizes only. */
+/** Reads large values from their own rows. If they exceed the limit together, only their sizes are returned. */
 async function readValues(
   { engine, store }: Pick<RouteParts, "engine" | "store">,
   { instanceId, createdAt }: InstanceView,
@@ -92,7 +92,7 @@ async function readValues(
       limit: pageSize,
     });
     const key = found.find(({ id }) => id === instanceId)?.key;
-    // It may have been purged meanwhile.
+    // The instance may have been purged meanwhile.
     const refs = large.map(([, { ref }]) => ref);
     const bodies = key === undefined ? [] : await store.readPayloads(key, refs);
     for (const [at, [node]] of large.entries()) texts.set(node, bodies[at] ?? "null");

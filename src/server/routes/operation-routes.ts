@@ -25,7 +25,7 @@ type OperationRoutes = Pick<
   | "changeNodeParams"
 >;
 
-/** What can be done to instances and their nodes. */
+/** Operations that change instances and their nodes. */
 export function operationRoutes(parts: RouteParts): OperationRoutes {
   const { engine } = parts;
   return {
@@ -109,7 +109,7 @@ function nodeRoutes(parts: RouteParts): NodeRoutes {
   };
 }
 
-/** Code that does not go on would answer an update when somebody has seen to it: a caller is told why instead. */
+/** Refuses an update of stopped code with the reason: it would be answered only after a resume. */
 async function refuseBlocked({ engine }: RouteParts, instanceId: string): Promise<void> {
   const { status, attention } = await engine.getWorkflowInstanceStatus(instanceId);
   const reason = status === "Paused" ? "it is paused: resume it first" : attention;
@@ -117,14 +117,14 @@ async function refuseBlocked({ engine }: RouteParts, instanceId: string): Promis
   throw new EngineError("INSTANCE_STATE", `instance ${preview(instanceId)} takes no update now: ${reason}`);
 }
 
-/** Nodes are known by their number in the definition, and by their name, which goes first. */
+/** The name of a node, given by name or by id; a name takes precedence. */
 async function nodeName({ engine }: RouteParts, instanceId: string, idOrName: string): Promise<string> {
   const { tasks } = await engine.getWorkflowInstanceStatus(instanceId);
   const isName = tasks.some(({ name }) => name === idOrName);
   return isName ? idOrName : (tasks.find(({ nodeId }) => String(nodeId) === idOrName)?.name ?? idOrName);
 }
 
-/** As `nodeName`; a task of code, which may have many of one name, also by its number in the instance. */
+/** As `nodeName`; a task of code, whose name may not be unique, also by its number in the instance. */
 async function taskGiven(parts: RouteParts, instanceId: string, given: string): Promise<string | number> {
   const { kind, tasks } = await parts.engine.getWorkflowInstanceStatus(instanceId);
   if (kind === "dag") return await nodeName(parts, instanceId, given);
@@ -132,7 +132,7 @@ async function taskGiven(parts: RouteParts, instanceId: string, given: string): 
   return isNumber ? Number(given) : given;
 }
 
-/** Code is asked to end in its own way; a DAG has none, and ends. */
+/** Cancels code, which runs its compensation; terminates a DAG. */
 async function cancel({ engine }: RouteParts, instanceId: string, reason: string): Promise<void> {
   const { kind } = await engine.getWorkflowInstanceStatus(instanceId);
   if (kind === "code") await engine.cancelWorkflowInstance(instanceId, reason);
@@ -152,7 +152,7 @@ async function fork(
     });
     return { instanceId: handle.instanceId };
   } catch (error) {
-    // The server went down between the fork and its answer: an id made of the key is nobody else's.
+    // A retry after a lost answer: an id derived from the key belongs to the same request.
     const isDone = key !== undefined && body.instanceId === undefined && hasCode(error, "INSTANCE_EXISTS");
     if (!isDone || instanceId === undefined) throw error;
     return { instanceId };

@@ -4,7 +4,7 @@ import { preview } from "../../base/preview.ts";
 import { scheduleInstancePrefix } from "../../engine/schedules.ts";
 import type { Handlers } from "../http/handler.ts";
 
-/** They change nothing of a schedule that runs: a quarantined one is resumed, and an ended one can be deleted. */
+/** Operations that are safe for the instance of a schedule: a quarantined one can be resumed, an ended one deleted. */
 const allowed: readonly RouteName[] = ["queryInstance", "resumeInstance", "deleteInstance"];
 
 /** Whether an operation on any instance is refused for the instances of schedules, which have operations of their own. */
@@ -12,7 +12,7 @@ export function isRefusedForSchedules(name: RouteName): boolean {
   return /^(POST|PUT|PATCH|DELETE) \/api\/instance\/\{id\}/.test(paths[name]) && !allowed.includes(name);
 }
 
-/** All operations, but that the generic ones refuse to change the instance of a schedule. */
+/** Wraps the handlers: operations on instances refuse to change the instance of a schedule. */
 export function protectSchedules(handlers: Handlers): Handlers {
   return Object.fromEntries(Object.entries(handlers).map(protect)) as Handlers;
 }
@@ -32,7 +32,7 @@ function protectedHandler(handler: InstanceHandler): InstanceHandler {
   };
 }
 
-/** `CONFLICT`. */
+/** Refuses the instance of a schedule with `CONFLICT`. */
 function refuseScheduleInstance(instanceId: string): void {
   if (!instanceId.startsWith(scheduleInstancePrefix)) return;
   const scheduleId = instanceId.slice(scheduleInstancePrefix.length);

@@ -4,14 +4,14 @@ import type { RouteParts } from "./route-parts.ts";
 
 type Query = Asked<"getLogs">["query"];
 
-/** Lines of one task are picked out of so many at a time. */
+/** Page size of the scan for lines of one task. */
 const pickedFrom = 1000;
 
-/** In order. `next` is the number to read on after. */
+/** Reads task logs in order. `next` is the number to continue after. */
 export async function readLogs(parts: RouteParts, instanceId: string, query: Query): Promise<DataOf<"getLogs">> {
   const page =
     query.task === undefined ? await readAll(parts, instanceId, query) : await pick(parts, instanceId, query);
-  // An instance that said nothing is told from one that never was.
+  // Distinguishes an instance without lines from an unknown one.
   if (page.items.length === 0) await parts.engine.getWorkflowHandle(instanceId);
   return page;
 }

@@ -8,7 +8,7 @@ import type { Deadlines } from "../http/deadlines.ts";
 import type { Audit } from "../security/audit.ts";
 import type { Tokens } from "../security/tokens.ts";
 
-/** What the operations work on. */
+/** The dependencies of the handlers. */
 export interface RouteParts {
   readonly engine: Engine;
   readonly catalogue: Catalogue;
@@ -19,11 +19,11 @@ export interface RouteParts {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly logger: Logger;
-  /** Where definitions live as files; a path of the server's disk, which is for admins. */
+  /** Folder of definition files: a path of the server, shown to admins only. */
   readonly folder: string | undefined;
-  /** Names of the workflows that are part of the program. */
+  /** Names of the workflows of the server's modules. */
   readonly ofProgram: ReadonlySet<string>;
-  /** The server is about to stop: who waits for something is answered now. */
+  /** Aborts when the server stops: waiting requests are answered. */
   readonly stopping: AbortSignal;
 }
 

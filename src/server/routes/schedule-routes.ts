@@ -24,7 +24,7 @@ type ScheduleRoutes = Pick<
 
 type View = DataOf<"getSchedule">;
 
-/** Of what `getSchedule` shows. */
+/** Number of due times in `getSchedule`. */
 const timesShown = 5;
 
 export function scheduleRoutes(parts: RouteParts): ScheduleRoutes {
@@ -70,7 +70,7 @@ async function createSchedule(
   } catch (error) {
     if (!hasCode(error, "INSTANCE_EXISTS")) throw withWorkflowNames(engine, spec, error);
     if (!isRepeat) throw scheduleExists(scheduleId, error);
-    // The server went down between the schedule and its answer: what is there is what was asked for.
+    // A retry after a lost answer: the existing schedule is the requested one.
     const there = (await engine.schedules.get(scheduleId)).spec;
     if (workflowOf(there) !== workflowOf(spec) || !isDeepStrictEqual(there.every, { ...there.every, ...spec.every })) {
       throw scheduleExists(scheduleId, error);
@@ -91,13 +91,13 @@ function withWorkflowNames(engine: RouteParts["engine"], { workflow }: ScheduleS
   return new EngineError("WORKFLOW_UNKNOWN", message, { cause: error });
 }
 
-/** It goes with the workflow of its name, whose cron expression says when it is due. `SCHEDULE_UNKNOWN`. */
+/** Whether the schedule belongs to the saved workflow of its name. `SCHEDULE_UNKNOWN`. */
 async function isOfCatalogue({ engine, catalogue }: RouteParts, scheduleId: string): Promise<boolean> {
   const { spec } = await engine.schedules.get(scheduleId);
   return spec.workflow === scheduleId && (await catalogue.hasSchedule(scheduleId));
 }
 
-/** A workflow that says when it is due would undo it. `CONFLICT`. */
+/** Refuses a schedule of a saved workflow, which would revert the change. `CONFLICT`. */
 async function refuseOfCatalogue(parts: RouteParts, scheduleId: string): Promise<void> {
   if (!(await isOfCatalogue(parts, scheduleId))) return;
   const path = `/api/workflow/${encodeURIComponent(scheduleId)}`;
@@ -107,7 +107,7 @@ async function refuseOfCatalogue(parts: RouteParts, scheduleId: string): Promise
   );
 }
 
-/** A pause of a workflow's own schedule is kept with the workflow. */
+/** Pauses or resumes a schedule; that of a saved workflow is stored with the workflow. */
 async function switchSchedule(
   parts: RouteParts,
   { params, caller }: Asked<"pauseSchedule" | "resumeSchedule">,
@@ -120,7 +120,7 @@ async function switchSchedule(
   return done;
 }
 
-/** The checker writes down what was left out. */
+/** Removes undefined fields, which the validation adds. */
 function withoutUndefined(given: object): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

@@ -17,10 +17,10 @@ import type { RouteParts } from "./route-parts.ts";
 
 const keyPrefix = "key:";
 
-/** Ids that begin so are made by the server: of keys, and of schedules. */
+/** Prefixes of ids that the server derives from keys and schedules. */
 const reservedPrefixes = [keyPrefix, scheduleInstancePrefix];
 
-/** `REQUEST_INVALID` for an id that the server might need itself. */
+/** Refuses reserved ids with `REQUEST_INVALID`. */
 export function checkGivenId(instanceId: string | undefined): void {
   const reserved = reservedPrefixes.find((prefix) => instanceId?.startsWith(prefix));
   if (reserved !== undefined) {
@@ -28,13 +28,13 @@ export function checkGivenId(instanceId: string | undefined): void {
   }
 }
 
-/** What a caller's key makes is known by its id, here, on other members and after a restart, without a record of the key. */
+/** Derives the instance id from an idempotency key, so that members need no record of the key. */
 export function idOfKey(what: string, { caller, key }: { readonly caller: Caller; readonly key: string }): string {
   const text = JSON.stringify([what, caller.name, key]);
   return `${keyPrefix}${createHash("sha256").update(text).digest("base64url")}`;
 }
 
-/** Gives back the instance's id. `CONFLICT` if the key was used with another body. */
+/** Starts an instance and returns its id. `CONFLICT` if the key was used with another body. */
 export async function startInstance(
   parts: RouteParts,
   workflow: Workflow | CodeWorkflow,
@@ -57,7 +57,7 @@ export async function startInstance(
   });
 }
 
-/** The same for a job by itself, whose body is its parameters. */
+/** Starts a job without a workflow; the body is its parameters. */
 export async function startJob(parts: RouteParts, asked: Asked<"runJob">): Promise<string> {
   const { body } = asked;
   const { name } = asked.params;
@@ -75,7 +75,7 @@ interface Start {
   readonly isRepeat: (instanceId: string) => Promise<boolean>;
 }
 
-/** A request with a key, repeated, gives back the instance that the first one started. */
+/** Starts an instance once per key: a repeated request returns the instance of the first. */
 async function startOnce(
   parts: RouteParts,
   { query, key, caller, traceparent }: Asked<"triggerWorkflow"> | Asked<"runJob">,
@@ -99,7 +99,7 @@ async function startOnce(
   }
 }
 
-/** Its parameters follow its creation; a job whose name has several signatures runs under its id. */
+/** Whether the instance is a run of that job with these parameters. A job whose name has several signatures runs under its id. */
 async function isRunOfJob(
   { engine }: RouteParts,
   instanceId: string,
@@ -119,14 +119,14 @@ function notForCode({ name }: CodeWorkflow): HttpError {
   return new HttpError("REQUEST_INVALID", message);
 }
 
-/** An id of the caller's own is taken, and not by a repetition of this request. */
+/** The error for an instance id that another request has taken. */
 async function instanceExists({ engine }: RouteParts, instanceId: string): Promise<EngineError> {
   const { workflowName, status } = await engine.getWorkflowInstanceStatus(instanceId);
   const message = `instance ${preview(instanceId)} exists already: workflow ${preview(workflowName)}, status ${status}; take another id`;
   return new EngineError("INSTANCE_EXISTS", message);
 }
 
-/** Whether an instance was started from such a request. Of large values only the size is compared. */
+/** Whether an instance was started by an equal request. Large values are compared by size only. */
 async function beganWith(
   { engine, store }: RouteParts,
   instanceId: string,
@@ -134,7 +134,7 @@ async function beganWith(
 ): Promise<boolean> {
   const [first] = await engine.getWorkflowInstanceHistory(instanceId, { limit: 1 });
   const created = first?.events.find((event): event is InstanceCreated => event.type === "InstanceCreated");
-  // Code that has begun anew since does not have its beginning any more.
+  // After `continueAsNew` the first event is gone.
   if (created === undefined) return true;
   if (created.workflow !== workflow) return false;
   if (maxConcurrentTasks !== undefined && maxConcurrentTasks !== created.maxConcurrentTasks) return false;

@@ -30,7 +30,7 @@ type WorkflowRoutes = Pick<
 
 type Summary = DataOf<"listWorkflows">["items"][number];
 
-/** Fire times that a workflow's page shows. */
+/** Number of due times of a workflow. */
 const timesShown = 5;
 
 export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
@@ -72,7 +72,7 @@ export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
   };
 }
 
-/** Those that are given, under the catalogue's names. */
+/** The given schedule fields, with the catalogue's names. */
 function scheduleFields({
   cronExpr,
   timeZone,
@@ -87,7 +87,7 @@ function scheduleFields({
   };
 }
 
-/** By its name, or the id that the catalogue gave it. `WORKFLOW_UNKNOWN`. */
+/** Finds a workflow by its name or catalogue id. `WORKFLOW_UNKNOWN`. */
 async function findWorkflow({ engine, catalogue }: RouteParts, idOrName: string): Promise<Workflow | CodeWorkflow> {
   const known = engine.findWorkflow(idOrName);
   if (known !== undefined) return known;
@@ -102,7 +102,7 @@ async function findWorkflow({ engine, catalogue }: RouteParts, idOrName: string)
   );
 }
 
-/** Those of the catalogue and those of the program, by name. */
+/** Lists saved workflows and those of the server's modules, by name. */
 async function listWorkflows(
   { engine, catalogue, ofProgram }: RouteParts,
   { cursor, limit, search }: Asked<"listWorkflows">["query"],
@@ -143,14 +143,14 @@ async function createWorkflow(
     });
   } catch (error) {
     if (!isRepeat || !hasCode(error, "WORKFLOW_DUPLICATE")) throw error;
-    // The server went down between the save and its answer: what is there is what was asked for.
+    // A retry after a lost answer: the saved workflow is the requested one.
     const there = await catalogue.get(name);
     if (!isDeepStrictEqual(there.version, Workflow.fromJSON(spec, { name }).version)) throw error;
     return { id: there.id, name, version: there.version, warning: null };
   }
 }
 
-/** A warning may name a file. Where that is on the server's disk is for admins. */
+/** Removes server paths from a warning, which are for admins only. */
 function withoutPaths<Data extends { readonly warning: string | null }>(
   { folder }: RouteParts,
   { role }: Caller,
@@ -199,7 +199,7 @@ function unknownWorkflow(engine: RouteParts["engine"], idOrName: string, cause: 
   return new EngineError("WORKFLOW_UNKNOWN", message, { cause });
 }
 
-/** A file that was broken from the beginning has made no workflow yet, and says why. */
+/** Adds the problem of a broken file without a saved workflow to the error. */
 function withFileProblem(error: EngineError, problem: string | null): EngineError {
   return problem === null ? error : new EngineError(error.code, `${error.message}; ${problem}`, { cause: error });
 }

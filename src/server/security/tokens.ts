@@ -93,7 +93,7 @@ export class Tokens {
   }
 
   async list(): Promise<TokenView[]> {
-    const stored = await this.#stored();
+    const stored = await this.#readStored();
     const fixed = this.#fixed.map(([, { name, role }]) => ({ name, role, createdAt: null, expiresAt: null }));
     return [...fixed, ...stored.map(({ name, role, createdAt, expiresAt }) => ({ name, role, createdAt, expiresAt }))];
   }
@@ -116,13 +116,13 @@ export class Tokens {
     const there = await store.findDocument(kind, name);
     const isRepeat =
       there !== undefined && madeBy !== null && (JSON.parse(there.body) as StoredToken).madeBy === madeBy;
-    if (this.#isFixed(name) || (there !== undefined && !isRepeat)) throw taken(name);
+    if (this.#isFixed(name) || (there !== undefined && !isRepeat)) throw nameTaken(name);
     const secret = newSecret();
     const now = clock.now();
     const body: StoredToken = { name, role, createdAt: now, expiresAt, sha256: hashOf(secret), madeBy };
     const revision = (there?.revision ?? 0) + 1;
     const isSaved = await store.saveDocument({ kind, name, revision, at: now, body: JSON.stringify(body) });
-    if (!isSaved) throw taken(name);
+    if (!isSaved) throw nameTaken(name);
     await this.#load();
     return secret;
   }
@@ -161,11 +161,11 @@ export class Tokens {
   }
 
   async #load(): Promise<void> {
-    const stored = await this.#stored();
+    const stored = await this.#readStored();
     this.#known = new Map([...stored.map((token) => [token.sha256, known(token)] as const), ...this.#fixed]);
   }
 
-  async #stored(): Promise<StoredToken[]> {
+  async #readStored(): Promise<StoredToken[]> {
     const found: StoredToken[] = [];
     for (let after: string | undefined; ;) {
       const page = await this.#parts.store.listDocuments(kind, {
@@ -218,7 +218,7 @@ function needsAdminFirst(name: string, role: Role): EngineError {
   );
 }
 
-function taken(name: string): EngineError {
+function nameTaken(name: string): EngineError {
   return new EngineError(
     "CONFLICT",
     `there is a token ${preview(name)} already: delete it first, or take another name`,
