@@ -48,7 +48,7 @@ describe("several members", () => {
     await eventually(() => second.checkInForce().then(([entry]) => assert.equal(entry?.version, version)));
     await first.catalogue.delete("etl");
     await eventually(() => second.checkInForce().then((entries) => assert.deepEqual(entries, [])));
-    assert.ok(first.lines.find("warn", /hear late/));
+    assert.ok(first.lines.find("warn", /could not be notified of a saved workflow/));
   });
 
   test("saving the same at once do not lose a save", async (t) => {

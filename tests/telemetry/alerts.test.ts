@@ -193,7 +193,7 @@ describe("alerts", () => {
     store.saveDocument = () => Promise.reject(new EngineError("STORE_UNAVAILABLE", "gone"));
     stuck.push("order-1");
     await clock.advance(5000);
-    assert.ok(lines.find("warn", /alerts could not be looked after/));
+    assert.ok(lines.find("warn", /alerts could not be processed/));
     store.saveDocument = save;
     await clock.advance(60_000);
     assert.equal((await received(collector, 1))[0]?.["title"], "Workflow orders makes no progress");
@@ -228,7 +228,7 @@ describe("alerts", () => {
     alerts.observe(end("Failed"));
     await received(refusing, 1);
     await alerts.stop();
-    const given = lines.lines.filter(({ level, message }) => level === "error" && /given up/.test(message));
+    const given = lines.lines.filter(({ level, message }) => level === "error" && /dropped/.test(message));
     assert.equal(given.length, 2);
     assert.ok(!JSON.stringify(lines.lines).includes("secret-part"), "a webhook's address is a secret");
   });

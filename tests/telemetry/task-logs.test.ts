@@ -210,7 +210,7 @@ describe("somebody who follows", () => {
     const heard: string[] = [];
     logs.follow("order-1", ({ message }) => heard.push(message), second?.number);
     await clock.settle();
-    assert.ok(logger.find("warn", /could not be read on/));
+    assert.ok(logger.find("warn", /a task log could not be read/));
     store.readLines = read;
     await clock.advance(1000);
     assert.deepEqual(heard, ["2"]);
