@@ -3,7 +3,7 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { ClusterMember } from "../member/cluster-member.ts";
 import type { Region } from "../runtime/region.ts";
 import type { StoreProbe } from "../runtime/store-probe.ts";
-import { refuseHalfImported } from "../stores/transfer-mark.ts";
+import { refuseHalfImported } from "../stores/importer.ts";
 import type { EngineState } from "./engine-state.ts";
 import type { Executor } from "./executor.ts";
 import type { Maintenance } from "./maintenance.ts";

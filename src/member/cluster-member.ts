@@ -21,7 +21,7 @@ import { ForeignAttempts } from "../runtime/foreign-attempts.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { RegionCluster } from "../runtime/region.ts";
 import type { ClusterView, DomainRow, MemberRow, Store } from "../stores/store.ts";
-import { isHalfImported } from "../stores/transfer-mark.ts";
+import { isHalfImported } from "../stores/importer.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "../cluster/owner-table.ts";
 import { type ThisMachine, thisMachine } from "../cluster/process-stamp.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { EngineError } from "../base/error.ts";
 import { type ClusterView, movingDocuments, type DocumentRow, type Store, workflowDocument } from "../stores/store.ts";
-import { isImporter, refuseHalfImported } from "../stores/transfer-mark.ts";
+import { isImporter, refuseHalfImported } from "../stores/importer.ts";
 import { DefinitionList } from "./definition-list.ts";
 import { formatName, formatVersion, type Header } from "./export-line.ts";
 import { InstanceDigest } from "./instance-digest.ts";

@@ -11,7 +11,7 @@ import {
   type ShardClaim,
   type Store,
 } from "../stores/store.ts";
-import { importerName, isBeingImported, isImporter } from "../stores/transfer-mark.ts";
+import { importerName, isBeingImported, isImporter } from "../stores/importer.ts";
 import { refuseLiving, viewOf } from "./resting-store.ts";
 import { StoreContents } from "./store-contents.ts";
 

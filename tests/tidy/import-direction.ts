@@ -77,7 +77,7 @@ const storeInterface = [
   "src/stores/store.ts",
   "src/stores/instance-key.ts",
   "src/stores/mailbox.ts",
-  "src/stores/transfer-mark.ts",
+  "src/stores/importer.ts",
 ];
 
 /** Folders within a folder whose contents never see each other: the kernel's front ends, the stores' adapters. */

@@ -6,7 +6,7 @@ import { EngineError, type ErrorCode, hasCode } from "../../src/base/error.ts";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { DocumentRow, ShardRow, Store } from "../../src/stores/store.ts";
-import { isHalfImported } from "../../src/stores/transfer-mark.ts";
+import { isHalfImported } from "../../src/stores/importer.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
 import { Connection } from "../engine/cluster-connection.ts";
 import { documentRow, instanceRow } from "../contract/store/rows.ts";

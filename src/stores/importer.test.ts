@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasCode } from "../base/error.ts";
 import type { ShardRow } from "./store.ts";
-import { importerName, isHalfImported, refuseHalfImported } from "./transfer-mark.ts";
+import { importerName, isHalfImported, refuseHalfImported } from "./importer.ts";
 
 test("a store is half imported until the import has given up every shard", () => {
   const row = (shard: number, owner: string, released: boolean): ShardRow => ({ shard, epoch: 1, owner, released });
