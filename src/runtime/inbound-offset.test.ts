@@ -13,9 +13,9 @@ function handedOn(inbound: InboundOffset, ...numbers: readonly number[]): number
 }
 
 /**
- * What may happen to messages on their way: one that was sent is pushed, now, later, again or never; the store is
- * looked into, which shows all that is durable and not consumed; one that was handed on is consumed; the receiver
- * begins anew from the offset that is durable.
+ * A step of the model: a message that was sent is pushed, now, later, again or never; the store is read, which shows all
+ * messages that are durable and not consumed; a delivered message is consumed; the receiver begins anew from the durable
+ * offset.
  */
 type Step =
   | { readonly type: "push"; readonly pick: number }

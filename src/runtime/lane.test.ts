@@ -45,23 +45,23 @@ describe("a lane", () => {
   });
 
   test("lets nothing out before the commit has landed", async () => {
-    const letGo = store.hold();
+    const unblock = store.hold();
     const starts = [one.startNew("a"), two.startNew("b")];
     assert.deepEqual(await outcomes(clock, starts), ["waiting", "waiting"]);
     assert.deepEqual([one.released, two.released], [[], []]);
-    letGo();
+    unblock();
     assert.deepEqual(await outcomes(clock, starts), ["done", "done"]);
   });
 
   test("has one commit under way; what comes meanwhile shares the next", async () => {
     const [a, b] = await oneInEach();
-    const letGo = store.hold();
+    const unblock = store.hold();
     const first = tell(a, note);
     await clock.settle();
     const later = [tell(a, note), tell(b, note), tell(a, note), two.startNew("b2")];
     await clock.settle();
     assert.equal(store.sent.length, 2);
-    letGo();
+    unblock();
     await Promise.all([first, ...later]);
     assert.deepEqual(store.fences.slice(1), ["1#2", "1#3 2#2"]);
     assert.equal(store.sent[2]?.changes.history.length, 3, "an actor has one turn in it");
@@ -69,10 +69,10 @@ describe("a lane", () => {
 
   test("a turn in which nothing happened is let out after what is written with it", async () => {
     const [a, b] = await oneInEach();
-    const letGo = store.hold();
+    const unblock = store.hold();
     const both = [tell(a, note), ask(b)];
     assert.deepEqual(await outcomes(clock, both), ["waiting", "waiting"]);
-    letGo();
+    unblock();
     await Promise.all(both);
     assert.deepEqual(store.fences.slice(1), ["1#2"]);
     await ask(b);
@@ -124,11 +124,11 @@ describe("a lane", () => {
     test("what still lay in its inboxes has no further turn, and nobody else waits for it", async () => {
       const [a, b, c] = await oneInEach();
       await store.claim(2, "somebody else");
-      const letGo = store.hold();
+      const unblock = store.hold();
       const first = [tell(a, note), tell(b, note)];
       await clock.settle();
       const behind = [tell(b, note), tell(c, note)];
-      letGo();
+      unblock();
       const codes = ["done", "STORE_FENCED", "STORE_FENCED", "done"];
       assert.deepEqual(await outcomes(clock, [...first, ...behind]), codes);
       assert.deepEqual(store.fences.at(-1), "3#2");
@@ -230,12 +230,12 @@ describe("a lane", () => {
 
     test("waits for the commit that is under way", async () => {
       const [a] = await oneInEach();
-      const letGo = store.hold();
+      const unblock = store.hold();
       const told = tell(a, note);
       await clock.settle();
       const flushed = lane.flush(one);
       assert.deepEqual(await outcomes(clock, [flushed]), ["waiting"]);
-      letGo();
+      unblock();
       await Promise.all([told, flushed]);
     });
   });
@@ -254,14 +254,14 @@ describe("a lane", () => {
 
     test("are written by themselves, when no other commit is under way", async () => {
       const [a, b] = await oneInEach();
-      const letGo = store.hold();
+      const unblock = store.hold();
       const told = tell(a, note);
       await clock.settle();
       const written = lane.commit(one, { offsets: [offset] });
       const behind = tell(b, note);
       await clock.settle();
       assert.equal(store.sent.length, 2);
-      letGo();
+      unblock();
       await Promise.all([told, written, behind]);
       assert.deepEqual(store.fences.slice(1), ["1#2", "1#3", "2#2"]);
       assert.deepEqual(await store.loadOffsets(1), [offset]);
@@ -269,12 +269,12 @@ describe("a lane", () => {
 
     test("are written in the order they were asked for", async () => {
       const [a] = await oneInEach();
-      const letGo = store.hold();
+      const unblock = store.hold();
       const told = tell(a, note);
       await clock.settle();
       const numbers = [1, 2, 3, 4, 5];
       const all = numbers.map((number) => lane.commit(one, { offsets: [{ ...offset, number }] }));
-      letGo();
+      unblock();
       await Promise.all([told, ...all]);
       assert.deepEqual(
         store.sent.slice(2).map(({ changes }) => changes.offsets[0]?.number),
@@ -287,13 +287,13 @@ describe("a lane", () => {
       let last = 0;
       const next = (): OffsetRow => ({ shard: 1, source: 4, number: ++last });
       one.consume = () => [next()];
-      const letGo = store.hold();
+      const unblock = store.hold();
       const told = [tell(a, note)];
       await clock.settle();
       const flushed = lane.flush(one);
       const rows = lane.commit(one, () => ({ offsets: [next()] }));
       told.push(tell(a, note, { source: 4, number: 1 }));
-      letGo();
+      unblock();
       await Promise.all([flushed, rows, ...told]);
       const numbers = store.sent.flatMap(({ changes }) => changes.offsets.map(({ number }) => number));
       assert.deepEqual(numbers, [1, 2]);
@@ -336,12 +336,12 @@ describe("a lane", () => {
 
     test("comes after rows that were asked for before it", async () => {
       const [a] = await oneInEach();
-      const letGo = store.hold();
+      const unblock = store.hold();
       const told = tell(a, note);
       await clock.settle();
       const flushed = lane.flush(one).then(() => lane.releaseShard(one));
       const rows = [1, 2, 3].map((number) => lane.commit(one, { offsets: [{ shard: 1, source: 4, number }] }));
-      letGo();
+      unblock();
       await Promise.all([told, flushed, ...rows]);
       assert.deepEqual(
         store.sent.slice(1).map(({ fences }) => fences[0]?.clean),

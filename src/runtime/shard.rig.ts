@@ -32,7 +32,7 @@ export class RigStore extends MemoryStore {
   readonly refused = new Set<number>();
   #gate: PromiseWithResolvers<void> | undefined;
 
-  /** Commits are held up from now on. Gives back how to let them go. */
+  /** Commits are held up from now on. Returns the function that unblocks them. */
   hold(): () => void {
     const gate = (this.#gate = Promise.withResolvers<void>());
     return () => {

@@ -76,11 +76,11 @@ describe("a shard that is handed over", () => {
     await m0.region.releaseShard(shard);
     a.finish(1);
     await rig.clock.advance(1000);
-    assert.equal(m0.holdings.isReporting("x:1:0:1"), true);
+    assert.equal(m0.foreignAttempts.isReporting("x:1:0:1"), true);
     await m1.region.openShard(shard);
     assert.equal(await rig.clock.until(m0.end("x")), "Success");
     assert.deepEqual(work.started, ["a"]);
-    assert.equal(m0.holdings.isReporting("x:1:0:1"), false);
+    assert.equal(m0.foreignAttempts.isReporting("x:1:0:1"), false);
   });
 
   test("and one whose shard comes back before it was heard is heard here", async (t) => {
@@ -97,7 +97,7 @@ describe("a shard that is handed over", () => {
     assert.deepEqual(work.started, ["a"]);
   });
 
-  test("stops an attempt at its holder when the new owner's instance is terminated", async (t) => {
+  test("stops an attempt at its host when the new owner's instance is terminated", async (t) => {
     const work = new HandJob();
     const [rig, m0, m1] = await start(t, work);
     await m0.submit(one, "x");
@@ -216,13 +216,13 @@ describe("a shard that is taken over after a loss", () => {
     assert.deepEqual(outputs, { a: '"again"' });
   });
 
-  test("an attempt that stays with a living holder, of whom nothing is heard, is lost in the end", async (t) => {
+  test("an attempt that stays with a living host, of which nothing is heard, is lost in the end", async (t) => {
     const work = new HandJob();
     const [rig, m0, m1] = await start(t, work);
     await m0.submit(one, "x");
     const a = await work.call("a");
     await rig.move(m0.region.shardOf("x"), m0, m1);
-    m0.holdings.stop();
+    m0.foreignAttempts.stop();
     const { workerLostMs } = defaultTimings;
     for (const ms of [workerLostMs / 3, workerLostMs / 3, workerLostMs / 3 - 1]) {
       await rig.clock.advance(ms);

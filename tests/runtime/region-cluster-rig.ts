@@ -50,7 +50,7 @@ export class RegionClusterRig {
     for (let place = 0; place < count; place++) rig.#members.push(await rig.#join(`m${place}`));
     for (let shard = 0; shard < shardCount; shard++) await rig.#members[0]?.region.openShard(shard);
     t.after(() => {
-      for (const { holdings } of rig.#members) holdings.stop();
+      for (const { foreignAttempts } of rig.#members) foreignAttempts.stop();
     });
     return [rig, ...rig.#members];
   }
@@ -115,7 +115,7 @@ export class RigMember {
   readonly id: string;
   readonly store: FaultyStore;
   readonly dispatcher: Dispatcher;
-  readonly holdings: ForeignAttempts;
+  readonly foreignAttempts: ForeignAttempts;
   readonly region: Region;
   readonly handler: CallHandler;
   readonly calls: CallClient;
@@ -136,7 +136,7 @@ export class RigMember {
     this.dispatcher = new Dispatcher({ clock, logger, worker, poolSize: 64, poolSizeMax: 64 });
     const definitions = new Definitions(store);
     const expressions = new Expressions();
-    this.holdings = this.#makeHoldings();
+    this.foreignAttempts = this.#makeForeignAttempts();
     this.region = new Region({
       shardCount,
       laneCount: 2,
@@ -177,7 +177,7 @@ export class RigMember {
       workflows: [],
       code: new CodeRegistry(),
     });
-    this.holdings.start();
+    this.foreignAttempts.start();
   }
 
   async submit(workflow: Workflow, id: string, options: { isGivenId?: boolean } = {}): Promise<void> {
@@ -195,7 +195,7 @@ export class RigMember {
     return (await this.calls.awaitEnd(id)).status;
   }
 
-  #makeHoldings(): ForeignAttempts {
+  #makeForeignAttempts(): ForeignAttempts {
     const { clock, log: logger, living, left } = this.#rig;
     return new ForeignAttempts({
       clock,
@@ -216,13 +216,13 @@ export class RigMember {
 
   #cluster(): RegionCluster {
     return {
-      hosts: this.holdings,
+      hosts: this.foreignAttempts,
       hintOwner: (shard, hint) => void (this.#rig.hintsArrive && this.#rig.ownerOf(shard)?.hinted(hint)),
     };
   }
 
   hinted(hint: Hint): void {
     if (hint.type === "OutboxMessage") this.region.receive(hint.row);
-    else if (hint.type === "AbortAttempts") this.holdings.drop(hint.attemptIds);
+    else if (hint.type === "AbortAttempts") this.foreignAttempts.drop(hint.attemptIds);
   }
 }

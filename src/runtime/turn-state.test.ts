@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { TurnState } from "./turn-state.ts";
+
+class Actor extends TurnState {}
+
+describe("an actor on its way to a turn", () => {
+  test("is queued once, and busy from its turn's opening to the end of the release", () => {
+    const actor = new Actor();
+    assert.deepEqual([actor.enqueue(), actor.enqueue(), actor.isQueued, actor.isBusy], [true, false, true, false]);
+    actor.takeTurn();
+    assert.deepEqual([actor.isQueued, actor.isBusy], [false, true]);
+    actor.endTurn();
+    assert.deepEqual([actor.isQueued, actor.isBusy], [false, false]);
+  });
+
+  test("may be queued for its next turn while it is busy", () => {
+    const actor = new Actor();
+    actor.enqueue();
+    actor.takeTurn();
+    assert.equal(actor.enqueue(), true);
+    actor.endTurn();
+    assert.deepEqual([actor.isQueued, actor.isBusy], [true, false]);
+  });
+
+  test("is delayed once, and not while it is queued", () => {
+    const actor = new Actor();
+    assert.deepEqual([actor.delay(), actor.delay()], [true, false]);
+    assert.deepEqual([actor.endDelay(), actor.endDelay()], [true, false]);
+    actor.enqueue();
+    assert.equal(actor.delay(), false);
+  });
+
+  test("has no delay left after a turn: the delayed messages were in it", () => {
+    const actor = new Actor();
+    actor.delay();
+    actor.enqueue();
+    actor.takeTurn();
+    assert.equal(actor.endDelay(), false);
+  });
+});
