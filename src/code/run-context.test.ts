@@ -363,9 +363,9 @@ describe("undoing", () => {
       ctx.undo(() => ctx.run("back").then(() => undefined));
       await ctx.run("a");
     });
-    assert.equal(rig.run.isUndoing, false);
+    assert.equal(rig.run.compensation.isUndoing, false);
     await rig.fail(0);
-    assert.equal(rig.run.isUndoing, true);
+    assert.equal(rig.run.compensation.isUndoing, true);
   });
 });
 
@@ -461,9 +461,9 @@ describe("a saga", () => {
         throw error;
       });
     });
-    assert.equal(rig.run.isUndoingSaga, false);
+    assert.equal(rig.run.compensation.isUndoingSaga, false);
     await rig.fail(0);
-    assert.equal(rig.run.isUndoingSaga, true);
+    assert.equal(rig.run.compensation.isUndoingSaga, true);
     assert.deepEqual(await rig.cancel("enough", { isHeld: true }), []);
     assert.equal(rig.run.cancelReason, undefined);
     assert.deepEqual(inWords(await rig.succeed(1)), ["activity back 1()"]);

@@ -94,7 +94,7 @@ export class RunContext implements WorkflowContext {
     if (options !== noOptions) checkActivity(jobName, options);
     const name = options.name ?? jobName;
     const node: NodeSpec = {
-      nodeId: this.#run.nextTask,
+      nodeId: this.#run.waiting.nextTask,
       ...(name !== jobName && { nodeName: name }),
       jobName,
       ...(input !== undefined && paramsOf(input, `the input of activity "${name}"`)),
@@ -179,9 +179,9 @@ export class RunContext implements WorkflowContext {
     checkChild(name, options);
     const wanted = isCodeWorkflow(workflow) ? workflow.version : undefined;
     const version = this.#run.parts.host.versionOf(name, wanted);
-    if (version === undefined) throw this.#run.lacksWorkflow(name);
+    if (version === undefined) throw this.#run.faults.missWorkflow(name);
     const node: NodeSpec = {
-      nodeId: this.#run.nextTask,
+      nodeId: this.#run.waiting.nextTask,
       nodeType: 3,
       workflowName: name,
       workflowVersion: version,
@@ -217,12 +217,12 @@ export class RunContext implements WorkflowContext {
 
   patched(name: string): boolean {
     checkName("a patch", name);
-    return this.#run.patched(name);
+    return this.#run.usePatch(name);
   }
 
   onCancel(handler: () => unknown): void {
     checkHandler("onCancel", handler);
-    this.#run.onCancel(handler);
+    this.#run.compensation.onCancel(handler);
   }
 
   undo(handler: () => unknown): void {
@@ -249,13 +249,13 @@ export class RunContext implements WorkflowContext {
   onQuery(name: string, handler: (input: never) => unknown): void {
     checkName("a query", name);
     checkHandler("onQuery", handler);
-    this.#run.onQuery(name, handler);
+    this.#run.handlers.onQuery(name, handler);
   }
 
   onUpdate<Input, Params>(name: string, handler: UpdateHandler<Params> | UpdateOptions<Input, Params>): void {
     checkName("an update", name);
     checkUpdateHandler(name, handler);
-    this.#run.onUpdate(name, handler);
+    this.#run.handlers.onUpdate(name, handler);
   }
 }
 

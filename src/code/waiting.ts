@@ -8,7 +8,7 @@ export type TaskStep = Extract<Step, { type: "activity" | "child" }>;
 /** A promise that the code waits for. Those of one run are a chain: most have one, and a set would be larger than it. */
 export class Wait<T = unknown> {
   readonly promise: Promise<T>;
-  /** What it is that the code waits for, if it is a task. */
+  /** The task that the code waits for, if it is one. */
   readonly task: TaskStep | undefined;
   before: Wait<never> | undefined;
   after: Wait<never> | undefined;
@@ -40,7 +40,7 @@ export class Wait<T = unknown> {
     this.suspend();
   }
 
-  /** Nobody wants it at present. */
+  /** Removes it from the waits of the run until it is resumed. */
   suspend(): void {
     this.#waiting.remove(this as unknown as Wait<never>);
   }
@@ -51,12 +51,63 @@ export class Wait<T = unknown> {
 }
 
 /**
- * What the code waits for. A wait that is never over is a promise nobody settles: the code stays where it is, and goes
- * with whatever it holds once nobody holds it.
+ * The waits of one run: promises of tasks, timers and events. A wait that never ends is a promise nobody settles: the code
+ * stays suspended on it, and is garbage-collected with the run.
  */
 export class Waiting {
   #first: Wait<never> | undefined;
   #last: Wait<never> | undefined;
+  /** By task number. A list is smaller than a map, and most code has few of them. */
+  #tasks: (Wait | undefined)[] | undefined;
+  /** By timer number. Created on first use: most instances have none. */
+  #timers: Map<number, () => void> | undefined;
+  /** Number of the next task. */
+  nextTask = 0;
+  #nextTimer = 0;
+
+  /** How many tasks and timers the code has asked for. */
+  get stepCount(): number {
+    return this.nextTask + this.#nextTimer;
+  }
+
+  addTask<T>(step: TaskStep): Promise<T> {
+    const wait = this.add<T>(step);
+    const task = this.nextTask++;
+    if (this.#tasks === undefined && task === 0) this.#tasks = [wait as Wait];
+    else (this.#tasks ??= [])[task] = wait as Wait;
+    return wait.promise;
+  }
+
+  /** Counts a task that the code does not wait for. */
+  skipTask(): void {
+    this.nextTask++;
+  }
+
+  /** Removes and returns the wait for a task; undefined if the code waits for it no more. */
+  takeTask(task: number): Wait | undefined {
+    const tasks = this.#tasks;
+    const wait = tasks?.[task];
+    if (tasks !== undefined && wait !== undefined) tasks[task] = undefined;
+    return wait;
+  }
+
+  /** Returns the number of the timer. */
+  addTimer(onDue: () => void): number {
+    const timer = this.#nextTimer++;
+    (this.#timers ??= new Map()).set(timer, onDue);
+    return timer;
+  }
+
+  fireTimer(timer: number): void {
+    const onDue = this.#timers?.get(timer);
+    this.#timers?.delete(timer);
+    onDue?.();
+  }
+
+  /** False if it has fired or was canceled before. */
+  cancelTimer(timer: number): boolean {
+    return this.#timers?.delete(timer) ?? false;
+  }
 
   get isEmpty(): boolean {
     return this.#first === undefined;
@@ -75,7 +126,7 @@ export class Waiting {
     this.#last = wait;
   }
 
-  /** Settled twice, it is not there the second time. */
+  /** Idempotent: a wait that is not in the chain is ignored. */
   remove(wait: Wait<never>): void {
     const { before, after } = wait;
     if (before === undefined && this.#first !== wait) return;
@@ -87,8 +138,10 @@ export class Waiting {
     wait.after = undefined;
   }
 
-  /** None of it will come; the first that was waited for hears of it first. */
+  /** Rejects every wait, the earliest first. */
   cancelAll(reason: string): void {
+    this.#tasks = undefined;
+    this.#timers = undefined;
     while (this.#first !== undefined) this.#first.reject(new WorkflowCanceled(reason));
   }
 }

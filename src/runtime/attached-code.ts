@@ -113,7 +113,7 @@ export class AttachedCode {
     const isMissing = hasCode(error, "WORKFLOW_UNKNOWN");
     if (!isMissing && !hasCode(error, "WORKFLOW_CHANGED") && !hasCode(error, "WORKFLOW_NOT_DURABLE")) throw error;
     run?.end();
-    this.lacking = run?.lacking;
+    this.lacking = run?.faults.missingWorkflow;
     this.detach();
     this.attention = error.message;
     const { id: instanceId, host } = this.#actor;

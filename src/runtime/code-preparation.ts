@@ -347,7 +347,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   #cancel(message: Told, input: CancelInstance, open: ActorTurn): boolean {
     const { run } = this.#code;
     // The instance is on its way to its end already, and its compensation must not be cut short.
-    if (run?.isUndoing === true && !this.#actor.hasEnded) open.accept(message);
+    if (run?.compensation.isUndoing === true && !this.#actor.hasEnded) open.accept(message);
     else if (this.#machine.status === "Paused") {
       // Events that came while it was paused are seen first: the code's reactions to them are then cancelled too.
       this.#machine.handle({ type: "ResumeInstance" }, open.turn);
@@ -355,7 +355,8 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
       this.#handled--;
     }
     // Code that is not here may be undoing something, too.
-    else if (run === undefined || run.isUndoingSaga) this.#actor.take(message, open, { ...input, isHeld: true });
+    else if (run === undefined || run.compensation.isUndoingSaga)
+      this.#actor.take(message, open, { ...input, isHeld: true });
     else return false;
     return true;
   }

@@ -41,8 +41,8 @@ export async function replay(
   try {
     return await stepsBeyond(run, past, state, reader);
   } catch (error) {
-    if (!hasCode(error, "WORKFLOW_CHANGED") || run.unsteadyCalls === "") throw error;
-    throw new EngineError("WORKFLOW_CHANGED", `${error.message}${run.unsteadyCalls}`, { cause: error });
+    if (!hasCode(error, "WORKFLOW_CHANGED") || run.faults.unsteadyCalls === "") throw error;
+    throw new EngineError("WORKFLOW_CHANGED", `${error.message}${run.faults.unsteadyCalls}`, { cause: error });
   }
 }
 
@@ -58,7 +58,7 @@ async function stepsBeyond(
   run.markedPatches = new Set(past.flatMap(({ event }) => (event.type === "PatchMarked" ? event.patch : [])));
   const steps: Step[] = [];
   const onSteps = (taken: readonly Step[]): void => {
-    for (const step of taken) if (!recorded.match(step, run.thrown)) steps.push(step);
+    for (const step of taken) if (!recorded.match(step, run.compensation.thrown)) steps.push(step);
   };
   const unseenTurn = firstUnseenTurn(past);
   run.isReplaying = true;

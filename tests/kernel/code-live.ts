@@ -41,7 +41,7 @@ export class CodeLive {
   }
 
   get isUndoingSaga(): boolean {
-    return this.#run.isUndoingSaga;
+    return this.#run.compensation.isUndoingSaga;
   }
 
   async start(): Promise<void> {

@@ -2,7 +2,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { hasCode } from "../../src/base/error.ts";
 import { Mulberry } from "../../src/base/mulberry.ts";
 import type { Bus } from "../../src/cluster/bus.ts";
-import { CodeRun } from "../../src/code/code-run.ts";
+import { Compensation } from "../../src/code/compensation.ts";
 import { RaisedEvents } from "../../src/code/raised-events.ts";
 import { RunContext } from "../../src/code/run-context.ts";
 import { DeterministicRandom } from "../../src/code/deterministic-random.ts";
@@ -225,7 +225,7 @@ const classMutations: readonly Mutation[] = [
   {
     name: "interrupted-compensations",
     about: "A cancel interrupts the compensations of a saga.",
-    install: () => redefine(CodeRun.prototype, "isUndoingSaga", { get: () => false }),
+    install: () => redefine(Compensation.prototype, "isUndoingSaga", { get: () => false }),
   },
   {
     name: "early-timers",
