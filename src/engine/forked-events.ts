@@ -1,5 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import type { Event, ForkedFrom } from "../kernel/event.ts";
+import { recordFlags } from "../kernel/flags.ts";
 import type { Fork } from "../kernel/input.ts";
 import { recordHistory } from "../runtime/recorded-history.ts";
 import type { Store } from "../stores/store.ts";
@@ -46,6 +47,7 @@ export async function forkPoint(
         ...(earlier && { randomOf: randomSourceOf(earlier) }),
       },
       events: before.map(({ event }) => event),
+      ...recordFlags(first.flags),
     },
     // Recorded histories hold their values.
     input: first.input as string | undefined,

@@ -124,6 +124,8 @@ export interface InstanceContinued {
   readonly answers?: readonly KeptAnswer[];
   /** Those that run on: the instance has not ended. */
   readonly children?: readonly DetachedChild[];
+  /** Flags that the engine knew when the generation began; see `kernel/flags.ts`. */
+  readonly flags?: readonly number[];
 }
 
 export interface KeptEvent {
@@ -164,6 +166,8 @@ export interface InstanceCreated {
   readonly input?: Payload;
   /** What follows in the same turn was copied from there. */
   readonly forkedFrom?: ForkedFrom;
+  /** Flags that the engine knew when the generation began; see `kernel/flags.ts`. */
+  readonly flags?: readonly number[];
 }
 
 export interface ForkedFrom {

@@ -59,6 +59,8 @@ export interface Fork {
   readonly from: ForkedFrom;
   /** Events of that instance after its start, up to the point of the fork. */
   readonly events: readonly Event[];
+  /** Flags with which those events were recorded. */
+  readonly flags?: readonly number[];
 }
 
 /** Above the workflow's maximum: the instance ends at once, as skipped or as failed. */

@@ -7,6 +7,8 @@ import type { InstanceState } from "./instance-state.ts";
 import type { EndStatus, InstanceStatus } from "./status.ts";
 import { TaskTable } from "./task-table.ts";
 
+const none: readonly never[] = [];
+
 /** The part of an instance's state that is the same for DAGs and code workflows, and the events that change only it. */
 export abstract class InstanceBase extends TaskTable implements InstanceState {
   workflow = "";
@@ -16,6 +18,8 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
   parent: ParentAddress | undefined;
   status: InstanceStatus = "Ready";
   generation = 0;
+  /** Flags recorded at the start of the generation; see `kernel/flags.ts`. */
+  flags: readonly number[] = none;
   pausing = false;
   reason: string | undefined;
   deadline: number | undefined;
@@ -73,6 +77,7 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
     this.parent = event.parent;
     this.trigger = event.trigger;
     this.traceparent = event.traceparent;
+    this.flags = event.flags ?? none;
   }
 
   begin(deadline: number | undefined, at: number): void {

@@ -35,6 +35,8 @@ export interface MachineIdentity {
   readonly id: string;
   readonly key: number;
   readonly limits: MachineLimits;
+  /** Flags of the engine, which an instance records when it starts. */
+  readonly flags: readonly number[];
 }
 
 export interface MachineLimits {

@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { knownFlags } from "../flags.ts";
 import type { MachineLimits } from "../machine.ts";
 import { MachineBase } from "../machine-base.ts";
 import { refuseUnlessStarted } from "../refusals.ts";
@@ -19,6 +20,8 @@ export interface CodeMachineOptions {
   readonly timeoutMs: number | undefined;
   /** Default: that of the limits; 0 for none. */
   readonly maxConcurrentActivities?: number | undefined;
+  /** Default: all that the engine knows. */
+  readonly flags?: readonly number[];
 }
 
 /**
@@ -29,9 +32,10 @@ export class CodeMachine extends MachineBase<CodeState> {
   readonly kind = "code";
 
   constructor(options: CodeMachineOptions) {
-    const { id, key, limits, timeoutMs, maxConcurrentActivities = limits.concurrentActivities } = options;
+    const { id, key, limits, timeoutMs, flags = knownFlags } = options;
+    const { maxConcurrentActivities = limits.concurrentActivities } = options;
     const maxConcurrentTasks = maxConcurrentActivities === 0 ? Infinity : maxConcurrentActivities;
-    super({ id, key, limits }, new CodeState({ maxConcurrentTasks, timeoutMs }));
+    super({ id, key, limits, flags }, new CodeState({ maxConcurrentTasks, timeoutMs }));
   }
 
   nextWake(): number | undefined {

@@ -1,6 +1,7 @@
 import { momentAfter } from "../../base/time-limits.ts";
 import { withdrawScheduled } from "../dispatched-jobs.ts";
 import type { Event } from "../event.ts";
+import { recordFlags } from "../flags.ts";
 import type { Refusal, RetryInstance, StartInstance, TimerDue } from "../input.ts";
 import { followParent } from "../parent.ts";
 import { refuseIfEnded, refuseIfStarted, stateRefusal } from "../refusals.ts";
@@ -30,6 +31,7 @@ export function start(transition: CodeTransition, options: StartInstance): void 
     ...(traceparent !== undefined && { traceparent }),
     ...(input !== undefined && { input }),
     ...(fork !== undefined && { forkedFrom: fork.from }),
+    ...recordFlags(fork === undefined ? transition.identity.flags : fork.flags),
   });
   if (typeof admission === "object") return refuse(transition, admission);
   // A fork is never queued: the events that it copies have no place to wait in.
@@ -113,6 +115,7 @@ export function retryInstance(transition: CodeTransition, { parent: newParent }:
     ...(input !== undefined && { input }),
     ...(parent !== undefined && { parent }),
     ...newDeadline(transition),
+    ...recordFlags(identity.flags),
   });
 }
 

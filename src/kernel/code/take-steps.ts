@@ -1,5 +1,6 @@
 import { unreachable } from "../../base/assert.ts";
 import { childIdOf } from "../address.ts";
+import { recordFlags } from "../flags.ts";
 import { childWorkflow } from "../task-definition.ts";
 import type { LastStep, Step } from "./step.ts";
 import { isLast } from "./step.ts";
@@ -136,6 +137,7 @@ function continueAsNew(
     ...(events.length > 0 && { events }),
     ...(answers.length > 0 && { answers }),
     ...(children.length > 0 && { children }),
+    ...recordFlags(transition.identity.flags),
   });
   for (const update of updates) transition.emit({ type: "UpdateRequested", ...update });
   if (compensationMs !== undefined)

@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { knownFlags } from "../flags.ts";
 import type { MachineLimits } from "../machine.ts";
 import { MachineBase } from "../machine-base.ts";
 import { refuseUnlessStarted } from "../refusals.ts";
@@ -20,8 +21,8 @@ import { addSubTask, stop, updateContext, updateParams } from "./requests.ts";
 export class DagMachine extends MachineBase<DagState> {
   readonly kind = "dag";
 
-  constructor(graph: Graph, id: string, key: number, limits: MachineLimits) {
-    super({ id, key, limits }, new DagState(graph));
+  constructor(graph: Graph, id: string, key: number, limits: MachineLimits, flags = knownFlags) {
+    super({ id, key, limits, flags }, new DagState(graph));
   }
 
   nextWake(): number | undefined {

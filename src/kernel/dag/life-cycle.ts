@@ -2,6 +2,7 @@ import { EngineError } from "../../base/error.ts";
 import { momentAfter } from "../../base/time-limits.ts";
 import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
+import { recordFlags } from "../flags.ts";
 import type { Refusal, StartInstance } from "../input.ts";
 import type { Payload } from "../payload.ts";
 import { refuseDeep, refuseLargeContext } from "../size-limits.ts";
@@ -32,6 +33,7 @@ export function start(transition: DagTransition, input: StartInstance): void {
     trigger,
     ...(parent && { parent }),
     ...(traceparent !== undefined && { traceparent }),
+    ...recordFlags(identity.flags),
   });
   if (taskParams !== undefined) transition.emit({ type: "TaskParamsUpdated", task: 0, params: taskParams });
   if (admission === "run") admit(transition);
