@@ -14,6 +14,7 @@ import { RaisedEvents } from "./raised-events.ts";
 import { DeterministicRandom } from "./deterministic-random.ts";
 import { RunFaults } from "./run-faults.ts";
 import { type AnswerStep, RunHandlers } from "./run-handlers.ts";
+import { describeTask, warnOfDroppedUndo, warnOfUnanswered, warnOfUnawaited, warnOfUndo } from "./run-warnings.ts";
 import { StepFailed, WorkflowCanceled } from "./step-failed.ts";
 import { UndoFailed, type UndoScope } from "./undo-scope.ts";
 import { fitting, parsed, textOf } from "./values.ts";
@@ -124,7 +125,9 @@ export class CodeRun {
     return this.#isOver;
   }
 
-  end(): void {
+  /** Ends the run from outside: the instance was ended. Undo handlers that have not run are dropped with a warning if a reason is given. */
+  end(reason?: string): void {
+    if (reason !== undefined && !this.#isOver) warnOfDroppedUndo(this.log, this.compensation.scope, reason);
     this.#isOver = true;
   }
 
@@ -180,7 +183,7 @@ export class CodeRun {
     this.parts.host.loopWatch?.leave(this.#loopWork);
     try {
       this.#refuseIdle();
-      if (this.#isOver) this.#warnOfUnanswered();
+      if (this.#isOver) warnOfUnanswered(this.log, this.#lastStep, this.#handlers?.unanswered ?? noSteps);
       listener.onSteps(this.#takeSteps());
       const next = this.#isOver ? undefined : this.#arrivals.next();
       if (next !== undefined) return this.#react(next, this.at, listener);
@@ -208,7 +211,7 @@ export class CodeRun {
       case "task-failed": {
         const { task, failure } = arrival;
         const wait = this.waiting.takeTask(task);
-        return wait?.reject(new StepFailed(`${describe(wait.task)} failed: ${failure.message}`, failure));
+        return wait?.reject(new StepFailed(`${describeTask(wait.task)} failed: ${failure.message}`, failure));
       }
       case "timer-fired":
         return this.waiting.fireTimer(arrival.timer);
@@ -317,49 +320,15 @@ export class CodeRun {
   /** Takes the last step: steps after it in the same reaction are not carried out. */
   #finish(step: Step): void {
     if (this.#isOver || this.#checkStray()) return;
-    if (step.type === "complete") this.#warnOfUnawaited("ends");
+    if (step.type === "complete") warnOfUnawaited(this.log, this.#steps ?? noSteps, "ends");
     this.#note(step);
     this.#isOver = true;
   }
 
-  /** Warns that the instance was ended, for this reason, while its code had undo handlers. */
-  warnOfDroppedUndo(reason: string): void {
-    const { size } = this.compensation.scope;
-    if (this.#isOver || size === 0) return;
-    this.log.warn(
-      { handlers: size, reason },
-      `an instance was ended with ${size} undo handlers, which are dropped: ${reason}`,
-    );
-  }
-
-  /** Warns that undo handlers cannot pass to the next generation, because they are functions. */
-  #warnOfUndo(): void {
-    const { size } = this.compensation.scope;
-    if (size === 0) return;
-    this.log.warn(
-      { handlers: size },
-      `the code of a workflow begins anew with ${size} undo handlers, which are dropped: what they would undo is final from now on`,
-    );
-  }
-
-  /** Warns of tasks that the code asks for in its last reaction: it cannot wait for them, so they are stopped. */
-  #warnOfUnawaited(does: "ends" | "begins anew"): void {
-    for (const step of this.#steps ?? noSteps) {
-      if (step.type !== "activity" && step.type !== "child") continue;
-      if (step.type === "child" && (step.isDetached || step.node.whenParentEnds === "leave")) continue;
-      const what = describe(step);
-      const instead = step.type === "child" ? "await it first, or use ctx.startChild()" : "await it first";
-      this.log.warn(
-        { step: what },
-        `the code of a workflow ${does} without waiting for ${what}, which it has just asked for and which is therefore stopped: ${instead}`,
-      );
-    }
-  }
-
   continueAsNew(input: string | undefined, { keepsEvents }: { keepsEvents: boolean }): void {
     if (this.#isOver) return;
-    this.#warnOfUnawaited("begins anew");
-    this.#warnOfUndo();
+    warnOfUnawaited(this.log, this.#steps ?? noSteps, "begins anew");
+    warnOfUndo(this.log, this.compensation.scope);
     const events: KeptEvent[] = [];
     const updates: KeptUpdate[] = [];
     this.take({ type: "continue", events, updates, ...(input !== undefined && { input }) });
@@ -469,22 +438,6 @@ export class CodeRun {
     const step = this.#steps?.at(-1);
     return step !== undefined && isLast(step) ? step : undefined;
   }
-
-  #warnOfUnanswered(): void {
-    const last = this.#lastStep?.type;
-    if (last !== "complete" && last !== "continue") return;
-    for (const update of this.#handlers?.unanswered ?? noSteps) {
-      this.log.warn(
-        { update },
-        `the code of a workflow ${last === "complete" ? "ends" : "begins anew"} while it handles update "${update}", which is therefore never answered: wait for it first`,
-      );
-    }
-  }
-}
-
-function describe(task: TaskStep | undefined): string {
-  if (task?.type === "child") return `child workflow "${task.node.workflowName}"`;
-  return `activity "${task?.node.nodeName ?? task?.node.jobName}"`;
 }
 
 /** `Promise.any` rejects with all its errors in one. */

@@ -69,8 +69,7 @@ export class AttachedCode {
   /** The instance has ended. Others may end it too: a user, the bound of its compensation, or the limit of steps. */
   end(): void {
     const { status, state } = this.#actor.machine;
-    if (status === "Failed") this.#run?.warnOfDroppedUndo(state.reason ?? "");
-    this.#run?.end();
+    this.#run?.end(status === "Failed" ? (state.reason ?? "") : undefined);
   }
 
   /**
