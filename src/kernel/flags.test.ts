@@ -7,7 +7,7 @@ import { DagMachine } from "./dag/dag-machine.ts";
 import { specOf } from "./dag/dag.rig.ts";
 import { Graph } from "./dag/graph.ts";
 import type { Event } from "./event.ts";
-import { engineFlags, hasFlag, knownFlags } from "./flags.ts";
+import { engineFlags, knownFlags } from "./flags.ts";
 import type { StartInstance } from "./input.ts";
 import { defaultLimits } from "./machine.ts";
 import { Turn } from "./turn.ts";
@@ -54,7 +54,7 @@ describe("flags", () => {
     for (const machine of machines([1, 2])) {
       assert.deepEqual(flagsOf(startOf(machine)), [1, 2]);
       assert.deepEqual(
-        [1, 2, 3].map((flag) => hasFlag(machine.state, flag)),
+        [1, 2, 3].map((flag) => machine.state.hasFlag(flag)),
         [true, true, false],
       );
     }
@@ -70,7 +70,7 @@ describe("flags", () => {
       const history = startOf(old as DagMachine | CodeMachine);
       const newer = machines([1])[place] as DagMachine | CodeMachine;
       for (const event of history) newer.apply(event, 1000);
-      assert.equal(hasFlag(newer.state, 1), false);
+      assert.equal(newer.state.hasFlag(1), false);
       assert.equal(newer.status, "Running");
     }
   });
@@ -99,7 +99,7 @@ describe("flags", () => {
       newer.handle({ type: "StepsTaken", steps: [last] }, turn);
       if (last.type === "fail") newer.handle({ type: "RetryInstance" }, turn);
       assert.deepEqual(flagsOf(turn.events.filter(({ type }) => type === "InstanceContinued")), [1]);
-      assert.equal(hasFlag(newer.state, 1), true);
+      assert.equal(newer.state.hasFlag(1), true);
     }
   });
 

@@ -15,7 +15,7 @@ import { EngineError } from "../base/error.ts";
  * (`InstanceCreated`, and `InstanceContinued` for each new generation of code). A fork takes over those of its source,
  * because it copies recorded steps. They are data like the rest of the history, and do not change within a generation.
  *
- * To add a flag: append an entry with the next number and its story, and branch on `hasFlag(state, number)` where
+ * To add a flag: append an entry with the next number and its story, and branch on `state.hasFlag(number)` where
  * the behaviour differs. Instances without the flag keep the old branch, which stays for as long as such histories may
  * exist. Add a golden history to tests/histories that passes both ways. Numbers are never reused.
  */
@@ -36,11 +36,6 @@ export const knownFlags: readonly number[] = Object.keys(engineFlags).map(Number
 /** The part of an instance's first event that records its flags; nothing where there are none. */
 export function recordFlags(flags: readonly number[] = none): { readonly flags?: readonly number[] } {
   return flags.length === 0 ? {} : { flags };
-}
-
-/** True if the instance started with this flag, and so takes the newer branch. */
-export function hasFlag(state: { readonly flags: readonly number[] }, flag: number): boolean {
-  return state.flags.includes(flag);
 }
 
 /** An engine that does not know a flag cannot tell how the instance behaved, and must not run it. `STORE_NEWER`. */

@@ -69,6 +69,11 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
     }
   }
 
+  /** True if this generation began with the flag, and so takes the newer branch. */
+  hasFlag(flag: number): boolean {
+    return this.flags.includes(flag);
+  }
+
   /** Takes over the fields with which every generation of an instance begins. */
   identify(event: InstanceCreated | InstanceContinued): void {
     this.workflow = event.workflow;
