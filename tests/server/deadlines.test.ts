@@ -23,8 +23,11 @@ class HangingStore {
   readonly store: Store;
 
   constructor(inner: Store) {
-    const names = Object.getOwnPropertyNames(Object.getPrototypeOf(inner)).filter((name) => name !== "constructor");
-    const members = [...new Set([...Object.keys(inner), ...names])] as (keyof Store)[];
+    const names = new Set(Object.keys(inner));
+    for (let each: unknown = inner; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
+      for (const name of Object.getOwnPropertyNames(each)) if (name !== "constructor") names.add(name);
+    }
+    const members = [...names] as (keyof Store)[];
     this.store = Object.fromEntries(members.map((name) => [name, this.#member(inner, name)])) as unknown as Store;
   }
 
