@@ -1,6 +1,6 @@
 import type { Failure } from "../kernel/failure.ts";
 
-/** What the code reacts to, one at a time and in the order of history. Values are JSON text. */
+/** Input that the code reacts to, one at a time and in the order of history. Values are JSON text. */
 export type Arrival =
   | { readonly type: "start"; readonly input: string | undefined; readonly events: readonly RaisedEvent[] }
   | { readonly type: "task-succeeded"; readonly task: number; readonly output: string | undefined }

@@ -73,7 +73,7 @@ function allFailed(errors: readonly unknown[]): AggregateError {
   return new AggregateError(errors, "All promises were rejected");
 }
 
-/** What it comes to, without wanting it. */
+/** Settles as it does, without being its consumer. */
 function plain<T>(value: T): Promise<Awaited<T>> {
   if (!(value instanceof ContextPromise)) return Promise.resolve(value);
   return Promise.prototype.then.call(value) as Promise<Awaited<T>>;

@@ -19,7 +19,7 @@ export interface IdleListener {
 export class Drain {
   readonly #clock: Clock;
   #waiting: IdleListener[] = [];
-  /** Those of them whose microtasks may not all have run. */
+  /** Listeners whose microtasks may not all have run. */
   #running: IdleListener[] = [];
 
   constructor(clock: Clock) {
@@ -31,7 +31,7 @@ export class Drain {
     if (this.#running.push(waiting) === 1) queueMicrotask(this.#requestTick);
   }
 
-  /** Whoever asks from now on may do so in a tick before this one, with microtasks that come after it. */
+  /** Later listeners may come in a tick before this one, with microtasks that come after it. */
   readonly #requestTick = (): void => {
     process.nextTick(endMicrotasks, this.#running);
     this.#running = [];

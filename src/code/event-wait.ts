@@ -28,7 +28,7 @@ export class EventWait extends Interest {
     this.#begin();
   }
 
-  /** Of the event's data, as JSON text. */
+  /** Resolves with the event's data, as JSON text. */
   get promise(): Promise<string | undefined> {
     return this.#wait.promise;
   }

@@ -1,8 +1,8 @@
 const none: readonly never[] = [];
 
 /**
- * Who still wants what a promise of the context is to give: whoever awaits it, whatever is derived from it, a race that it
- * runs in. What nobody wants any more is given up, and so is, in turn, what it was made of.
+ * Consumers that still want what a promise of the context is to give: whoever awaits it, whatever is derived from it, a
+ * race that it runs in. What nobody wants any more is given up, and so is, in turn, what it was made of.
  *
  * - I1 A consumer counts from the moment it is added until it is removed; one that is never removed wants it for good.
  * - I2 What was given up is taken up again with its next consumer.

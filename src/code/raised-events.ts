@@ -49,12 +49,12 @@ export class RaisedEvents {
     };
   }
 
-  /** Nobody waits any more. */
+  /** Removes everybody who waits. */
   forgetTakers(): void {
     this.#takers = undefined;
   }
 
-  /** Those that nobody took. */
+  /** Raised events that nobody took. */
   untaken(): RaisedEvent[] {
     return [...(this.#raised?.values() ?? [])].flat();
   }

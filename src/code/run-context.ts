@@ -35,7 +35,7 @@ const customStatusBytesMax = 16_384;
 
 const noOptions: ActivityOptions<never> = {};
 
-/** What the code holds in its hands. A saga has one of its own, with its own undoing. */
+/** Context that is handed to the code. A saga has one of its own, with its own undoing. */
 export class RunContext implements WorkflowContext {
   readonly #run: CodeRun;
   readonly #undoing: UndoScope;
@@ -259,7 +259,7 @@ export class RunContext implements WorkflowContext {
   }
 }
 
-/** Of a saga that is through, when the code around it fails after all. */
+/** Compensates a saga that is through, when the code around it fails after all. */
 async function undoAll(undoing: UndoScope): Promise<void> {
   const problems = await undoing.undo();
   if (problems.length > 0) throw new Error(problems.join("; "));

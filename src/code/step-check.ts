@@ -4,7 +4,7 @@ import type { ActivityOptions, ChildOptions, EventOptions, UpdateOptions } from 
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 
-// What the code of workflows, and clients without a compiler, may get wrong. All throw OPTION_INVALID.
+// Checks what the code of workflows, and clients without a compiler, may get wrong. All throw OPTION_INVALID.
 
 const activityNames = {
   name: true,

@@ -2,7 +2,7 @@ import { messageOf } from "../base/error.ts";
 
 type Handler = () => unknown;
 
-/** What has to be undone if a stretch of code does not get to its end: the last thing first. */
+/** Compensation handlers, run if a stretch of code does not get to its end: the last one first. */
 export class UndoScope {
   #handlers: Handler[] | undefined;
 
@@ -28,7 +28,7 @@ export class UndoScope {
   }
 }
 
-/** What the code failed with, and what could not be undone after that. */
+/** Error the code failed with, and what could not be undone after that. */
 export class UndoFailed extends Error {
   override readonly name = "UndoFailed";
 

@@ -36,7 +36,7 @@ export class UnhandledRejections {
     if (--listening === 0) process.off("unhandledRejection", onUnhandledRejection);
   }
 
-  /** What is called here, and whatever follows from it, is a workflow's code. */
+  /** Marks the call, and whatever follows from it, as a workflow's code. */
   within<T>(call: () => T): T {
     return this.#surroundings(call);
   }
@@ -49,7 +49,7 @@ export class UnhandledRejections {
   }
 }
 
-/** Of any other code it is what it would have been without this listener. */
+/** Treats any other code's rejection as Node would without this listener. */
 function onUnhandledRejection(reason: unknown): void {
   const owner = current.getStore();
   if (owner !== undefined) return owner.heard(reason);

@@ -65,7 +65,7 @@ export class Waiting {
   nextTask = 0;
   #nextTimer = 0;
 
-  /** How many tasks and timers the code has asked for. */
+  /** Number of tasks and timers that the code has asked for. */
   get stepCount(): number {
     return this.nextTask + this.#nextTimer;
   }

@@ -3,7 +3,7 @@ import type { Logger } from "../base/logger.ts";
 import { type UnsteadyCall, watchGlobals } from "./watch-globals.ts";
 import { placeOfCaller, shownPlace } from "./watch-place.ts";
 
-// What is watched belongs to the process, so this is its own too: whose code runs, how many watch, and how to stop it.
+// Watched globals belong to the process, so this is its own too: whose code runs, how many watch, and how to stop it.
 const current = new AsyncLocalStorage<Watched | undefined>();
 let watching = 0;
 let unwatchGlobals: (() => void) | undefined;
@@ -51,7 +51,7 @@ export class CodeWatch {
     unwatchGlobals = undefined;
   }
 
-  /** What is called here, and whatever follows from it, is a workflow's code. */
+  /** Marks the call, and whatever follows from it, as a workflow's code. */
   within<T>(call: () => T, run?: WatchedRun): T {
     return current.run({ watch: this, run }, call);
   }

@@ -9,16 +9,16 @@ import { ContextPromise } from "./context-promise.ts";
 export interface UnsteadyCall {
   /** As users write it. */
   readonly call: string;
-  /** What is wrong with it; absent: it gives another answer each time it is asked. */
+  /** Problem with the call; absent: it gives another answer each time it is asked. */
   readonly problem?: string;
-  /** What a workflow's code uses in its place. */
+  /** Replacement for a workflow's code. */
   readonly instead: string;
 }
 
 interface Watched extends UnsteadyCall {
   readonly holder: object;
   readonly name: string;
-  /** Of what it is called with; absent: it is never right. */
+  /** Judges the arguments; absent: every call is wrong. */
   readonly isWrong?: (args: readonly unknown[]) => boolean;
 }
 
@@ -72,7 +72,7 @@ export function watchGlobals(onCall: (call: UnsteadyCall) => void): () => void {
       noting(original, (args) => (each.isWrong?.(args) ?? true) && onCall(each)),
     ),
   );
-  // Whoever asks a date for its class gets the one that it finds under its name.
+  // A date's `constructor` is the class found under the name `Date`.
   restores.push(replace(Date.prototype, "constructor", () => Date));
   syncBuiltinESMExports();
   return () => {
@@ -96,8 +96,8 @@ function noting(original: Callable, note: (args: readonly unknown[]) => void): C
 }
 
 /**
- * What is not an ordinary function is left alone; and so is, when it is undone, what somebody else has put there since,
- * such as a test's own timers.
+ * Replaces only ordinary functions; and leaves alone, when it is undone, what somebody else has put there since, such
+ * as a test's own timers.
  */
 function replace(holder: object, name: string, by: (original: Callable) => Callable): () => void {
   const owner = Object.hasOwn(holder, name) ? holder : (Object.getPrototypeOf(holder) as object);

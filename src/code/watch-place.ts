@@ -10,7 +10,7 @@ export interface CodePlace {
   readonly line: number;
 }
 
-/** Where our own sources are, whatever they were built to. */
+/** URL of our own sources, whatever they were built to. */
 const ours = import.meta.url.replace(/code\/watch-place\.[jt]s$/, "");
 
 /**
@@ -26,7 +26,7 @@ export function placeOfCaller(): CodePlace | "engine" | undefined {
     const isOfNobody = scripts.some((script) => script !== "" && !isWatch(script)) || frames.some(isOfHttpClient);
     return isOfNobody ? "engine" : undefined;
   }
-  // What was compiled is named as it was written, where the process can tell.
+  // Names compiled code as it was written (source map), where the process can tell.
   const written = process.sourceMapsEnabled ? getCallSites(framesMax, { sourceMap: true }) : frames;
   return placeOf(written[caller] as CallSiteObject);
 }

@@ -16,7 +16,7 @@ export function addressOf(
 export interface ParentAddress extends InstanceAddress {
   readonly task: number;
   readonly attempt: number;
-  /** How many instances stand above the child; capped, so that no definition can nest for ever. */
+  /** Number of instances above the child; capped, so that no definition can nest for ever. */
   readonly depth: number;
 }
 

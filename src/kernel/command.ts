@@ -4,7 +4,7 @@ import type { Payload } from "./payload.ts";
 import type { EndStatus } from "./status.ts";
 
 /**
- * What an instance wants done. Commands of a turn are carried out only after its events are durable, with one
+ * Action an instance asks for. Commands of a turn are carried out only after its events are durable, with one
  * exception: `EvaluateDecision` is answered inside the turn, because it leaves nothing behind.
  */
 export type Command =
@@ -31,11 +31,11 @@ export interface StartChild {
   readonly type: "StartChild";
   readonly task: number;
   readonly childId: string;
-  /** Of code, which may begin anew, and so have no such task any more, before the command is carried out. */
+  /** Child workflow, if the parent is code: that may begin anew, without this task, before the command is run. */
   readonly of?: { readonly workflow: string | undefined; readonly version: string | undefined };
   /** Absent for one that outlives its parent in any case. */
   readonly parent?: ParentAddress;
-  /** What code gives it to begin with; a DAG gives its context. */
+  /** Input of a child of code; a DAG gives its context. */
   readonly input?: Payload;
   /** The id is the code's own choice: somebody else may have it. */
   readonly isGivenId?: true;
@@ -47,6 +47,6 @@ export interface TellParent {
   readonly status: EndStatus;
   readonly reason?: string;
   readonly patch?: ContextPatch;
-  /** Of a code workflow: what it gave back. */
+  /** Return value of a code workflow. */
   readonly output?: Payload;
 }

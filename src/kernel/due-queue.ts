@@ -1,6 +1,6 @@
 import { Heap } from "../base/heap.ts";
 
-/** What waits for a time, by its number: tasks for their next attempt, timers of code. */
+/** Priority queue by due time, of numbers: tasks for their next attempt, timers of code. */
 export class DueQueue {
   /** Made with the first of them: most instances have none. */
   #waits: { readonly heap: Heap<Wait>; readonly dueAt: Map<number, number> } | undefined;

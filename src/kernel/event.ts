@@ -5,7 +5,7 @@ import type { Payload } from "./payload.ts";
 import type { CancelCause, EndStatus } from "./status.ts";
 
 /**
- * What happened to an instance: its state is the fold of these, nothing else. An arrival (a task's end, a user's
+ * Event of an instance's history: its state is the fold of these, nothing else. An arrival (a task's end, a user's
  * request) stands before the decisions it led to. The names and fields reach the disk and are read for ever: add, never
  * rename. Tasks are numbered by their place: the definition's nodes first, then those added while running.
  */
@@ -42,7 +42,7 @@ export type Event =
   | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string }
   | CodeEvent;
 
-/** What happens to code workflows only. Timers are numbered by their place, like tasks. */
+/** Events of code workflows only. Timers are numbered by their place, like tasks. */
 export type CodeEvent =
   | InstanceContinued
   | { readonly type: "TimerSet"; readonly timer: number; readonly dueAt: number }
@@ -122,7 +122,7 @@ export interface InstanceContinued {
   readonly events?: readonly KeptEvent[];
   /** The last answers that the code gave: whoever asked may not have heard them yet. */
   readonly answers?: readonly KeptAnswer[];
-  /** Those that run on: the instance has not ended. */
+  /** Children that run on: the instance has not ended. */
   readonly children?: readonly DetachedChild[];
   /** Flags that the engine knew when the generation began; see `kernel/flags.ts`. */
   readonly flags?: readonly number[];
@@ -162,9 +162,9 @@ export interface InstanceCreated {
   readonly trigger: Trigger;
   /** W3C trace context of whoever started it. */
   readonly traceparent?: string;
-  /** What the code begins with, where it is a code workflow. */
+  /** Input of a code workflow. */
   readonly input?: Payload;
-  /** What follows in the same turn was copied from there. */
+  /** Instance that the rest of the turn was copied from. */
   readonly forkedFrom?: ForkedFrom;
   /** Flags that the engine knew when the generation began; see `kernel/flags.ts`. */
   readonly flags?: readonly number[];
@@ -175,7 +175,7 @@ export interface ForkedFrom {
   readonly generation: number;
   /** When it happened there: the start, for the first two events of this history, and each that was copied. */
   readonly times?: readonly number[];
-  /** Whose chance the code had there, if that one went on from another itself. */
+  /** Seed of the random numbers there, if that one was a fork itself. */
   readonly randomOf?: { readonly id: string; readonly generation: number };
 }
 
@@ -198,7 +198,7 @@ export function isJobWorkflowName(workflow: string): boolean {
   return workflow.startsWith(jobWorkflowPrefix);
 }
 
-/** Of a job's name, or its id. */
+/** Takes a job's name, or its id. */
 export function jobWorkflowName(job: string): string {
   return `${jobWorkflowPrefix}${job}`;
 }
@@ -208,7 +208,7 @@ export interface InstanceEnded {
   readonly type: "InstanceEnded";
   readonly status: EndStatus;
   readonly reason?: string;
-  /** Of a code workflow: what it gave back, or how it failed. */
+  /** Return value of a code workflow, or its failure. */
   readonly output?: Payload;
   readonly failure?: Failure;
 }
@@ -219,7 +219,7 @@ export interface InstanceReopened {
   readonly generation: number;
   /** These run again. */
   readonly reset: readonly number[];
-  /** Of these, nested workflows start a new child instead of retrying the one they have. */
+  /** Nested workflows of these that start a new child instead of retrying the one they have. */
   readonly anew?: readonly number[];
   /** Sub-tasks, also those that users added, whose parent runs again and will generate its own. */
   readonly removed?: readonly number[];
@@ -227,7 +227,7 @@ export interface InstanceReopened {
   readonly settled?: readonly SettledByUser[];
   readonly params?: { readonly task: number; readonly params: string };
   readonly deadline?: number;
-  /** Of a child that its parent retries: whom to tell this time. */
+  /** Parent to tell this time, of a child that it retries. */
   readonly parent?: ParentAddress;
 }
 
@@ -235,7 +235,7 @@ export interface SettledByUser {
   readonly task: number;
   readonly status: "Success" | "Skipped";
   readonly output?: Payload;
-  /** Of a decision: the out-edges that this result does not take. */
+  /** Out-edges that this result of a decision does not take. */
   readonly edgesOff?: readonly number[];
 }
 
@@ -257,7 +257,7 @@ export interface TaskStarted {
   readonly startedAt: number;
 }
 
-/** Who ran it, and since when. Absent where nothing ran: a decision, a nested workflow, a job never started. */
+/** Worker that ran it, and since when. Absent where nothing ran: a decision, a nested workflow, a job never started. */
 export interface Execution {
   readonly worker?: string;
   readonly startedAt?: number;

@@ -22,7 +22,7 @@ import { EngineError } from "../base/error.ts";
 export interface EngineFlag {
   /** The version of Heddle that introduced it. */
   readonly since: string;
-  /** What differed before, what differs now, and why. */
+  /** Behaviour before, behaviour now, and why. */
   readonly story: string;
 }
 

@@ -108,7 +108,7 @@ export interface AttemptEnded extends TaskAttempt, Execution {
   readonly outcome: Outcome;
 }
 
-/** How an attempt ended. */
+/** Result of an attempt. */
 export type Outcome =
   | {
       readonly kind: "success";

@@ -41,7 +41,7 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
   abstract rank(task: number): number;
   abstract successors(task: number): number;
 
-  /** What a parent gets from an instance that ended in this status. */
+  /** Result for the parent of an instance that ended in this status. */
   abstract resultFor(status: EndStatus): Pick<TellParent, "output" | "patch">;
 
   /** Applies an event that only one kind of machine has, or that changes more than the fields above. */

@@ -5,7 +5,7 @@ import type { InstanceStatus } from "./status.ts";
 import type { TaskDefinition } from "./task-definition.ts";
 import type { Phase, TaskRecord } from "./task-state.ts";
 
-/** What every instance is, as the fold of its events, whichever machine runs it. Tasks are numbered by their place. */
+/** State of every instance, as the fold of its events, whichever machine runs it. Tasks are numbered by their place. */
 export interface InstanceState {
   readonly workflow: string;
   readonly version: string;
@@ -26,15 +26,15 @@ export interface InstanceState {
   readonly endedAt: number | undefined;
   readonly updatedAt: number;
   readonly context: Context;
-  /** Where its tasks run, unless they say so themselves. */
+  /** Domain of tasks that do not name one. */
   readonly domain: string | undefined;
   readonly maxConcurrentTasks: number;
 
-  /** How many tasks it has had, with those that are no longer part of it. */
+  /** Number of tasks it has had, with those no longer part of it. */
   readonly size: number;
   /** Tasks under way. */
   readonly inFlight: number;
-  /** Those of them that are instances of their own. */
+  /** Tasks in flight that are instances of their own. */
   readonly childrenInFlight: number;
   /**
    * Tasks that only a limit of the instance, a pause or the time of their next attempt keeps from the dispatcher. An
@@ -45,7 +45,7 @@ export interface InstanceState {
   definition(task: number): TaskDefinition;
   /** Undefined before it is first scheduled. */
   record(task: number): TaskRecord | undefined;
-  /** Of the attempt that runs, or ran last; 0 before the first. */
+  /** Number of the attempt that runs, or ran last; 0 before the first. */
   attempt(task: number): number;
   params(task: number): string | undefined;
   /** The task of that name, if it is still part of the instance. */
@@ -56,6 +56,6 @@ export interface InstanceState {
   /** Tasks that wait for it directly. */
   successors(task: number): number;
   tasksInFlight(): number[];
-  /** Those of `waitingCount`; none while the instance itself waits. */
+  /** Tasks of `waitingCount`; none while the instance itself waits. */
   waitingTasks(): number[];
 }

@@ -27,7 +27,7 @@ export interface Machine {
   nextWake(): number | undefined;
   /** Tasks that the dispatcher should know of; after a restart they are handed to it again. */
   jobsInFlight(): number[];
-  /** What its end is to its parent. */
+  /** Command that reports its end to its parent. */
   tellParent(parent: ParentAddress, status: EndStatus): TellParent;
 }
 
@@ -42,7 +42,7 @@ export interface MachineIdentity {
 export interface MachineLimits {
   /** Sub-tasks that one task may generate. */
   readonly subTasksMax: number;
-  /** How often an attempt may be lost with its process before it fails. */
+  /** Number of times an attempt may be lost with its process before it fails. */
   readonly interruptionsMax: number;
   /** Steps that the code of one generation may take. */
   readonly stepsMax: number;
@@ -50,7 +50,7 @@ export interface MachineLimits {
   readonly concurrentTasks: number;
   /** Activities of one instance of code that run at a time, where its workflow does not say; 0 for no limit. */
   readonly concurrentActivities: number;
-  /** Of an attempt whose task does not say; undefined for the task's own default. */
+  /** Timeout of an attempt whose task does not say; undefined for the task's own default. */
   readonly timeoutMs: number | undefined;
 }
 

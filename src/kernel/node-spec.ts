@@ -13,7 +13,7 @@ export interface NodeSpec {
   nodeId: NodeId;
   /** Missing means job. */
   nodeType?: NodeType;
-  /** Of a job node: the number its job was registered with. Of a nested workflow: that workflow's id. */
+  /** Number that the job of a job node was registered with, or the id of a nested workflow. */
   jobId?: number | string;
   nodeName?: string;
   /** Text; objects as JSON. Of a decision node: its expression. */
@@ -43,13 +43,13 @@ export interface NodeSpec {
   retryCount?: number;
   retryPolicy?: Partial<RetryPolicy>;
   domain?: string;
-  /** Of a nested workflow: which definition. Without a version, the newest at submit. */
+  /** Definition of a nested workflow. Without a version, the newest at submit. */
   workflowName?: string;
   workflowVersion?: string;
-  /** Of a nested workflow: its own dag-spec, where that travels with its parent. */
+  /** Dag-spec of a nested workflow, where that travels with its parent. */
   workflow?: object;
-  /** Of a child of code: what becomes of it when its parent ends first. Missing means `terminate`. */
+  /** Policy for a child of code whose parent ends first. Missing means `terminate`. */
   whenParentEnds?: WhenParentEnds;
-  /** Of a sub-task: other sub-tasks of its parent, by name, that it waits for. */
+  /** Sub-tasks of the same parent, by name, that a sub-task waits for. */
   dependsOn?: string[];
 }

@@ -2,7 +2,7 @@ import { assert } from "../base/assert.ts";
 import type { NodeId, NodeSpec, NodeType, WhenParentEnds } from "./node-spec.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 
-/** What a node of a definition, or a sub-task, says about running it. */
+/** Settings of a node of a definition, or a sub-task, for running it. */
 export interface TaskDefinition {
   readonly name: string;
   readonly nodeId: NodeId;
@@ -33,7 +33,7 @@ export const nodeTypes: Readonly<Record<TaskKind, NodeType>> = { job: 1, decisio
 
 const kinds: Record<number, TaskKind> = { 1: "job", 2: "decision", 3: "nested" };
 
-/** Of a nested workflow. */
+/** Names the definition of a nested workflow. */
 export function childWorkflow({ workflowName: workflow, workflowVersion: version }: TaskDefinition): {
   workflow: string | undefined;
   version: string | undefined;

@@ -2,7 +2,7 @@ import type { Failure } from "./failure.ts";
 import type { Payload } from "./payload.ts";
 import type { CancelCause, TaskStatus } from "./status.ts";
 
-/** Where a task stands, finer than its status: one number per task, so that large graphs stay small. */
+/** Phase of a task, finer than its status: one number per task, so that large graphs stay small. */
 export const Phase = {
   /** For something it depends on. */
   waiting: 0,
@@ -75,9 +75,9 @@ export function isFailed(phase: Phase): boolean {
   return phase === Phase.failed || phase === Phase.timeoutFailed || phase === Phase.stoppedByUser;
 }
 
-/** What is known of a task beyond its phase; made when it is first scheduled. */
+/** State of a task beyond its phase; made when it is first scheduled. */
 export interface TaskRecord {
-  /** Of the attempt that runs, or ran last; 0 before the first. */
+  /** Number of the attempt that runs, or ran last; 0 before the first. */
   attempt: number;
   /** The attempt has neither succeeded nor failed: scheduling it again is the same attempt. */
   attemptOpen: boolean;
@@ -90,11 +90,11 @@ export interface TaskRecord {
   failure: Failure | undefined;
   output: Payload | undefined;
   retryAt: number | undefined;
-  /** Of a nested workflow: the instance that runs it. */
+  /** Instance that runs a nested workflow. */
   childId: string | undefined;
-  /** That instance never was, or is gone. */
+  /** The child instance never was, or is gone. */
   isChildMissing: boolean;
-  /** Of a decision: the edges it switched off. */
+  /** Edges that a decision switched off. */
   edgesOff: readonly number[] | undefined;
 }
 

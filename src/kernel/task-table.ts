@@ -63,7 +63,7 @@ export abstract class TaskTable {
     return (this.#records[task] ??= newRecord());
   }
 
-  /** Of the attempt that runs, or ran last; 0 before the first. */
+  /** Number of the attempt that runs, or ran last; 0 before the first. */
   attempt(task: number): number {
     return this.#records[task]?.attempt ?? 0;
   }

@@ -52,24 +52,24 @@ export class CodeState extends InstanceBase {
   cancelReason: string | undefined;
   /** The code has yet to heed that. */
   isCancelHeld = false;
-  /** How long it may compensate after its timeout. Undefined: its time is not up. */
+  /** Time it may compensate after its timeout. Undefined: its time is not up. */
   compensationMs: number | undefined;
-  /** Of its recorded reactions: whether one is under way, and how many before it were lost with their process. */
+  /** Recorded reactions: whether one is under way, and how many before it were lost with their process. */
   reaction: { readonly isUnderWay: boolean; readonly losses: number } | undefined;
   /** By id, with their answers once they have one. Made with the first of them: most instances have none. */
   #updates: Map<string, KeptAnswer | undefined> | undefined;
-  /** Of them, those that the generation before has answered, or one before that. */
+  /** Answers to updates that an earlier generation gave. */
   #inherited: readonly KeptAnswer[] = none;
   /** By generation and task, those that have not ended. Made with the first of them. */
   #detached: Map<string, DetachedChild> | undefined;
-  /** Of the next timer. */
+  /** Number of the next timer. */
   timers = 0;
   readonly timersDue = new DueQueue();
-  /** How many are to be scheduled: added, taken back or due again. */
+  /** Number of tasks to be scheduled: added, taken back or due again. */
   readyCount = 0;
   /** None before it is ready. */
   #firstReady = 0;
-  /** Of those that are ready. */
+  /** Number of ready children. */
   #childrenReady = 0;
   tasksFailed = 0;
   #definitions: TaskDefinition[] = [];
@@ -120,8 +120,8 @@ export class CodeState extends InstanceBase {
   }
 
   /**
-   * Those that the next generation is to know, in the order they were given: the last ones, and all since that time. Large
-   * ones are kept for one generation: the rows of their values would keep all that came after them.
+   * Update answers that the next generation is to know, in the order they were given: the last ones, and all since that
+   * time. Large ones are kept for one generation: the rows of their values would keep all that came after them.
    */
   answersToKeep({ max, since }: { max: number; since: number }): KeptAnswer[] {
     const answers = [...(this.#updates?.values() ?? [])].filter((answer) => answer !== undefined);
@@ -322,12 +322,12 @@ export class CodeState extends InstanceBase {
     return this.#readyTasks(Infinity);
   }
 
-  /** Those that may be scheduled: children all, activities as far as they have places. By number. */
+  /** Tasks that may be scheduled: all children, activities as far as they have places. By number. */
   startableTasks(): number[] {
     return this.#readyTasks(this.maxConcurrentTasks - this.jobsInFlight);
   }
 
-  /** Where many are ready and few have places, it looks no further than it must. */
+  /** Searches no further than it must where many tasks are ready and few have places. */
   #readyTasks(jobsMax: number): number[] {
     if (this.readyCount === 0) return [];
     while (this.phase(this.#firstReady) !== Phase.ready) this.#firstReady++;

@@ -10,7 +10,7 @@ import { describeStep, identityOf, isLast, recordedIdentity, type Step, type Ste
 export class RecordedSteps {
   readonly #recorded: (StepIdentity & { readonly isCopied: boolean })[] = [];
   #matched = 0;
-  /** What the code shows of itself changes nothing: setting it more or less often is no other step. */
+  /** Custom statuses on record. They change nothing: setting more or fewer of them is no other step. */
   #statuses = 0;
 
   /** One that was copied from another instance may have had another input there: ids differ. */

@@ -55,7 +55,7 @@ interface Rule {
 /** By field. A list, because definitions have many nodes, and each is checked against it. */
 type Rules = readonly (readonly [field: string, rule: Rule])[];
 
-/** Of one definition, wherever it comes from. The catalogue of a server allows fewer. */
+/** Limits of one definition, wherever it comes from. The catalogue of a server allows fewer. */
 const nodesMax = 100_000;
 const edgesMax = 500_000;
 

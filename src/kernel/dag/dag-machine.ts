@@ -61,7 +61,7 @@ export class DagMachine extends MachineBase<DagState> {
   }
 }
 
-/** What users ask for: refused when the state does not allow it. */
+/** Handles users' requests: refused when the state does not allow it. */
 function request(transition: DagTransition, input: UserRequest): void {
   switch (input.type) {
     case "PauseInstance":

@@ -29,12 +29,12 @@ export interface EdgeSpec {
 }
 
 /**
- * What a failure that is not skippable does to the rest of its instance: nothing new starts and what runs may finish,
+ * Effect of a failure that is not skippable on the rest of its instance: nothing new starts and what runs may finish,
  * what runs is told to stop, or only what depends on it is canceled.
  */
 export type FailurePolicy = "finish-running" | "abort-running" | "continue";
 
-/** What happens to a start above the maximum: it waits, is not run, or fails. */
+/** Handling of a start above the maximum: it waits, is not run, or fails. */
 export type OverflowPolicy = "queue" | "skip" | "fail";
 
 export interface MaxInstances {

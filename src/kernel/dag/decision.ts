@@ -13,9 +13,9 @@ export function decisionEdges(graph: Graph, task: number): DecisionEdge[] {
 }
 
 /**
- * Which edges a decision's result leaves untaken. A boolean or a number (above 0 is true) chooses between edges that carry
- * only true and false, a missing property reading as false; a text takes none of those. Otherwise the result's text must equal an edge's property,
- * and the `default` edges are taken when none does.
+ * Lists edges that a decision's result leaves untaken. A boolean or a number (above 0 is true) chooses between edges
+ * that carry only true and false, a missing property reading as false; a text takes none of those. Otherwise the
+ * result's text must equal an edge's property, and the `default` edges are taken when none does.
  */
 export function edgesNotTaken(
   value: unknown,
@@ -50,7 +50,7 @@ function takenProperty(value: Result, properties: readonly string[]): IsTaken | 
   return [equalsResult, isDefault].find((isTaken) => properties.some(isTaken));
 }
 
-/** Of a text there is none, also if it reads "true". */
+/** A text has no truth value, even if it reads "true". */
 function truthOf(value: Result): boolean | undefined {
   if (typeof value === "boolean") return value;
   return typeof value === "string" ? undefined : value > 0;

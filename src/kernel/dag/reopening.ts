@@ -9,7 +9,7 @@ import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { Phase, statusOf } from "../task-state.ts";
 
-/** What a user's wish to go on with an ended instance makes of its tasks. Generation and deadline are the machine's. */
+/** Changes to the tasks of an ended instance that a user reopens. Generation and deadline are the machine's. */
 export type Reopening = Omit<InstanceReopened, "type" | "generation" | "deadline">;
 
 /** Failed nodes that were not skippable, stopped ones and those canceled for any cause but their branch run again. */
@@ -43,7 +43,7 @@ export function rerun(transition: DagTransition, task: number, params: string | 
   };
 }
 
-/** What a user says a failed node is from now on. */
+/** Status and output that a user gives a failed node. */
 export interface Settlement {
   readonly task: number;
   readonly status: SettledByUser["status"];

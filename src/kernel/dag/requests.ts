@@ -11,7 +11,7 @@ import { followFailure } from "./reports.ts";
 import { admitSubTasks } from "./sub-tasks.ts";
 import { isFinished, statusOf } from "../task-state.ts";
 
-// What users change of an instance that has not ended.
+// Users' changes to an instance that has not ended.
 
 export function updateContext(transition: DagTransition, patch: ContextPatch): void {
   refuseIfEnded(transition.state, transition.identity.id, "update the context of");

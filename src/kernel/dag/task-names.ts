@@ -1,6 +1,6 @@
 import type { NodeSpec } from "../node-spec.ts";
 
-/** What a run calls the nodes, by place: unique, because later nodes of a name that is taken are called `name#nodeId`. */
+/** Task names of the nodes, by place: unique, because later nodes of a name that is taken are called `name#nodeId`. */
 export function taskNames(nodes: readonly Pick<NodeSpec, "nodeId" | "nodeName">[]): string[] {
   const taken = new Set<string>();
   return nodes.map(({ nodeId, nodeName }) => {

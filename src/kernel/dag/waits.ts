@@ -1,7 +1,7 @@
 import type { AddedTasks } from "./added-tasks.ts";
 import type { Graph } from "./graph.ts";
 
-/** What the counts are worked out from, and who hears of those that reach zero. */
+/** Supplies what the counts are derived from, and is told which reach zero. */
 export interface WaitsOwner {
   isPassed(task: number): boolean;
   /** Out-edges that the task, as it stands, has switched off. */
@@ -11,7 +11,7 @@ export interface WaitsOwner {
 }
 
 /**
- * What each task of an instance still waits for, in counts.
+ * Counts what each task of an instance still waits for.
  *
  * W1  A task's count is that of the edges into it that are on and whose source is not complete, and for a sub-task of its
  *     parent and siblings likewise. It reaches zero exactly once per generation.
@@ -24,10 +24,10 @@ export class Waits {
   readonly #added: AddedTasks;
   readonly #owner: WaitsOwner;
   readonly #waitingOn: number[];
-  /** How many edges into a node are on. */
+  /** Number of edges into a node that are on. */
   readonly #liveIn: number[];
   readonly #edgeOff: boolean[];
-  /** How many sub-tasks of a task are not complete. */
+  /** Number of sub-tasks of a task that are not complete. */
   #openSubTasks: Map<number, number> | undefined;
 
   constructor(graph: Graph, added: AddedTasks, owner: WaitsOwner) {
