@@ -19,7 +19,7 @@ export interface WorkflowContext {
   /** Incremented by each `continueAsNew`. */
   readonly generation: number;
   readonly parentInstanceId: string | undefined;
-  /** Whether the code is being replayed: the steps it takes now were taken before. */
+  /** True if the code is being replayed: the steps it takes now were taken before. */
   readonly isReplaying: boolean;
   /** The reason of a cancel request, if there was one. */
   readonly cancelReason: string | undefined;
@@ -91,7 +91,7 @@ export interface WorkflowContext {
   continueAsNew(input?: unknown, options?: { readonly keepEvents?: boolean }): Promise<never>;
   /** Sets a status value that is shown with the instance. */
   setCustomStatus(status: unknown): void;
-  /** Whether the instance takes the new branch: true if it first arrives here with this version of the code. */
+  /** True if the instance takes the new branch: it first arrives here with this version of the code. */
   patched(name: string): boolean;
 
   /** Registers a callback for a cancel request; it runs before compensation. */
@@ -121,7 +121,7 @@ export interface ActivityOptions<Output = unknown> {
 }
 
 export interface ChildOptions {
-  /** What happens to the child if this instance ends first: `terminate` (default), `cancel`, or `leave`. */
+  /** Action on the child if this instance ends first: `terminate` (default), `cancel`, or `leave`. */
   readonly whenParentEnds?: WhenParentEnds;
   /** The instance id of the child. Default: derived from this instance's id. */
   readonly instanceId?: string;

@@ -236,7 +236,7 @@ function withNested(node: NodeSpec, { nestedWorkflow }: Task): NodeSpec {
   return typeof nestedWorkflow === "object" ? { ...node, workflow: nestedWorkflow.toJSON() } : node;
 }
 
-/** Whether running the task would, at any depth, run the workflow. */
+/** True if running the task would, at any depth, run the workflow. */
 function nests(task: Task, workflow: Workflow): boolean {
   const nested = task.nestedWorkflow;
   if (typeof nested !== "object") return false;

@@ -174,7 +174,7 @@ export class Catalogue {
     await this.#change(idOrName, { ...fields, isScheduled: enable, by }, "Schedule");
   }
 
-  /** Whether the schedule belongs to a saved workflow, and can be changed through that only. */
+  /** True if the schedule belongs to a saved workflow, and can be changed through that only. */
   async hasSchedule(scheduleId: string): Promise<boolean> {
     return ((await this.#entries.find(scheduleId))?.entry.cronExpr ?? null) !== null;
   }

@@ -23,7 +23,7 @@ export class FileAccess {
     this.#limitMs = options.limitMs ?? defaultLimitMs;
   }
 
-  /** Whether an operation has exceeded its limit and has not ended yet. */
+  /** True if an operation has exceeded its limit and has not ended yet. */
   get isOverdue(): boolean {
     return this.#overdue !== undefined;
   }

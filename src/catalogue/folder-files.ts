@@ -48,7 +48,7 @@ export class FolderFiles {
     return await this.#run("look at", path, () => this.#check(path));
   }
 
-  /** Whether the file exists. True if that cannot be determined: reading it then reports the error. */
+  /** True if the file exists, or if that cannot be determined: reading it then reports the error. */
   async exists(path: string): Promise<boolean> {
     try {
       return (await this.find(path)) !== undefined;

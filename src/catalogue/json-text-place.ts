@@ -41,7 +41,7 @@ export function jsonProblem(text: string): JsonProblem | undefined {
 export function offsetOf(text: string, path: JsonPath): number {
   let found = { depth: -1, offset: 0 };
   const scanner = new JsonScanner(text, (at, offset) => {
-    // Of duplicate keys the last one counts, as for JSON.parse.
+    // The last of duplicate keys counts, as for JSON.parse.
     if (at.length >= found.depth && at.length <= path.length && at.every((step, index) => step === path[index])) {
       found = { depth: at.length, offset };
     }

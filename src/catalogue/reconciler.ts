@@ -51,7 +51,7 @@ export class Reconciler {
     this.#logger = parts.logger;
   }
 
-  /** Whether the workflow of that name does not come from the catalogue. */
+  /** True if the known workflow of that name is not from the catalogue. */
   isProgramsOwn(name: string): boolean {
     const known = this.#engine.findWorkflow(name);
     return known !== undefined && known !== this.#given.get(name);

@@ -46,7 +46,7 @@ export class WorkflowFileManager {
     return this.#files.folderOf(name);
   }
 
-  /** Whether the workflow has a file, valid or not. */
+  /** True if the workflow has a file, valid or not. */
   async exists(name: string): Promise<boolean> {
     checkWorkflowName(name);
     return await this.#serial.run(() => this.#files.exists(name));

@@ -100,7 +100,7 @@ const tsconfig = {
   include: ["*.ts"],
 };
 
-/** What `heddle init` writes, by file name. */
+/** Files written by `heddle init`, by name. */
 export function projectFiles(name: string): Readonly<Record<string, string>> {
   return {
     "package.json": packageJson(name),

@@ -122,7 +122,7 @@ export class Dispatcher {
     }
   }
 
-  /** Whether its job was called, or may have been: a remote worker may have the grant before this process knows. */
+  /** True if its job was called, or may have been: a remote worker may have the grant before this process knows. */
   #hasStarted(attempt: Attempt): boolean {
     return attempt.state === "running" && (attempt.jobStartedAt !== undefined || this.#remote.has(attempt));
   }
@@ -384,7 +384,7 @@ export class Dispatcher {
     return this.#attempts.get(attemptId)?.state === "running";
   }
 
-  /** Whether it runs here on a reachable worker. An unreachable one may be connected to another member by now. */
+  /** True if it runs here on a reachable worker. An unreachable one may be connected to another member by now. */
   isReachable(attemptId: string): boolean {
     const attempt = this.#attempts.get(attemptId);
     if (attempt?.state !== "running") return false;
@@ -861,13 +861,13 @@ export interface DispatcherOptions {
   readonly onDemand?: (domain: string) => void;
   /** Called when an attempt may keep running on a worker that this member does not serve any more. Its owner is notified only if it is lost. */
   readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
-  /** Whether the lease is valid: asked before every start, and again before the job is called if that took a while. */
+  /** True if the lease is valid: asked before every start, and again before the job is called if that took a while. */
   readonly mayStart?: () => boolean;
   /** The maximum of waiting tasks for `submit`; `enqueue` has none. */
   readonly queueMax?: number;
-  /** How long a task waits before it may overtake tasks of a better rank. */
+  /** Time a task waits before it may overtake tasks of a better rank. */
   readonly agingMs?: number;
-  /** How long `shutdown` waits for jobs to settle. */
+  /** Time `shutdown` waits for jobs to settle. */
   readonly graceMs?: number;
 }
 

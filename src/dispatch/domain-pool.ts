@@ -80,7 +80,7 @@ export class DomainPool {
     this.#queues[attempt.care].remove(attempt, "over");
   }
 
-  /** Whether an attempt of that class waits and a slot is free. */
+  /** True if an attempt of that class waits and a slot is free. */
   hasNext(care: StartCare): boolean {
     return this.#queues[care].size > 0 && this.slots.size < this.#limit;
   }

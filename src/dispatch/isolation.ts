@@ -91,7 +91,7 @@ export class Isolation {
   }
 
   /**
-   * Whether plain attempts must wait: an attempt on its last chance is young, or is next and waits until no running attempt is
+   * True if plain attempts must wait: an attempt on its last chance is young, or is next and waits until no running attempt is
    * young; or a suspect reaction runs.
    */
   isQuiet(now: number): boolean {

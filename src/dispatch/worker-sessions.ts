@@ -9,7 +9,7 @@ export interface WorkerSessionsParts extends Omit<SessionParts, "onChanged" | "o
   readonly dispatcher: Dispatcher;
   /** The worker's address as histories record it. */
   readonly addressOf: (worker: string) => string;
-  /** Whether the lease is valid: without it, workers are sent to other members. */
+  /** True if the lease is valid: without it, workers are sent to other members. */
   readonly mayServe?: () => boolean;
 }
 

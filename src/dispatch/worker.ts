@@ -11,9 +11,9 @@ import type { Abort } from "./abort.ts";
 export interface Worker {
   /** The worker's address as histories record it. */
   readonly address: string;
-  /** Whether it has a process of its own, which outlives this one. Every remote worker is a `ConnectedWorker`. */
+  /** True if it has a process of its own, which outlives this one. Every remote worker is a `ConnectedWorker`. */
   readonly isRemote: boolean;
-  /** How many attempts it would take now. The embedded worker takes any number: the pool limits it. */
+  /** Number of attempts it would take now. The embedded worker takes any number: the pool limits it. */
   readonly freeSlots: number;
   hasJob(id: string): boolean;
   /**

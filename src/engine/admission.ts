@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 
-/** How many submissions are in progress at once; more would gain nothing, because they share commits. */
+/** Maximum number of submissions in progress; more would gain nothing, because they share commits. */
 export const submissionsMax = 1000;
 
 /**

@@ -25,7 +25,7 @@ export async function forkPoint(
   if (end === -1 || (first?.type !== "InstanceCreated" && first?.type !== "InstanceContinued")) {
     throw new EngineError("TASK_UNKNOWN", `instance "${source.id}" has no task number ${task} in its generation`);
   }
-  // Of what that instance had copied itself, time and chance are those of the one before it.
+  // Events that the source itself copied keep the times and random source of its own source.
   const earlier = first.type === "InstanceCreated" ? first.forkedFrom : undefined;
   const timed = events.slice(0, end).map(({ event, at }, place) => ({ event, at: earlier?.times?.[place] ?? at }));
   const startedAt = timed[0]?.at as number;
@@ -54,7 +54,7 @@ export async function forkPoint(
   };
 }
 
-/** Who waits for that instance does not wait for this one, and the children that it started end with it, not with this one. */
+/** Copies an event to the fork: waiters of the source do not wait for it, and children end with the source, not with it. */
 function copyOf(event: Event): Event | undefined {
   switch (event.type) {
     case "InstanceStarted":
@@ -65,7 +65,7 @@ function copyOf(event: Event): Event | undefined {
       return undefined;
     case "ChildDetached":
       return { type: event.type, task: event.task, childId: event.childId };
-    // How long it has is counted from its own beginning.
+    // The fork's timeout counts from its own start.
     case "InstanceTimedOut":
       return { type: event.type, compensationMs: event.compensationMs };
     default:

@@ -4,7 +4,7 @@ import type { ClusterMember } from "../member/cluster-member.ts";
 import type { Region } from "../runtime/region.ts";
 import type { EngineState } from "./engine-state.ts";
 
-/** Whether an engine takes work, and how much is under way in its process. */
+/** Status of an engine, and the amount of work under way in its process. */
 export interface Health {
   readonly status: "new" | "up" | "degraded" | "draining" | "stopped";
   /** Why no new work is taken. */

@@ -5,7 +5,7 @@ import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import type { InstanceView } from "../views/instance-view.ts";
 import type { StartOptions } from "./start-options.ts";
 
-/** What controllers, handles and schedules ask of their engine; `Engine` documents each method. */
+/** Engine methods that controllers, handles and schedules use; `Engine` documents each. */
 export interface InstanceOperations {
   getWorkflowInstanceStatus(instanceId: string): Promise<InstanceView>;
   awaitWorkflowInstance<Result = Record<string, unknown>>(instanceId: string): Promise<Result>;

@@ -5,7 +5,7 @@ import { WorkflowBuilder } from "../authoring/workflow-builder.ts";
 import { jobWorkflowName } from "../kernel/event.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 
-/** How the only task of a job's workflow runs. */
+/** Options of a job workflow's only task. */
 export interface JobTaskOptions {
   /** Timeout of one attempt. Default 30. */
   readonly timeoutSeconds?: number;

@@ -2,7 +2,7 @@ import type { LoopWatch, LoopWork, LoopWorkKind } from "../base/loop-watch.ts";
 
 const kinds: readonly LoopWorkKind[] = ["code", "decision", "job"];
 
-/** How sure it is that work blocks the loop: it runs; its promises are settling; it awaits something. */
+/** Certainty that work blocks the loop: it runs; its promises are settling; it awaits something. */
 export type LoopWorkPhase = "running" | "reacting" | "waiting";
 
 export interface LoopWorkEntry extends LoopWork {
@@ -26,7 +26,7 @@ const isReportedAt = 1;
 const unnamedCountAt = 2;
 const currentAt = 3;
 
-/** How deep a chain of microtasks is followed. */
+/** Depth limit of a followed microtask chain. */
 const levelsMax = 8;
 
 const settled = Promise.resolve();
@@ -46,7 +46,7 @@ export class LoopWorkTable implements LoopWatch {
   readonly #entries: readonly Uint8Array[];
   readonly #texts: readonly Uint8Array[];
   readonly #free = Array.from({ length: entriesMax }, (_, entry) => entriesMax - 1 - entry);
-  /** Of each entry, how often it was freed. */
+  /** Number of times each entry was freed. */
   readonly #freed = Array.from({ length: entriesMax }, () => 0);
   readonly #encoder = new TextEncoder();
 
@@ -70,7 +70,7 @@ export class LoopWorkTable implements LoopWatch {
     Atomics.store(this.#head, isReportedAt, 1);
   }
 
-  /** Whether a stall was reported since the last call. */
+  /** True if a stall was reported since the last call. */
   takeReported(): boolean {
     return Atomics.exchange(this.#head, isReportedAt, 0) === 1;
   }

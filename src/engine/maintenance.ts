@@ -8,11 +8,11 @@ import type { Store } from "../stores/store.ts";
 
 const minuteMs = 60_000;
 
-/** How long keys of calls are kept, by which repetitions are recognised. */
+/** Retention of call keys, by which repeated calls are recognised. */
 const requestKeptMs = 24 * 60 * minuteMs;
 const forgetEveryMs = 60 * minuteMs;
 
-/** How many ended instances are purged per commit: short commits let other work in between. */
+/** Number of ended instances purged per commit: short commits let other work in between. */
 const purgeChunk = 500;
 
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];

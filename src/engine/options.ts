@@ -28,7 +28,7 @@ export interface EngineOptions {
   readonly jobs?: readonly Job[];
   /** Code workflows that this process runs, and DAGs that can be started or nested by name. */
   readonly workflows?: readonly (Workflow | CodeWorkflow)[];
-  /** Whether jobs run in this process. Default true; if false, tasks wait for remote workers. */
+  /** True if jobs run in this process. Default true; if false, tasks wait for remote workers. */
   readonly runsJobs?: boolean;
   /** Slots of the embedded worker. Default 10. */
   readonly poolSize?: number;
@@ -36,34 +36,34 @@ export interface EngineOptions {
   readonly poolSizeMax?: number;
   /** Named parts of the pool with a reserved number of slots; the rest is domain `default`. */
   readonly domains?: Readonly<Record<string, DomainOptions>>;
-  /** How many tasks of one DAG instance run at a time, unless its start, context or definition sets a limit. Default 5. */
+  /** Limit of concurrent tasks per DAG instance, unless its start, context or definition sets one. Default 5. */
   readonly maxConcurrentTasks?: number;
-  /** How many activities of one code instance run at a time, unless its workflow sets a limit. Default 0: no limit. */
+  /** Limit of concurrent activities per code instance, unless its workflow sets one. Default 0: no limit. */
   readonly maxConcurrentActivities?: number;
   /**
    * Timeout of an attempt whose task sets none. Without this option it is 30 seconds for tasks of builders, and 3600 for
    * nodes of a dag-spec file and activities of code.
    */
   readonly defaultTimeoutSeconds?: number;
-  /** How many sub-tasks one task may generate, at most 10,000. Default 1000. */
+  /** Limit of generated sub-tasks per task, at most 10,000. Default 1000. */
   readonly maxSubTasks?: number;
-  /** How many steps the code of a workflow may take before it has to continue as new. Default 250,000. */
+  /** Limit of steps of a workflow's code before it has to continue as new. Default 250,000. */
   readonly maxSteps?: number;
-  /** How often an attempt may be lost with its process before it fails. Default 3. */
+  /** Times an attempt may be lost with its process before it fails. Default 3. */
   readonly maxInterruptions?: number;
   /** After how long idle instances leave memory. Default 30 minutes. */
   readonly idleMs?: number;
-  /** How many idle instances stay in memory; the least recently used leave first. Default 10,000. */
+  /** Limit of idle instances in memory; the least recently used leave first. Default 10,000. */
   readonly idleMax?: number;
   /** After how long without progress an instance is reported as stuck. Default 60 minutes. */
   readonly stuckMs?: number;
-  /** How long ended instances are kept, by status; 0 means for ever. Default 7 days. */
+  /** Retention of ended instances, by status; 0 means for ever. Default 7 days. */
   readonly retentionMs?: Partial<Readonly<Record<EndStatus, number>>>;
-  /** How long `stop()` waits for jobs after it aborted their signals. Default 5 seconds, in a cluster 3. */
+  /** Time `stop()` waits for jobs after it aborted their signals. Default 5 seconds, in a cluster 3. */
   readonly stopGraceMs?: number;
   /** Makes the engine a member of a cluster on the same store. On a database server it always is one. */
   readonly cluster?: ClusterOptions;
-  /** Whether to warn when the code of a workflow is not deterministic: reads the clock, random numbers or the outside world. Default: unless NODE_ENV is `production`. */
+  /** True to warn when the code of a workflow is not deterministic: reads the clock, random numbers or the outside world. Default: unless NODE_ENV is `production`. */
   readonly watchCode?: boolean;
   /**
    * Starts a thread that reports on standard error which code blocks the event loop, and may end the process if it stays

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 
-/** How long a caller waits once the engine knows that the store takes no writes. */
+/** Time a caller waits once the engine knows that the store takes no writes. */
 export const outageAnswerMs = 10_000;
 
 interface Caller {

@@ -33,7 +33,7 @@ export const scheduleInstancePrefix = "schedule:";
 
 const previewMax = 1000;
 
-/** How many due times are computed before the event loop may turn: a few milliseconds. */
+/** Number of due times computed before the event loop may turn: a few milliseconds. */
 const foundAtOnce = 100;
 
 export interface ListedSchedule extends ScheduleView {

@@ -1,12 +1,12 @@
 import type { LoopWorkEntry, LoopWorkPhase } from "./loop-work-table.ts";
 
-/** How often the watchdog's thread looks at the heartbeat. */
+/** Heartbeat check interval of the watchdog's thread. */
 export const tickMs = 250;
 
 export interface StallLimits {
-  /** Of a stall before it is reported; 0 for never. */
+  /** Stall time before a report; 0 for never. */
   readonly warnAfterMs: number;
-  /** Of a stall before the process is ended; 0 for never. */
+  /** Stall time before the process is ended; 0 for never. */
   readonly endAfterMs: number;
 }
 

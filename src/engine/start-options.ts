@@ -9,7 +9,7 @@ export interface SubmitOptions {
   readonly reuse?: boolean;
   /** Merged into the workflow's context; a value that is not an object becomes `{ initParams: value }`. */
   readonly params?: unknown;
-  /** How many tasks run at a time; takes precedence over the context's `maxConcurrentTasks`, the definition's and the engine's. */
+  /** Limit of concurrent tasks; takes precedence over the context's `maxConcurrentTasks`, the definition's and the engine's. */
   readonly maxConcurrentTasks?: number;
   /** W3C trace context: the instance becomes part of that trace. */
   readonly traceparent?: string;
@@ -21,7 +21,7 @@ export interface RunJobOptions extends JobTaskOptions {
   readonly instanceId?: string;
   /** Allows the id of an instance that has ended. Default false. */
   readonly reuse?: boolean;
-  /** What the job finds in `ctx.context`. */
+  /** Value of `ctx.context` in the job. */
   readonly context?: Readonly<Record<string, unknown>>;
   /** W3C trace context: the instance becomes part of that trace. */
   readonly traceparent?: string;
@@ -40,7 +40,7 @@ export interface StartOptions {
   /** Allows the id of an instance that has ended; `"unless-succeeded"` only if it did not succeed. Default false. */
   readonly reuse?: Reuse;
   /**
-   * What to do if an instance with this id is active: `refuse` throws `INSTANCE_EXISTS` (the default), `use` returns it,
+   * Action if an instance with this id is active: `refuse` throws `INSTANCE_EXISTS` (the default), `use` returns it,
    * `terminate` ends it and starts the new one.
    */
   readonly whenActive?: "refuse" | "use" | "terminate";

@@ -1,6 +1,6 @@
 import type { LogFields, Logger } from "../base/logger.ts";
 
-/** What users get who pass no logger: warnings and errors, one JSON object a line, on standard error. */
+/** Default logger: warnings and errors, one JSON object a line, on standard error. */
 export const stderrLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

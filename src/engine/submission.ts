@@ -344,7 +344,7 @@ export class Submission {
   }
 }
 
-/** Whether the error is about something that a worker, another member or a later registration may bring. */
+/** True if a worker, another member or a later registration may supply what is missing. */
 export function mayStillCome(error: unknown): boolean {
   return hasCode(error, "JOB_MISSING") || hasCode(error, "DOMAIN_UNKNOWN") || hasCode(error, "WORKFLOW_UNKNOWN");
 }

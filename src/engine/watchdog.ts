@@ -7,17 +7,17 @@ import type { StallLimits } from "./stall-detector.ts";
 import type { StallLineFormat } from "./stall-line.ts";
 
 export interface WatchdogOptions {
-  /** How long the event loop may be blocked before a line on standard error names what blocks it. Default 2000, at least 1000; 0 for never. */
+  /** Time the event loop may be blocked before a line on standard error names what blocks it. Default 2000, at least 1000; 0 for never. */
   readonly warnAfterMs?: number;
-  /** How long it may be blocked before the process is ended with SIGKILL, at least 1000. Default 0: never. */
+  /** Time it may be blocked before the process is ended with SIGKILL, at least 1000. Default 0: never. */
   readonly endAfterMs?: number;
-  /** How these lines are written: as the default logger does, as pino does, or for people. Default `json`. */
+  /** Format of these lines: as the default logger writes, as pino does, or for people. Default `json`. */
   readonly format?: StallLineFormat;
 }
 
 export type ResolvedWatchdogOptions = Required<WatchdogOptions>;
 
-/** What the thread is given. */
+/** The thread's `workerData`. */
 export interface WatchdogData extends StallLimits {
   readonly memory: SharedArrayBuffer;
   readonly format: StallLineFormat;

@@ -141,7 +141,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   /**
-   * Whether a request was made for a user of a member that is gone: the user was told that the outcome is unknown, and may
+   * True if a request was made for a user of a member that is gone: the user was told that the outcome is unknown, and may
    * have decided otherwise since. A member joins before it sends anything, so one that is in no later view never returns.
    */
   async #isAbandoned(from: string, body: unknown): Promise<boolean> {
@@ -389,7 +389,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#members.onEvent(event);
     if (event.type === "shard-opened") {
       this.#announce(event.shard);
-      // Whether the hosts of remote attempts of the shards live is known from a view after the claims.
+      // A view after the claims tells whether the hosts of remote attempts of the shards live.
       if (this.#keeper.isSettled) this.#membership.refreshView();
     }
     for (const listener of this.#listeners) {

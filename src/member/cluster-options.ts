@@ -6,17 +6,17 @@ import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import type { ProcessTable } from "../cluster/process-table.ts";
 
-/** What makes an engine one of several on the same store. */
+/** Options of one of several engines on the same store. */
 export interface ClusterOptions {
   /** Carries messages between members. Without one they find each other through the store alone, which is slower. */
   readonly bus?: Bus;
-  /** How members and workers are called in histories and events. Default: host name and process id. */
+  /** Name of members and workers in histories and events. Default: host name and process id. */
   readonly name?: string;
-  /** How many parts the instances are divided into. Fixed with the store's first member. Default 128. */
+  /** Number of shards that divide the instances. Fixed with the store's first member. Default 128. */
   readonly shards?: number;
   readonly timings?: Partial<ClusterTimings>;
   /**
-   * Whether workers in processes of their own may connect. They outlive a member that dies, so slots of shared domains
+   * True if workers in processes of their own may connect. They outlive a member that dies, so slots of shared domains
    * are then kept for a while. Default false.
    */
   readonly remoteWorkers?: boolean;

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { Membership } from "../cluster/membership.ts";
 
-/** What this member knows of the others: who lives, who left cleanly, who is suspected, and when one was last lost. */
+/** Knowledge of the other members: who lives, who left cleanly, who is suspected, and when one was last lost. */
 export class KnownMembers {
   readonly #membership: Membership;
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class KnownMembers {
     this.#clock = clock;
   }
 
-  /** Whether the newest view contains the member. */
+  /** True if the newest view contains the member. */
   isLiving(member: string): boolean {
     return this.#membership.living.has(member);
   }
@@ -30,7 +30,7 @@ export class KnownMembers {
     return this.#left.has(member);
   }
 
-  /** Whether the newest view was requested after that moment of the monotonic clock. */
+  /** True if the newest view was requested after that moment of the monotonic clock. */
   hasSeen(moment: number): boolean {
     return this.#membership.viewAskedAt >= moment;
   }
@@ -45,7 +45,7 @@ export class KnownMembers {
     return [...living].filter((member) => member !== id);
   }
 
-  /** How long ago a member was lost or left, as far as this one has seen. */
+  /** Time since a member was lost or left, as far as this one has seen. */
   get msSinceLoss(): number {
     return this.#clock.monotonic() - this.#lossSeenAt;
   }

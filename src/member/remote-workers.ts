@@ -79,7 +79,7 @@ export class RemoteWorkers {
     try {
       if (!(await this.#takeIn(announced))) announced.decline();
     } catch (error) {
-      // Whether it is wanted is unknown: the worker announces it again.
+      // The attempt may still be wanted: the worker announces it again.
       const fields = { attemptId: announced.descriptor.attemptId, error: messageOf(error) };
       this.#parts.logger.warn(
         fields,
@@ -132,7 +132,7 @@ export class RemoteWorkers {
   }
 }
 
-/** Whether its id matches its task: results are reported for the task, but the owner is asked by the id alone. */
+/** True if its id matches its task: results are reported for the task, but the owner is asked by the id alone. */
 function namesItself(descriptor: AttemptDescriptor): boolean {
   const { instanceId: id, generation, task, attempt } = descriptor;
   return descriptor.attemptId === attemptIdOf({ id, key: 0, generation }, task, attempt);

@@ -4,7 +4,7 @@ import type { CallOf } from "./call.ts";
 import { instanceOf, isRemote, type RemoteAttempts, workerOf } from "./remote-attempts.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 
-/** What other members, which run attempts of this shard's instances, report about them. */
+/** Handles reports of other members that run attempts of this shard's instances. */
 export class AttemptReports {
   /** Counts reports of attempts that were not expected any more. */
   dropped = 0;

@@ -23,7 +23,7 @@ export interface CallTransport {
 
 export interface CallTransportOptions {
   readonly timeoutMs: number;
-  /** Of a call that was tried before. */
+  /** Key of the call's earlier try. */
   readonly key?: string;
 }
 

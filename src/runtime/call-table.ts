@@ -45,7 +45,7 @@ interface CallEntry<T extends CallType> {
   readonly sender: "user" | "member";
   readonly effect: "read" | "write";
   /**
-   * What the result waits for. `commit`: outstanding turns of the instance, or the commit that the call leads to.
+   * Precondition of the result. `commit`: outstanding turns of the instance, or the commit that the call leads to.
    * `instance`: something that the instance may do at any time or never, so the call has no timeout at the caller, and the
    * owner answers other members "not yet" after a while.
    */

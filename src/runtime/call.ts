@@ -103,7 +103,7 @@ interface QueryCalls {
 
 /** An update that the code of an instance has answered. */
 export interface UpdateResult {
-  /** Of the instance. */
+  /** Instance key. */
   readonly key: number;
   readonly answer: UpdateAnswered;
 }

@@ -27,9 +27,9 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   readonly #reaction: RecordedReaction | undefined;
   #deferred: DeferredQuestions | undefined;
   #open: ActorTurn | undefined;
-  /** How many messages of the open turn were handled. */
+  /** Number of handled messages of the open turn. */
   #handled = 0;
-  /** How many events of the open turn the code has seen. */
+  /** Number of events of the open turn seen by the code. */
   #seen = 0;
   #onPrepared: ((actor: InstanceActor) => void) | undefined;
   /** It needs another turn: it has begun anew, or its code was registered after this one was prepared. */
@@ -115,7 +115,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     const { state } = this.#machine;
     const isRecorded = reaction.hasSlot && state.reaction?.isUnderWay === true;
     if (isRecorded || this.#actor.hasEnded || !reaction.isNeeded) return false;
-    // Where nothing new has come in, code that is there has nothing to react to.
+    // Attached code has nothing to react to if no message changes anything.
     if (this.#code.run !== undefined && this.#actor.inbox.every((message) => changesNothing(message, state)))
       return false;
     const { name, version } = this.#actor.definition;
@@ -201,7 +201,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     }
   }
 
-  /** How many steps its code has taken in this generation. */
+  /** Number of steps of its code in this generation. */
   get #step(): number {
     const { size, timers } = this.#machine.state;
     return size + timers;

@@ -131,7 +131,7 @@ export class ForeignAttempts implements AttemptHosts {
     if (incarnation === this.#incarnation) this.#attempts.delete(call.attemptId);
   }
 
-  /** Whether the owner has received the report. False if it must be repeated: the owner is unknown, or does not know this member yet. */
+  /** True if the owner has received the report. False if it must be repeated: the owner is unknown, or does not know this member yet. */
   async #isDelivered(shard: number, call: CallOf<"ReportAttempt">): Promise<boolean> {
     try {
       await this.#parts.call(shard, call, Infinity);

@@ -11,7 +11,7 @@ import { findTaskNamed, findUnfinishedTask } from "./find-task.ts";
 
 export interface InputParts {
   readonly registry: JobRegistry;
-  /** How many instances of the workflow run, when that is its maximum. */
+  /** Number of running instances, if that is the workflow's maximum. */
   fullFor(workflow: string): number | undefined;
 }
 

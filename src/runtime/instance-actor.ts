@@ -31,8 +31,8 @@ const none: never[] = [];
 export type ActorTurn = InstanceTurn<InstanceActor>;
 
 /**
- * What actors need of the shard they live in, and what the shard's lane needs to run their turns: a turn is opened,
- * written by the lane together with others, and then released or rejected.
+ * Services of a shard for its actors, and for its lane to run their turns: a turn is opened, written by the lane
+ * together with others, and then released or rejected.
  */
 export interface ActorHost extends TaskRunHost {
   readonly clock: Clock;
@@ -241,7 +241,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   /** A user has resumed it from quarantine: processes that its code ended do not count any more. */
   forgetLosses(): void {}
 
-  // What the dispatcher reports
+  // Reports of the dispatcher
 
   /**
    * Starts are batched: recorded with the next turn, within 100 ms. If the attempt ends first, its result carries the

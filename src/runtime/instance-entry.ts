@@ -19,7 +19,7 @@ export class InstanceEntry {
   /** The reason of its quarantine; undefined if it is in service. */
   quarantined: string | undefined;
   isReportedStuck = false;
-  /** How many tasks waited in it after its last turn (`InstanceState.waitingCount`). `InstanceTable` keeps the sum. */
+  /** Number of tasks waiting after its last turn (`InstanceState.waitingCount`). `InstanceTable` keeps the sum. */
   waiting = 0;
   #waiters: Reply<InstanceActor>[] = none;
   #watchers: Reply<void>[] = none;

@@ -37,15 +37,15 @@ export interface InstanceEnd {
   readonly key: number;
   readonly status: InstanceStatus;
   readonly reason?: string | undefined;
-  /** Of an instance that failed. */
+  /** Failed instances only. */
   readonly failedTasks?: readonly FailedTask[] | undefined;
-  /** Of a DAG, by task name. */
+  /** DAGs only, by task name. */
   readonly outputs?: Readonly<Record<string, Payload>> | undefined;
-  /** Of a code workflow. */
+  /** Code workflows only. */
   readonly output?: Payload | undefined;
 }
 
-/** What the dispatcher knows of attempts that are under way. */
+/** Dispatcher queries about attempts that are under way. */
 type Attempts = Pick<Dispatcher, "waitingFor" | "progressOf">;
 
 export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceView {

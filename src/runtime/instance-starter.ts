@@ -20,7 +20,7 @@ export interface StartRequest {
   readonly id: string;
   /** The id was chosen by the caller, and may be taken. */
   readonly isGivenId: boolean;
-  /** Whether a new instance may follow a finished one of that id, or only one that did not succeed. */
+  /** Allows reuse of a finished instance's id, or only of one that did not succeed. */
   readonly reuse: Reuse;
   readonly definition: Definition;
   /** The definition and those of nested workflows. */

@@ -15,7 +15,7 @@ export type Message = Told | Asked;
 export interface Told {
   readonly input: Input;
   readonly reply?: Reply<void>;
-  /** Of a message from another instance: its place in the outbox of the sending shard. */
+  /** Position in the sending shard's outbox, for a message from another instance. */
   readonly origin?: Origin;
   /** The key of a call that may be repeated; recorded with the turn, so that a repetition is recognised. */
   readonly key?: string;

@@ -33,9 +33,9 @@ type OwnParts =
   | "hosts";
 
 export interface RegionParts extends Omit<ShardParts, OwnParts> {
-  /** How many idle instances stay in memory. */
+  /** Limit of idle instances in memory. */
   readonly idleMax: number;
-  /** How many commits may be under way at a time. */
+  /** Maximum number of concurrent commits. */
   readonly laneCount: number;
   /** The name under which shards are claimed. */
   owner(): string;
@@ -233,7 +233,7 @@ export class Region {
     return this.#shards[this.shardOf(id)]?.instances.peek(id);
   }
 
-  /** How many instances of the workflow run, if that is its maximum: none can be reopened then. */
+  /** Number of running instances, if that is the workflow's maximum: none can be reopened then. */
   fullFor(workflow: string): number | undefined {
     return this.#gates.fullFor(workflow);
   }

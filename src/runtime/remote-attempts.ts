@@ -41,13 +41,13 @@ export function instanceOf(attemptId: string): string {
 
 /** Other members that may host attempts of a shard's instances. A single member has none. */
 export interface AttemptHosts {
-  /** Whether the newest view contains the member. */
+  /** True if the newest view contains the member. */
   isLiving(member: string): boolean;
-  /** Whether that view was requested after the monotonic time. */
+  /** True if that view was requested after the monotonic time. */
   hasSeen(moment: number): boolean;
-  /** Whether the member left the cluster by itself, after it had stopped its attempts. */
+  /** True if the member left the cluster by itself, after it had stopped its attempts. */
   hasLeft(member: string): boolean;
-  /** Whether this member hosted it for another owner and is still reporting its end. */
+  /** True if this member hosted it for another owner and is still reporting its end. */
   isReporting(attemptId: string): boolean;
   /** Makes a host stop attempts that are not wanted any more. */
   abort(host: string, attemptIds: readonly string[]): void;
@@ -137,7 +137,7 @@ export class RemoteAttempts {
     return true;
   }
 
-  /** Whether it may be hosted there: only a remote worker of the same principal moves it to another living member. */
+  /** True if it may be hosted there: only a remote worker of the same principal moves it to another living member. */
   #mayHost({ worker, hosts }: RemoteAttempt, host: string, other: string | undefined): boolean {
     if (other !== undefined && principalOf(`${host}/${other}`) !== principalOf(worker)) return false;
     if (hosts.has(host)) return true;

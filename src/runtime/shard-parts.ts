@@ -13,7 +13,7 @@ import type { CommittedTurn } from "./message.ts";
 import type { AttemptHosts } from "./remote-attempts.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
-/** What the shards of one member share. */
+/** Parts shared by a member's shards. */
 export interface ShardParts {
   readonly store: Store;
   readonly clock: Clock;

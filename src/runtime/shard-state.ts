@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 
 /**
- * Whether a shard is open. It goes from open to closing to released, or from any of these but released to lost, and never
+ * State of a shard: it goes from open to closing to released, or from any of these but released to lost, and never
  * back (H4).
  */
 export class ShardState {

@@ -177,7 +177,7 @@ export class ShardTurns implements ActorHost {
     void this.#parts.quarantine.add(entry, actor.row, error);
   }
 
-  // What actors ask for
+  // Services for actors
 
   resolveJob(definition: TaskDefinition, params: string | undefined): string {
     return this.#shared.resolveJob(definition, params);

@@ -97,7 +97,7 @@ export class Shard {
     lane.enter(this.#turns);
   }
 
-  /** What the parts of the shard ask of it, or of a part that is made after them. */
+  /** Callbacks of the shard's parts into it, or into a part made after them. */
   #callbacks(): ShardCallbacks {
     return {
       newActor: (definition, id, key) => newActor(this.#turns, definition, id, key),

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 
-/** How long a start waits for other messages before it is written by itself; most tasks end sooner. */
+/** Time a start waits for other messages before it is written by itself; most tasks end sooner. */
 const delayMs = 100;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * How far an actor is on its way to its next turn. Every flag changes by one of the transitions below, and by nothing
+ * Progress of an actor towards its next turn. Every flag changes by one of the transitions below, and by nothing
  * else: `TurnQueue` calls all of them but `endTurn`, which belongs to the release of a turn.
  *
  * ```

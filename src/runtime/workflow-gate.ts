@@ -48,7 +48,7 @@ export class WorkflowGates {
     this.#fill(workflow, gate);
   }
 
-  /** How many instances run, if one more that a user reopens would exceed the maximum. */
+  /** Number of running instances, if one more, reopened by a user, exceeds the maximum. */
   fullFor(workflow: string): number | undefined {
     const gate = this.#gates.get(workflow);
     return gate !== undefined && gate.running.size >= gate.max ? gate.running.size : undefined;

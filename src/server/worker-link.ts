@@ -76,7 +76,7 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
   });
 }
 
-/** Whether the token is still valid; exceeding the rate limit does not disconnect a worker. */
+/** True if the token is still valid; exceeding the rate limit does not disconnect a worker. */
 function mayStay(request: WorkerRequest, guard: WorkerRouteParts["guard"]): boolean {
   try {
     guard.admit(request, "worker");

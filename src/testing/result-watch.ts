@@ -5,9 +5,9 @@ const quietMs = 1000;
 
 export interface ResultWatchParts {
   readonly logger: Logger;
-  /** Whether a test lets time pass or a job runs, so that the result may come by itself. */
+  /** True if a test lets time pass or a job runs, so that the result may come by itself. */
   readonly isMoving: () => boolean;
-  /** Whether the test advances the clock itself, so that it must not be moved. */
+  /** True if the test advances the clock itself, so that it must not be moved. */
   readonly isStepping: () => boolean;
   /** The earliest wake-up of any instance, epoch ms. */
   readonly nextWake: () => Promise<number | undefined>;

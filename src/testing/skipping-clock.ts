@@ -2,7 +2,7 @@ import { TestClock } from "./test-clock.ts";
 
 /** The activity of an engine that its clock needs to know. */
 export interface WatchedWork {
-  /** Whether jobs run. */
+  /** True while jobs run. */
   isBusy(): boolean;
   /** The earliest wake-up of any instance after that time, epoch ms. */
   nextWake(after: number): Promise<number | undefined>;
@@ -19,7 +19,7 @@ export class SkippingClock extends TestClock {
   /** A test has advanced it by a number of ms, and not only until a promise settles. */
   hasAdvanced = false;
 
-  /** Whether a call of `advance` or `until` is running. */
+  /** True while a call of `advance` or `until` is running. */
   get isMoving(): boolean {
     return this.#moves > 0;
   }

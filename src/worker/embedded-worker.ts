@@ -29,7 +29,7 @@ export interface EmbeddedWorkerOptions {
   readonly address?: string | (() => string);
   /** The maximum of sub-tasks that one attempt may generate. */
   readonly maxSubTasks?: number;
-  /** Whether the lease is valid: asked again before a job is called that had to wait for its inputs. */
+  /** True if the lease is valid: asked again before a job is called that had to wait for its inputs. */
   readonly mayStart?: () => boolean;
   /** Checks generated sub-tasks; without it they are passed on unchecked. */
   readonly admitSubTasks?: AdmitSubTasks;

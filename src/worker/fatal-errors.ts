@@ -6,7 +6,7 @@ export interface FatalErrorOwner {
   onFatalError(error: unknown): void;
 }
 
-// Such errors end the process, so this is its own too: whose code runs, and how many want to hear of it.
+// Process-wide, as uncaught errors end the process: the running code's owner, and the number of listeners.
 const current = new AsyncLocalStorage<FatalErrorOwner>();
 let listening = 0;
 

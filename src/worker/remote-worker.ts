@@ -31,17 +31,17 @@ export interface RemoteWorkerOptions {
   /** Opens a link to a member; its messages go to the listener. */
   readonly connect: (listener: LinkListener) => Link;
   readonly timings?: Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
-  /** How many attempts run at a time. Default 10. */
+  /** Limit of concurrent attempts. Default 10. */
   readonly slots?: number;
   readonly aroundJob?: AroundJob;
   readonly threads?: ThreadWorker;
   /** The maximum of sub-tasks that one attempt may generate. */
   readonly maxSubTasks?: number;
-  /** How long `stop` waits for jobs to end, and again for their results to be acknowledged. */
+  /** Time `stop` waits for jobs to end, and again for their results to be acknowledged. */
   readonly graceMs?: number;
 }
 
-/** How often per heartbeat interval unanswered messages are sent again. */
+/** Resends of unanswered messages per heartbeat interval. */
 const ticksInBeat = 4;
 
 /**

@@ -7,7 +7,7 @@ import { approval, approvalJobs } from "./approval.ts";
 import { importJobs, importRows } from "./import.ts";
 import { publish, report, reportJobs } from "./report.ts";
 
-/** What `heddle dev` has to show when it is given nothing else. */
+/** Examples that `heddle dev` shows when given nothing else. */
 export const examples: { jobs: readonly Job[]; workflows: readonly (Workflow | CodeWorkflow)[] } = {
   jobs: [...reportJobs, ...importJobs, ...approvalJobs],
   workflows: [report, publish, importRows, approval],

@@ -1,4 +1,4 @@
-/** How the text of a variable or flag is parsed. */
+/** Parser for the text of a variable or flag. */
 export type KeyKind = "text" | "path" | "number" | "switch" | "list" | "paths" | "json";
 
 /** Every configuration key, as written in a file. */

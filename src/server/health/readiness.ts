@@ -15,7 +15,7 @@ const reasons: Readonly<Record<Exclude<Health["status"], "up">, string>> = {
   stopped: "the engine was stopped",
 };
 
-/** Whether the server accepts new work. */
+/** The server's readiness for new work. */
 export class Readiness {
   readonly #engine: Pick<Engine, "health">;
   readonly #store: Pick<StoreWatch, "problem">;

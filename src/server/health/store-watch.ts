@@ -6,8 +6,8 @@ import type { Store } from "../../stores/store.ts";
 const patienceMs = 2000;
 
 /**
- * Whether the store answers. Members send it a sign of life every few seconds, on a connection that no query holds up, so
- * how that goes tells it without another question. An embedded store gets none: it is never away.
+ * Availability of the store. Members send it a heartbeat every few seconds, on a connection that no query holds up, so
+ * its outcome shows it without another query. An embedded store gets none: it is never away.
  */
 export class StoreWatch {
   /** For the engine. */

@@ -83,7 +83,7 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
   return app;
 }
 
-/** Whether a refusal is audited: failed authentication and rate limits of any request, and refused changes. */
+/** True if a refusal is audited: failed authentication and rate limits of any request, and refused changes. */
 function isAudited({ routeOptions }: FastifyRequest, status: number): boolean {
   const { isChange = false } = routeOptions.config as { isChange?: boolean };
   return isChange || status === 401 || status === 403 || status === 429;

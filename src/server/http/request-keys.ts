@@ -9,7 +9,7 @@ const kind = "request";
 const hourMs = 3_600_000;
 const keptMs = 24 * hourMs;
 const pageSize = 1000;
-/** How long a concurrent request with the same key is waited for. */
+/** Time to wait for a concurrent request with the same key. */
 const patienceMs = 2000;
 const lookMs = 100;
 

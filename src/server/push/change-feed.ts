@@ -270,7 +270,7 @@ export class ChangeFeed {
   }
 }
 
-/** Whether the catch-up from the history has already included this live change. */
+/** True if the catch-up from the history has already included this live change. */
 function isHeard({ turn, createdAt }: FeedEntry, topic: Topic, since: Cursor): boolean {
   return !isWide(topic) && since.turn !== undefined && createdAt === since.createdAt && turn <= since.turn;
 }

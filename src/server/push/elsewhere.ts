@@ -31,7 +31,7 @@ export class Elsewhere {
     this.#parts = parts;
   }
 
-  /** Whether other members can own instances. */
+  /** True if other members can own instances. */
   get isPossible(): boolean {
     return this.#parts.engine.members().length > 1;
   }

@@ -3,7 +3,7 @@ import type { FeedEntry } from "./feed-entry.ts";
 /** The topic of a subscription. */
 export type Topic = { readonly instanceId: string } | { readonly workflow: string } | { readonly all: true };
 
-/** Whether the topic covers several instances. */
+/** True if the topic covers several instances. */
 export function isWide(topic: Topic): boolean {
   return !("instanceId" in topic);
 }

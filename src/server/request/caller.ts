@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Role } from "../../api/route.ts";
 
-/** Who asks, once let in. */
+/** An admitted caller. */
 export interface Caller {
   readonly name: string;
   readonly role: Role;
@@ -23,12 +23,12 @@ export function findCaller(request: FastifyRequest): Caller | undefined {
   return request.getDecorator<Caller | undefined>(decorator);
 }
 
-/** Of a request that was let in. */
+/** Requires an admitted request. */
 export function callerOf(request: FastifyRequest): Caller {
   return request.getDecorator<Caller>(decorator);
 }
 
-/** What each role may do. */
+/** Role permissions. */
 const allowed: Readonly<Record<Role, readonly Role[]>> = {
   viewer: ["viewer"],
   operator: ["viewer", "operator"],

@@ -6,7 +6,7 @@ export interface HttpErrorOptions {
   /** When it is worth trying again. */
   readonly retryAfterSeconds?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Who was refused, if that is known. */
+  /** The refused caller, if known. */
   readonly caller?: Caller;
 }
 

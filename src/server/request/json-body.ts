@@ -11,7 +11,7 @@ export function bodyDigestOf(request: FastifyRequest): string | undefined {
   return request.getDecorator<string | undefined>(decorator);
 }
 
-/** Where the text stops being JSON. */
+/** Tells why the JSON is refused. */
 function problemOf(text: string): string {
   try {
     JSON.parse(text);

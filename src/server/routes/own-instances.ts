@@ -7,7 +7,7 @@ import type { Handlers } from "../http/handler.ts";
 /** Operations that are safe for the instance of a schedule: a quarantined one can be resumed, an ended one deleted. */
 const allowed: readonly RouteName[] = ["queryInstance", "resumeInstance", "deleteInstance"];
 
-/** Whether an operation on any instance is refused for the instances of schedules, which have operations of their own. */
+/** True if an operation on any instance is refused for the instances of schedules, which have operations of their own. */
 export function isRefusedForSchedules(name: RouteName): boolean {
   return /^(POST|PUT|PATCH|DELETE) \/api\/instance\/\{id\}/.test(paths[name]) && !allowed.includes(name);
 }

@@ -91,7 +91,7 @@ function withWorkflowNames(engine: RouteParts["engine"], { workflow }: ScheduleS
   return new EngineError("WORKFLOW_UNKNOWN", message, { cause: error });
 }
 
-/** Whether the schedule belongs to the saved workflow of its name. `SCHEDULE_UNKNOWN`. */
+/** True if the schedule belongs to the saved workflow of its name. `SCHEDULE_UNKNOWN`. */
 async function isOfCatalogue({ engine, catalogue }: RouteParts, scheduleId: string): Promise<boolean> {
   const { spec } = await engine.schedules.get(scheduleId);
   return spec.workflow === scheduleId && (await catalogue.hasSchedule(scheduleId));

@@ -71,7 +71,7 @@ export async function startJob(parts: RouteParts, asked: Asked<"runJob">): Promi
 interface Start {
   readonly workflow: string;
   readonly start: (options: { readonly instanceId?: string; readonly traceparent?: string }) => Promise<string>;
-  /** Whether an instance of that id was started from the same request. */
+  /** True if an instance of that id was started from the same request. */
   readonly isRepeat: (instanceId: string) => Promise<boolean>;
 }
 
@@ -99,7 +99,7 @@ async function startOnce(
   }
 }
 
-/** Whether the instance is a run of that job with these parameters. A job whose name has several signatures runs under its id. */
+/** True if the instance is a run of that job with these parameters. A job whose name has several signatures runs under its id. */
 async function isRunOfJob(
   { engine }: RouteParts,
   instanceId: string,
@@ -126,7 +126,7 @@ async function instanceExists({ engine }: RouteParts, instanceId: string): Promi
   return new EngineError("INSTANCE_EXISTS", message);
 }
 
-/** Whether an instance was started by an equal request. Large values are compared by size only. */
+/** True if an instance was started by an equal request. Large values are compared by size only. */
 async function beganWith(
   { engine, store }: RouteParts,
   instanceId: string,

@@ -56,7 +56,7 @@ export class Guard {
     });
   }
 
-  /** Whether the request would be admitted; does not count for rate limits. */
+  /** True if the request would be admitted; does not count for rate limits. */
   recognizes({ headers }: { readonly headers: IncomingHttpHeaders }): boolean {
     const secret = secretOf(headers.authorization);
     return this.#isOpen || (secret !== undefined && this.#tokens.find(secret) !== undefined);

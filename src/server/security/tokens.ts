@@ -148,7 +148,7 @@ export class Tokens {
     if (role === "admin" && !this.#hasAdmin(sha256)) throw lastAdmin(name);
   }
 
-  /** Whether another valid admin token exists. */
+  /** True if another valid admin token exists. */
   #hasAdmin(exceptSha256?: string): boolean {
     const now = this.#parts.clock.now();
     const isLetIn = ({ role, expiresAt }: KnownToken): boolean =>
