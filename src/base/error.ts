@@ -142,7 +142,7 @@ export function hasCode(error: unknown, code: ErrorCode): error is EngineError {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** What an error says, whatever was thrown. */
+/** Message of an error, whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

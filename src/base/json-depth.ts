@@ -6,7 +6,7 @@ const backslash = 0x5c;
 const opening = new Set([0x5b, 0x7b]);
 const closing = new Set([0x5d, 0x7d]);
 
-/** Of JSON text, whether or not it is sound otherwise. */
+/** Takes JSON text, whether or not it is sound otherwise. */
 export function isTooDeep(text: string): boolean {
   // Each level has two brackets.
   if (text.length <= 2 * depthMax) return false;

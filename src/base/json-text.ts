@@ -29,7 +29,7 @@ function refusal(what: string, problem: string, cause?: unknown): EngineError {
   return new EngineError("VALUE_NOT_SERIALIZABLE", `${what} cannot be written as JSON: ${problem}`, { cause });
 }
 
-/** What throws while it is looked at is looked at again, part by part. */
+/** A value that throws when read is looked at again, part by part. */
 function isSurelyPlain(value: unknown): boolean {
   try {
     return isPlain(value, 0);
@@ -96,13 +96,13 @@ function findProblem(root: unknown): Problem | undefined {
 
 type Part = { readonly holder: object; readonly key: string; readonly path: string } | { readonly leave: unknown };
 
-/** What JSON sees: whatever the getter gives, and then the value's own `toJSON`. */
+/** Reads the value as JSON does: whatever the getter gives, and then the value's own `toJSON`. */
 function jsonView({ holder, key, path }: Exclude<Part, { leave: unknown }>): { readonly value: unknown } | Problem {
   let what = "what is read";
   try {
     const value = (holder as Record<string, unknown>)[key];
     if (!hasToJson(value)) return { value };
-    // Of an invalid one JSON makes null.
+    // JSON makes null of an invalid date.
     if (value instanceof Date && Number.isNaN(value.getTime())) return { value };
     what = "toJSON";
     return { value: value.toJSON(key) };
@@ -115,7 +115,7 @@ function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
   return typeof value === "object" && value !== null && "toJSON" in value && typeof value.toJSON === "function";
 }
 
-/** What would be lost of the value itself, with @ in place of where it is; undefined if nothing is. */
+/** Loss of the value itself in JSON, with @ in place of where it is; undefined if nothing is. */
 function lossOf(value: unknown): string | undefined {
   switch (typeof value) {
     case "bigint":

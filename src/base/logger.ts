@@ -1,6 +1,6 @@
 export type LogFields = Record<string, unknown>;
 
-/** What Heddle asks of a logger. pino's loggers fit as they are. */
+/** Logger interface that Heddle needs. pino's loggers fit as they are. */
 export interface Logger {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;

@@ -1,4 +1,4 @@
-/** How many bytes the text takes in UTF-8. A lone surrogate counts as the replacement character: 3 bytes. */
+/** Number of bytes of the text in UTF-8. A lone surrogate counts as the replacement character: 3 bytes. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {

@@ -8,9 +8,9 @@ export interface AllocatorsParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly members: LivingMembers;
-  /** How long a remote worker keeps running without its member; 0 in a cluster without remote workers. */
+  /** Time a remote worker keeps running without its member; 0 in a cluster without remote workers. */
   readonly workerLostMs: number;
-  /** How long remote workers of members that were lost so far may keep running. */
+  /** Time remote workers of members that were lost so far may keep running. */
   readonly quietMs: () => number;
 }
 

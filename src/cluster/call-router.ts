@@ -53,7 +53,7 @@ export interface CallRouterOptions {
    * answered: the handler carries out each key once.
    */
   readonly handle: (shard: number, call: HandledCall) => Promise<unknown>;
-  /** Whether nobody waits for the answer any more, so that the request must not be carried out. Never rejects. */
+  /** True if nobody waits for the answer any more, so that the request must not be carried out. Never rejects. */
   readonly isAbandoned: (request: { from: string; body: unknown }) => Promise<boolean>;
   readonly onHint: (hint: { from: string; body: unknown }) => void;
 }

@@ -6,7 +6,7 @@ import type { SlotGrant, SlotReport } from "./slot-report.ts";
 /** A wish for slots that was not repeated for this long keeps nothing from others. */
 const wishMs = 20_000;
 
-/** Where some get one slot more than others, or one instead of none, it is theirs for this long before others have it. */
+/** Length of a turn: members with one slot more than others, or one instead of none, keep it this long. */
 const turnMs = 10_000;
 
 export interface DomainAllocatorOptions {
@@ -23,7 +23,7 @@ export interface DomainAllocatorOptions {
   /** Remote workers run on for at most this long without their member. 0 where no member has such workers. */
   readonly workerLostMs: number;
   /**
-   * Nobody's quota is raised for this long after the first view: of members that died before it nothing is known, and
+   * Quotas are not raised for this long after the first view: of members that died before it nothing is known, and
    * their workers may run on (I5). By default `workerLostMs`; less if it is certain that nobody died so lately.
    */
   readonly quietMs?: number;
@@ -32,9 +32,9 @@ export interface DomainAllocatorOptions {
 export interface AllocatorStatus {
   readonly epoch: number;
   readonly size: number;
-  /** What members have, or may have. More than the size only after that was lowered. */
+  /** Slots members have, or may have. More than the size only after that was lowered. */
   readonly used: number;
-  /** What remote workers of dead members may still use; part of `used`. */
+  /** Slots that remote workers of dead members may still use; part of `used`. */
   readonly kept: number;
   /** Quotas are not raised yet: not everybody was heard. */
   readonly isSealed: boolean;
@@ -83,7 +83,7 @@ export class DomainAllocator {
   /** Members of the first view that were not counted yet; undefined before that view. */
   #unheard: Set<string> | undefined;
   #quietUntil = 0;
-  /** What remote workers of dead members may use. */
+  /** Slots that remote workers of dead members may use. */
   #kept: { readonly slots: number; readonly until: number }[] = [];
 
   constructor(options: DomainAllocatorOptions) {
@@ -192,7 +192,7 @@ export class DomainAllocator {
     const slots = Math.max(0, this.#size - this.#keptSlots());
     const shares = shareOut(slots, [...this.#seats.values()], seat.heardAt);
     const share = shares.of(seat);
-    // What it has beyond its share it keeps, as far as nobody lacks it.
+    // The member keeps slots beyond its share, as far as nobody lacks them.
     let lacking = 0;
     for (const other of this.#seats.values()) {
       if (other !== seat) lacking += Math.max(0, shares.of(other) - usedBy(other));
@@ -220,7 +220,7 @@ export class DomainAllocator {
   }
 }
 
-/** What is known of one member. */
+/** Slot state of one member. */
 interface Seat {
   /** The newest. */
   readonly report: SlotReport;
@@ -241,7 +241,7 @@ function wishOf({ report, heardAt }: Seat, now: number): number {
   return report.running + (now - heardAt < wishMs ? report.waiting : 0);
 }
 
-/** What each member should have, and who has one more than others who would like it too. */
+/** Slots each member should have, and who has one more than others who would like it too. */
 interface Shares {
   readonly of: (seat: Seat) => number;
   readonly first: ReadonlySet<Seat>;
@@ -272,7 +272,7 @@ function fill(slots: number, wishes: number[]): { level: number; rest: number } 
   return { level: Infinity, rest: 0 };
 }
 
-/** Whoever has its turn comes first, then whoever had it longest ago. */
+/** Sorts members that have their turn first, then by who had it longest ago. */
 function compareTurns(a: Seat, b: Seat, now: number): number {
   if (hasTurn(a, now) !== hasTurn(b, now)) return hasTurn(a, now) ? -1 : 1;
   if (a.turnAt !== b.turnAt) return a.turnAt < b.turnAt ? -1 : 1;

@@ -141,7 +141,7 @@ export class DomainQuotas {
     for (const share of this.#shares.values()) this.#look(share);
   }
 
-  /** What arrives together shares one report. */
+  /** Changes that arrive together share one report. */
   #lookSoon(share: DomainShare): void {
     this.#options.clock.soon(() => this.#look(share));
   }
@@ -282,7 +282,7 @@ class DomainShare {
   neededAt: number;
   /** Attempts that left with their worker, and until when they may run without being counted elsewhere. */
   strays: { readonly slots: number; readonly until: number }[] = [];
-  /** Who waits for a report with a larger sequence to be answered. */
+  /** Callers that wait for a report with a larger sequence to be answered. */
   uncounted: {
     readonly after: number;
     readonly resolve: () => void;

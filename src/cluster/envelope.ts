@@ -19,7 +19,7 @@ export interface CallRequest {
 
 export interface CallAnswer {
   readonly kind: "answer";
-  /** Of the request. */
+  /** Id of the request. */
   readonly id: string;
   /** The member that answers. */
   readonly from: string;

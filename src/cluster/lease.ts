@@ -2,8 +2,8 @@ import type { Clock } from "../base/clock.ts";
 import { elapsedMs, type Moment, momentOf } from "../base/moment.ts";
 
 /**
- * How long a member may trust that nobody has taken over what it owns. It is counted on the member's own clocks, from
- * before the renewal was sent: the others begin to count later, when they see it, and are more patient.
+ * Lease: the time a member may trust that nobody has taken over what it owns. It is counted on the member's own clocks,
+ * from before the renewal was sent: the others begin to count later, when they see it, and are more patient.
  */
 export class Lease {
   readonly #clock: Clock;

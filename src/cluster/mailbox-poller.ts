@@ -3,7 +3,7 @@ import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { MailboxRow, Store } from "../stores/store.ts";
 
-/** How many rows are read at once, and how many may be in hand before no more are read. */
+/** Number of rows that are read at once, and that may be in hand before no more are read. */
 const pageSize = 200;
 const inHandMax = 2000;
 

@@ -1,7 +1,7 @@
 /** `server`: it takes calls and owns shards. `worker`: tasks run in its process. */
 export type MemberRole = "server" | "worker";
 
-/** What a member says about itself with every heartbeat, for people to read. Nothing is decided by it. */
+/** Facts that a member publishes with every heartbeat, for people to read. Nothing is decided by it. */
 export interface MemberAbout {
   readonly roles: readonly MemberRole[];
   /** It takes no new tasks. */

@@ -9,7 +9,7 @@ export interface MemberView {
   readonly roles: readonly MemberRole[];
   /** It takes no new tasks. */
   readonly isDraining: boolean;
-  /** How many shards it owns, as far as this member knows. */
+  /** Number of shards it owns, as far as this member knows. */
   readonly shards: number;
   /** The one that was asked. */
   readonly isSelf: boolean;

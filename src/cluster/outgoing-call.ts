@@ -7,7 +7,7 @@ const movedPauseMsMax = 1000;
 
 export type Route = "bus" | "mail";
 
-/** What a waiting call may learn: it is settled, its shard has moved, its member has a new id, or nothing in time. */
+/** News for a waiting call: it is settled, its shard has moved, its member has a new id, or nothing in time. */
 export type News = "settled" | "moved" | "rejoined" | "time";
 
 /** A call of this member that nobody has answered yet. */

@@ -1,6 +1,6 @@
 import { type ProcessTable, systemProcessTable } from "./process-table.ts";
 
-/** What is known of the processes on this machine. */
+/** Identity and liveness of processes on this machine. */
 export interface ThisMachine {
   /**
    * Identifies this process among all that ever ran: the boot of the machine, the namespaces that its number and its

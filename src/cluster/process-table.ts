@@ -1,9 +1,9 @@
 import { readFileSync, readlinkSync } from "node:fs";
 
 /**
- * What the operating system says about the processes of this machine. An interface, so that tests and the simulator can
- * give one that fails or answers with errors at any step (engine part `processTable`). Methods throw errors with a
- * `code`, as Node's own do.
+ * Process table of this machine's operating system. An interface, so that tests and the simulator can give one that
+ * fails or answers with errors at any step (engine part `processTable`). Methods throw errors with a `code`, as Node's
+ * own do.
  */
 export interface ProcessTable {
   /** The number of the process that asks. */

@@ -7,10 +7,10 @@ import { ownerOf } from "./placement.ts";
 
 const opensAtOnceDefault = 8;
 
-/** What failed is not tried again sooner. */
+/** Backoff after an operation that failed. */
 const pauseMs = 1000;
 
-/** Who carries out what the keeper decides. Is never asked for two things at once about one shard. */
+/** Carries out what the keeper decides. Is never asked for two things at once about one shard. */
 export interface ShardHost {
   /**
    * Claims the shard and takes up its work; "taken" if another member has it. What it brings after `dropAll` belongs to
@@ -26,7 +26,7 @@ export interface ShardKeeperOptions {
   readonly host: ShardHost;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How many shards are being opened at a time; 8 by default. */
+  /** Number of shards that are opened at a time; 8 by default. */
   readonly opensAtOnce?: number;
   readonly onEvent?: (event: MemberEvent) => void;
 }
@@ -52,7 +52,7 @@ export class ShardKeeper {
   readonly #freed = new Set<number>();
   /** On the monotonic clock, for those of which something failed. */
   readonly #pausedUntil = new Map<number, number>();
-  /** How many views there had been when the last operation on a shard ended. */
+  /** Number of views there had been when the last operation on a shard ended. */
   readonly #endedAt = new Map<number, number>();
   /** Members that said so, until they are gone. */
   readonly #leavers = new Set<string>();
@@ -67,7 +67,7 @@ export class ShardKeeper {
     this.#opensAtOnce = options.opensAtOnce ?? opensAtOnceDefault;
   }
 
-  /** Those that were opened, up to the end of their release. */
+  /** Shards that were opened, up to the end of their release. */
   get owned(): ReadonlySet<number> {
     return this.#owned;
   }

@@ -1,4 +1,4 @@
-/** What a member says to a domain's allocator. All of it was true at one moment, the one in which it was made. */
+/** Report of a member to a domain's allocator. All of it was true at one moment, the one in which it was made. */
 export interface SlotReport {
   readonly domain: string;
   readonly member: string;
@@ -18,9 +18,9 @@ export interface SlotReport {
 
 /** The answer: the quota that the member has from now on, if it takes it. */
 export interface SlotGrant {
-  /** Of the allocator. */
+  /** Epoch of the allocator. */
   readonly epoch: number;
-  /** Of the report that is answered. */
+  /** Sequence of the report that is answered. */
   readonly sequence: number;
   readonly quota: number;
 }

@@ -1,4 +1,4 @@
-/** How patient members are with each other. */
+/** Intervals and timeouts among members. */
 export interface ClusterTimings {
   /** A member gives a sign of life this often. */
   readonly beatMs: number;
@@ -6,7 +6,7 @@ export interface ClusterTimings {
   readonly suspectMs: number;
   /** Silent for this long after that, it is lost, and its shards are taken over. */
   readonly lostMs: number;
-  /** How often a member looks into its mailboxes in the store. With a bus that is only the safety net. */
+  /** Interval at which a member polls its mailboxes in the store. With a bus that is only the safety net. */
   readonly pollMs: number;
   readonly pollWithoutBusMs: number;
   /** A call that nobody has answered for this long is given up; whether it was carried out is then unknown. */
@@ -32,7 +32,7 @@ export const defaultTimings: ClusterTimings = {
 };
 
 /**
- * Whoever may be given up by others gives up itself a little sooner: after this part of their patience by its own
+ * A member that may be given up by others gives up itself a little sooner: after this part of their patience by its own
  * clock. Clocks may run up to five percent too fast or too slow.
  */
 export const ownPatience = 0.9;

@@ -62,7 +62,7 @@ function tooExpensive(message: string): EngineError {
   return new EngineError("DECISION_TOO_EXPENSIVE", message);
 }
 
-/** What texts and lists that an expression makes may hold together: characters and items. */
+/** Maximum size of texts and lists that an expression makes, together: characters and items. */
 const producedMax = 64 * 1024 * 1024;
 /** Length of the text times length of the part: the worst case of a search by JavaScript's own functions. */
 const searchMax = 100_000_000;
@@ -74,7 +74,7 @@ interface CelNode {
   readonly op: string;
   readonly args: unknown;
   readonly meta: { readonly evaluate: Evaluate; readonly alternate?: unknown; readonly macro?: unknown };
-  /** Of a call, once it has been type-checked. */
+  /** Present in a call, once it has been type-checked. */
   readonly receiverWithArgs?: readonly CelNode[];
   readonly handle: (...args: unknown[]) => unknown;
   evaluate: Evaluate;

@@ -5,7 +5,7 @@ import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import { type ExpressionShape, SizeLimits, type TimeBudget, TimeLimit } from "./expression-cost.ts";
 
-/** What an expression sees: JSON texts. Those that it looks at are parsed. */
+/** Variables of an expression: JSON texts. Those that it looks at are parsed. */
 export interface ExpressionScope {
   readonly context: Readonly<Record<string, string>>;
   /** By task name. */
@@ -187,7 +187,7 @@ function fromCel(value: unknown): unknown {
   return entries === undefined ? value : Object.fromEntries(entries.map(([key, item]) => [key, fromCel(item)]));
 }
 
-/** Of a map: one of the scope's, or one that the expression wrote itself. */
+/** Entries of a map: one of the scope's, or one that the expression wrote itself. */
 function entriesOf(value: unknown): [string, unknown][] | undefined {
   if (value instanceof JsonMap) return [...value];
   return isObject(value) && value.constructor === Object ? Object.entries(value) : undefined;

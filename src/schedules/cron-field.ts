@@ -5,7 +5,7 @@ export interface FieldRange {
   readonly name: string;
   readonly min: number;
   readonly max: number;
-  /** How many values there are before they come again, where it is not all from `min` to `max`. */
+  /** Number of values before they come again, where it is not all from `min` to `max`. */
   readonly count?: number;
   /** Words for the first values: JAN for 1, SUN for the first day. */
   readonly words?: readonly string[];

@@ -63,7 +63,7 @@ export class Cron {
     this.#matchesDay = dayRule(days ?? "", weekdays ?? "", isQuartz);
   }
 
-  /** Whether it is due in each hour that has part of that time on the wall, so that it is a matter of hours that pass. */
+  /** True if it is due in each hour that overlaps that wall-clock time, so that it is a matter of hours that pass. */
   isHourlyWithin(fromMs: number, toMs: number): boolean {
     for (let at = Math.floor(fromMs / hourMs); at <= Math.floor(toMs / hourMs); at++) {
       if (!this.#isDueInHour.has(((at % 24) + 24) % 24)) return false;

@@ -5,8 +5,8 @@ import { durationMsMax } from "../base/time-limits.ts";
 const stepsMax = 50_000;
 
 /**
- * How far the search for one due time may go: up to one horizon and for so many steps, whatever it meets on its way. So
- * every search ends, and soon.
+ * Bounds the search for one due time: up to one horizon and for so many steps, whatever it meets on its way. So every
+ * search ends, and soon.
  */
 export class DueSearch {
   /** Epoch ms. Nothing after it is looked for. */

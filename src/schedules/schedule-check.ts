@@ -43,7 +43,7 @@ export function checkTarget(spec: ScheduleSpec): void {
 }
 
 /**
- * Whether a schedule could be like this: what it starts, when, and from `now` on at least once. `SCHEDULE_INVALID`.
+ * Checks that a schedule could be like this: what it starts, when, and from `now` on at least once. `SCHEDULE_INVALID`.
  * Whether there is such a workflow or job is for whoever knows them.
  */
 export function checkSchedule(spec: ScheduleSpec, now: number): void {
@@ -70,7 +70,7 @@ export const backfillMax = 10_000;
 export interface BackfillRange {
   readonly from: number;
   readonly to: number;
-  /** How many run at a time. Default 1. */
+  /** Number of runs at a time. Default 1. */
   readonly parallelism?: number;
 }
 

@@ -6,7 +6,7 @@ export type ScheduleSpec = ScheduleSettings & (ScheduledWorkflow | ScheduledJob)
 export interface ScheduledWorkflow {
   /** The name of a workflow of either kind, among the engine's `workflows`. */
   readonly workflow: string;
-  /** What each run begins with. */
+  /** Input of each run. */
   readonly input?: unknown;
   readonly job?: never;
   readonly params?: never;
@@ -15,7 +15,7 @@ export interface ScheduledWorkflow {
 export interface ScheduledJob {
   /** The name of a registered job: each run is an instance of workflow `job:<name>`, with one task. */
   readonly job: string;
-  /** What each run gives the job. */
+  /** Parameters of the job in each run. */
   readonly params?: unknown;
   readonly workflow?: never;
   readonly input?: never;
@@ -33,7 +33,7 @@ export interface ScheduleSettings {
   /** Epoch ms. Nothing is due before the first, or after the second. */
   readonly startAt?: number;
   readonly endAt?: number;
-  /** How often a failed run is repeated. Default 0. */
+  /** Number of retries of a failed run. Default 0. */
   readonly retryCount?: number;
   readonly retryPolicy?: Partial<RetryPolicy>;
 }

@@ -13,7 +13,7 @@ import {
 import type { ScheduleSpec } from "./schedule-spec.ts";
 import { dueTimesWithin, latestDueTimes, type Timetable, timetableOf } from "./timetable.ts";
 
-/** What a schedule carries from one beginning to the next. */
+/** State that a schedule carries from one beginning to the next. */
 export interface ScheduleState {
   readonly scheduleId: string;
   readonly spec: ScheduleSpec;
@@ -28,7 +28,7 @@ export interface ScheduleState {
   readonly lastError?: string;
 }
 
-/** What a schedule shows of itself. */
+/** Public view of a schedule. */
 export interface ScheduleView {
   readonly spec: ScheduleSpec;
   readonly isEnabled: boolean;
@@ -41,7 +41,7 @@ export interface ScheduleView {
   readonly lastError: string | null;
 }
 
-/** What is kept where everybody can read it: all but the input or the job's parameters, which may be too large for that. */
+/** Schedule as everybody can read it: all but the input or the job's parameters, which may be too large for that. */
 export interface ShownSchedule extends ScheduleView {
   /** It has an input or parameters, which the query `inputQuery` tells. */
   readonly hasInput: boolean;
@@ -52,7 +52,7 @@ export const inputQuery = "input";
 /** A due time that is decided about later than this was missed. */
 const missedAfterMs = 60_000;
 
-/** Of due times that were missed, no more are made up for at once. */
+/** Maximum of missed due times that are made up for at once. */
 const madeUpMax = 1000;
 
 /**
@@ -65,7 +65,7 @@ export const scheduleWorkflow = defineWorkflow(
   (ctx: WorkflowContext, state: ScheduleState) => new Schedule(ctx, state).run(),
 );
 
-/** What a schedule starts. */
+/** Names the workflow that a schedule starts. */
 export function workflowOf({ workflow, job }: ScheduleSpec): string {
   return workflow ?? jobWorkflowName(job);
 }
@@ -130,7 +130,7 @@ export class Schedule {
     }
   }
 
-  // What clients say
+  // Queries and updates of clients
 
   #listen(): void {
     this.#ctx.onQuery(inputQuery, () => inputOf(this.#spec));
@@ -158,7 +158,7 @@ export class Schedule {
     this.#ctx.sendEvent(this.#ctx.instanceId, "wake");
   }
 
-  /** What was due while it was off was not missed. */
+  /** Due times while it was off were not missed. */
   #enable(): void {
     if (!this.#isEnabled) this.#decidedUntil = this.#ctx.now();
     this.#isEnabled = true;
@@ -223,14 +223,14 @@ export class Schedule {
     return at !== undefined && at <= now ? [at] : [];
   }
 
-  /** What counts from the end of a run is late at most, and never missed. */
+  /** A due time that counts from the end of a run is late at most, and never missed. */
   #chosen(due: readonly number[], now: number): readonly number[] {
     const { whenMissed = "once" } = this.#spec;
     if (whenMissed === "all" || this.#countsFromEnd) return due;
     return whenMissed === "once" ? due : due.filter((at) => now - at <= missedAfterMs);
   }
 
-  /** What was missed waits for the run before it, unless they may run side by side: it is neither left out nor cancels. */
+  /** Missed due times wait for the run before them, unless they may run side by side: none is left out or cancels. */
   #fire(due: QueuedDue): void {
     const { whenBusy = "skip" } = this.#spec;
     if (this.#running.size === 0 || whenBusy === "allow") return void this.#start(this.#idOf(due.at));
@@ -317,7 +317,7 @@ export class Schedule {
     return dueTimesWithin(this.#timetable, { after: from - 1, until: Math.min(to, this.#ctx.now()) }, backfillMax);
   }
 
-  // What it is
+  // State and view
 
   get #mayBeginAnew(): boolean {
     const isIdle = this.#running.size === 0 && this.#queue.length === 0 && this.#backfills === 0;

@@ -7,19 +7,19 @@ const quarterMs = 900_000;
 /** Larger than any step of a clock that is put forward or back. */
 const searchMs = dayMs;
 
-/** What is known of days is forgotten above this many; a schedule looks at few days at a time. */
+/** Size of the cache of days, which is then emptied; a schedule looks at few days at a time. */
 const daysKeptMax = 1000;
 
 /** The clock is put forward, where `since` is above `before`, or back. */
 export interface ClockChange {
   /** The first instant after it. */
   readonly at: number;
-  /** How far the wall was ahead of Greenwich until then, and is from then on. */
+  /** Offset by which the wall clock is ahead of UTC until then, and from then on. */
   readonly before: number;
   readonly since: number;
 }
 
-/** What a wall in some place shows, and when it shows it: once, not at all, or twice. */
+/** Wall clock of a time zone: what it shows, and when it shows it: once, not at all, or twice. */
 export class TimeZone {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
@@ -86,7 +86,7 @@ export class TimeZone {
     return undefined;
   }
 
-  /** How far the wall is ahead of Greenwich. */
+  /** Offset by which the wall clock is ahead of UTC. */
   offset(at: number): number {
     const day = Math.floor(at / dayMs);
     const change = this.#changeOn(day);

@@ -9,7 +9,7 @@ import { addDays, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.t
 import type { CronTiming, DailyTiming, ScheduleSettings, Timing } from "./schedule-spec.ts";
 import { type ClockChange, TimeZone } from "./time-zone.ts";
 
-/** How far ahead changes of the clock are looked for; more than any of them takes, and any wall is ahead of another. */
+/** Search window for changes of the clock; more than any of them takes, and any wall is ahead of another. */
 const stretchMs = 2 * 86_400_000;
 
 /** Before that, no time of a calendar is due. */
@@ -42,7 +42,7 @@ export function timetableOf(spec: TimetableSpec, anchor: number): Timetable {
   };
 }
 
-/** Nobody means a schedule that starts nothing. `SCHEDULE_INVALID`. */
+/** Refuses a schedule that starts nothing. `SCHEDULE_INVALID`. */
 export function refuseNeverDue(spec: TimetableSpec, now: number): void {
   if (timetableOf(spec, now).next(now) !== undefined) return;
   const { every, startAt, endAt } = spec;
@@ -131,7 +131,7 @@ function timingOf(every: Timing, anchor: number): Timetable {
   if ("cron" in every) return new CronTimetable(every);
   if ("daily" in every) return new DailyTimetable(every);
   if ("rateMs" in every) return rateTimetable(interval("rateMs", every.rateMs), anchor);
-  // What counts from the end of a run is due at once where there was none.
+  // A delay counts from `after`, which the schedule sets at the end of each run.
   const delayMs = interval("delayMs", every.delayMs);
   return { next: (after) => after + delayMs };
 }
@@ -185,7 +185,7 @@ class CronTimetable implements Timetable {
     return time === undefined ? undefined : toMs(time);
   }
 
-  /** What the wall shows for the second time was due the first time. */
+  /** Wall-clock times that are shown for the second time were due the first time. */
   #firstWall(from: number): number {
     const wall = from + this.#zone.offset(from);
     const change = this.#zone.firstChange(from - stretchMs, from);
@@ -193,7 +193,7 @@ class CronTimetable implements Timetable {
     return Math.max(wall, change.at + change.before);
   }
 
-  /** What the wall is about to show again is due then. */
+  /** Wall-clock times that are about to be shown again are due then. */
   #endOfWall(change: ClockChange): number {
     const isPutBack = change.since < change.before;
     return change.at + (isPutBack && this.#policyAt(change) === "last" ? change.since : change.before);
@@ -203,7 +203,7 @@ class CronTimetable implements Timetable {
     return this.#whenTwice ?? (this.#isHourlyAround(change) ? "both" : "first");
   }
 
-  /** What the clock is put forward over is due at the change itself. */
+  /** Wall-clock times in the gap of a clock put forward are due at the change itself. */
   #isDueAfterGap(at: number, search: DueSearch): boolean {
     const change = this.#zone.firstChange(at - 1000, at);
     if (change === undefined || change.since < change.before) return false;
@@ -212,7 +212,7 @@ class CronTimetable implements Timetable {
     return time !== undefined && time < at + change.since;
   }
 
-  /** Whether hours that are left out or come twice are among those in which it is due one after the other. */
+  /** True if the hours that are left out or come twice are among those in which it is due one after the other. */
   #isHourlyAround({ at, before, since }: ClockChange): boolean {
     return this.#cron.isHourlyWithin(at + Math.min(before, since) - 1000, at + Math.max(before, since));
   }
