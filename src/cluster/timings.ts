@@ -32,8 +32,8 @@ export const defaultTimings: ClusterTimings = {
 };
 
 /**
- * A member that may be given up by others gives up itself a little sooner: after this part of their patience by its own
- * clock. Clocks may run up to five percent too fast or too slow.
+ * A lease ends a little sooner than others give up its holder, a member or a worker: after this part of their patience,
+ * by the holder's own clock. Clocks may run up to five percent too fast or too slow.
  */
 export const ownPatience = 0.9;
 
