@@ -23,12 +23,13 @@ class HangingStore {
   readonly store: Store;
 
   constructor(inner: Store) {
-    const names = new Set(Object.keys(inner));
-    for (let each: unknown = inner; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
-      for (const name of Object.getOwnPropertyNames(each)) if (name !== "constructor") names.add(name);
+    const names = new Set<string>();
+    for (let owner: object = inner; owner !== Object.prototype; owner = Object.getPrototypeOf(owner) as object) {
+      for (const name of Object.getOwnPropertyNames(owner)) if (name !== "constructor") names.add(name);
     }
-    const members = [...names] as (keyof Store)[];
-    this.store = Object.fromEntries(members.map((name) => [name, this.#member(inner, name)])) as unknown as Store;
+    // Members are read when they are used: some are there only while the store is open.
+    const members = [...names].map((name) => [name, { get: () => this.#member(inner, name as keyof Store) }] as const);
+    this.store = Object.defineProperties({}, Object.fromEntries(members)) as Store;
   }
 
   goAway(): void {
