@@ -146,7 +146,7 @@ describe("heddle worker", () => {
     await app.close();
     const flags = ["--url", `http://127.0.0.1:${port}`, "--token", "hdl_w"];
     const worker = begin(t, ["worker", "jobs.ts", ...flags], { cwd: folder });
-    await worker.says(/"level":40[^\n]*ECONNREFUSED[^\n]*the worker is not connected, and tries again/);
+    await worker.says(/"level":40[^\n]*ECONNREFUSED[^\n]*the worker is not connected and will try again/);
     await sleep(1000);
     assert.equal(worker.stdout.split("ECONNREFUSED 127").length, 2, worker.stdout);
     await listen(t, engine, port);
