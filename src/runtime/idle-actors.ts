@@ -23,11 +23,8 @@ export class IdleActors {
   #evict(): void {
     for (const entry of this.#entries) {
       this.#entries.delete(entry);
-      const { actor } = entry;
       // An actor that has messages again is touched after its turn.
-      if (actor === undefined || !actor.isIdle || actor.isBusy || actor.isQueued) continue;
-      entry.actor = undefined;
-      return;
+      if (entry.evictIfIdle()) return;
     }
   }
 }

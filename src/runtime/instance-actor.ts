@@ -114,7 +114,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return !this.isInboxEmpty || this.#startsLeft > 0;
   }
 
-  /** It may be evicted: it has no messages, and no task in flight. */
+  /** It has no messages, and no task in flight. It may be evicted unless it has a turn or waits for one. */
   get isIdle(): boolean {
     return this.isInboxEmpty && this.machine.state.inFlight === 0;
   }

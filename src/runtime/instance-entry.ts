@@ -48,6 +48,17 @@ export class InstanceEntry {
     return this.lastTurnAt < before && this.status === "Running" && this.actor?.hasOwnWork === true;
   }
 
+  /**
+   * Evicts the actor if it is idle, and has no turn and waits for none; returns whether it did. Code without messages may
+   * wait for a turn, too: while it waits for a reaction slot. Evicted, it would lose that turn.
+   */
+  evictIfIdle(): boolean {
+    const { actor } = this;
+    if (actor === undefined || !actor.isIdle || actor.isBusy || actor.isQueued) return false;
+    this.actor = undefined;
+    return true;
+  }
+
   get hasWaiters(): boolean {
     return this.#waiters.length > 0;
   }

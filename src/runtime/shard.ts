@@ -173,8 +173,7 @@ export class Shard {
   sweep(options: { idleBefore: number; stuckBefore: number }): InstanceEntry[] {
     const stuck: InstanceEntry[] = [];
     for (const entry of this.#table.all()) {
-      const { actor } = entry;
-      if (entry.lastTurnAt < options.idleBefore && actor?.isIdle && !actor.isBusy) entry.actor = undefined;
+      if (entry.lastTurnAt < options.idleBefore) entry.evictIfIdle();
       if (entry.isReportedStuck || !entry.isStuck(options.stuckBefore)) continue;
       entry.isReportedStuck = true;
       stuck.push(entry);

@@ -235,3 +235,26 @@ test("a suspect activity and its own code do not wait for each other", async (t)
   await world.clock.advance(35_000);
   assert.equal((await world.engine.getWorkflowInstanceStatus("p")).status, "Success");
 });
+
+test("code that waits for a suspect job is not evicted as idle, and reacts to the result that it waits to see", async (t) => {
+  const hung = defineJob("hung", () => new Promise<never>(() => undefined));
+  const slow = defineJob("slow", async () => {
+    await new Promise<void>((resolve) => void world.clock.after(30_000, resolve));
+    return "slow";
+  });
+  const patient = defineWorkflow("patient", (ctx: WorkflowContext) => ctx.run(slow, undefined));
+  const world = await World.start(t, { jobs: [hung, slow], workflows: [patient], idleMs: 10_000 });
+  const task = new TaskBuilder("t").withJobFunction(hung, undefined).withTimeout(600);
+  const dag = new WorkflowBuilder().withName("dag").withTask(task).build();
+  await world.engine.submitWorkflow(dag, { instanceId: "d" });
+  for (let n = 0; n < 3; n++) {
+    if (n === 2) await world.engine.startWorkflow(patient, undefined, { instanceId: "p" });
+    await world.clock.advance(5000);
+    await world.crash();
+  }
+  await world.clock.advance(59_000);
+  const { status, tasks } = await world.engine.getWorkflowInstanceStatus("p");
+  assert.deepEqual([status, tasks[0]?.status], ["Running", "Success"], "its code has not seen the result yet");
+  await world.clock.advance(10_000);
+  assert.equal((await world.engine.getWorkflowInstanceStatus("p")).status, "Success");
+});
