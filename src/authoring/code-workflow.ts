@@ -69,7 +69,7 @@ export function defineWorkflow<Input, Params, Output>(
 ): CodeWorkflow<Params, Promise<Output>, Input>;
 export function defineWorkflow<Params, Output>(
   name: string,
-  // `input?: undefined` keeps the compiler from choosing this overload first and losing the types of the schema.
+  // `input?: never` keeps the compiler from choosing this overload first and losing the types of the schema.
   options: WorkflowOptions & { readonly input?: never; readonly output?: StandardSchema<Output, unknown> },
   fn: WorkflowFunction<Params, Promise<Output>>,
 ): CodeWorkflow<Params, Promise<Output>>;

@@ -132,7 +132,7 @@ export interface ChildOptions {
 
 export interface EventOptions<Data = unknown> {
   readonly timeoutMs?: number;
-  /** Validates the data of the update; `INPUT_INVALID` if they do not fit. */
+  /** Validates the data of the event; `INPUT_INVALID` if they do not fit. */
   readonly schema?: StandardSchema<unknown, Data>;
 }
 

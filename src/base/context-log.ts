@@ -1,6 +1,8 @@
 import { type LogFields, type Logger, silentLogger } from "./logger.ts";
 
-/** As pino has it: `log.info("copied")`, `log.info({ rows: 12 }, "copied")`, `log.warn(error)`. */
+/**
+ * A log method with the signature of pino: `log.info("copied")`, `log.info({ rows: 12 }, "copied")`, `log.warn(error)`.
+ */
 export interface LogMethod {
   (message: string): void;
   (error: Error, message?: string): void;
@@ -33,7 +35,7 @@ export function contextLogOf(logger: Logger): ContextLog {
   return contextLog((level, fields, message) => logger[level](fields, message));
 }
 
-/** For code that is replayed: what it says was logged when it ran. */
+/** Logs nothing, for code that is replayed: its lines were logged when it ran first. */
 export const silentContextLog: ContextLog = contextLogOf(silentLogger);
 
 function partsOf(what: unknown, message: unknown): { fields: LogFields; text: string } {

@@ -1,5 +1,5 @@
 /**
- * Every error that Heddle gives on purpose, with what it means in one sentence. `docs/errors.md` tells users what to do
+ * Every error that Heddle throws on purpose, with its meaning in one sentence. `docs/errors.md` explains what to do
  * about each; a test proves that the two lists are the same.
  */
 export const errorCodes = {

@@ -39,7 +39,7 @@ export class Heap<T> {
     this.#items.length = 0;
   }
 
-  /** Drops the rest. */
+  /** Removes the items for which `wanted` is false. */
   keep(wanted: (item: T) => boolean): void {
     this.#items = this.#items.filter(wanted);
     for (let place = (this.#items.length >> 1) - 1; place >= 0; place--) this.#sink(this.#items[place] as T, place);

@@ -1,4 +1,7 @@
-/** Nothing sensible is nested deeper, and what handles values by calling itself breaks a few thousand levels down. */
+/**
+ * Maximum depth of a JSON value. Sensible values are not nested deeper, and recursive code overflows the stack a few
+ * thousand levels down.
+ */
 export const depthMax = 1000;
 
 const quote = 0x22;

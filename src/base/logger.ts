@@ -8,7 +8,7 @@ export interface Logger {
   error(fields: LogFields, message: string): void;
 }
 
-/** Every line of it says these too. */
+/** Returns a logger that adds these fields to every line. */
 export function withFields(logger: Logger, own: LogFields): Logger {
   return {
     debug: (fields, message) => logger.debug({ ...own, ...fields }, message),

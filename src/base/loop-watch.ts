@@ -9,13 +9,18 @@ export interface LoopWork {
   readonly step: string;
 }
 
-/** Is told which users' code runs on the event loop, so that a watchdog can name it while the loop is blocked. */
+/** Tracks which users' code runs on the event loop, so that a watchdog can name it while the loop is blocked. */
 export interface LoopWatch {
-  /** Users' code is about to be called. Gives the number of the work, for the calls below. */
+  /** Called when users' code is about to be called. Returns the number of the work, for the calls below. */
   enter(kind: LoopWorkKind, instanceId: string, workflowName: string, step: string): number;
-  /** Promises that the work awaits are about to be settled: what runs because of them belongs to it. */
+  /**
+   * Called when promises that the work awaits are about to be settled: what runs because of them belongs to the work.
+   */
   follow(work: number): void;
-  /** The call has returned, and the work goes on with a promise. Gives the number by which it has to leave. */
+  /**
+   * Called when the call has returned a promise that is still pending. Returns the number with which the work has to
+   * leave.
+   */
   suspend(work: number): number;
   leave(work: number): void;
 }

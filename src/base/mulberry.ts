@@ -1,4 +1,4 @@
-/** Chance that repeats itself: numbers in [0, 1) that follow from the seed, by mulberry32. */
+/** Pseudorandom numbers in [0, 1) that follow from the seed, by mulberry32. */
 export class Mulberry {
   #state: number;
 
@@ -21,7 +21,7 @@ export class Mulberry {
       .padStart(digits, "0");
   }
 
-  /** The digit of a UUID that tells its variant. */
+  /** Returns the hex digit of a UUID that encodes its variant. */
   variant(): string {
     return "89ab".charAt(Math.floor(this.next() * 4));
   }

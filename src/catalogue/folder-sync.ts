@@ -34,9 +34,9 @@ export class FolderSync {
   readonly #watch: FolderWatch;
   /** The ids of the workflows that this process has seen in agreement with their files, by name. */
   readonly #agreed = new Map<string, string>();
-  /** By workflow: why its last save is not committed. The next save returns it as its warning. */
+  /** Reason why the last save of a workflow is not committed, by workflow. The next save returns it as its warning. */
   readonly #commitWarnings = new Map<string, string>();
-  /** By workflow: the hash of what is being written. A write that passed its time limit may still happen later. */
+  /** Hash of the text that is being written, by workflow. A write that passed its time limit may still happen later. */
   readonly #writing = new Map<string, string>();
   #isActive = false;
 

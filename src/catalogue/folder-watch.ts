@@ -118,7 +118,7 @@ export class FolderWatch {
       watcher.on("error", () => this.#unwatch(name));
       this.#watchers.set(name, watcher);
     } catch (error) {
-      // Not a folder, or no watches left in the system: polling covers it.
+      // The path is not a folder, or the system has no watches left: polling covers it.
       if (this.#isTold && !["ENOTDIR", "ENOENT"].includes((error as NodeJS.ErrnoException).code ?? "")) {
         this.#isTold = false;
         this.#logger.warn({ error: messageOf(error) }, "the folder cannot be watched; polling it every few seconds");

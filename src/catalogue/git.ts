@@ -107,7 +107,7 @@ async function commitFile({ repository, run, scratch, files, file, save }: Commi
   const message = commitMessage(save, { before, after: text });
   const parents = parent === undefined ? [] : ["-p", parent];
   const commit = (await run(["commit-tree", tree, ...parents], message)).trim();
-  // As `git add` does, so that `git status` shows no change.
+  // Updates the index as `git add` does, so that `git status` shows no change.
   const entry = blob === undefined ? `0 ${"0".repeat(commit.length)}` : `${fileMode} ${blob}`;
   await takeObjects(repository, scratch);
   await repository.changeIndex(async (before) => {

@@ -72,7 +72,7 @@ export class Reconciler {
     });
   }
 
-  /** Why the saved version is not in force; null if it is. */
+  /** The reason why the saved version is not in force; null if it is. */
   problemOf(name: string): string | null {
     return this.#unsettled.get(name) ?? null;
   }

@@ -7,7 +7,7 @@ export async function freePort(host: string, port: number): Promise<number> {
   for (let candidate = port; candidate < port + triesMax && candidate <= 65_535; candidate++) {
     if (await isFree(host, candidate)) return candidate;
   }
-  // None found: the server reports the problem when it tries to listen.
+  // No port is free: the server reports the problem when it tries to listen.
   return port;
 }
 

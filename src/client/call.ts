@@ -12,7 +12,10 @@ type Part<Name extends string, Value> = Nothing extends Value
   : { readonly [P in Name]: Value };
 
 export interface CallOptions {
-  /** For creates: repeating a call with the same key creates nothing new. Default: a new key for each call. */
+  /**
+   * Idempotency key of a create: repeating a call with the same key creates nothing new. Default: a new key for each
+   * call.
+   */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }

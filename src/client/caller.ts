@@ -118,7 +118,7 @@ function envelopeOf(text: string): Envelope<unknown> | undefined {
   try {
     value = JSON.parse(text);
   } catch {
-    // Not JSON: perhaps the page of a proxy.
+    // The body is not JSON: perhaps the page of a proxy.
     return undefined;
   }
   if (typeof value !== "object" || value === null || !("code" in value)) return undefined;

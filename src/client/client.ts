@@ -30,9 +30,9 @@ export type LogLine = DataOf<"getLogs">["items"][number];
 export interface LogsOptions {
   /** Follows new lines until the instance has ended. */
   readonly follow?: boolean;
-  /** Only lines of this task. */
+  /** Returns only lines of this task. */
   readonly task?: string;
-  /** Only lines after this number. */
+  /** Returns only lines after this number. */
   readonly after?: number;
   readonly signal?: AbortSignal;
 }

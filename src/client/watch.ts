@@ -80,7 +80,7 @@ export class Watch {
   readonly #heard: WatchedChange[] = [];
   #wake = (): void => undefined;
   #refusal: HeddleClientError | undefined;
-  /** For a subscription of one instance: the last received turn, and the creation time of that instance. */
+  /** The last received turn, and the creation time of its instance; for a subscription of one instance. */
   #last: { readonly turn: number; readonly createdAt: number | undefined } | undefined;
 
   constructor(parts: WatchParts) {
@@ -242,7 +242,7 @@ function frameOf(text: string): Frame | undefined {
   try {
     return JSON.parse(text) as Frame;
   } catch {
-    // Not JSON: the server is not Heddle.
+    // The text is not JSON: the server is not Heddle.
     return undefined;
   }
 }

@@ -22,13 +22,14 @@ export interface LivingMembers {
 /** The claim under which this member owns the shard that a domain's allocator is placed on. */
 export interface AllocatorClaim {
   readonly epoch: number;
-  /** On the monotonic clock. */
+  /** Monotonic time of the claim. */
   readonly claimedAt: number;
 }
 
 /**
  * The allocators of shared domains that are placed on shards of this member. Their state is in memory: a new allocator,
- * made because its shard came here, first hears from every member which slots it holds. The store keeps the sizes only.
+ * created when its shard is opened here, first waits until every member has reported the slots it holds. The store
+ * keeps the sizes only.
  */
 export class Allocators {
   readonly #parts: AllocatorsParts;

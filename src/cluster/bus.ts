@@ -3,7 +3,7 @@
  * order. Whatever matters is in the store, so a bus that is away makes members slower and never wrong.
  */
 export interface Bus {
-  /** From now on messages to that address reach the listener. */
+  /** Delivers messages to that address to the listener from now on. */
   connect(address: string, listener: BusListener): BusConnection;
 }
 
@@ -11,7 +11,7 @@ export type BusListener = (text: string) => void;
 
 export interface BusConnection {
   send(to: string, text: string): void;
-  /** The listener hears nothing more. */
+  /** Stops the delivery of messages to the listener. */
   close(): void;
 }
 

@@ -24,7 +24,7 @@ import type { ClusterTimings } from "./timings.ts";
 const pauseMsFirst = 1000;
 const pauseMsMax = 15_000;
 
-/** For this long after the bus was silent, calls to that member go through the store. */
+/** Time for which calls to a member that did not answer over the bus go through the store. */
 const silenceMs = 5000;
 
 /** Limits of the answers that are kept for repetitions: age, number, and characters in all. */
@@ -37,7 +37,7 @@ const heardMs = 60_000;
 
 export interface CallRouterOptions {
   readonly store: MailboxStore;
-  /** Without a bus, everything goes through the store. */
+  /** Undefined without a bus: then everything goes through the store. */
   readonly bus: Bus | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -62,7 +62,7 @@ export interface CallRouterOptions {
 export interface HandledCall {
   /** The same for every repetition of the call. */
   readonly key: string;
-  /** It comes from this member and was never tried, so there are no copies of it. */
+  /** True if the call comes from this member and was never tried, so that there are no copies of it. */
   readonly isFirst: boolean;
   readonly body: unknown;
 }
@@ -91,7 +91,7 @@ export class CallRouter {
   /** Calls of other members that are being handled, by id, and recent answers. They only save work: see C1. */
   readonly #handling = new Map<string, Promise<Handled>>();
   readonly #answers: RecentMap<string>;
-  /** When a member was last heard over the bus, and members that did not answer over it. */
+  /** Monotonic time of the last message of each member over the bus, and members that did not answer over it. */
   readonly #heardAt: RecentMap<number>;
   readonly #silent: RecentMap<true>;
   #boxes: MailboxPoller | undefined;
@@ -226,7 +226,7 @@ export class CallRouter {
     return this.#jittered(Math.min(pauseMsFirst * 2 ** Math.max(1, tries), pauseMsMax));
   }
 
-  /** A member that was heard since the request is only slow. */
+  /** Called for an unanswered request. A member that has sent a message since the request is only slow. */
   #onUnanswered(member: string, sentAt: number): void {
     if ((this.#heardAt.get(member) ?? -Infinity) < sentAt) this.#silent.set(member, true);
   }

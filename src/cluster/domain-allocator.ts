@@ -36,11 +36,13 @@ export interface AllocatorStatus {
   readonly used: number;
   /** Slots that remote workers of dead members may still use; part of `used`. */
   readonly kept: number;
-  /** Quotas are not raised yet: not everybody was heard. */
+  /** True while quotas are not raised, because not every member has reported yet. */
   readonly isSealed: boolean;
-  /** From here on no more than `size` attempts run. False for a while after the size was lowered or the shard moved. */
+  /**
+   * True once no more than `size` attempts can run. False for a while after the size was lowered or the shard moved.
+   */
   readonly holds: boolean;
-  /** By member. */
+  /** Quotas by member. */
   readonly quotas: readonly MemberSlots[];
 }
 
@@ -104,7 +106,7 @@ export class DomainAllocator {
       throw moved(`member "${report.member}" asks for slots of domain "${domain}" and is not among the living here`);
     }
     const { sequence } = report;
-    // It does not know of this allocator yet, and may still take the grant of an earlier one (I3).
+    // The member does not know of this allocator yet, and may still take the grant of an earlier one (I3).
     if (report.epoch < epoch) return { epoch, sequence, quota: report.quota };
     const known = this.#seats.get(report.member);
     if (known !== undefined && sequence <= known.report.sequence) {
@@ -222,17 +224,19 @@ export class DomainAllocator {
 
 /** Slot state of one member. */
 interface Seat {
-  /** The newest. */
+  /** The member's newest report. */
   readonly report: SlotReport;
-  /** The quota that was the answer to it. */
+  /** The quota that was granted in answer to that report. */
   granted: number;
   readonly hadRemoteWorkers: boolean;
   readonly heardAt: number;
-  /** When it last came to have one of those slots that cannot be divided. */
+  /** Time at which the member last received one of the remaining slots that cannot be divided equally. */
   turnAt: number;
 }
 
-/** I1. */
+/**
+ * Slots that the member may be using: the largest of its quota, its running attempts and what was last granted (I1).
+ */
 function usedBy({ report, granted }: Seat): number {
   return Math.max(report.quota, report.running, granted);
 }

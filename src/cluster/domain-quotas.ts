@@ -4,10 +4,10 @@ import type { Logger } from "../base/logger.ts";
 import type { SlotGrant, SlotReport } from "./slot-report.ts";
 import type { ClusterTimings } from "./timings.ts";
 
-/** A quota that was not needed for this long is given back. */
+/** Time after which a quota that is not needed is returned to the allocator. */
 const idleMs = 10_000;
 
-/** This member's part of the domains: it starts an attempt only while fewer run than the quota says. */
+/** The slots of the domains on this member: an attempt starts only while fewer run than the quota allows. */
 export interface SlotPool {
   /**
    * `running`: all that have a slot of the domain, also those that are about to start or to end. It grows only below the
@@ -77,14 +77,14 @@ export class DomainQuotas {
     this.#tick();
   }
 
-  /** Nothing starts any more; what runs is counted until this member has left the living. */
+  /** Stops starting attempts; running ones are counted until this member has left the cluster. */
   stop(): void {
     this.#isStarted = false;
     this.#timer?.cancel();
     this.#forget(notStarted());
   }
 
-  /** Every member needs to know every shared domain: its allocator waits to hear from all of them. */
+  /** Declares a shared domain. Every member must know it, because its allocator waits for reports of all members. */
   declare(domain: string): void {
     if (this.#shares.has(domain)) return;
     const share = new DomainShare(domain, this.#options.clock.monotonic());
@@ -146,7 +146,7 @@ export class DomainQuotas {
     this.#options.clock.soon(() => this.#look(share));
   }
 
-  /** Reports, if there is anything to say and nothing is under way. */
+  /** Sends a report, if there is anything to report and none is under way. */
   #look(share: DomainShare): void {
     if (!this.#isStarted || share.underWay !== undefined) return;
     const member = this.#life();
@@ -175,7 +175,7 @@ export class DomainQuotas {
     void this.#send(share, report);
   }
 
-  /** The allocator of the newest epoch has heard everything, when it has heard that there is nothing. */
+  /** False once the allocator of the newest epoch has answered a report that nothing is held or needed. */
   #hasNews(share: DomainShare, demand: number): boolean {
     const { answered, quota, straySlots, uncounted } = share;
     if (demand + quota + straySlots + uncounted.length > 0) return true;
@@ -230,8 +230,8 @@ export class DomainQuotas {
   }
 
   /**
-   * When strays have ended, or count elsewhere, their slots are not this member's any more. The answer to a report that
-   * still called them its own would bring them back.
+   * Drops the slots of strays that have ended, or are counted by another member. Discards the report under way, because
+   * the answer to it would bring those slots back.
    */
   #loseStrays(share: DomainShare, now: number): void {
     if (share.strays.length === 0) return;
@@ -242,7 +242,7 @@ export class DomainQuotas {
     this.#set(share, Math.max(0, share.quota - lost));
   }
 
-  /** Nothing is held any more, and no answer that is on its way is taken. */
+  /** Gives up all quotas, and ignores answers that are still on their way. */
   #forget(reason: EngineError): void {
     for (const share of this.#shares.values()) {
       share.clear(reason);
@@ -273,7 +273,7 @@ class DomainShare {
   underWay: SlotReport | undefined;
   /** If the newest report was: by whom, and whether it said that nothing is held or needed. */
   answered: { readonly epoch: number; readonly wasIdle: boolean } | undefined;
-  /** Something has been waiting since the last report. */
+  /** True if attempts have been waiting for a slot since the last report. */
   isWanted = false;
   /** Asking before the next interval is of no use: the allocator knows what is lacking, or does not answer. */
   isPatient = false;

@@ -28,12 +28,12 @@ export interface Findings {
 /** The last state in which another member was seen. */
 interface WatchedMember {
   readonly row: MemberRow;
-  /** When the first view that showed this heartbeat arrived, on this member's monotonic clock. */
+  /** Time at which the first view with this heartbeat arrived, on this member's monotonic clock. */
   since: number;
   /** A lower bound of when this heartbeat was sent; unknown for members of the first view. */
   readonly livedAt: Moment | undefined;
   isSuspected: boolean;
-  /** Its process is known to have ended. */
+  /** True if the member's process is known to have ended. */
   hasDied: boolean;
 }
 

@@ -4,8 +4,8 @@ import { type Logger, silentLogger } from "../base/logger.ts";
 import type { Bus, BusConnection, BusListener } from "./bus.ts";
 
 /**
- * A bus for members in one process. Nothing is lost and the order is kept; and as on any other bus nobody hears a message
- * while it is being sent, so that a sender is never called back in the middle of what it does.
+ * A bus for members in one process. Nothing is lost and the order is kept; and as on any other bus no message is
+ * delivered while it is being sent, so that a sender is never called back in the middle of what it does.
  */
 export class InProcessBus implements Bus {
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ export class InProcessBus implements Bus {
     }
   }
 
-  /** As they are now: who connects while a message is delivered hears only later ones. */
+  /** Copies the listeners: one that connects while a message is delivered gets only later messages. */
   #listenersAt(address: string): BusListener[] {
     return [...(this.#listeners.get(address) ?? [])];
   }

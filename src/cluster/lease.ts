@@ -16,17 +16,17 @@ export class Lease {
     this.#leaseMs = options.leaseMs;
   }
 
-  /** To be taken before a renewal is sent. */
+  /** Returns the current moment, to be taken before a renewal is sent. */
   moment(): Moment {
     return momentOf(this.#clock);
   }
 
-  /** A renewal that was sent at that moment has succeeded, however long its answer took. */
+  /** Renews the lease from the moment at which the successful renewal was sent, however long its answer took. */
   renew(sent: Moment): void {
     if (this.#sent === undefined || sent.monotonic >= this.#sent.monotonic) this.#sent = sent;
   }
 
-  /** For good, whatever is still heard of renewals. */
+  /** Ends the lease for good; later renewals have no effect. */
   end(): void {
     this.#hasEnded = true;
   }

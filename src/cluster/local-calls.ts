@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 
 interface LocalCall {
-  /** On the monotonic clock. */
+  /** Monotonic time at which the call is given up. */
   readonly until: number;
   readonly giveUp: (reason: unknown) => void;
   readonly onTime: () => unknown;

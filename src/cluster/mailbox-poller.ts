@@ -38,14 +38,17 @@ export class MailboxPoller {
   #isDeleting = false;
   #isStopped = false;
   #timer: Timer | undefined;
-  /** On the monotonic clock. Old rows are deleted before the first read: those of a cluster that was stopped long ago are not opened. */
+  /**
+   * Monotonic time of the last deletion of old rows. They are deleted before the first read, so that rows of a cluster
+   * that was stopped long ago are not opened.
+   */
   #oldDeletedAt = -Infinity;
 
   constructor(parts: {
     store: MailboxStore;
     clock: Clock;
     logger: Logger;
-    /** Between two rounds, unless a full page was read. */
+    /** Pause between two rounds, unless a full page was read. */
     pauseMs: () => number;
     names: () => string[];
     /** True when the row may be deleted, false if it stays. */

@@ -4,7 +4,7 @@ export type MemberRole = "server" | "worker";
 /** Facts that a member publishes with every heartbeat, for people to read. Nothing is decided by it. */
 export interface MemberAbout {
   readonly roles: readonly MemberRole[];
-  /** It takes no new tasks. */
+  /** True while the member takes no new tasks. */
   readonly isDraining: boolean;
 }
 

@@ -5,14 +5,14 @@ export interface MemberView {
   readonly id: string;
   readonly address: string;
   readonly isSuspected: boolean;
-  /** Empty until it has said so. */
+  /** Empty until its first heartbeat with roles. */
   readonly roles: readonly MemberRole[];
-  /** It takes no new tasks. */
+  /** True while the member takes no new tasks. */
   readonly isDraining: boolean;
   /** Number of shards it owns, as far as this member knows. */
   readonly shards: number;
-  /** The one that was asked. */
+  /** True for the member that answers the query. */
   readonly isSelf: boolean;
-  /** It has been there longest. It has no special duties. */
+  /** True for the member that joined first. It has no special duties. */
   readonly isOldest: boolean;
 }

@@ -87,7 +87,7 @@ export class Membership {
     return this.#view;
   }
 
-  /** When the view was asked for, on the monotonic clock: it shows everything that was committed by then. */
+  /** Monotonic time at which the view was requested: it shows everything that was committed by then. */
   get viewAskedAt(): number {
     return this.#viewAskedAt;
   }

@@ -19,7 +19,7 @@ export class OutgoingCall {
   readonly promise: Promise<unknown>;
   /** Requests since the owner was last known, and the route of the last of them. */
   tries = 0;
-  /** It was neither sent nor handled yet. */
+  /** True if the call was neither sent nor handled yet. */
   isUntried: boolean;
   lastRoute: Route | undefined;
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class OutgoingCall {
     this.#clock = clock;
     this.#since = clock.monotonic();
     this.#onSettled = parts.onSettled;
-    // With a given key it is the repetition of a call that was tried before.
+    // A given key marks the repetition of a call that was tried before.
     this.isUntried = parts.id === parts.key;
     if (timeoutMs === Infinity) return;
     this.#deadline = clock.after(timeoutMs, () => this.reject(unanswered(shard, timeoutMs)));

@@ -35,26 +35,29 @@ export interface ShardKeeperOptions {
  * Keeps the shards that this member owns in line with placement: opens those that belong to it as soon as nobody else
  * has them, and hands over those that belong to another.
  *
- * A view is a snapshot from before. It may show an owner that is none any more, so it is reason enough to try and open a
- * shard, which the store refuses if it has to; but it never proves that a shard was lost. That is told by `lost`.
+ * A view may be outdated and show a former owner. So it is reason enough to try to open a shard, which the store
+ * refuses if it has another owner; but it never proves that a shard was lost. Only `onLost` reports a lost shard.
  */
 export class ShardKeeper {
   readonly #options: ShardKeeperOptions;
   readonly #opensAtOnce: number;
   readonly #owned = new Set<number>();
-  /** At most one per shard. Those of an earlier life are among them until they end, and change nothing then. */
+  /**
+   * Operations under way, at most one per shard. Those of an earlier incarnation stay until they end, and change
+   * nothing then.
+   */
   readonly #operations = new Map<number, Operation>();
-  /** Opens among them. */
+  /** Number of operations that open a shard. */
   #opens = 0;
-  /** To be opened when there is room. */
+  /** Shards to open when fewer than `opensAtOnce` are being opened. */
   readonly #waiting = new Set<number>();
-  /** Said to be free, whatever the next view shows; until the next try to open it. */
+  /** Shards that a hint reported as free: tried once, whatever the next view shows. */
   readonly #freed = new Set<number>();
-  /** On the monotonic clock, for those of which something failed. */
+  /** Monotonic time until which a shard is not tried again after a failed operation. */
   readonly #pausedUntil = new Map<number, number>();
   /** Number of views there had been when the last operation on a shard ended. */
   readonly #endedAt = new Map<number, number>();
-  /** Members that said so, until they are gone. */
+  /** Members that announced that they are leaving. */
   readonly #leavers = new Set<string>();
   #views = 0;
   #me = "";
@@ -72,7 +75,7 @@ export class ShardKeeper {
     return this.#owned;
   }
 
-  /** There is nothing to open or to release for now. */
+  /** True if there is no shard to open or to release for now. */
   get isSettled(): boolean {
     return this.#operations.size === 0 && this.#waiting.size === 0;
   }
@@ -152,8 +155,9 @@ export class ShardKeeper {
       return !isHeld || this.#freed.has(shard);
     }
     this.#freed.delete(shard);
-    // Claimed for this member by a request that seemed to have failed: nobody else can have it, unless this member opens
-    // it and gives it up. Only a view that was asked for after the shard's last operation can say so.
+    // The shard was claimed for this member by a request that seemed to have failed: nobody else can own it, unless
+    // this member opens it and releases it. Only a view that was requested after the shard's last operation proves
+    // that.
     const isNews = this.#views >= (this.#endedAt.get(shard) ?? 0) + 2;
     return row?.owner === this.#me && !row.released && isNews;
   }
@@ -166,7 +170,10 @@ export class ShardKeeper {
     return this.#options.clock.monotonic() < (this.#pausedUntil.get(shard) ?? -Infinity);
   }
 
-  /** In this life. A shard that is still busy from an earlier one may wait for that. */
+  /**
+   * True if an operation of this incarnation is under way. One of an earlier incarnation does not count: a new one
+   * waits for its end.
+   */
   #isBusy(shard: number): boolean {
     return this.#operations.get(shard)?.life === this.#life;
   }
@@ -237,7 +244,7 @@ type Outcome = "open" | "taken" | "released" | "failed";
 interface Operation {
   readonly kind: "open" | "release";
   readonly life: number;
-  /** It was told during the operation that the shard has another owner. */
+  /** True if another member claimed the shard during the operation. */
   isLost: boolean;
   done: Promise<void>;
 }

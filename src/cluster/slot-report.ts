@@ -6,13 +6,13 @@ export interface SlotReport {
   readonly sequence: number;
   /** The newest epoch of the domain's shard that the member knows. It takes no grant of an earlier one any more. */
   readonly epoch: number;
-  /** It starts an attempt only while fewer run. */
+  /** The quota in force: the member starts an attempt only while fewer run. */
   readonly quota: number;
   /** May be more than the quota, after that was lowered. */
   readonly running: number;
   /** Attempts that lack nothing but a slot. */
   readonly waiting: number;
-  /** Some of its attempts may run on workers that outlive it. */
+  /** True if attempts of the member may run on workers that outlive it. */
   readonly hasRemoteWorkers: boolean;
 }
 

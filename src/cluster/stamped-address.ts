@@ -1,4 +1,4 @@
-/** Between a member's address and the stamp of its process. */
+/** Separator between a member's address and the stamp of its process. */
 const mark = " @";
 
 export function withStamp(address: string, stamp: string | undefined): string {

@@ -11,9 +11,9 @@ export interface ClusterTimings {
   readonly pollWithoutBusMs: number;
   /** A call that nobody has answered for this long is given up; whether it was carried out is then unknown. */
   readonly callMs: number;
-  /** A worker says which attempts it runs this often. */
+  /** Interval at which a worker reports the attempts that it runs. */
   readonly workerBeatMs: number;
-  /** Attempts of which nothing was heard for this long are lost. */
+  /** Time without a report after which an attempt counts as lost. */
   readonly workerLostMs: number;
   /** Members report their use of shared domains this often. */
   readonly rebalanceMs: number;

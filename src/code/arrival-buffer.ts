@@ -39,7 +39,10 @@ export class ArrivalBuffer {
     return this.#hasStarted && !this.#isPaused;
   }
 
-  /** From now on arrivals are for the next generation: updates always, because a caller waits for them; events if it wants them. */
+  /**
+   * Keeps arrivals for the next generation from now on: updates always, because a caller waits for them; events if it
+   * wants them.
+   */
   keepForNext(events: KeptEvent[] | undefined, updates: KeptUpdate[]): void {
     this.#keptEvents = events;
     this.#keptUpdates = updates;

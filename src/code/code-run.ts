@@ -33,7 +33,7 @@ export interface RunHost {
   versionOf(workflow: string, wanted?: string): string | undefined;
   /** False if no activity could run in that domain. */
   hasDomain(domain: string): boolean;
-  /** Calls code of a workflow in an async context that tells it from other code. */
+  /** Calls code of a workflow in an async context that distinguishes it from other code. */
   within<T>(call: () => T, run: WatchedRun): T;
   readonly loopWatch?: LoopWatch | undefined;
 }

@@ -27,7 +27,7 @@ export class ContextPromise<T> extends Promise<T> {
   }
 }
 
-/** As `Promise.all`. */
+/** Works like `Promise.all`. */
 export function allOf<T>(values: readonly T[]): Promise<Awaited<T>[]> {
   const all = handled(Promise.all(values.map(plain)));
   const sources = interestsIn(values);
@@ -35,8 +35,8 @@ export function allOf<T>(values: readonly T[]): Promise<Awaited<T>[]> {
 }
 
 /**
- * As `Promise.race` and `Promise.any`; but what did not win is given up, unless somebody else wants it, before anybody
- * hears who has won.
+ * Works like `Promise.race` and `Promise.any`, but cancels the waits that lose, unless something else awaits them,
+ * before the result settles.
  */
 export function raceOf<T>(values: readonly T[], wins: "settled" | "fulfilled"): Promise<Awaited<T>> {
   const interest = new Interest(interestsIn(values));

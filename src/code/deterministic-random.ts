@@ -1,8 +1,8 @@
 import { Mulberry } from "../base/mulberry.ts";
 
 /**
- * Chance that is the same in every replay: it follows from the instance's id and generation alone, by a hash of that text
- * (FNV-1a).
+ * Random numbers that are the same in every replay: they follow from the instance's id and generation alone, by a hash
+ * of that text (FNV-1a).
  */
 export class DeterministicRandom extends Mulberry {
   constructor(seed: string) {

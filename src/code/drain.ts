@@ -1,6 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 
-/** Is told how far the event loop has come with what promises settled by now lead to. It throws nothing. */
+/**
+ * Is notified how far the event loop has come with the reactions of promises that are settled by now. It must not
+ * throw.
+ */
 export interface IdleListener {
   /** All microtasks have run, and nothing else: timers, I/O, `setImmediate` and `process.nextTick` come after it. */
   onMicrotasksRun(): void;

@@ -4,7 +4,7 @@ import { Interest } from "./interest.ts";
 import { StepFailed } from "./step-failed.ts";
 import type { Wait } from "./waiting.ts";
 
-/** After so many ms, which is at that time. */
+/** The timeout of a wait, as a duration and as the time at which it is due. */
 export interface EventTimeout {
   readonly ms: number;
   readonly dueAt: number;

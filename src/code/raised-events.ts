@@ -4,7 +4,7 @@ type Taker = (event: RaisedEvent) => void;
 
 /** Events that were raised and not waited for yet, and waits for which none was raised yet: first come, first served. */
 export class RaisedEvents {
-  /** Made when they are first used. */
+  /** Created on first use, like `#takers`. */
   #raised: Map<string, RaisedEvent[]> | undefined;
   #takers: Map<string, Taker[]> | undefined;
 
@@ -17,12 +17,12 @@ export class RaisedEvents {
     else before.push(event);
   }
 
-  /** The oldest that nobody took, if there is one. */
+  /** Takes the oldest event of that name; undefined if there is none. */
   take(name: string): RaisedEvent | undefined {
     return this.#raised?.get(name)?.shift();
   }
 
-  /** It was taken by somebody who does not want it any more: it is the oldest again. */
+  /** Returns a taken event whose wait was given up: it goes to the next wait, or becomes the oldest event again. */
   putBack(event: RaisedEvent): void {
     const taker = this.#takers?.get(event.name)?.shift();
     if (taker !== undefined) return taker(event);
@@ -30,14 +30,14 @@ export class RaisedEvents {
     this.#raised.set(event.name, [event, ...(this.#raised.get(event.name) ?? [])]);
   }
 
-  /** Unless somebody else has taken it since it was put back. */
+  /** Takes an event that was put back; does nothing if another wait has taken it. */
   takeAgain(event: RaisedEvent): void {
     const raised = this.#raised?.get(event.name) ?? [];
     const place = raised.indexOf(event);
     if (place !== -1) raised.splice(place, 1);
   }
 
-  /** Gives back how to give up waiting. */
+  /** Waits for an event of that name. Returns a function that cancels the wait. */
   wait(name: string, taker: Taker): () => void {
     this.#takers ??= new Map();
     const takers = this.#takers.get(name) ?? [];
@@ -49,12 +49,12 @@ export class RaisedEvents {
     };
   }
 
-  /** Removes everybody who waits. */
+  /** Removes all waits. */
   forgetTakers(): void {
     this.#takers = undefined;
   }
 
-  /** Raised events that nobody took. */
+  /** Returns the raised events that no wait has taken. */
   untaken(): RaisedEvent[] {
     return [...(this.#raised?.values() ?? [])].flat();
   }

@@ -30,7 +30,7 @@ import { TimerWait } from "./timer-wait.ts";
 import { UndoScope } from "./undo-scope.ts";
 import { fitting, parsed, textOf } from "./values.ts";
 
-/** It is for looking at, and kept with the instance in memory. */
+/** Limit of the custom status, which is kept in memory with the instance. */
 const customStatusBytesMax = 16_384;
 
 const noOptions: ActivityOptions<never> = {};
@@ -106,7 +106,9 @@ export class RunContext implements WorkflowContext {
     return undo === undefined ? output : handled(output.then((value) => this.#undoable(value, undo)));
   }
 
-  /** It is recorded with the step: which domains there are is not known from any history. */
+  /**
+   * Refuses an undeclared domain. The refusal is recorded with the step, because no history says which domains exist.
+   */
   #domainRefusal(domain: string): Failure | undefined {
     if (this.#run.parts.host.hasDomain(domain)) return undefined;
     const message = `it belongs to domain "${domain}", which is not declared in the engine's "domains"`;

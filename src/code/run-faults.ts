@@ -1,7 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import type { WatchedRun } from "./watch-code.ts";
 
-/** This many calls are named in a message. */
+/** Maximum of calls that are named in a message. */
 const unsteadyCallsMax = 5;
 
 /** Reasons why one run of the code cannot be relied on: it is not deterministic, or its process lacks a workflow. */

@@ -14,7 +14,7 @@ export class UndoScope {
     return this.#handlers?.length ?? 0;
   }
 
-  /** One that fails does not keep the others from running; gives back what could not be undone. */
+  /** Runs all undo handlers, even if some fail; returns the messages of those that failed. */
   async undo(): Promise<string[]> {
     const problems: string[] = [];
     for (let handler = this.#handlers?.pop(); handler !== undefined; handler = this.#handlers?.pop()) {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 
-// Rejections are the process's, so this is its own too: whose code runs, and how many want to hear of it.
+// Process-wide, as unhandled rejections are: the code that runs, and the number of listeners.
 const current = new AsyncLocalStorage<UnhandledRejections>();
 let listening = 0;
 let reportFatalError: ((error: unknown) => void) | undefined;
@@ -55,7 +55,7 @@ function onUnhandledRejection(reason: unknown): void {
   if (owner !== undefined) return owner.heard(reason);
   const isDecidedByUser = process.execArgv.some((arg) => arg.startsWith("--unhandled-rejections"));
   if (isDecidedByUser || process.listenerCount("unhandledRejection") > 1) return;
-  // Here, because what is thrown by a listener has no surroundings any more.
+  // Reported here, because an error that a listener throws has lost its async context.
   reportFatalError?.(reason);
   throw reason instanceof Error
     ? reason

@@ -28,7 +28,7 @@ export class Wait<T = unknown> {
     this.#settle.resolve(value);
   }
 
-  /** It counts as handled: code that has stopped looking at it must not end the process when it fails. */
+  /** Rejects the promise, and marks it as handled: code that does not await it any more must not end the process. */
   reject(error: unknown): void {
     this.#end();
     void handled(this.promise);
@@ -57,9 +57,9 @@ export class Wait<T = unknown> {
 export class Waiting {
   #first: Wait<never> | undefined;
   #last: Wait<never> | undefined;
-  /** By task number. A list is smaller than a map, and most code has few of them. */
+  /** Waits by task number. A list is smaller than a map, and most code has few of them. */
   #tasks: (Wait | undefined)[] | undefined;
-  /** By timer number. Created on first use: most instances have none. */
+  /** Timers by number. Created on first use: most instances have none. */
   #timers: Map<number, () => void> | undefined;
   /** Number of the next task. */
   nextTask = 0;

@@ -20,11 +20,11 @@ export interface WatchedRun {
 }
 
 /**
- * Warns when the code of a workflow looks at the clock, at chance or at the outside world, once for each line that does.
- * Such code works until it is replayed. What it asked for is given all the same.
+ * Warns when the code of a workflow reads the clock, random numbers or the outside world, once for each line that does.
+ * Such code works until it is replayed. The call itself is carried out nevertheless.
  */
 export class CodeWatch {
-  /** To be used for whatever is logged from within a workflow's code: who writes it down may look at the clock. */
+  /** The logger for lines from within a workflow's code: it may read the clock without a warning. */
   readonly logger: Logger;
   readonly #told = new Set<string>();
   #isWatching = false;

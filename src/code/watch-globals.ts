@@ -5,9 +5,9 @@ import nodeTimers from "node:timers";
 import timersPromises from "node:timers/promises";
 import { ContextPromise } from "./context-promise.ts";
 
-/** Something that the code of a workflow should not call. */
+/** A non-deterministic call that the code of a workflow should not make. */
 export interface UnsteadyCall {
-  /** As users write it. */
+  /** The call as users write it. */
   readonly call: string;
   /** Problem with the call; absent: it gives another answer each time it is asked. */
   readonly problem?: string;
@@ -24,7 +24,10 @@ interface Watched extends UnsteadyCall {
 
 type Callable = (...args: unknown[]) => unknown;
 
-/** As they are when it is asked: tests put clocks of their own there. Some functions have two addresses, and users take either. */
+/**
+ * The watched functions, read when the watch begins, because tests replace clocks. Some functions are reachable in two
+ * ways, and users take either.
+ */
 function watchedCalls(): Watched[] {
   const timers = [globalThis, nodeTimers, timersPromises].flatMap((holder) =>
     ["setTimeout", "setInterval", "setImmediate"].map((name) => ({ holder, name, call: `${name}()` })),
@@ -60,12 +63,14 @@ function watchedCalls(): Watched[] {
   ];
 }
 
-/** Something that `ctx.race()` gives up when it loses. */
+/** True for a wait that `ctx.race()` cancels when it loses. */
 function isGivenUp(value: unknown): boolean {
   return value instanceof ContextPromise;
 }
 
-/** Has `onCall` called before each of these calls, wherever they come from. Gives back how to undo it. */
+/**
+ * Calls `onCall` before each of these calls, wherever they come from. Returns a function that restores the originals.
+ */
 export function watchGlobals(onCall: (call: UnsteadyCall) => void): () => void {
   const restores = watchedCalls().map((each) =>
     replace(each.holder, each.name, (original) =>

@@ -43,7 +43,7 @@ function isOfHttpClient({ scriptName }: CallSiteObject): boolean {
   return /^(wasm:|node:internal\/deps\/undici\/)/.test(scriptName);
 }
 
-/** On the way from the call to here. */
+/** True for scripts of this watch itself, which lie between the watched call and the code that made it. */
 function isWatch(scriptName: string): boolean {
   return /^code\/watch-\w+\.[jt]s$/.test(scriptName.slice(ours.length));
 }

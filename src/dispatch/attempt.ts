@@ -23,7 +23,7 @@ export type AttemptState = "queued" | "unassigned" | "running" | "over";
 export class Attempt {
   /** Replaced by another run if the instance is loaded again meanwhile. */
   run: TaskRun;
-  /** Its position in the order of arrival. */
+  /** Position in the order of arrival. */
   readonly arrival: number;
   readonly queuedAt: number;
   readonly care: StartCare;
@@ -33,14 +33,14 @@ export class Attempt {
   /** Set when it starts. */
   worker: Worker | undefined;
   startedAt = 0;
-  /** It was already running when it was added, and cannot be started here again. */
+  /** True if the attempt was already running when it was added, and cannot be started here again. */
   isAdopted = false;
   /** Start of the job, from which the timeout counts; absent until then. */
   jobStartedAt: number | undefined;
   timer: Timer | undefined;
   /** Monotonic time since which its worker runs it for this process. */
   followedSince = -Infinity;
-  /** Its timeout passed while its worker was unreachable. */
+  /** True if the timeout passed while the worker was unreachable. */
   isOverdue = false;
 
   constructor(run: TaskRun, arrival: number, queuedAt: number) {

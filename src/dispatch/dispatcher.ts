@@ -825,7 +825,7 @@ export class Dispatcher {
   }
 }
 
-/** After this long in one turn, the dispatcher yields to the event loop. */
+/** Time in one tick after which the dispatcher yields to the event loop. */
 const loopShareMs = 5;
 
 const always = (): boolean => true;

@@ -19,13 +19,14 @@ const endingMsMax = 2000;
  * Decides which attempts and which recorded reactions of workflow code may run beside each other in this process, so that one
  * that kills the process does not count against others.
  *
- * - No suspect attempt starts beside another that has run for less than a minute. It starts among no careful attempts but
- *   those that have been running for a while, and no careful attempt starts beside it. One on its last chance starts among
- *   no young attempts at all, and has its own first moments to itself.
- * - No suspect attempt starts while a recorded reaction runs or waits. Beside a suspect attempt no reaction starts whose
- *   instance was lost before; beside one on its last chance no recorded reaction starts. After a minute they do.
- * - A suspect reaction starts among no suspect attempts and no young careful ones. No attempt starts beside it; it has its
- *   slot for two seconds at most.
+ * - No suspect attempt starts beside another that has run for less than a minute. The suspect starts only when all
+ *   careful attempts have been running for a while, and no careful attempt starts beside it. A suspect on its last try
+ *   starts only when no attempt is young, and nothing else starts while it is young itself.
+ * - No suspect attempt starts while a recorded reaction runs or waits. Beside a suspect attempt no reaction starts
+ *   whose instance was lost before; beside one on its last try no recorded reaction starts. Both restrictions end after
+ *   a minute.
+ * - A suspect reaction starts only when no suspect attempt and no young careful attempt runs. No attempt starts beside
+ *   the reaction, which has its slot for two seconds at most.
  *
  * An attempt on a remote worker dies with that worker, so reactions do not wait for it. The worker of an attempt is chosen
  * only when it starts, so suspect attempts wait for reactions wherever they will run.
@@ -91,8 +92,8 @@ export class Isolation {
   }
 
   /**
-   * True if plain attempts must wait: an attempt on its last chance is young, or is next and waits until no running attempt is
-   * young; or a suspect reaction runs.
+   * True if plain attempts must wait: an attempt on its last try is young, or is next and waits until no running
+   * attempt is young; or a suspect reaction runs.
    */
   isQuiet(now: number): boolean {
     if (this.reactionSlots.isSuspectRunning) return true;

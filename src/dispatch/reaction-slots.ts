@@ -28,7 +28,7 @@ export class ReactionSlots {
   readonly #clock: Clock;
   readonly #isBlocked: (losses: number) => boolean;
   readonly #onFreed: () => void;
-  /** By number of losses; all suspects share the last queue. */
+  /** Queues by number of losses; all suspects share the last queue. */
   readonly #queues = Array.from({ length: suspectLosses + 1 }, () => new Fifo<Waiting>());
   #waitingCount = 0;
   #running = 0;
@@ -50,7 +50,7 @@ export class ReactionSlots {
     this.#onFreed = parts.onFreed;
   }
 
-  /** None is running, and none is waiting. */
+  /** True if no reaction is running or waiting. */
   get isEmpty(): boolean {
     return this.#running === 0 && this.#waitingCount === 0;
   }

@@ -1,9 +1,9 @@
 import { Heap } from "../base/heap.ts";
 import type { Attempt, AttemptState } from "./attempt.ts";
 
-/** Every fourth pick goes to the attempt that has waited longest, … */
+/** Every fourth pick takes the attempt that has waited longest, if it has waited for at least `agingMs`. */
 const agingEvery = 4;
-/** … if it has waited at least this long. */
+/** Default of the waiting time from which aging prefers the oldest attempt. */
 export const defaultAgingMs = 10_000;
 /** Stale entries are swept once they outnumber the waiting ones by more than this. */
 const sweepSlack = 64;

@@ -20,7 +20,7 @@ export interface AttemptIdentity {
   readonly traceparent?: string | undefined;
 }
 
-/** One attempt for the dispatcher: its place in the order, and what a worker needs to run it. */
+/** An attempt for the dispatcher: its place in the order, and what a worker needs to run it. */
 export interface TaskRun extends AttemptIdentity {
   /** JSON text. */
   readonly params: string;
@@ -33,7 +33,9 @@ export interface TaskRun extends AttemptIdentity {
   readonly interruptions: number;
   /** The attempt fails if it is lost once more, so nothing else starts during its first moments. */
   readonly isLastTry?: boolean;
-  /** Its start must be durable before the job runs, so that the loss is counted if the job kills its process. */
+  /**
+   * True if the start must be durable before the job runs, so that the loss is counted if the job kills its process.
+   */
   readonly isCautious: boolean;
   /**
    * Resolves when the start that `owner` was notified of is durable. Awaited before the job of a cautious run is called, and

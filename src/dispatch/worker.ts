@@ -37,15 +37,16 @@ export interface Refused {
 export interface ConnectedWorker extends Worker {
   readonly isRemote: true;
   readonly slots: number;
-  /** Its link is open and it has missed no heartbeat. */
+  /** True while the link is open and no heartbeat was missed. */
   readonly isReachable: boolean;
   /** Epoch ms of its last message. */
   readonly lastHeardAt: number;
   /** The ids of its jobs. */
   readonly jobs: readonly string[];
   /**
-   * For how long an attempt that it has run since that monotonic time may not time out. Infinity while it is unreachable:
-   * the state of the attempt is unknown then. After it has reconnected, it has one heartbeat interval to report results.
+   * Time for which an attempt that has run since that monotonic time may not time out. Infinity while the worker is
+   * unreachable: the state of the attempt is unknown then. After it has reconnected, the worker has one heartbeat
+   * interval to report results.
    */
   timeoutGraceMs(since: number): number;
   readonly connection: WorkerConnection;

@@ -160,7 +160,9 @@ export class Assembly {
     });
   }
 
-  /** The options of an engine alone are in force again at its next start; in a cluster the store has the last word. */
+  /**
+   * The options of an engine alone are in force again at its next start; in a cluster the stored size takes precedence.
+   */
   async #setDomain(domain: DomainRow): Promise<void> {
     if (this.member !== undefined) return await this.member.setDomain(domain);
     if (!Object.hasOwn(this.options.domains, domain.name)) await this.calls.setDomain(domain);

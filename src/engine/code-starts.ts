@@ -113,7 +113,7 @@ export class CodeStarts {
       const reason = "another instance takes its id";
       await this.#parts.instances.change({ type: "TerminateInstance", id, reason });
     } catch (error) {
-      // It has ended meanwhile.
+      // The instance has ended meanwhile.
       if (!hasCode(error, "INSTANCE_STATE")) throw error;
     }
   }

@@ -19,7 +19,7 @@ const stopRefusals: Readonly<Record<Exclude<Stage, "up">, string>> = {
 /** The stage of an engine's life, and why it takes no work; refuses what is called at the wrong time. */
 export class EngineState {
   stage: Stage = "new";
-  /** Why the store takes no writes; undefined while it does. */
+  /** The reason why the store takes no writes; undefined while it does. */
   problem: unknown;
   readonly #fenced = Promise.withResolvers<EngineError>();
   /** Another engine has taken over. This never changes back. */
@@ -29,7 +29,7 @@ export class EngineState {
     return this.stage === "up";
   }
 
-  /** Why no new work is taken. */
+  /** The reason why no new work is taken. */
   get whyDegraded(): unknown {
     return this.#fencedBy ?? this.problem;
   }
@@ -70,7 +70,7 @@ export class EngineState {
     );
   }
 
-  /** For new work. `ENGINE_STATE`, `ENGINE_FENCED`, `STORE_GONE`, `STORE_UNAVAILABLE`. */
+  /** Refuses new work unless the engine is up. `ENGINE_STATE`, `ENGINE_FENCED`, `STORE_GONE`, `STORE_UNAVAILABLE`. */
   refuseUnlessReady(): void {
     this.refuseUnlessUp();
     if (this.#fencedBy !== undefined) throw this.#fencedBy;

@@ -77,7 +77,7 @@ import { WorkflowController } from "./workflow-controller.ts";
 import { WorkflowHandle } from "./workflow-handle.ts";
 
 /**
- * Runs durable workflows on a store: instances survive the process, and go on when an engine is started on the same
+ * Runs durable workflows on a store: instances survive the process, and continue when an engine is started on the same
  * store. Methods that change something resolve when the change is durable.
  */
 export class Engine implements InstanceOperations {
@@ -102,7 +102,7 @@ export class Engine implements InstanceOperations {
     this.schedules = new Schedules({ engine: this, clock, registration, submission });
   }
 
-  /** Opens the store; unfinished instances go on. `ENGINE_STATE`, and the errors of the store. */
+  /** Opens the store and resumes unfinished instances. `ENGINE_STATE`, and the errors of the store. */
   start(): Promise<void> {
     return this.#parts.lifeCycle.start();
   }
@@ -158,8 +158,8 @@ export class Engine implements InstanceOperations {
   }
 
   /**
-   * Registers a workflow, in addition to the option `workflows`. Instances that wait for its code go on. A DAG replaces
-   * the one that had its name, even if it is then refused because it cannot run here. `WORKFLOW_DUPLICATE`,
+   * Registers a workflow, in addition to the option `workflows`. Instances that wait for its code continue. A DAG
+   * replaces the one that had its name, even if it is then refused because it cannot run here. `WORKFLOW_DUPLICATE`,
    * `WORKFLOW_INVALID`, and for a DAG the errors of `submitWorkflow`.
    */
   async registerWorkflow(workflow: Workflow | CodeWorkflow): Promise<void> {
@@ -175,7 +175,7 @@ export class Engine implements InstanceOperations {
     await this.#parts.submission.check(workflow);
   }
 
-  /** Removes a DAG from those that can be started by name. Its instances go on. */
+  /** Removes a DAG from those that can be started by name. Its instances continue. */
   forgetWorkflow(name: string): void {
     this.#parts.submission.forget(name);
   }
@@ -363,7 +363,7 @@ export class Engine implements InstanceOperations {
     return this.#instances.change({ type: "PauseInstance", id: instanceId });
   }
 
-  /** Lets a paused instance go on, and puts a quarantined one back into service. */
+  /** Resumes a paused instance, and puts a quarantined one back into service. */
   resumeWorkflowInstance(instanceId: string): Promise<void> {
     return this.#instances.change({ type: "ResumeInstance", id: instanceId });
   }
@@ -386,14 +386,14 @@ export class Engine implements InstanceOperations {
     await this.#instances.change({ type: "RerunInstance", id: instanceId, task: taskName, ...params });
   }
 
-  /** Treats a failed task as succeeded, with the given output; the instance goes on. */
+  /** Treats a failed task as succeeded, with the given output; the instance continues. */
   async succeedTask(instanceId: string, taskName: string, output?: unknown): Promise<void> {
     const text = toJsonText(output, `the output for task "${taskName}"`);
     const given = text === undefined ? {} : { output: text };
     await this.#instances.change({ type: "SucceedTask", id: instanceId, task: taskName, ...given });
   }
 
-  /** Treats a failed task as skipped; the instance goes on. */
+  /** Treats a failed task as skipped; the instance continues. */
   skipTask(instanceId: string, taskName: string): Promise<void> {
     return this.#instances.change({ type: "SkipTask", id: instanceId, task: taskName });
   }
@@ -533,7 +533,7 @@ export class Engine implements InstanceOperations {
 
   /**
    * Makes this process, or one of its remote workers, take no new tasks; resolves when those that run there have ended.
-   * Waiting tasks go on when the process is started again, or with another member. `WORKER_UNKNOWN`.
+   * Waiting tasks run when the process is started again, or on another member. `WORKER_UNKNOWN`.
    */
   async drain(worker?: string): Promise<void> {
     const { state, dispatcher, member, address } = this.#parts;
@@ -563,7 +563,7 @@ export class Engine implements InstanceOperations {
   }
 }
 
-/** Empty for none. */
+/** Returns the parameters as JSON; an empty text if there are none. */
 function textOfParams(taskName: string, params: unknown): string {
   return toJsonText(params, `params for task ${preview(taskName)}`) ?? "";
 }

@@ -7,7 +7,7 @@ import type { EngineState } from "./engine-state.ts";
 /** Status of an engine, and the amount of work under way in its process. */
 export interface Health {
   readonly status: "new" | "up" | "degraded" | "draining" | "stopped";
-  /** Why no new work is taken. */
+  /** The reason why no new work is taken. */
   readonly problem: string | undefined;
   readonly unfinishedInstances: number;
   readonly instancesInMemory: number;
@@ -17,7 +17,7 @@ export interface Health {
   /** Tasks that wait for anything but their predecessors, and instances that wait as a whole. */
   readonly waitingTasks: number;
   readonly runningTasks: number;
-  /** When the task that runs longest was started. */
+  /** Start time of the task that has run longest. */
   readonly oldestRunningAt: number | undefined;
   /** Messages to instances of this process that no turn has taken yet. */
   readonly unreadMessages: number;

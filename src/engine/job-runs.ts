@@ -13,7 +13,7 @@ export interface JobRunsParts {
   readonly submission: Submission;
   /** Makes definitions durable. */
   readonly saveDefinitions: (definitions: readonly Definition[]) => Promise<void>;
-  /** Called when the workflow of a job is durable: schedules that waited for it go on. */
+  /** Called when the workflow of a job is durable: schedules that waited for it continue. */
   readonly onRecorded: (definition: Definition) => void;
 }
 

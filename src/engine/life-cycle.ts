@@ -71,7 +71,7 @@ export class LifeCycle {
     await (member ?? region).open();
   }
 
-  /** While nothing runs, the next start finds everything as this one did. A member joins once. */
+  /** Undoes a failed start. If nothing runs, the engine can be started again; but a member joins only once. */
   async #abandonStart(): Promise<void> {
     const { state, options, dispatcher, executor, member, processCode, watchdog } = this.#parts;
     processCode.stop();

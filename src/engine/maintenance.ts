@@ -18,11 +18,11 @@ const purgeChunk = 500;
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
 
 export interface MaintenanceOptions {
-  /** After how long idle instances leave memory. */
+  /** Time after which idle instances are evicted from memory. */
   readonly idleMs: number;
-  /** After how long without progress instances are reported. */
+  /** Time without progress after which instances are reported as stuck. */
   readonly stuckMs: number;
-  /** After how long ended instances are purged, by status; 0 means never. */
+  /** Time after which ended instances are purged, by status; 0 means never. */
   readonly retentionMs: Readonly<Record<EndStatus, number>>;
 }
 

@@ -51,11 +51,11 @@ export interface EngineOptions {
   readonly maxSteps?: number;
   /** Times an attempt may be lost with its process before it fails. Default 3. */
   readonly maxInterruptions?: number;
-  /** After how long idle instances leave memory. Default 30 minutes. */
+  /** Time after which idle instances are evicted from memory. Default 30 minutes. */
   readonly idleMs?: number;
   /** Limit of idle instances in memory; the least recently used leave first. Default 10,000. */
   readonly idleMax?: number;
-  /** After how long without progress an instance is reported as stuck. Default 60 minutes. */
+  /** Time without progress after which an instance is reported as stuck. Default 60 minutes. */
   readonly stuckMs?: number;
   /** Retention of ended instances, by status; 0 means for ever. Default 7 days. */
   readonly retentionMs?: Partial<Readonly<Record<EndStatus, number>>>;
@@ -76,7 +76,7 @@ export interface EngineOptions {
   readonly onTaskLog?: OnTaskLog;
   /** Wraps each call of a job in this process, for example in a span. */
   readonly aroundJob?: AroundJob;
-  /** For tests: the sources of time and random numbers. */
+  /** Sources of time and random numbers, for tests. */
   readonly clock?: Clock;
   readonly random?: Random;
 }

@@ -16,17 +16,17 @@ export interface QueuedTask extends TaskIdentity {
   /** Epoch ms: when it was queued, was started, or failed last; undefined if none of these has happened. */
   readonly since: number | undefined;
   readonly worker: string | undefined;
-  /** Why a waiting task waits. */
+  /** The reason why a waiting task waits. */
   readonly reason: WaitReason | undefined;
-  /** The reason in words. */
+  /** The reason as a sentence. */
   readonly waitingFor: string | undefined;
-  /** When the next attempt is due. */
+  /** Time at which the next attempt is due. */
   readonly retryAt: number | undefined;
 }
 
 export interface QueueFilter {
   readonly state?: QueuedTask["state"];
-  /** At most so many tasks of each state. Default 1000. */
+  /** Maximum of tasks of each state. Default 1000. */
   readonly limit?: number;
 }
 
@@ -36,9 +36,11 @@ export interface WorkerView {
   readonly isRemote: boolean;
   readonly slots: number;
   readonly runningTasks: number;
-  /** It takes no new tasks. */
+  /** True while the worker takes no new tasks. */
   readonly isDraining: boolean;
-  /** False for a remote worker that missed a heartbeat or lost its connection: it gets no tasks until it is heard again. */
+  /**
+   * False for a remote worker that missed a heartbeat or lost its connection: it gets no tasks until its next message.
+   */
   readonly isReachable: boolean;
   /** Epoch ms of its last message; undefined for the pool of this process. */
   readonly lastHeardAt: number | undefined;
@@ -64,7 +66,7 @@ export interface JobView {
   readonly codePath: string | undefined;
   /** A hash of the function's source text; it changes with the code. */
   readonly sourceHash: string;
-  /** This process has its function. */
+  /** True if this process has the job's function. */
   readonly isHere: boolean;
   /** No process on this store had its function at its last start. */
   readonly missing: boolean;

@@ -75,7 +75,7 @@ export class Schedules {
     });
   }
 
-  /** Replaces the spec of a schedule; running instances go on. */
+  /** Replaces the spec of a schedule; running instances continue. */
   async change(scheduleId: string, spec: ScheduleSpec): Promise<void> {
     await this.#update(scheduleId, "change", await this.#check(spec));
   }
@@ -122,15 +122,15 @@ export class Schedules {
     }
   }
 
-  /** Deletes a schedule; running instances go on. */
+  /** Deletes a schedule; running instances continue. */
   async delete(scheduleId: string): Promise<void> {
     const blocked = await this.#blockedReason(scheduleId);
     if (blocked === undefined) return void (await this.#update(scheduleId, "delete"));
-    // An update would not reach its code. Its runs are separate instances, which go on.
+    // An update would not reach its code. Its runs are separate instances, which continue.
     await this.#parts.engine.terminateWorkflowInstance(scheduleInstancePrefix + scheduleId, "the schedule was deleted");
   }
 
-  /** Without this check, a run would wait until the workflow is registered. */
+  /** Refuses a run that would otherwise wait until its workflow is registered. */
   async #refuseUnstartable(scheduleId: string): Promise<void> {
     const { spec } = await this.get(scheduleId);
     if (spec.job !== undefined) await this.#resolveJob(spec);
@@ -219,7 +219,9 @@ export class Schedules {
     return resolved.job;
   }
 
-  /** Why updates do not reach the schedule's code now; undefined if they do, or there is no such schedule. */
+  /**
+   * The reason why updates do not reach the schedule's code now; undefined if they do, or there is no such schedule.
+   */
   async #blockedReason(scheduleId: string): Promise<string | undefined> {
     const instanceId = scheduleInstancePrefix + scheduleId;
     try {
@@ -256,7 +258,7 @@ export class Schedules {
       const spec = view.spec.job === undefined ? { ...view.spec, input } : { ...view.spec, params: input };
       return { scheduleId, ...view, spec };
     } catch (error) {
-      // It may have been deleted between the two reads.
+      // The schedule may have been deleted between the two reads.
       if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE")) return undefined;
       throw error;
     }

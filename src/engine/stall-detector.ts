@@ -49,18 +49,18 @@ export class StallDetector {
   }
 }
 
-/** The most likely first. */
+/** Phases of work, the most likely cause of a stall first. */
 const phases: readonly LoopWorkPhase[] = ["running", "reacting", "waiting"];
 
 export interface Suspects {
   readonly named: readonly LoopWorkEntry[];
-  /** With those that have no name. */
+  /** Number of suspects, including those without a name. */
   readonly count: number;
 }
 
 /**
- * The work that may block the loop. One that runs does, and everything else waits for it. Otherwise it is code whose
- * promises are settling, or a job that goes on after it awaited something.
+ * Returns the work that may block the loop. If work runs, it is the cause, and everything else waits for it. Otherwise
+ * the suspects are code whose promises are settling, or jobs that have resumed after an await.
  */
 export function suspectsOf(entries: readonly LoopWorkEntry[], unnamedCount: number): Suspects {
   const phase = phases.find((each) => entries.some((entry) => entry.phase === each));

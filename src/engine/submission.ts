@@ -245,7 +245,7 @@ export class Submission {
     this.#known.set(workflow.name, workflow);
   }
 
-  /** Removes a DAG by name; its instances go on. */
+  /** Removes a DAG by name; its instances continue. */
   forget(name: string): void {
     this.#known.delete(name);
   }
@@ -284,7 +284,7 @@ export class Submission {
       try {
         definitions.push(...(await this.prepare(workflow)).all);
       } catch (error) {
-        // It is refused again, with this error, when it is started.
+        // The workflow is refused again, with this error, when it is started.
         if (!(error instanceof EngineError) || error.retryable) throw error;
         onRefused(workflow.name, error);
       }

@@ -22,7 +22,9 @@ class SystemTimer implements Timer {
     clearTimeout(this.#timeout);
   }
 
-  /** In stretches that setTimeout can bear; and setTimeout may fire a millisecond early, so one is added. */
+  /**
+   * Waits in stretches that setTimeout can represent. Adds a millisecond, because setTimeout may fire one too early.
+   */
   #wait(delayMs: number, callback: () => void): NodeJS.Timeout {
     if (delayMs < delayMsMax) return setTimeout(callback, Math.ceil(delayMs) + (delayMs > 0 ? 1 : 0));
     return setTimeout(() => {

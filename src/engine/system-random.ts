@@ -3,10 +3,10 @@ import type { Random } from "../base/random.ts";
 
 const poolBytes = 4096;
 
-/** Hex digits of chance in an id; two of them give way to the version and the variant. */
+/** Random hex digits in an id; two of them are replaced by the version and the variant. */
 const digitsPerUuid = 20;
 
-/** Chance from the operating system, drawn in larger portions because ids are made on the hot path. */
+/** Random numbers from the operating system, drawn in larger portions because ids are made on the hot path. */
 export class SystemRandom implements Random {
   #digits = "";
   #used = 0;

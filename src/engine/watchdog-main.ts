@@ -16,7 +16,8 @@ function report(stall: Omit<Stall, "suspects">): void {
   try {
     writeSync(standardError, `${line}\n`);
   } catch {
-    // Standard error is closed, or a pipe that nobody empties: there is no other place to write to, and the watchdog goes on.
+    // Standard error is closed, or a pipe that nobody empties: there is no other place to write to, and the watchdog
+    // continues.
   }
 }
 

@@ -102,7 +102,7 @@ export interface ExpressionShape {
 export class SizeLimits {
   #produced = 0;
 
-  /** Before each evaluation. */
+  /** Resets the size limits; called before each evaluation. */
   reset(): void {
     this.#produced = 0;
   }

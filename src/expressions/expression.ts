@@ -8,7 +8,7 @@ import { type ExpressionShape, SizeLimits, type TimeBudget, TimeLimit } from "./
 /** Variables of an expression: JSON texts. Those that it looks at are parsed. */
 export interface ExpressionScope {
   readonly context: Readonly<Record<string, string>>;
-  /** By task name. */
+  /** Outputs by task name. */
   readonly outputs: Readonly<Record<string, string>>;
 }
 

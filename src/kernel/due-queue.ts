@@ -32,7 +32,7 @@ export class DueQueue {
     this.#waits = undefined;
   }
 
-  /** When the first of them is due. */
+  /** Time at which the first item is due. */
   earliest(): number | undefined {
     return this.#first()?.dueAt;
   }

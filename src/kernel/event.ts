@@ -11,7 +11,9 @@ import type { CancelCause, EndStatus } from "./status.ts";
  */
 export type Event =
   | InstanceCreated
-  /** From now on it runs; an instance above its workflow's maximum is created first and started later. */
+  /**
+   * The instance runs from this event on; an instance above its workflow's maximum is created first and started later.
+   */
   | { readonly type: "InstanceStarted"; readonly deadline?: number }
   | { readonly type: "PauseRequested" }
   | { readonly type: "InstancePaused" }
@@ -21,23 +23,26 @@ export type Event =
   /** A child that needed no retry: another attempt of the parent's task waits for its end. */
   | { readonly type: "ParentChanged"; readonly parent: ParentAddress }
   | { readonly type: "ContextPatched"; readonly patch: ContextPatch }
-  /** Handed to the dispatcher, each with its next attempt. */
+  /** Tasks were handed to the dispatcher, each with its next attempt. */
   | { readonly type: "TasksScheduled"; readonly tasks: readonly number[] }
   | TaskStarted
   | TaskSucceeded
   | TaskFailed
   /** The attempt was lost with its process, worker or member; the same attempt runs again. */
   | { readonly type: "TaskInterrupted"; readonly task: number; readonly attempt: number }
-  /** Taken back from the dispatcher before they started. */
+  /** Tasks were taken back from the dispatcher before they started. */
   | { readonly type: "TasksWithdrawn"; readonly tasks: readonly number[] }
-  /** Their wait for the next attempt is over. */
+  /** The wait of these tasks for their next attempt is over. */
   | { readonly type: "RetriesDue"; readonly tasks: readonly number[] }
   | TasksStopped
   | { readonly type: "TasksSkipped"; readonly tasks: readonly number[] }
   | { readonly type: "TasksCanceled"; readonly tasks: readonly number[]; readonly cause: CancelCause }
   | DecisionMade
   | { readonly type: "ChildStarted"; readonly task: number; readonly attempt: number; readonly childId: string }
-  /** While it ran: below the parent whose sub-task it is; without one, by the workflow's code. */
+  /**
+   * A task was added while the instance ran: below the parent whose sub-task it is; without a parent, by the workflow's
+   * code.
+   */
   | { readonly type: "TaskAdded"; readonly parent?: number; readonly node: NodeSpec }
   | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string }
   | CodeEvent;
@@ -48,13 +53,16 @@ export type CodeEvent =
   | { readonly type: "TimerSet"; readonly timer: number; readonly dueAt: number }
   | { readonly type: "TimerFired"; readonly timer: number }
   | { readonly type: "TimerCanceled"; readonly timer: number }
-  /** By a client or another instance; kept until the code waits for it. */
+  /** An event was raised by a client or another instance; it is kept until the code waits for it. */
   | { readonly type: "EventRaised"; readonly name: string; readonly data?: Payload }
-  /** With its data, whatever their size: they must outlive this history until the event has arrived. */
+  /**
+   * An event was sent to another instance. Its data are kept here, whatever their size: they must outlive this history
+   * until the event has arrived.
+   */
   | { readonly type: "EventSent"; readonly to: string; readonly name: string; readonly data?: string }
   /** Another instance was asked to end. */
   | { readonly type: "CancelSent"; readonly to: string; readonly reason: string }
-  /** A call into the code that is answered; the code's own check has let it pass. */
+  /** A call into the code that is answered; the code's validator has accepted it. */
   | { readonly type: "UpdateRequested"; readonly update: string; readonly name: string; readonly data?: Payload }
   | UpdateAnswered
   /**
@@ -71,13 +79,13 @@ export type CodeEvent =
   | { readonly type: "InstanceTimedOut"; readonly compensationMs: number; readonly deadline?: number }
   | { readonly type: "CustomStatusSet"; readonly status: string | null }
   /**
-   * After an unclean start: the code is about to react, and may end or block the process. `losses` counts the reactions
-   * that did so before.
+   * Recorded after an unclean start: the code is about to react, and may end or block the process. `losses` counts the
+   * reactions that did so before.
    */
   | { readonly type: "ReactionStarted"; readonly losses: number }
-  /** It came through. `losses` is what still counts. */
+  /** The recorded reaction has ended without a loss. `losses` is the number that still counts. */
   | { readonly type: "ReactionEnded"; readonly losses: number }
-  /** From here on the code takes its newer way. */
+  /** The code takes the branch of `ctx.patched(name)` from this event on. */
   | { readonly type: "PatchMarked"; readonly patch: string }
   | ChildDetached
   /** A child that nobody waits for has ended, or could not be started: its parent's end is nothing to it any more. */
@@ -104,8 +112,8 @@ export interface DetachedChild {
 }
 
 /**
- * The code begins anew under the next generation, with this input: by its own wish, with the events that it had not
- * waited for yet; or, ended before, because somebody wants it run again. What was before does not count any more.
+ * The code starts a new generation with this input: by `continueAsNew`, with the events that it had not waited for yet;
+ * or, after the instance had ended, because a user runs it again. Earlier events do not count any more.
  */
 export interface InstanceContinued {
   readonly type: "InstanceContinued";
@@ -120,7 +128,7 @@ export interface InstanceContinued {
   readonly deadline?: number;
   readonly customStatus?: string;
   readonly events?: readonly KeptEvent[];
-  /** The last answers that the code gave: whoever asked may not have heard them yet. */
+  /** The last answers of the code: their callers may not have received them yet. */
   readonly answers?: readonly KeptAnswer[];
   /** Children that run on: the instance has not ended. */
   readonly children?: readonly DetachedChild[];
@@ -139,7 +147,7 @@ export interface KeptUpdate {
   readonly data?: Payload;
 }
 
-/** With the time of the answer. */
+/** An answer with its time, kept for the next generation. */
 export interface KeptAnswer extends UpdateAnswered {
   readonly at?: number;
 }
@@ -173,7 +181,9 @@ export interface InstanceCreated {
 export interface ForkedFrom {
   readonly id: string;
   readonly generation: number;
-  /** When it happened there: the start, for the first two events of this history, and each that was copied. */
+  /**
+   * Times of the events in the source: the start, for the first two events of this history, and of each copied event.
+   */
   readonly times?: readonly number[];
   /** Seed of the random numbers there, if that one was a fork itself. */
   readonly randomOf?: { readonly id: string; readonly generation: number };
@@ -203,7 +213,7 @@ export function jobWorkflowName(job: string): string {
   return `${jobWorkflowPrefix}${job}`;
 }
 
-/** Everything unfinished becomes `Canceled` (instance-ended) with it, or `Stopped` if it was running. */
+/** The end of an instance: unfinished tasks become `Canceled` (instance-ended), running ones `Stopped`. */
 export interface InstanceEnded {
   readonly type: "InstanceEnded";
   readonly status: EndStatus;
@@ -213,21 +223,23 @@ export interface InstanceEnded {
   readonly failure?: Failure;
 }
 
-/** A finished instance goes on under a new generation: retry, re-run from a node, or a failed node set right by a user. */
+/**
+ * An ended instance continues under a new generation: retry, re-run from a node, or a failed node set right by a user.
+ */
 export interface InstanceReopened {
   readonly type: "InstanceReopened";
   readonly generation: number;
-  /** These run again. */
+  /** Tasks that run again. */
   readonly reset: readonly number[];
   /** Nested workflows of these that start a new child instead of retrying the one they have. */
   readonly anew?: readonly number[];
   /** Sub-tasks, also those that users added, whose parent runs again and will generate its own. */
   readonly removed?: readonly number[];
-  /** These are as the user says from now on. */
+  /** Failed tasks and the status that the user has set for each. */
   readonly settled?: readonly SettledByUser[];
   readonly params?: { readonly task: number; readonly params: string };
   readonly deadline?: number;
-  /** Parent to tell this time, of a child that it retries. */
+  /** Parent to report to, of a child that its parent retries. */
   readonly parent?: ParentAddress;
 }
 
@@ -235,7 +247,7 @@ export interface SettledByUser {
   readonly task: number;
   readonly status: "Success" | "Skipped";
   readonly output?: Payload;
-  /** Out-edges that this result of a decision does not take. */
+  /** The out-edges that this result of a decision does not take. */
   readonly edgesOff?: readonly number[];
 }
 
@@ -279,9 +291,9 @@ export interface TaskFailed extends Execution {
   readonly attempt: number;
   readonly failure: Failure;
   readonly timedOut?: true;
-  /** The child could not be started, or is gone: another attempt starts one, instead of telling it to go on. */
+  /** True if the child could not be started, or is gone: another attempt starts a new child instead of retrying it. */
   readonly isChildMissing?: true;
-  /** When the next attempt is due; absent: this failure is final. */
+  /** Time at which the next attempt is due; absent: this failure is final. */
   readonly retryAt?: number;
 }
 

@@ -69,7 +69,10 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** From the parent when its nested node is retried, which gives the new attempt to report to; otherwise from a user. */
+/**
+ * Retries an instance. Sent by the parent when its nested node is retried, with the new attempt to report to; otherwise
+ * by a user.
+ */
 export interface RetryInstance {
   readonly type: "RetryInstance";
   readonly parent?: ParentAddress;

@@ -7,15 +7,15 @@ import type { EndStatus, InstanceStatus } from "./status.ts";
 import type { Turn } from "./turn.ts";
 
 /**
- * A deterministic instance: DAGs are one kind, code workflows another. It has no clock, no I/O and no chance of its own;
- * given the same events it is in the same state.
+ * A deterministic instance: DAGs are one kind, code workflows another. It has no clock, no I/O and no source of
+ * randomness of its own; given the same events it is in the same state.
  */
 export interface Machine {
   readonly kind: "dag" | "code";
   readonly address: InstanceAddress;
   readonly status: InstanceStatus;
   readonly state: InstanceState;
-  /** Follows what was decided, now or in an earlier life. */
+  /** Applies an event of this turn, or one read from the history. */
   apply(event: Event, at: number): void;
   /**
    * Decides about one message. A request that the state does not allow, or that is for the other kind of machine, is
@@ -23,7 +23,7 @@ export interface Machine {
    * inputs it takes, so that whoever knows its kind is checked by the compiler.
    */
   handle(input: SharedInput | AnyInput, turn: Turn): void;
-  /** When it must be woken even if nothing is said to it. */
+  /** Time at which the instance must get a `TimerDue` even if no other message arrives; undefined for none. */
   nextWake(): number | undefined;
   /** Tasks that the dispatcher should know of; after a restart they are handed to it again. */
   jobsInFlight(): number[];
@@ -46,11 +46,11 @@ export interface MachineLimits {
   readonly interruptionsMax: number;
   /** Steps that the code of one generation may take. */
   readonly stepsMax: number;
-  /** Tasks of one DAG instance that run at a time, where nobody says otherwise. */
+  /** Limit of concurrent tasks of one DAG instance, unless something else sets one. */
   readonly concurrentTasks: number;
-  /** Activities of one instance of code that run at a time, where its workflow does not say; 0 for no limit. */
+  /** Limit of concurrent activities of one code instance, unless its workflow sets one; 0 for no limit. */
   readonly concurrentActivities: number;
-  /** Timeout of an attempt whose task does not say; undefined for the task's own default. */
+  /** Timeout of an attempt whose task sets none; undefined for the task's own default. */
   readonly timeoutMs: number | undefined;
 }
 

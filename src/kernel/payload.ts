@@ -14,10 +14,10 @@ export interface PayloadRef {
 /** Values whose text is longer than this travel by reference. */
 export const payloadInlineBytesMax = 4096;
 
-/** For one output and for one instance's whole context. */
+/** Limit of one output, and of the whole context of an instance. */
 export const payloadBytesMax = 10_485_760;
 
-/** For values that are put together in memory: a result, what a job or an expression is given, an HTTP answer. */
+/** Limit of values that are put together in memory: a result, the input of a job or an expression, an HTTP answer. */
 export const joinedBytesMax = 67_108_864;
 
 export function payloadBytes(payload: Payload): number {

@@ -8,7 +8,9 @@ export interface RetryPolicy {
   readonly factor: number;
   /** No wait is longer. */
   readonly maxMs: number;
-  /** Part of the wait, 0 to 1, that chance may add, so that what failed together does not come back together. */
+  /**
+   * Part of the wait, 0 to 1, that is added at random, so that attempts that failed together are not retried together.
+   */
   readonly jitter: number;
   /** Failures of these types are final. */
   readonly nonRetryable: readonly string[];

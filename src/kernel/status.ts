@@ -12,7 +12,10 @@ export type TaskStatus =
   | "Skipped"
   | "Canceled";
 
-/** Why a task was canceled: its branch was not taken, something it depends on failed, or its instance ended first. */
+/**
+ * Cause of a task's cancellation: its branch was not taken, something it depends on failed, or its instance ended
+ * first.
+ */
 export type CancelCause = "branch" | "upstream-failed" | "instance-ended";
 
 export function hasEnded(status: InstanceStatus): status is EndStatus {

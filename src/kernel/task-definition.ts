@@ -13,7 +13,7 @@ export interface TaskDefinition {
   readonly params: string | undefined;
   readonly enabled: boolean;
   readonly skipWhenFailed: boolean;
-  /** Undefined for one that does not say: the engine's default holds, and `defaultTimeoutMs` where that is not set. */
+  /** Undefined if the task sets none: the engine's default holds, and `defaultTimeoutMs` if that is not set. */
   readonly timeoutMs: number | undefined;
   readonly defaultTimeoutMs: number;
   readonly retryCount: number;
@@ -28,7 +28,7 @@ const defaultTimeoutSeconds = 3600;
 
 export type TaskKind = "job" | "decision" | "nested";
 
-/** As dag-specs and rows have it. */
+/** Numbers of node types, as in dag-specs and rows. */
 export const nodeTypes: Readonly<Record<TaskKind, NodeType>> = { job: 1, decision: 2, nested: 3 };
 
 const kinds: Record<number, TaskKind> = { 1: "job", 2: "decision", 3: "nested" };

@@ -4,14 +4,14 @@ import type { CancelCause, TaskStatus } from "./status.ts";
 
 /** Phase of a task, finer than its status: one number per task, so that large graphs stay small. */
 export const Phase = {
-  /** For something it depends on. */
+  /** Waits for something it depends on. */
   waiting: 0,
-  /** For a place within the instance's concurrency. */
+  /** Waits for a place within the instance's concurrency. */
   ready: 1,
-  /** With the dispatcher, not known to have started. */
+  /** Handed to the dispatcher, not known to have started. */
   scheduled: 2,
   running: 3,
-  /** For its next attempt. */
+  /** Waits for its next attempt. */
   retryWait: 4,
   success: 5,
   failed: 6,
@@ -23,7 +23,7 @@ export const Phase = {
   canceledEnded: 12,
   /** A sub-task of a parent that runs again; it is no longer part of the instance. */
   removed: 13,
-  /** By a user, and not because its instance ended: it counts as failed. */
+  /** Stopped by a user, and not because its instance ended: it counts as failed. */
   stoppedByUser: 14,
 } as const;
 

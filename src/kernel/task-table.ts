@@ -68,7 +68,7 @@ export abstract class TaskTable {
     return this.#records[task]?.attempt ?? 0;
   }
 
-  /** By number. */
+  /** Returns the tasks in flight, by number. */
   tasksInFlight(): number[] {
     const tasks: number[] = [];
     for (let task = 0; tasks.length < this.inFlight; task++) if (isInFlight(this.phase(task))) tasks.push(task);

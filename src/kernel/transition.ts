@@ -8,7 +8,7 @@ import { isAwaited, isCurrent } from "./task-reports.ts";
 import { Phase } from "./task-state.ts";
 import type { Turn } from "./turn.ts";
 
-/** One message on its way through an instance: every decision about it goes through here, into the turn and the state. */
+/** A message on its way through an instance: every decision about it goes through here, into the turn and the state. */
 export class Transition<State extends InstanceBase> {
   readonly identity: MachineIdentity;
   readonly state: State;

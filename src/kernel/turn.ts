@@ -4,13 +4,13 @@ import type { Event } from "./event.ts";
 const none: readonly never[] = [];
 
 /**
- * One step of one instance: opened on the messages at hand, closed with what happened and what is to be done about it.
- * Its time and its random number are given: the kernel has neither of its own.
+ * A turn of one instance: opened on the messages at hand, closed with its events and commands. Its time and its random
+ * number are passed in: the kernel has neither of its own.
  */
 export class Turn {
   /** max(now, the last turn's time): time never runs backwards inside an instance. */
   readonly at: number;
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   readonly random: number;
   readonly events: Event[] = [];
   /** Made with the first of them, with no room for more: most turns have one at most. */

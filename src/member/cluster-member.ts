@@ -47,7 +47,7 @@ export interface ClusterMemberParts {
 export class ClusterMember implements RegionCluster, CallTransport {
   readonly hosts: ForeignAttempts;
   readonly callMs: number;
-  /** It has joined, or has tried to. */
+  /** True if the member has joined, or has tried to. */
   hasJoined = false;
   readonly #parts: ClusterMemberParts;
   readonly #membership: Membership;
@@ -141,8 +141,9 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   /**
-   * True if a request was made for a user of a member that is gone: the user was told that the outcome is unknown, and may
-   * have decided otherwise since. A member joins before it sends anything, so one that is in no later view never returns.
+   * True if a request was made for a user of a member that is gone: the user got the error that the outcome is unknown,
+   * and may have decided otherwise since. A member joins before it sends anything, so one that is in no later view
+   * never returns.
    */
   async #isAbandoned(from: string, body: unknown): Promise<boolean> {
     if (this.#members.isLiving(from) || !isUserWrite(body)) return false;
@@ -247,7 +248,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return this.#membership.lease.isValid;
   }
 
-  /** Why it starts nothing; undefined while its lease is valid. */
+  /** The reason why this member starts nothing; undefined while its lease is valid. */
   get problem(): string | undefined {
     return this.isLeaseValid() ? undefined : "this member has not heard from the store for long: its lease has lapsed";
   }
@@ -288,7 +289,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     }));
   }
 
-  /** Sends a heartbeat now, because what it says about this member has changed. */
+  /** Sends a heartbeat now, because the facts that it publishes about this member have changed. */
   announceChange(): void {
     this.#membership.refreshView();
   }
@@ -344,7 +345,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
     try {
       await this.#runtime.region.releaseShard(shard);
     } catch (error) {
-      // Its work has stopped all the same. The owner that the store names opens it again, even if that is this member.
+      // The work of the shard has stopped nevertheless. The owner that the store names opens it again, even if that is
+      // this member.
       this.#keeper.onLost(shard);
       throw error;
     }
@@ -389,7 +391,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#members.onEvent(event);
     if (event.type === "shard-opened") {
       this.#announce(event.shard);
-      // A view after the claims tells whether the hosts of remote attempts of the shards live.
+      // A view after the claims shows whether the hosts of remote attempts of the shards live.
       if (this.#keeper.isSettled) this.#membership.refreshView();
     }
     for (const listener of this.#listeners) {
@@ -404,7 +406,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     }
   }
 
-  /** Tells the others that the shard is open here, so that they need not wait for their next view. */
+  /** Announces to the others that the shard is open here, so that they need not wait for their next view. */
   #announce(shard: number): void {
     const epoch = this.#runtime.region.epochOf(shard);
     if (epoch === undefined) return;

@@ -20,7 +20,7 @@ export interface ClusterOptions {
    * are then kept for a while. Default false.
    */
   readonly remoteWorkers?: boolean;
-  /** For tests: which processes of this machine there are. Default: the system's, where members can be processes. */
+  /** The processes of this machine, for tests. Default: the system's, where members can be processes. */
   readonly processTable?: ProcessTable;
 }
 

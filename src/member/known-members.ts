@@ -9,7 +9,7 @@ export class KnownMembers {
   readonly #suspected = new Set<string>();
   /** Members that left cleanly. */
   readonly #left = new Set<string>();
-  /** On the monotonic clock. This member saw no loss before it joined. */
+  /** Monotonic time of the last loss that this member saw. It saw none before it joined. */
   #lossSeenAt = Infinity;
 
   constructor(membership: Membership, clock: Clock) {

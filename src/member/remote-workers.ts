@@ -98,7 +98,7 @@ export class RemoteWorkers {
     const own = region.reclaimAttempt(shard, attemptId, worker.address);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
     const renewedAt = await foreignAttempts.ask(shard, attemptId, worker.connection);
-    // It was announced again and adopted meanwhile.
+    // The attempt was announced again and adopted meanwhile.
     if (dispatcher.isRunningOn(attemptId, worker)) return true;
     if (renewedAt === undefined) return false;
     // The shard may have come here meanwhile, so that this member gave the answer.
@@ -108,14 +108,17 @@ export class RemoteWorkers {
     return await this.#adopt(announced, foreign, () => foreignAttempts.add(shard, [attemptId], renewedAt));
   }
 
-  /** If it is not with its worker any more, its shard waits for it as before. */
+  /**
+   * Adopts an attempt of a shard of this member. If its worker does not run it any more, the shard waits for it as
+   * before.
+   */
   async #adoptOwn(announced: AnnouncedAttempt, run: InstanceTaskRun): Promise<boolean> {
     if (await this.#adopt(announced, run)) return true;
     run.actor.host.trackElsewhere(run, announced.worker.address);
     return false;
   }
 
-  /** Its lease is renewed once its slot is counted. */
+  /** Adopts an attempt, and renews its lease once its slot is counted. */
   async #adopt(announced: AnnouncedAttempt, run: TaskRun, onAdopted?: () => void): Promise<boolean> {
     const { dispatcher, whenCounted } = this.#parts;
     const { descriptor, worker, outcome } = announced;

@@ -58,7 +58,7 @@ export class SharedDomains {
     });
   }
 
-  /** Declares the domains of this engine's options, and learns those of the cluster, which has the last word on sizes. */
+  /** Declares the domains of this engine's options, and reads those of the cluster, whose sizes take precedence. */
   async declare(): Promise<void> {
     const { store, domains, logger } = this.#parts;
     const declared = Object.entries(domains).map(([name, { size, priority = 0 }]) => ({ name, size, priority }));

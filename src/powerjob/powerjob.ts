@@ -15,7 +15,7 @@ import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
 
 /** The reference model: every node knows its neighbours. The specs are the given ones, not copies. */
 export interface DagModel {
-  /** In the order of the spec. */
+  /** Nodes in the order of the spec. */
   readonly nodes: ReadonlyMap<NodeId, DagNode>;
   readonly roots: readonly DagNode[];
 }
@@ -41,7 +41,10 @@ interface Linking extends DagNode {
 const { waitingDispatch: waiting, failed, succeed: succeeded, canceled, stopped } = nodeCodes;
 const finished: ReadonlySet<number | undefined> = new Set([failed, succeeded, canceled, stopped]);
 
-/** There are nodes, their ids differ, every edge joins two of them and nothing runs in a circle. `enable` is not read. */
+/**
+ * Returns whether a spec is valid: there are nodes, their ids differ, every edge joins two of them and there is no
+ * cycle. `enable` is not read.
+ */
 export function valid(spec: DagSpec): boolean {
   const nodes: unknown = spec?.nodes;
   const edges: unknown = spec?.edges ?? [];

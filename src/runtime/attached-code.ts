@@ -17,7 +17,7 @@ import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 export class AttachedCode {
   readonly #actor: InstanceActor<CodeMachine>;
   readonly #owner: RunOwner & PayloadReader;
-  /** Why the code does not go on. */
+  /** The reason why the code is stopped. */
   attention: string | undefined;
   /** A workflow that the code asked for and that is not registered in this process. */
   lacking: string | undefined;
@@ -53,7 +53,7 @@ export class AttachedCode {
     this.#run = this.#newRun();
   }
 
-  /** The instance began anew. Its code is started at once, or brought back in the next turn. */
+  /** Called when a new generation begins. Its code is started at once, or attached again in the next turn. */
   restart(when: "now" | "next turn"): void {
     this.attention = undefined;
     this.#past = undefined;

@@ -31,8 +31,8 @@ export class AttemptReports {
   }
 
   /**
-   * Renews the attempts that a member runs; returns those that are not wanted any more. A worker that hears so forgets
-   * their results: whatever made them unwanted must be durable before that.
+   * Renews the attempts that a member runs; returns those that are not wanted any more. A worker forgets the results of
+   * unwanted attempts, so whatever made them unwanted must be durable before that.
    */
   async renew({ host, attemptIds, connections }: CallOf<"RenewAttempts">): Promise<string[]> {
     const unwanted = attemptIds.filter((id) => !this.#renewOne(id, host, connections[id]));

@@ -15,7 +15,7 @@ import type { Region } from "./region.ts";
 
 /** Carries calls to the owners of shards, and their results back. */
 export interface CallTransport {
-  /** After so long a call is given up. */
+  /** Time after which a call is given up. */
   readonly callMs: number;
   /** Repeats the call under one key until it is answered. `CALL_UNANSWERED` after `timeoutMs`. */
   call<T extends CallType>(shard: number, call: CallOf<T>, options: CallTransportOptions): Promise<ResultOf<T>>;

@@ -3,20 +3,23 @@ import type { Call, CallType, Hint, ResultOf } from "./call.ts";
 import { callTable } from "./call-table.ts";
 
 /**
- * Reads the body of a request that a member has sent. A plain error for a call that this member does not know: a member
- * of a newer version may have sent it.
+ * Checks the type of a call that another member has sent, and trusts its other fields. Throws a plain error for a type
+ * that this member does not know: a member of a newer version may have sent it.
  */
 export function decodeCall(body: unknown): Call {
   if (isCall(body)) return body;
   throw new Error(`not a call that this member knows: ${preview(body)}`);
 }
 
-/** Reads the value of an answer to a call of that type; JSON has no undefined, and some writers say null instead. */
+/**
+ * Returns the result of a call of that type, without checking it. JSON has no undefined, and some writers send null
+ * instead.
+ */
 export function decodeResult<T extends CallType>(_type: T, value: unknown): ResultOf<T> {
   return (value ?? undefined) as ResultOf<T>;
 }
 
-/** Reads the body of a hint; undefined for one that this member does not know. */
+/** Checks the type of a hint; returns undefined for one that this member does not know. */
 export function decodeHint(body: unknown): Hint | undefined {
   return isHint(body) ? body : undefined;
 }
@@ -44,7 +47,7 @@ function isHint(body: unknown): body is Hint {
   return Object.hasOwn(hintTypes, typeOf(body));
 }
 
-/** Empty for what has none. */
+/** Returns the `type` of the body; an empty text if it has none. */
 function typeOf(body: unknown): string {
   const type = typeof body === "object" && body !== null && "type" in body ? body.type : undefined;
   return typeof type === "string" ? type : "";

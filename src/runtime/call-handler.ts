@@ -7,7 +7,7 @@ import type { Shard } from "./shard.ts";
 import { shardMoved } from "./shard-moved.ts";
 
 export interface CallHandlerParts extends CallTableParts {
-  /** While it holds, no other member can own what this member owns. */
+  /** True while the lease is valid: no other member can own a shard of this member. */
   readonly isLeaseValid: () => boolean;
 }
 
@@ -75,8 +75,8 @@ export class CallHandler {
   }
 
   /**
-   * No other member can have owned the shard during the call, even if it has been released since. A valid lease alone does
-   * not say so: it may be that of a later life of this member.
+   * True if no other member can have owned the shard during the call, even if it has been released since. A valid lease
+   * alone does not prove that: it may be that of a later incarnation of this member.
    */
   #wasOwned(shard: Shard): boolean {
     return !shard.isLost && this.#parts.isLeaseValid();

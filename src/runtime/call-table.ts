@@ -31,7 +31,7 @@ export interface CallTableParts {
 export interface Delivery {
   /** The same for every repetition of the call; undefined for one that is never repeated. */
   readonly key: string | undefined;
-  /** It comes from this member and was never tried before, so there are no copies of it. */
+  /** True if the call comes from this member and was never tried before, so that there are no copies of it. */
   readonly isFirst: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface CallContext extends Delivery {
 }
 
 interface CallEntry<T extends CallType> {
-  /** `user`: made for a user, who hears that the outcome is unknown if the member that sent it is lost. */
+  /** `user`: made for a user, who gets the error that the outcome is unknown if the member that sent it is lost. */
   readonly sender: "user" | "member";
   readonly effect: "read" | "write";
   /**

@@ -38,12 +38,12 @@ export interface Calls extends InputCalls, QueryCalls {
     readonly args: InstanceId & { readonly host: string; readonly attemptId: string; readonly input: Input };
     readonly result: void;
   };
-  /** These attempts run on at their host. The result names those that the owner does not want. */
+  /** Renews attempts that still run at their host. The result names those that the owner does not want. */
   readonly RenewAttempts: {
     readonly args: {
       readonly host: string;
       readonly attemptIds: readonly string[];
-      /** By attempt id, of those on remote workers. */
+      /** Connections of attempts on remote workers, by attempt id. */
       readonly connections: Readonly<Record<string, WorkerConnection>>;
     };
     readonly result: readonly string[];
@@ -63,7 +63,7 @@ interface TaskName extends InstanceId {
 /** Calls that become an input of the instance's machine. They return when the turn that took the input is durable. */
 interface InputCalls {
   readonly PauseInstance: InputCallOf<InstanceId>;
-  /** Also puts a quarantined instance back into service. */
+  /** Resumes an instance, and puts a quarantined one back into service. */
   readonly ResumeInstance: InputCallOf<InstanceId>;
   readonly TerminateInstance: InputCallOf<InstanceId & { readonly reason: string }>;
   readonly CancelInstance: InputCallOf<InstanceId & { readonly reason: string }>;

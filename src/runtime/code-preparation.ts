@@ -32,13 +32,15 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   /** Number of events of the open turn seen by the code. */
   #seen = 0;
   #onPrepared: ((actor: InstanceActor) => void) | undefined;
-  /** It needs another turn: it has begun anew, or its code was registered after this one was prepared. */
+  /**
+   * True if another turn is needed: a new generation has begun, or code was registered after this turn was prepared.
+   */
   #isPutOff = false;
-  /** It has no further turn. */
+  /** True if no further turn will be prepared. */
   #isAbandoned = false;
   /** The open turn only records that the code is about to react, or answers queries while it may not. */
   #isCodeless = false;
-  /** Why the turn cannot be opened. */
+  /** The error because of which the turn cannot be opened. */
   #problem: { readonly error: unknown } | undefined;
 
   constructor(actor: InstanceActor<CodeMachine>, reaction: RecordedReaction | undefined) {
@@ -62,7 +64,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     return this.#isPutOff && !this.#actor.hasEnded;
   }
 
-  /** It owes answers to callers that wait for its start. */
+  /** True if callers wait for answers of an instance that is not started yet. */
   get owesAnswers(): boolean {
     return this.#deferred?.isWaitingForStart === true;
   }
@@ -257,8 +259,8 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   }
 
   /**
-   * Queries and updates of code that is about to begin anew wait for the next turn, and so for the next generation. Those
-   * of an instance that is not admitted yet wait until it is.
+   * Defers queries and updates. Those of code that is about to continue as new wait for the next turn, and so for the
+   * next generation. Those of an instance that is not admitted yet wait until it is.
    */
   #defer(message: Message, open: ActorTurn): boolean {
     if (!this.#isBetweenGenerations) this.#deferred?.onAnswerable();
@@ -430,8 +432,8 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   }
 
   /**
-   * Events before it in the same turn belong to a generation that is over, and are not written. Code that begins anew again
-   * and again does so once in each turn, so that other instances have their turns.
+   * Starts a new generation. Earlier events of the same turn belong to the old generation, and are not written. Code
+   * that continues as new repeatedly does so once in each turn, so that other instances have their turns.
    */
   #beginAnew(open: ActorTurn, event: Event): void {
     const { events } = open.turn;

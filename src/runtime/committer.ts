@@ -61,7 +61,7 @@ export class Committer {
     this.#givenUp = true;
   }
 
-  /** When it resolves, all parts are durable but those it returns. `STORE_UNAVAILABLE` only after `giveUp`. */
+  /** Commits the parts; resolves when all are durable but those it returns. `STORE_UNAVAILABLE` only after `giveUp`. */
   async commit<C extends CommitPart>(parts: readonly C[]): Promise<Rejected<C>[]> {
     try {
       await this.#send(parts, false);

@@ -30,7 +30,7 @@ interface ReadyDecision {
 export class DagActor extends InstanceActor<DagMachine> {
   /** The context that jobs see: it is durable. */
   #committedContext: Context;
-  /** By task, the parameters before a change that is not durable yet. */
+  /** Parameters by task, as they were before a change that is not durable yet. */
   #committedParams: Map<number, string> | undefined;
   /** Decisions whose inputs had to be read and have been: the next turn evaluates them. */
   #readyDecisions: ReadyDecision[] | undefined;

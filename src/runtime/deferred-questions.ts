@@ -1,23 +1,23 @@
 import type { Message } from "./message.ts";
 
-/** Code that begins anew again and again has so many turns to answer before its queries and updates are refused. */
+/** Maximum of turns in which code may continue as new without answering, before its queries and updates are refused. */
 const turnsWithoutAnswerMax = 100;
 
 /**
- * Queries and updates that the code of an instance cannot answer yet: the workflow's maximum has not admitted the instance,
- * or the code is about to begin anew, and its next generation answers.
+ * Queries and updates that the code of an instance cannot answer yet: the workflow's maximum has not admitted the
+ * instance, or the code is about to continue as new, and its next generation answers.
  */
 export class DeferredQuestions {
   readonly #untilStarted: Message[] = [];
   readonly #untilNextTurn: Message[] = [];
-  /** Counts turns in a row in which the code began anew twice before it could answer anything. */
+  /** Counts consecutive turns in which the code continued as new twice before it could answer anything. */
   #turnsWithoutAnswer = 0;
 
   get isWaitingForStart(): boolean {
     return this.#untilStarted.length > 0;
   }
 
-  /** Code that begins anew without end would never answer: its questions are not deferred any more. */
+  /** True if the code continues as new without end and would never answer: its questions are not deferred any more. */
   get isOverdue(): boolean {
     return this.#turnsWithoutAnswer > turnsWithoutAnswerMax;
   }

@@ -25,10 +25,12 @@ export interface ForeignAttemptsParts {
 
 /**
  * Attempts that this member hosts for shards of other owners: they were granted here before their shard moved, or their
- * worker connected to this member. Their leases are renewed regularly, and their ends reported until they are durable.
+ * worker connected to this member. This member renews the leases of these attempts regularly, and reports their ends
+ * until the owner has made them durable.
  *
- * - O1 An attempt is released when its lease expires, a little before an owner without news declares it lost; one that runs
- *   in this process is stopped. The lease counts from before the renewal was requested.
+ * - O1 An attempt is released when its lease expires, a little before an owner that receives no renewals declares the
+ *   attempt lost; an attempt that runs in this process is stopped. The lease counts from before the renewal was
+ *   requested.
  */
 export class ForeignAttempts implements AttemptHosts {
   readonly lostMs: number;
@@ -193,7 +195,7 @@ export class ForeignAttempts implements AttemptHosts {
       if (now - renewedAt >= leaseMs) expired.push(id);
       else oldest = Math.min(oldest, renewedAt);
     }
-    // They may still be wanted: a remote worker announces them again, even if it has a result by now.
+    // Their owner may still want them: a remote worker announces them again, even if it has a result by now.
     for (const id of expired) this.#attempts.delete(id);
     this.#parts.dispatcher.release(expired);
     this.#expiryTimer?.cancel();
@@ -227,7 +229,7 @@ interface ForeignAttempt {
   readonly shard: number;
   /** Monotonic time at which the last granted renewal was requested. */
   renewedAt: number;
-  /** It has ended here, and its end is not delivered yet. */
+  /** True if the attempt has ended here, and its end is not delivered yet. */
   readonly isReporting: boolean;
 }
 

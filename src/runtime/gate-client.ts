@@ -25,7 +25,10 @@ export class GateClient {
     this.#parts = parts;
   }
 
-  /** Says whether a new instance may run. Where the gate has to be asked by message, it is queued until the answer. */
+  /**
+   * Returns whether a new instance may run. Where the gate has to be asked by message, the instance is queued until the
+   * answer.
+   */
   admissionOf(definition: Definition, id: string): StartInstance["admission"] {
     if (this.#sharedLimit(definition) !== undefined) return "queue";
     return this.#parts.gates.enter(definition.name, id, definition.spec.maxInstances);

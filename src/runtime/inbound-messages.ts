@@ -38,7 +38,7 @@ export interface InboundParts {
 }
 
 interface KnownChild {
-  /** Its report to the parent, if it has ended. */
+  /** The child's report to its parent, if it has ended. */
   readonly end: OutboxMessage | undefined;
   readonly isSameTask: boolean;
 }
@@ -50,7 +50,7 @@ interface KnownChild {
 export class InboundMessages {
   readonly #parts: InboundParts;
   readonly #offsets = new Map<number, InboundOffset>();
-  /** By source, the last message that was in the store when this owner first read it; undefined before that. */
+  /** The last message of each source that was in the store when this owner first read it; undefined before that. */
   #lastAtOpening: ReadonlyMap<number, number> | undefined;
   #delivering: Promise<void> = Promise.resolve();
   #isStuck = false;
@@ -149,13 +149,15 @@ export class InboundMessages {
     await this.#parts.instances.deliver(to, { input, origin, key });
   }
 
-  /** Says whether a turn has recorded that key. */
+  /** Returns whether a turn has recorded that key. */
   async #isRequestKnown(key: string): Promise<boolean> {
     const { shard, store, state } = this.#parts;
     return (await state.retryWhileOpen(() => store.findRequest(shard, key))) !== undefined;
   }
 
-  /** It may have been delivered to an earlier owner: it was in the store when this one first read it. */
+  /**
+   * True if the message may have been delivered to an earlier owner: it was in the store when this one first read it.
+   */
   #mayBeRepeated({ source, number }: Origin): boolean {
     return this.#lastAtOpening === undefined || number <= (this.#lastAtOpening.get(source) ?? 0);
   }
@@ -244,7 +246,7 @@ export class InboundMessages {
 
   #logStuck(message: OutboxMessage): (error: unknown) => void {
     const { from, to } = message;
-    // After a transient error, such as a stop or a move, the next owner delivers the message.
+    // The next owner delivers the message after a transient error, such as a stop or a move of the shard.
     return (error) => {
       const level = isTransient(error) ? "debug" : "error";
       this.#parts.logger[level]({ from, to, error: messageOf(error) }, "a message could not be delivered");
@@ -288,7 +290,7 @@ export class InboundMessages {
 
 const transientCodes = ["ENGINE_STATE", "SHARD_MOVED", "MEMBER_LOST", "STORE_FENCED", "STORE_UNAVAILABLE"] as const;
 
-/** The error says nothing about the message, which is delivered again by the next owner of the shard. */
+/** True for an error that does not depend on the message, which the next owner of the shard delivers again. */
 function isTransient(error: unknown): boolean {
   return transientCodes.some((code) => hasCode(error, code));
 }

@@ -63,7 +63,7 @@ export interface ActorHost extends TaskRunHost {
 }
 
 /**
- * One instance in memory: its state, and the messages that wait for its next turn. Messages are handled one after the
+ * An instance in memory: its state, and the messages that wait for its next turn. Messages are handled one after the
  * other, in order of arrival; a turn takes all that are there.
  */
 export abstract class InstanceActor<M extends Machine = Machine> extends TurnState implements TaskOwner {
@@ -114,38 +114,44 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return !this.isInboxEmpty || this.#startsLeft > 0;
   }
 
-  /** It has no messages, and no task in flight. It may be evicted unless it has a turn or waits for one. */
+  /**
+   * True if the instance has no messages and no task in flight. It may be evicted unless it has a turn or waits for
+   * one.
+   */
   get isIdle(): boolean {
     return this.isInboxEmpty && this.machine.state.inFlight === 0;
   }
 
-  /** It is loaded when its shard is opened. */
+  /** True if tasks are in flight: then the instance is loaded when its shard is opened. */
   get isActive(): boolean {
     return this.machine.state.inFlight > 0;
   }
 
-  /** Something is under way in it, and not only in its children. */
+  /** True if tasks other than children are in flight. */
   get hasOwnWork(): boolean {
     const { inFlight, childrenInFlight } = this.machine.state;
     return inFlight > childrenInFlight;
   }
 
-  /** Its turns have to be prepared, one at a time. */
+  /** True if turns have to be prepared, one at a time. */
   get needsPreparation(): boolean {
     return false;
   }
 
-  /** It needs another turn, whether or not messages come. */
+  /** True if another turn is needed, whether or not messages come. */
   get hasMore(): boolean {
     return false;
   }
 
-  /** Its state may never be durable. Messages that wait for a turn do not count: they have changed nothing yet. */
+  /**
+   * True if the state in memory may never be durable. Messages that wait for a turn do not count: they have changed
+   * nothing yet.
+   */
   get isAheadOfStore(): boolean {
     return this.isBusy || this.isUnborn;
   }
 
-  /** It has had no turn: its start waits in the inbox, or was refused. */
+  /** True if the instance has had no turn: its start waits in the inbox, or was refused. */
   get isUnborn(): boolean {
     return this.#turns === 0;
   }
@@ -185,10 +191,11 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /**
-   * Returns the attempts that the dispatcher has to run again after recovery. An attempt whose start is on record is where
-   * `find` says it is. After an unclean end any other attempt may have been lost with its process too, so it starts
-   * cautiously. An attempt that was stopped in good order is withdrawn, or the next crash would count it. Where nothing new
-   * may start, because the instance pauses or fails, attempts that had not started are withdrawn too.
+   * Returns the attempts that the dispatcher has to run again after recovery. An attempt whose start is on record is
+   * where `find` says it is. After an unclean end of the last owner, any other attempt may have been running when the
+   * process died, so its start is recorded before the job runs (`isCautious`). An attempt that was stopped in good
+   * order is withdrawn; otherwise the next crash would count it as lost. Where nothing new may start, because the
+   * instance pauses or fails, attempts that had not started are withdrawn too.
    */
   resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
     const runs: TaskRun[] = [];
@@ -342,7 +349,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) open.addEffect(command);
   }
 
-  /** The turn is durable: the actor is what its rows say. */
+  /** Called when the turn is durable, so that the actor's state equals its rows. */
   onCommitted(turn: ActorTurn): void {
     if (turn.events.length === 0) return;
     this.#row = turn.rowAfter;

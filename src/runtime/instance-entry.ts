@@ -41,8 +41,8 @@ export class InstanceEntry {
   }
 
   /**
-   * It has tasks of its own in flight and has made no progress since then. An instance that waits for a timer or an event
-   * may wait for years, and so may one that waits for a child, which has an entry of its own.
+   * True if the instance has tasks of its own in flight and has made no progress since then. An instance that waits for
+   * a timer or an event may wait for years, and so may one that waits for a child, which has an entry of its own.
    */
   isStuck(before: number): boolean {
     return this.lastTurnAt < before && this.status === "Running" && this.actor?.hasOwnWork === true;

@@ -182,7 +182,8 @@ export class InstanceTable {
   async #loadFinished(id: string): Promise<void> {
     const purges = this.#purges;
     const search = await this.searchFor(id, () => this.#readFinished(id));
-    // It was in memory meanwhile, and may have been reopened; or it may have been purged: the caller looks it up again.
+    // The instance was in memory meanwhile, and may have been reopened; or it may have been purged: the caller looks it
+    // up again.
     if (search === "outdated" || purges !== this.#purges) return;
     if (search.found === undefined) throw unknownInstance(id);
     const { finished, definition, history } = search.found;

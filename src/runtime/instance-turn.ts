@@ -49,7 +49,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
   readonly payloads: PayloadRows;
   /** The history begins with this turn. */
   beginsAnew = false;
-  /** Its decisions took so long that no other turn should be opened before the event loop has had a chance. */
+  /** True if the decisions of this turn took so long that the event loop should run before another turn is opened. */
   isSlow = false;
   readonly #endedBefore: boolean;
   #effects: Command[] | undefined;

@@ -8,7 +8,7 @@ import { WakeQueue } from "./wake-queue.ts";
 
 const retryMs = 1000;
 
-/** The timers of a shard's instances: each unfinished instance is told `TimerDue` when its earliest timer is due. */
+/** The timers of a shard's instances: each unfinished instance receives `TimerDue` when its earliest timer is due. */
 export class InstanceWakes {
   readonly #clock: Clock;
   readonly #logger: Logger;

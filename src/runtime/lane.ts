@@ -165,7 +165,7 @@ export class Lane {
     for (const [host, origins] of read) rows.push(new ShardRows(host, { offsets: host.consume(origins) }));
   }
 
-  /** If nothing can be written any more, the callers of all turns are told so. */
+  /** Commits the turns. If nothing can be written any more, their callers get the error. */
   async #commitTurns(
     turns: readonly ActorTurn[],
     rows: readonly (ActorTurn | ShardRows)[],

@@ -1,11 +1,11 @@
 import type { Clock } from "../base/clock.ts";
 import type { ReactionSlot, ReactionSlots } from "../dispatch/reaction-slots.ts";
 
-/** This many reactions of an instance that is older than the claim are recorded before they run. */
+/** Number of reactions of an instance older than the claim that are recorded before they run. */
 const recordedMax = 10;
 
 /**
- * For this long after the claim the first reaction of new instances is recorded: by then the messages that start them
+ * Time after the claim in which the first reaction of new instances is recorded: by then the messages that start them
  * are delivered again.
  */
 const newInstancesMs = 60_000;
@@ -22,7 +22,7 @@ export class CrashLoop extends Error {
 }
 
 /**
- * Says which reactions of workflow code are recorded durably before they run, in a shard whose last owner did not
+ * Decides which reactions of workflow code are recorded durably before they run, in a shard whose last owner did not
  * release it. A reaction that is still on record as started at the next such claim was under way when the process
  * ended: a loss.
  */
@@ -32,7 +32,7 @@ export class ReactionCaution {
   readonly #claimedAt: number;
   /** Instances with higher keys are new. */
   readonly #lastKey: number;
-  /** By instance key: reactions that came through since the claim. */
+  /** Number of reactions without a loss since the claim, by instance key. */
   readonly #cameThrough = new Map<number, number>();
 
   constructor(options: { clock: Clock; slots: ReactionSlots; lastKey: number }) {

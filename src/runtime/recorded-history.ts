@@ -63,9 +63,9 @@ async function withTexts(event: Event, read: (payload: PayloadRef) => Promise<st
 }
 
 /**
- * Runs code over a recorded history, as after a restart. Resolves if an engine would go on with it, and, where the
- * code had come to its end, if it does so now. `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`; `OPTION_INVALID` for what is
- * not the whole history of such a workflow.
+ * Runs code over a recorded history, as after a restart. Resolves if an engine would continue it, and, where the code
+ * had ended, if it ends now too. `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`; `OPTION_INVALID` for what is not the whole
+ * history of such a workflow.
  */
 export async function replayRecorded(
   workflow: CodeWorkflow,

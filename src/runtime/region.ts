@@ -64,11 +64,11 @@ export class Region {
   readonly #parts: RegionParts;
   readonly #shardParts: ShardParts;
   readonly #lanes: readonly Lane[];
-  /** By number; undefined for shards that are not open here. */
+  /** Shards by number; undefined for those that are not open here. */
   readonly #shards: (Shard | undefined)[];
   readonly #gates: WorkflowGates;
   readonly #listeners = new Set<TurnListener>();
-  /** Why nothing can be written: by lane, and for the files of the store. */
+  /** Reasons why nothing can be written, by lane, and for the files of the store. */
   readonly #problems = new Map<number | "files", unknown>();
   /** Counts calls of `loseAll`: a shard that was being opened during one is lost too. */
   #losses = 0;
@@ -105,7 +105,7 @@ export class Region {
 
   // Shards
 
-  /** Claims every shard, for one member alone; unfinished instances go on. `STORE_LOCKED`. */
+  /** Claims every shard, for one member alone, and resumes unfinished instances. `STORE_LOCKED`. */
   async open(): Promise<void> {
     const shards: Shard[] = [];
     for (let number = 0; number < this.#shards.length; number++) {
@@ -155,7 +155,7 @@ export class Region {
     void this.fetchMessages([number]);
   }
 
-  /** Releases a shard cleanly. Running attempts go on, and are reported to the next owner. */
+  /** Releases a shard cleanly. Running attempts continue, and are reported to the next owner. */
   async releaseShard(number: number): Promise<void> {
     const shard = this.#shards[number];
     this.#shards[number] = undefined;
@@ -238,7 +238,7 @@ export class Region {
     return this.#gates.fullFor(workflow);
   }
 
-  /** Instances go on whose code the workflow is, or whose code waits to start it. */
+  /** Resumes instances of a workflow that was registered, and instances whose code waits to start it. */
   onWorkflowRegistered(name: string, version: string): void {
     for (const shard of this.#open()) {
       for (const { actor } of shard.instances.entries) {

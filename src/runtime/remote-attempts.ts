@@ -143,7 +143,7 @@ export class RemoteAttempts {
     if (hosts.has(host)) return true;
     if (!isRemote(worker)) return false;
     if (this.#hosts.isLiving(host)) return true;
-    // It has just joined; or it was removed, and its call was delayed in a mailbox.
+    // The member has just joined; or it was removed, and its call was delayed in a mailbox.
     throw new EngineError(
       "CALL_UNANSWERED",
       `member ${host} hosts an attempt but is not in the view of this member yet`,

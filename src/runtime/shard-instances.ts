@@ -75,7 +75,7 @@ export class ShardInstances {
     return this.#table.get(id)?.actor?.machine;
   }
 
-  /** Says whether the instance exists durably, whatever its state. */
+  /** Returns whether the instance exists durably, whatever its state. */
   async has(id: string): Promise<boolean> {
     try {
       return await this.ask(id, () => true);
@@ -114,7 +114,8 @@ export class ShardInstances {
         if (machine.state.generation === 0) throw unknownInstance(id);
         answer[0] = query(machine, actor);
       };
-      // With no message and no turn outstanding, the state in memory is that in the store: there is no commit to wait for.
+      // The state in memory is that in the store if no message and no turn is outstanding: there is no commit to wait
+      // for.
       const isPlain = options.ofCode !== true || !actor.needsPreparation;
       if (!isPlain || actor.hasMessages || actor.isBusy || this.#state.isClosed)
         return actor.tell({ query: answerFrom, ofCode: !isPlain, reply });

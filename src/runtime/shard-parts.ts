@@ -36,7 +36,7 @@ export interface ShardParts {
   shardOf(instanceId: string): number;
   post(row: OutboxRow): void;
   readonly hasSubscribers: boolean;
-  /** Tells subscribers of a turn that is durable. */
+  /** Notifies subscribers of a turn that is durable. */
   publish(turn: CommittedTurn): void;
   /** Another owner has the shard now, or nothing can be written any more. */
   onLost(shard: { readonly number: number }, error: unknown): void;

@@ -14,22 +14,25 @@ export class ShardState {
     this.#clock = clock;
   }
 
-  /** Nothing new starts. Until it is closed as well, running attempts go on, and turns are opened and written. */
+  /**
+   * True from the begin of closing: nothing new starts. Until the shard is closed, running attempts continue, and turns
+   * are opened and written.
+   */
   get isClosing(): boolean {
     return this.#phase !== "open";
   }
 
-  /** Nothing is written any more. */
+  /** True if nothing is written any more. */
   get isClosed(): boolean {
     return this.isReleased || this.isLost;
   }
 
-  /** It was closed in good order: attempts that still run are the next owner's. */
+  /** True if the shard was closed in good order: attempts that still run belong to the next owner. */
   get isReleased(): boolean {
     return this.#phase === "released";
   }
 
-  /** Another owner has it, and it was not closed in good order. */
+  /** True if another owner has the shard, and it was not closed in good order. */
   get isLost(): boolean {
     return this.#phase === "lost";
   }

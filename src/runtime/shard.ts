@@ -47,7 +47,7 @@ interface ShardCallbacks {
 export class Shard {
   readonly number: number;
   readonly token: FencingToken;
-  /** On the monotonic clock. Everything that an earlier owner wrote was in the store by then. */
+  /** Monotonic time of the claim. Everything that an earlier owner wrote was in the store by then. */
   readonly claimedAt: number;
   /** Calls that are being carried out, by their keys. */
   readonly callsUnderWay = new Map<string, Promise<unknown>>();
@@ -181,7 +181,7 @@ export class Shard {
     return stuck;
   }
 
-  /** Writes what is still to be written, and releases the shard. Running attempts go on. */
+  /** Writes outstanding rows, and releases the shard. Running attempts continue. */
   async close(error: EngineError): Promise<void> {
     const { dispatcher, hosts } = this.#parts;
     this.#state.beginClosing();

@@ -58,7 +58,8 @@ export class SharedGates {
     const known = this.#gates.get(workflow);
     if (known !== undefined) return known;
     const gate: Gate = { max: Infinity, inside: new Set(), waiting: new Set() };
-    // In this order: an instance that is admitted while the instances are read is counted by its message.
+    // Messages are read before instances: an instance that is admitted while the instances are read is counted by its
+    // message.
     const answered = await this.#answersUnderWay();
     for (const { id, version, status, quarantined } of await this.#unfinished(workflow)) {
       const limit = (await this.#definitions.load(workflow, version)).spec.maxInstances;
@@ -106,7 +107,7 @@ export class SharedGates {
 }
 
 function enter(gate: Gate, instanceId: string, { max, policy }: MaxInstances): Admit | undefined {
-  // It asks again, because it may have missed the answer.
+  // The instance asks again, because it may have missed the answer.
   if (gate.inside.has(instanceId)) return admit(instanceId);
   if (gate.waiting.has(instanceId)) return undefined;
   const count = gate.inside.size + gate.waiting.size;
@@ -135,6 +136,6 @@ function admit(to: string): Admit {
 interface Gate {
   max: number;
   readonly inside: Set<string>;
-  /** In order of arrival. */
+  /** Instances that wait for a place, in order of arrival. */
   readonly waiting: Set<string>;
 }

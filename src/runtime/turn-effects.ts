@@ -27,8 +27,8 @@ export interface TurnEffectsParts {
 }
 
 /**
- * Releases the effects of a turn that is durable: messages are posted, the entry follows the instance's state, its timer
- * is set, subscribers hear of the change, and attempts are enqueued, withdrawn and aborted.
+ * Releases the effects of a turn that is durable: messages are posted, the entry follows the instance's state, its
+ * timer is set, subscribers are notified, and attempts are enqueued, withdrawn and aborted.
  */
 export class TurnEffects {
   readonly #shared: ShardParts;

@@ -16,12 +16,12 @@ export abstract class TurnState {
   #isQueued = false;
   #isBusy = false;
 
-  /** Its next turn is being prepared, or will be opened with the next commit. */
+  /** True if the next turn is being prepared, or will be opened with the next commit. */
   get isQueued(): boolean {
     return this.#isQueued;
   }
 
-  /** A turn of it is open, being written or being released. */
+  /** True if a turn is open, being written or being released. */
   get isBusy(): boolean {
     return this.#isBusy;
   }

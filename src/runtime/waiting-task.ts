@@ -21,7 +21,7 @@ export interface TaskIdentity {
  * A task that waits inside its instance, or an instance that waits as a whole: the dispatcher does not know of it yet.
  */
 export interface WaitingTask extends TaskIdentity {
-  /** When its last attempt ended, or its instance was created; undefined for a task that has had none. */
+  /** End time of the last attempt, or creation time of the instance; undefined for a task that has had no attempt. */
   readonly since: number | undefined;
   readonly retryAt: number | undefined;
   readonly wait: Wait;

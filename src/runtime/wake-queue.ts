@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 /** Fires at most this many at once, so that ten thousand sleepers due together do not hold up the event loop. */
 const firesPerTickMax = 500;
 
-/** While this many are being woken, which may mean loading them from the store, no others are. */
+/** Maximum of instances that are woken at a time, which may mean loading them from the store. */
 const wakingMax = 1000;
 
 /**

@@ -92,13 +92,13 @@ export class WorkflowGates {
 /** An unfinished instance; they are listed in order of creation. */
 export interface UnfinishedInstance {
   readonly id: string;
-  /** It is `Ready`: created above the maximum and not yet started. */
+  /** True if the instance is `Ready`: created above the maximum and not yet started. */
   readonly isWaiting: boolean;
 }
 
 interface Gate {
   max: number;
   readonly running: Set<string>;
-  /** In order of arrival. */
+  /** Instances that wait for a place, in order of arrival. */
   readonly waiting: Set<string>;
 }

@@ -168,7 +168,7 @@ function monthDayRule(text: string): DayRule {
   return (day) => rules.some((rule) => rule(day));
 }
 
-/** On that day of the month, or on the weekday nearest to it in the same month. */
+/** True if the day is that day of the month, or the weekday nearest to it in the same month. */
 function isOn(day: LocalTime, target: number, isNearest: boolean): boolean {
   return day.day === (isNearest ? nearestWeekday(day, target) : target);
 }

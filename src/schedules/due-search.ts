@@ -26,7 +26,7 @@ export class DueSearch {
     return this.#steps;
   }
 
-  /** One day looked at, or one change of the clocks. `SCHEDULE_INVALID` after too many. */
+  /** Counts a step of the search: one day, or one clock change. `SCHEDULE_INVALID` after too many. */
   countStep(): void {
     this.#steps += 1;
     if (this.#steps <= stepsMax) return;

@@ -1,4 +1,4 @@
-/** A time on the wall, in no particular zone. Months count from 1. */
+/** A wall-clock time, in no particular time zone. Months count from 1. */
 export interface LocalTime {
   readonly year: number;
   readonly month: number;
@@ -10,7 +10,7 @@ export interface LocalTime {
 
 const dayMs = 86_400_000;
 
-/** As if the wall were in Greenwich: for comparing and calculating. */
+/** Converts a wall-clock time to ms as if it were UTC, to compare and calculate. */
 export function toMs({ year, month, day, hour, minute, second }: LocalTime): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }

@@ -1,6 +1,9 @@
 import type { RetryPolicy } from "../kernel/retry.ts";
 
-/** When and what: a workflow, or a job by itself, that is started again and again. All of it can be written as JSON. */
+/**
+ * A schedule: a workflow, or a job by itself, that is started repeatedly, and its timing. All of it can be written as
+ * JSON.
+ */
 export type ScheduleSpec = ScheduleSettings & (ScheduledWorkflow | ScheduledJob);
 
 export interface ScheduledWorkflow {
@@ -21,16 +24,22 @@ export interface ScheduledJob {
   readonly input?: never;
 }
 
-/** When, and what becomes of runs that meet. */
+/** Timing of a schedule, and its policies for overlapping and missed runs. */
 export interface ScheduleSettings {
   readonly every: Timing;
-  /** While a run has not ended, what becomes of the next: it is left out (the default), waits, runs beside it, or ends it first. */
+  /**
+   * Policy for a run that is due while the previous one has not ended: it is skipped (the default), is queued, runs
+   * beside it, or cancels it first.
+   */
   readonly whenBusy?: "skip" | "queue" | "allow" | "cancel-previous";
-  /** Due times that passed while nobody was there: the last one runs (the default), all of them one after the other, or none. */
+  /**
+   * Policy for due times that passed while no engine ran: the last one runs (the default), all of them one after the
+   * other, or none.
+   */
   readonly whenMissed?: "once" | "all" | "none";
-  /** Each run starts by chance up to so much later. Default 0. */
+  /** Maximum random delay of each run. Default 0. */
   readonly jitterMs?: number;
-  /** Epoch ms. Nothing is due before the first, or after the second. */
+  /** Bounds of the schedule, in epoch ms: nothing is due before `startAt` or after `endAt`. */
   readonly startAt?: number;
   readonly endAt?: number;
   /** Number of retries of a failed run. Default 0. */
@@ -41,27 +50,33 @@ export interface ScheduleSettings {
 export type Timing = CronTiming | RateTiming | DelayTiming | DailyTiming;
 
 export interface CronTiming {
-  /** Five fields as Unix has them, or six or seven as Quartz does, or a word such as `@daily`. */
+  /** Five fields as Unix has them, or six or seven as Quartz does, or a macro such as `@daily`. */
   readonly cron: string;
-  /** Default: that of the process which makes the schedule. */
+  /** Default: the time zone of the process that creates the schedule. */
   readonly timeZone?: string;
-  /** A time that the clock is put forward over: it is due right after, or not at all. Default `shift`; `skip` for what is due in every hour. */
+  /**
+   * Policy for a due time that is skipped when the clock is put forward: it is due right after the gap, or not at all.
+   * Default `shift`; `skip` for an expression that is due in every hour.
+   */
   readonly inGap?: "shift" | "skip";
-  /** A time that comes twice when the clock is put back. Default `first`; `both` for what is due in every hour. */
+  /**
+   * Policy for a due time that occurs twice when the clock is put back. Default `first`; `both` for an expression that
+   * is due in every hour.
+   */
   readonly whenTwice?: "first" | "last" | "both";
 }
 
-/** Measured from the start of one to the start of the next, whatever happens between. */
+/** A fixed rate: measured from the start of one run to the start of the next, whatever happens between. */
 export interface RateTiming {
   readonly rateMs: number;
 }
 
-/** Measured from the end of one to the start of the next: it may be late, and is never missed. */
+/** A fixed delay: measured from the end of one run to the start of the next. A run may be late, and is never missed. */
 export interface DelayTiming {
   readonly delayMs: number;
 }
 
-/** Again and again within a part of each day. */
+/** A fixed interval within a window of each day. */
 export interface DailyTiming {
   readonly daily: {
     /** `HH:MM` or `HH:MM:SS`. */

@@ -18,9 +18,9 @@ export interface ScheduleState {
   readonly scheduleId: string;
   readonly spec: ScheduleSpec;
   readonly isEnabled: boolean;
-  /** From when a rate counts. */
+  /** Time from which a fixed rate counts. */
   readonly anchor: number;
-  /** Everything due up to then has been decided about. */
+  /** Time up to which all due times have been handled: run, queued or skipped. */
   readonly decidedUntil: number;
   readonly runs: number;
   readonly skipped: number;
@@ -43,7 +43,7 @@ export interface ScheduleView {
 
 /** Schedule as everybody can read it: all but the input or the job's parameters, which may be too large for that. */
 export interface ShownSchedule extends ScheduleView {
-  /** It has an input or parameters, which the query `inputQuery` tells. */
+  /** True if the schedule has an input or parameters, which the query `inputQuery` returns. */
   readonly hasInput: boolean;
 }
 
@@ -76,7 +76,7 @@ function inputOf(spec: ScheduleSpec): unknown {
 
 interface QueuedDue {
   readonly at: number;
-  /** It is made up for, whatever is due later. */
+  /** True if the due time was missed: it runs even if a later one is due. */
   readonly isMissed: boolean;
 }
 
@@ -114,7 +114,7 @@ export class Schedule {
     this.#lastError = state.lastError;
   }
 
-  /** After so many runs it begins anew, as soon as none is under way. */
+  /** Number of runs after which the schedule continues as new, as soon as none is under way. */
   get runsPerBeginning(): number {
     return 100;
   }
@@ -148,7 +148,7 @@ export class Schedule {
     });
   }
 
-  /** The loop sleeps until it hears of it. */
+  /** Applies a change and wakes the loop, which would otherwise sleep until the next due time. */
   #changed(change: () => unknown): void {
     change();
     this.#wake();

@@ -23,7 +23,10 @@ export interface ClockChange {
 export class TimeZone {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
-  /** The offset with which each day of Greenwich begins: asking for one is slow. No day has two changes. */
+  /**
+   * The UTC offset at the beginning of each UTC day, cached because asking for one is slow. No day has two clock
+   * changes.
+   */
   readonly #dayOffsets = new Map<number, number>();
   readonly #changes = new Map<number, ClockChange>();
 
@@ -56,7 +59,10 @@ export class TimeZone {
     return fromMs(at + this.offset(at));
   }
 
-  /** The instants at which the wall shows that time, the earlier first. Empty where the clock is put forward over it. */
+  /**
+   * Returns the instants at which the wall clock shows that time, the earlier first. Empty if the time is in a gap (the
+   * clock is put forward over it).
+   */
   instantsOf(time: LocalTime): number[] {
     const wall = toMs(time);
     const offsets = new Set([this.offset(wall - searchMs), this.offset(wall + searchMs)]);
@@ -64,7 +70,7 @@ export class TimeZone {
     return instants.sort((a, b) => a - b);
   }
 
-  /** When the clock is put forward over that time: the first instant after it. */
+  /** Returns the first instant after the gap that contains that time (the clock is put forward over it). */
   endOfGap(time: LocalTime): number {
     const wall = toMs(time);
     let before = wall - searchMs - this.offset(wall - searchMs);
@@ -94,7 +100,7 @@ export class TimeZone {
     return at < change.at ? change.before : change.since;
   }
 
-  /** After the beginning of that day in Greenwich, up to the beginning of the next. */
+  /** Returns the clock change after the beginning of that UTC day, up to the beginning of the next. */
   #changeOn(day: number): ClockChange | undefined {
     const before = this.#offsetAtBeginning(day);
     const since = this.#offsetAtBeginning(day + 1);

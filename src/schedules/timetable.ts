@@ -12,7 +12,7 @@ import { type ClockChange, TimeZone } from "./time-zone.ts";
 /** Search window for changes of the clock; more than any of them takes, and any wall is ahead of another. */
 const stretchMs = 2 * 86_400_000;
 
-/** Before that, no time of a calendar is due. */
+/** Lower bound of due times of a calendar. */
 const earliest = Date.UTC(1900, 0, 1);
 
 /** The times at which something is due, one after the other; pure: the same for everybody at any time. */
@@ -55,9 +55,9 @@ export function refuseNeverDue(spec: TimetableSpec, now: number): void {
 }
 
 export interface TimeRange {
-  /** Not part of it. */
+  /** Exclusive lower bound. */
   readonly after: number;
-  /** The last time that is part of it. */
+  /** Inclusive upper bound. */
   readonly until: number;
 }
 
@@ -98,7 +98,7 @@ const cronNames = { cron: true, timeZone: true, inGap: true, whenTwice: true } a
 const dailyNames = { daily: true, timeZone: true } as const;
 const hoursNames = { from: true, to: true, everyMs: true, weekdays: true } as const;
 
-/** One way of saying when, and no more than it knows. `SCHEDULE_INVALID`. */
+/** Checks that a timing has exactly one kind, and no unknown fields. `SCHEDULE_INVALID`. */
 export function checkTiming(every: Timing): void {
   const check = new SettingCheck("SCHEDULE_INVALID", "a schedule");
   check.object("every", every);
@@ -146,8 +146,8 @@ function interval(name: string, ms: number): number {
 }
 
 /**
- * Wall-clock times in a zone whose clock is put forward and back. Between two changes of the clock, the wall shows times in
- * their order; so each stretch is searched by itself, and what a change does is decided at its end.
+ * Wall-clock times in a time zone with daylight saving. Between two clock changes the wall clock runs monotonically, so
+ * each stretch is searched by itself, and the effect of a change is decided at its end.
  */
 class CronTimetable implements Timetable {
   readonly #cron: Cron;
@@ -173,13 +173,13 @@ class CronTimetable implements Timetable {
       const due = time - this.#zone.offset(from);
       const isInStretch = change === undefined ? due <= from + stretchMs : time < this.#endOfWall(change);
       if (isInStretch) return due <= search.until ? due : undefined;
-      // Until two days before it, the wall shows nothing that fits: it is never further from Greenwich than that.
+      // No wall-clock time fits until two days before `time`: UTC offsets are smaller than that.
       from = change?.at ?? Math.max(from + stretchMs, time - stretchMs);
     }
     return undefined;
   }
 
-  /** Epoch ms as if the wall were in Greenwich. */
+  /** Returns the next time of the cron expression, in ms as if the wall clock were UTC. */
   #timeFrom(wall: number, search: DueSearch): number | undefined {
     const time = this.#cron.next(fromMs(wall - 1000), search);
     return time === undefined ? undefined : toMs(time);
@@ -242,7 +242,8 @@ class DailyTimetable implements Timetable {
 
   next(after: number): number | undefined {
     const today = { ...this.#zone.toLocal(after), hour: 0, minute: 0, second: 0 };
-    // From yesterday on: a day may begin later here than the one before it ends there.
+    // Begins with yesterday, because a clock change around midnight may make one local day end after the next has
+    // begun.
     for (let days = -1; days <= 8; days++) {
       const due = this.#nextOn(addDays(today, days), after);
       if (due !== undefined) return due;

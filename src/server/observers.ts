@@ -73,7 +73,7 @@ export class Observers {
     const { config, clock } = this.#parts;
     const { logLevel } = config;
     gaugeEngine(metrics.registry, engine, () => clock.now());
-    // From level error on the logger would drop every line.
+    // The logger would drop every line from level error on.
     const isHeard = logLevel !== "error" && logLevel !== "silent";
     const log = isHeard ? new InstanceLog({ logger, failuresOnly: logLevel === "warn" }) : undefined;
     const alerts =

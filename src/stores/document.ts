@@ -1,6 +1,6 @@
 import type { DocumentRow } from "./store.ts";
 
-/** Tells whether a document is stored already, because it was sent before and the answer was lost. */
+/** Returns whether a document is stored already, because it was sent before and the answer was lost. */
 export function isSameDocument(there: DocumentRow | undefined, document: DocumentRow): boolean {
   return there !== undefined && there.revision === document.revision && there.body === document.body;
 }

@@ -13,13 +13,13 @@ export function isImporter(owner: string): boolean {
   return owner.startsWith(importing);
 }
 
-/** Tells whether an import owns the shard and has not released it. */
+/** Returns whether an import owns the shard and has not released it. */
 export function isBeingImported({ owner, released }: ShardRow): boolean {
   return !released && isImporter(owner);
 }
 
 /**
- * Tells whether an import into the store is under way or was interrupted, so that the store is incomplete. An import
+ * Returns whether an import into the store is under way or was interrupted, so that the store is incomplete. An import
  * releases all its shards in one commit, the last one.
  */
 export function isHalfImported(shards: readonly ShardRow[]): boolean {

@@ -394,9 +394,9 @@ export interface DocumentRow {
 
 /** Selects lines of a topic. */
 export interface LinePage {
-  /** Only lines with a higher number. */
+  /** Returns only lines with a higher number. */
   readonly after?: number;
-  /** Only lines with a lower number. */
+  /** Returns only lines with a lower number. */
   readonly before?: number;
   /** Selects the last lines instead of the first. */
   readonly last?: boolean;

@@ -102,7 +102,7 @@ export class AlertOutbox {
     });
   }
 
-  /** Only the host: the rest of a webhook's URL is often a secret. */
+  /** Names only the host: the rest of a webhook's URL is often a secret. */
   get #about(): { webhook: string } {
     return { webhook: new URL(this.#rule.url).host };
   }

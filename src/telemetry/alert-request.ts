@@ -40,7 +40,7 @@ export function refusalIn(answer: string): string | undefined {
     if (typeof errcode === "number" && errcode !== 0) return `errcode ${errcode}: ${String(errmsg)}`;
     return typeof code === "number" && code !== 0 ? `code ${code}: ${String(msg)}` : undefined;
   } catch {
-    // Not JSON: a plain text such as Slack's "ok".
+    // The answer is not JSON: a plain text such as Slack's "ok".
     return undefined;
   }
 }

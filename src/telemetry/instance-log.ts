@@ -14,7 +14,7 @@ export interface InstanceLogParts {
   readonly failuresOnly: boolean;
 }
 
-/** Logs the progress of instances, and membership events. */
+/** Logs the progress of instances and their tasks. */
 export class InstanceLog {
   readonly #parts: InstanceLogParts;
   readonly #logger: Logger;

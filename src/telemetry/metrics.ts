@@ -11,7 +11,7 @@ import { StoreMetrics } from "./store-metrics.ts";
  */
 export class Metrics {
   readonly registry = new Registry();
-  /** For `observedStore`, which is created before the engine. */
+  /** Metrics for `observedStore`, which is created before the engine. */
   readonly store = new StoreMetrics(this.registry);
   readonly #counters = new ChangeCounters(this.registry);
 

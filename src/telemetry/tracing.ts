@@ -27,7 +27,7 @@ export class Tracing {
   readonly #tracer: Tracer;
   readonly #now: () => number;
   readonly #onTrace: TracingOptions["onTrace"];
-  /** In the order in which tracing began. */
+  /** Traces in the order in which tracing began. */
   readonly #traces = new Map<string, InstanceTrace>();
 
   constructor(options: TracingOptions = {}) {

@@ -14,8 +14,8 @@ import { StoreContents } from "./store-contents.ts";
 const documentsPerPage = 20;
 
 /**
- * Everything that is to move from a store, as lines of JSON with their line breaks: jobs, domains, documents, instances
- * with their histories, tasks and payloads, messages they have not read, and definitions. The store must be open, and nobody may
+ * Exports the data of a store as lines of JSON with their line breaks: jobs, domains, documents, instances with their
+ * histories, tasks and payloads, messages they have not read, and definitions. The store must be open, and nobody may
  * run on it meanwhile. It is read and not changed, a page at a time.
  *
  * `STORE_LOCKED` if engines run on the store, or if one did before the last line: without that, the lines are not

@@ -7,8 +7,8 @@ import { type Ownership, takenOver, TargetStore } from "./target-store.ts";
 
 export interface ImportOptions {
   /**
-   * How many shards a new store is to have: as many as `cluster.shards` of the engines that will run on it. Default: 128
-   * on a database server, otherwise 1. A store that was used before keeps its own.
+   * Number of shards of a new store: as many as `cluster.shards` of the engines that will run on it. Default: 128 on a
+   * database server, otherwise 1. A store that was used before keeps its own.
    */
   readonly shards?: number;
 }
@@ -58,7 +58,7 @@ async function write(
   }
 }
 
-/** Removes the written rows, and returns the error that tells of both failures. */
+/** Removes the written rows, and returns the error that names both failures. */
 async function undone(target: TargetStore, error: unknown): Promise<unknown> {
   if (hasCode(error, "STORE_FENCED")) return takenOver(error);
   try {

@@ -13,7 +13,7 @@ export interface Waiting {
 
 export interface NotedDefinition {
   readonly row: DefinitionRow;
-  /** It must be saved last of its name. */
+  /** True if the definition must be saved last of its name. */
   readonly isLatest: boolean;
 }
 

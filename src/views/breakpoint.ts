@@ -4,7 +4,7 @@ import { isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
 import type { InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import { taskNumbers } from "./instance-view.ts";
 
-/** The progress of an instance: completed and running tasks, the DAG, and the context that it would go on with. */
+/** The progress of an instance: completed and running tasks, the DAG, and the context that it would continue with. */
 export interface Breakpoint {
   readonly instanceId: string;
   readonly status: InstanceStatus;

@@ -15,20 +15,20 @@ export interface InstanceView {
   readonly workflowVersion: string;
   readonly kind: "dag" | "code";
   readonly status: InstanceStatus;
-  /** Why the code of a code workflow does not go on, and what to do: it needs somebody's attention. */
+  /** The reason why the code of a code workflow is blocked, and what to do about it. */
   readonly attention: string | undefined;
   /** The status that the code of a code workflow has set for itself. */
   readonly customStatus: unknown;
-  /** Told to pause; running tasks finish first. */
+  /** True while a requested pause waits for running tasks to finish. */
   readonly pausing: boolean;
-  /** It ended in Success, with failures that were allowed to be skipped. */
+  /** True if the instance ended in Success although tasks failed, whose failures were skipped. */
   readonly withSkippedFailures: boolean;
   readonly generation: number;
   readonly reason: string | undefined;
-  /** Who started the instance: a user, a schedule, a parent, or another instance. */
+  /** The source of the start: a user, a schedule, a parent, or another instance. */
   readonly trigger: Trigger;
   readonly createdAt: number;
-  /** When its last turn was. */
+  /** Time of the last turn. */
   readonly updatedAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
@@ -39,7 +39,7 @@ export interface InstanceView {
 }
 
 export interface TaskView {
-  /** Its number within the instance, as events have it. */
+  /** The task's number within the instance, as in events. */
   readonly number: number;
   readonly name: string;
   readonly nodeId: NodeId;
@@ -54,18 +54,21 @@ export interface TaskView {
   readonly worker: string | undefined;
   /** The failure of the last attempt that failed. */
   readonly failure: Failure | undefined;
-  /** When the next attempt is due. */
+  /** Time at which the next attempt is due. */
   readonly retryAt: number | undefined;
   readonly childInstanceId: string | undefined;
   /** The name of the task that generated this sub-task. */
   readonly parentTask: string | undefined;
-  /** Why it is not running, where that is not plain from its predecessors. */
+  /** The reason why the task does not run, unless its predecessors are the reason. */
   readonly waitingFor: string | undefined;
 }
 
 /** One task in detail. */
 export interface TaskDetails extends TaskView {
-  /** As its job reports it while it runs, here or in a thread; undefined if it reports none, or runs on a remote worker. */
+  /**
+   * The progress that the running job reports, here or in a thread; undefined if it reports none, or runs on a remote
+   * worker.
+   */
   readonly progress: TaskProgress | undefined;
   /** The number of its own sub-tasks by status. */
   readonly subTasks: Readonly<Partial<Record<TaskStatus, number>>>;
@@ -139,7 +142,7 @@ export function countSubTasks(machine: Machine, parent: number): TaskDetails["su
 
 function waitingReason(machine: Machine, task: number, dispatcherSays: WaitingReason): string | undefined {
   const { state } = machine;
-  // After a restart, one on record as running may be waiting for its slot or its job again.
+  // A task on record as running may be waiting for its slot or its job again after a restart.
   return isInFlight(state.phase(task)) ? dispatcherSays(task) : waitInside(state, task)?.text;
 }
 

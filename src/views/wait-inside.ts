@@ -3,7 +3,7 @@ import type { Wait } from "../dispatch/wait-reason.ts";
 import type { InstanceState } from "../kernel/instance-state.ts";
 import { Phase } from "../kernel/task-state.ts";
 
-/** Why a task has not been handed to the dispatcher; undefined where its predecessors are the reason. */
+/** The reason why a task has not been handed to the dispatcher; undefined where its predecessors are the reason. */
 export function waitInside(state: InstanceState, task: number): Wait | undefined {
   if (state.failing) return undefined;
   const phase = state.phase(task);

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** The owner of running code, for example the attempt of a job. */
 export interface FatalErrorOwner {
-  /** Its code threw where nobody catches it, or left a rejected promise to nobody: the process ends. */
+  /** Called when the owner's code threw where nothing catches it, or left an unhandled rejection: the process ends. */
   onFatalError(error: unknown): void;
 }
 
@@ -15,7 +15,7 @@ export function callOwned<T>(owner: FatalErrorOwner, call: () => T): T {
   return current.run(owner, call);
 }
 
-/** Tells the owner of the code that runs, if it has one. */
+/** Reports the error to the owner of the code that runs, if it has one. */
 export function reportFatalError(error: unknown): void {
   current.getStore()?.onFatalError(error);
 }

@@ -126,7 +126,7 @@ export class GrantedRuns {
   }
 
   abort({ attemptId, grant, reason }: AbortOrder): void {
-    // If the abort arrives before its grant, that grant must not start any more.
+    // A grant that arrives after its abort must not start any more.
     if (grant > 0) this.#window.take(grant);
     const run = this.#running.get(attemptId);
     if (run?.grant === grant) {

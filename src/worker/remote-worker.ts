@@ -70,9 +70,9 @@ export class RemoteWorker {
   #lastWhy: string | undefined;
   #heardAt = 0;
   #sequence = 0;
-  /** When each unanswered hello or heartbeat was sent, by sequence number. */
+  /** Time at which each unanswered hello or heartbeat was sent, by sequence number. */
   readonly #sent = new Map<number, Moment>();
-  /** When the last heartbeat was sent that the member has answered. */
+  /** Time at which the last heartbeat was sent that the member has answered. */
   #renewedAt: Moment;
   #ticks = 0;
   #tickTimer: Timer | undefined;

@@ -12,7 +12,7 @@ export interface ThreadData {
   readonly port: MessagePort;
 }
 
-/** One attempt for a thread: plain data, because it is cloned. */
+/** An attempt for a thread: plain data, because it is cloned. */
 export interface ThreadOrder {
   readonly run: RunIdentity;
   readonly source: JobSource;

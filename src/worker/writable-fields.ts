@@ -12,7 +12,7 @@ export function writableFields(fields: LogFields): LogFields {
     const text = JSON.stringify(fields);
     if (text.length <= textLengthMax && !isTooDeep(text)) return fields;
   } catch {
-    // Not writable as JSON: a circle, a BigInt, or a toJSON that throws.
+    // The value cannot be written as JSON: a circle, a BigInt, or a toJSON that throws.
   }
   return printedFields(Object.fromEntries(Object.entries(fields).slice(0, fieldsMax)));
 }

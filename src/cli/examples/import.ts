@@ -21,7 +21,9 @@ const load = defineJob("example-load", (_params: undefined, ctx) => {
 
 export const importJobs = [download, load];
 
-/** Its waits between attempts are kept in the database: they go on counting while nothing runs. */
+/**
+ * An import with retries, whose waits between attempts are kept in the database: they keep counting while nothing runs.
+ */
 export const importRows = new WorkflowBuilder()
   .withName("example-import")
   .withTask(

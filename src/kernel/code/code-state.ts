@@ -46,28 +46,28 @@ export class CodeState extends InstanceBase {
   forkedFrom: ForkedFrom | undefined;
   output: Payload | undefined;
   failure: Failure | undefined;
-  /** JSON text. */
+  /** JSON of the custom status. */
   customStatus: string | undefined;
-  /** Why it was asked to end. */
+  /** The reason of the requested cancel. */
   cancelReason: string | undefined;
-  /** The code has yet to heed that. */
+  /** True while the requested cancel is held, and the code has not received it. */
   isCancelHeld = false;
-  /** Time it may compensate after its timeout. Undefined: its time is not up. */
+  /** Time allowed for compensation after the workflow's timeout; undefined before the timeout. */
   compensationMs: number | undefined;
   /** Recorded reactions: whether one is under way, and how many before it were lost with their process. */
   reaction: { readonly isUnderWay: boolean; readonly losses: number } | undefined;
-  /** By id, with their answers once they have one. Made with the first of them: most instances have none. */
+  /** Updates by id, with their answers once they have one. Created on first use: most instances have none. */
   #updates: Map<string, KeptAnswer | undefined> | undefined;
   /** Answers to updates that an earlier generation gave. */
   #inherited: readonly KeptAnswer[] = none;
-  /** By generation and task, those that have not ended. Made with the first of them. */
+  /** Detached children that have not ended, by generation and task. Created on first use. */
   #detached: Map<string, DetachedChild> | undefined;
   /** Number of the next timer. */
   timers = 0;
   readonly timersDue = new DueQueue();
   /** Number of tasks to be scheduled: added, taken back or due again. */
   readyCount = 0;
-  /** None before it is ready. */
+  /** Lower bound of the numbers of ready tasks. */
   #firstReady = 0;
   /** Number of ready children. */
   #childrenReady = 0;
@@ -109,12 +109,12 @@ export class CodeState extends InstanceBase {
     return undefined;
   }
 
-  /** Its time is up, and the code knows it. */
+  /** True if the workflow's timeout has passed, and its cancel is not held. */
   get isTimedOut(): boolean {
     return this.compensationMs !== undefined && !this.isCancelHeld;
   }
 
-  /** One that was let in, whether it is answered or not. */
+  /** True for an update that was accepted, whether it is answered or not. */
   hasUpdate(update: string): boolean {
     return this.#updates?.has(update) ?? false;
   }
@@ -301,7 +301,7 @@ export class CodeState extends InstanceBase {
     this.#callOff();
   }
 
-  /** Nothing that was waited for comes any more, and all children have been told. */
+  /** Clears timers and detached children, at a cancel and at the end of the instance. */
   #callOff(): void {
     this.timersDue.clear();
     this.#detached = undefined;
@@ -317,12 +317,12 @@ export class CodeState extends InstanceBase {
     (this.#detached ??= new Map()).set(placeOf(child), child);
   }
 
-  /** By number. Most often it is one, which gets a list with no room for more. */
+  /** Ready tasks by number. Most often it is one, for which the list is allocated with exactly one place. */
   readyTasks(): number[] {
     return this.#readyTasks(Infinity);
   }
 
-  /** Tasks that may be scheduled: all children, activities as far as they have places. By number. */
+  /** Tasks that may be scheduled, by number: all ready children, and as many activities as the limit allows. */
   startableTasks(): number[] {
     return this.#readyTasks(this.maxConcurrentTasks - this.jobsInFlight);
   }
@@ -404,7 +404,7 @@ export class CodeState extends InstanceBase {
     const record = this.recordOf(task);
     record.endedAt = at;
     record.output = undefined;
-    // Only this state knows the definition: nobody is surprised.
+    // Only this state holds the definition, so it may be changed.
     (this.definition(task) as { params: string | undefined }).params = undefined;
   }
 }

@@ -127,7 +127,7 @@ export function wake(transition: CodeTransition, due: TimerDue): void {
   else wakeTasks(transition);
 }
 
-/** When `wake` has something to do. */
+/** Time at which `wake` has something to do; undefined for none. */
 export function nextWake({ status, deadline, timersDue, retryWaits }: CodeState): number | undefined {
   if (hasEnded(status)) return undefined;
   if (status !== "Running") return deadline;

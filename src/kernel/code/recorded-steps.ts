@@ -13,7 +13,10 @@ export class RecordedSteps {
   /** Custom statuses on record. They change nothing: setting more or fewer of them is no other step. */
   #statuses = 0;
 
-  /** One that was copied from another instance may have had another input there: ids differ. */
+  /**
+   * Records the step of an event. A step that was copied from another instance may have had another input there: ids
+   * differ.
+   */
   add(event: Event, { isCopied }: { isCopied: boolean }): void {
     const identity = recordedIdentity(event);
     if (identity?.kind === "custom-status") this.#statuses++;

@@ -3,24 +3,30 @@ import type { CodeEvent, Event, KeptEvent, KeptUpdate } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { Payload } from "../payload.ts";
 
-/** Something that a workflow's code does. Each leaves one event that says so, and is known again by it in a replay. */
+/** A step that a workflow's code takes. Each step leaves one event, by which it is recognised in a replay. */
 export type Step = OrdinaryStep | LastStep;
 
 type OrdinaryStep =
-  /** With a refusal it fails at once and is not run: the process cannot run it, which no replay could know. */
+  /**
+   * An activity. With a refusal it fails at once and is not run: whether this process can run it is not known from any
+   * history.
+   */
   | { readonly type: "activity"; readonly node: NodeSpec; readonly refusal?: Failure }
   | { readonly type: "child"; readonly node: NodeSpec; readonly childId?: string; readonly isDetached: boolean }
   | { readonly type: "timer"; readonly dueAt: number }
   | { readonly type: "cancel-timer"; readonly timer: number }
   | { readonly type: "event"; readonly to: string; readonly name: string; readonly data?: string }
   | { readonly type: "cancel-instance"; readonly to: string; readonly reason: string }
-  /** It was asked to end while it undid a saga, or was not there, and does so now. */
+  /** Takes a cancel that was held because the code was compensating a saga or was absent. */
   | { readonly type: "heed-cancel" }
   | { readonly type: "custom-status"; readonly status: string | null }
   | { readonly type: "patch"; readonly patch: string }
   | { readonly type: "answer"; readonly update: string; readonly output?: Payload; readonly failure?: Failure };
 
-/** After one of these the code does nothing more. Others may end an instance too, so its end alone tells nothing of the code. */
+/**
+ * The last step of the code. An instance may also end for other reasons, so its end alone does not prove that its code
+ * has ended.
+ */
 export type LastStep =
   | {
       readonly type: "continue";
@@ -31,10 +37,10 @@ export type LastStep =
     }
   | { readonly type: "complete"; readonly output?: Payload }
   | { readonly type: "fail"; readonly failure: Failure }
-  /** It was asked to end, and is through with that. */
+  /** The code has completed the requested cancel. */
   | { readonly type: "cancel"; readonly reason: string };
 
-/** By what a step is told from another: what it is, of what, and with which input. */
+/** Properties by which steps are compared: kind, name and input. */
 export interface StepIdentity {
   readonly kind: Step["type"];
   readonly name: string;
@@ -109,7 +115,7 @@ export function isLast(step: Step): step is LastStep {
   return step.type === "continue" || step.type === "complete" || step.type === "fail" || step.type === "cancel";
 }
 
-/** As messages call it. */
+/** Formats a step for messages. */
 export function describeStep({ kind, name, input }: StepIdentity): string {
   const what = name === "" ? kind : `${kind} "${name}"`;
   if (input === undefined || input === "") return what;

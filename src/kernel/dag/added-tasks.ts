@@ -12,7 +12,7 @@ export class AddedTasks {
     this.#first = first;
   }
 
-  /** With those that are no longer part of the instance: numbers are not given twice. */
+  /** Number of tasks ever added, including removed ones: task numbers are not reused. */
   get count(): number {
     return this.#tasks.length;
   }
@@ -28,7 +28,7 @@ export class AddedTasks {
     return task;
   }
 
-  /** It is no longer part of the instance. A family goes as a whole. */
+  /** Removes a task from the instance. All sub-tasks of a parent are removed together. */
   remove(task: number): void {
     const added = this.#tasks[task - this.#first] as AddedTask;
     this.#tasks[task - this.#first] = { ...added, parent: undefined };

@@ -65,7 +65,7 @@ function schedule(transition: DagTransition): void {
   for (const task of tasks) if (!isJob(task)) startChild(transition, task);
 }
 
-/** A child that failed before goes on where it stopped; one that is not there is begun. */
+/** Starts the child of a nested node, or retries the child that failed before. */
 function startChild(transition: DagTransition, task: number): void {
   const { state, address } = transition;
   const attempt = state.attempt(task);

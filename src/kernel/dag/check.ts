@@ -52,7 +52,7 @@ interface Rule {
   readonly orNull?: true;
 }
 
-/** By field. A list, because definitions have many nodes, and each is checked against it. */
+/** Rules by field. A list, because definitions have many nodes, and each is checked against it. */
 type Rules = readonly (readonly [field: string, rule: Rule])[];
 
 /** Limits of one definition, wherever it comes from. The catalogue of a server allows fewer. */

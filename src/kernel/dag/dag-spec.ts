@@ -22,7 +22,7 @@ export interface DagSpec {
 export interface EdgeSpec {
   from: NodeId;
   to: NodeId;
-  /** On the way out of a decision: the result that takes this edge. */
+  /** Result of a decision that takes this out-edge. */
   property?: string;
   /** Missing means true. */
   enable?: boolean;
@@ -30,7 +30,7 @@ export interface EdgeSpec {
 
 /**
  * Effect of a failure that is not skippable on the rest of its instance: nothing new starts and what runs may finish,
- * what runs is told to stop, or only what depends on it is canceled.
+ * running tasks are aborted, or only what depends on it is canceled.
  */
 export type FailurePolicy = "finish-running" | "abort-running" | "continue";
 

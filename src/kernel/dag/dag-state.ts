@@ -65,14 +65,14 @@ export class DagState extends InstanceBase implements WaitsOwner {
     return this.graph.domain;
   }
 
-  /** A child gives back the context keys that it has changed. */
+  /** Returns the context keys that this instance has changed, for its parent. */
   override resultFor(status: EndStatus): { patch?: ContextPatch } {
     const keys = [...(this.#changedKeys ?? [])];
     if (status !== "Success" || keys.length === 0) return {};
     return { patch: Object.fromEntries(keys.map((key) => [key, this.context.entries.get(key) ?? null])) };
   }
 
-  /** After a failure that stops the instance nothing new starts, so nothing waits. */
+  /** 0 after a failure that stops the instance: nothing new starts, so nothing waits. */
   override get waitingCount(): number {
     if (this.status === "Ready") return Math.min(this.generation, 1);
     return this.failing ? 0 : this.ready.size + this.toDecide.size + this.retryWaits.size;
@@ -320,7 +320,10 @@ export class DagState extends InstanceBase implements WaitsOwner {
     this.#followFailure(task);
   }
 
-  /** Unless the workflow goes on with its other branches, nothing new starts after a failure that is not skipped. */
+  /**
+   * Stops new tasks from starting after a failure that is not skipped, unless the workflow continues with its other
+   * branches.
+   */
   #followFailure(task: number): void {
     if (this.isHardFailure(task) && this.graph.failurePolicy !== "continue") this.failing = true;
   }
@@ -393,7 +396,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
     else this.ready.push(task, this.rank(task), this.successors(task));
   }
 
-  /** Works out anew what waits for what, and unblocks what waits for nothing. */
+  /** Recomputes what each task waits for, and unblocks tasks that wait for nothing. */
   #recount(): void {
     this.#forgetQueues();
     this.#waits.recount();
@@ -405,7 +408,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
     }
   }
 
-  /** Out-edges that the task, as it stands, has switched off. */
+  /** Returns the out-edges that the task has switched off. */
   edgesOff(task: number): Iterable<number> {
     if (this.phase(task) === Phase.canceledBranch) return this.graph.outEdges(task);
     return this.record(task)?.edgesOff ?? [];

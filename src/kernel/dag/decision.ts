@@ -36,7 +36,7 @@ type Result = boolean | number | bigint | string;
 
 type IsTaken = (property: string) => boolean;
 
-/** Tells the properties that are taken; undefined when there is none. */
+/** Returns a test of the properties that are taken; undefined when none is. */
 function takenProperty(value: Result, properties: readonly string[]): IsTaken | undefined {
   if (properties.every(isTruthWord)) {
     const truth = truthOf(value);

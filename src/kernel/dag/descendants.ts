@@ -3,7 +3,7 @@ import type { DagState } from "./dag-state.ts";
 export interface Following {
   /** Edges that are on, or all. */
   readonly edges: "live" | "all";
-  /** Only these, and what is reached through them; all unless given. */
+  /** Filter of the walk: other tasks are neither returned nor walked through. Default: all tasks. */
   readonly among?: (task: number) => boolean;
 }
 

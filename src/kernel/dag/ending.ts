@@ -4,7 +4,7 @@ import { tellParent } from "../parent.ts";
 import type { EndStatus } from "../status.ts";
 import type { DagTransition } from "./dag-transition.ts";
 
-/** The instance ends: what runs is stopped, children too, and its parent hears of it. */
+/** Ends the instance: stops its running tasks and children, and reports to its parent. */
 export function end(transition: DagTransition, status: EndStatus, reason?: string): void {
   const { state } = transition;
   const stopped = state.tasksInFlight();

@@ -102,7 +102,10 @@ class Adjacency {
     });
   }
 
-  /** None for a task that joined later. A view is dear to make, and many tasks have no edges at one end. */
+  /**
+   * Returns the edges of a task; none for a task that was added later. Tasks without edges share one empty view,
+   * because creating a view is expensive.
+   */
   edgesOf(task: number): Int32Array {
     const start = this.#start[task];
     const end = this.#start[task + 1];

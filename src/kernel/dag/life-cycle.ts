@@ -89,7 +89,7 @@ export function reopen(transition: DagTransition, reopening: Reopening): void {
   advance(transition);
 }
 
-/** Something may have come due: the instance's deadline, its tasks' retries. */
+/** Handles what may have come due: the instance's deadline, its tasks' retries. */
 export function wake(transition: DagTransition): void {
   const { state, turn } = transition;
   const { status, pausing, failing, deadline, retryWaits } = state;
@@ -104,7 +104,7 @@ export function wake(transition: DagTransition): void {
   advance(transition);
 }
 
-/** When `wake` has something to do. */
+/** Time at which `wake` has something to do; undefined for none. */
 export function nextWake({ status, pausing, failing, deadline, retryWaits }: DagState): number | undefined {
   if (hasEnded(status)) return undefined;
   const retryAt = status === "Running" && !pausing && !failing ? retryWaits.earliest() : undefined;

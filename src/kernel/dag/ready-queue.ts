@@ -1,8 +1,8 @@
 import { Heap } from "../../base/heap.ts";
 
 /**
- * Tasks that could run now, best first: lower rank (the sub-task rule), then more successors, then first come. What is in
- * it follows from the events alone, so that a replayed instance goes on in the same order.
+ * Tasks that could run now, best first: lower rank (the sub-task rule), then more successors, then first come. What is
+ * in it follows from the events alone, so that a replayed instance continues in the same order.
  */
 export class ReadyQueue {
   readonly #heap = new Heap<Entry>(goesBefore);

@@ -50,7 +50,10 @@ export interface Settlement {
   readonly output: Payload | undefined;
 }
 
-/** A failed node is as the user says; what the failure kept from running runs, unless another failure keeps it. */
+/**
+ * Sets a failed node to the status that the user chose; runs what the failure kept from running, unless another failure
+ * keeps it.
+ */
 export function settle(transition: DagTransition, settlement: Settlement): Reopening {
   const { state } = transition;
   const { task, status, output } = settlement;

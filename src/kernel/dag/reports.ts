@@ -88,7 +88,10 @@ function choose(transition: DagTransition, task: number, result: unknown): void 
   transition.emit({ type: "DecisionMade", task, result: text, edgesOff: choice.off });
 }
 
-/** After a failure nothing new starts, but what was running finishes, if need be in another process. */
+/**
+ * Lets a lost attempt finish, if need be in another process: after a failure nothing new starts, but what was running
+ * finishes.
+ */
 function finishLost(transition: DagTransition, task: number): void {
   const { state } = transition;
   if (!state.failing || state.pausing || state.status !== "Running") return;

@@ -32,7 +32,10 @@ export function updateParams(transition: DagTransition, task: number, params: st
   transition.emit({ type: "TaskParamsUpdated", task, params });
 }
 
-/** The task counts as failed: what may skip its failure goes on, otherwise the workflow's failure policy decides. */
+/**
+ * Stops a task, which counts as failed: successors that may skip its failure run, otherwise the workflow's failure
+ * policy decides.
+ */
 export function stop(transition: DagTransition, input: StopTask): void {
   const wasFailing = transition.state.failing;
   stopTask(transition, input);

@@ -42,7 +42,7 @@ export function admitSubTasks(
   });
 }
 
-/** It, or one of the sub-tasks below it, ended in a way that keeps all that comes after it from running. */
+/** True if the task, or one of the sub-tasks below it, ended in a way that keeps its successors from running. */
 function cannotComplete(state: DagState, task: number | undefined): boolean {
   if (task === undefined) return false;
   if (isFinished(state.phase(task)) && !state.isPassed(task)) return true;

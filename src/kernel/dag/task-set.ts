@@ -1,4 +1,4 @@
-/** Some of an instance's tasks. Most instances have most of their sets empty all their life, so an empty one costs little. */
+/** A set of an instance's tasks. Most sets of most instances are always empty, so an empty one costs little. */
 export class TaskSet {
   #tasks: Set<number> | undefined;
 

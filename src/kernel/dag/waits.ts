@@ -1,10 +1,10 @@
 import type { AddedTasks } from "./added-tasks.ts";
 import type { Graph } from "./graph.ts";
 
-/** Supplies what the counts are derived from, and is told which reach zero. */
+/** Supplies what the counts are derived from, and is notified of those that reach zero. */
 export interface WaitsOwner {
   isPassed(task: number): boolean;
-  /** Out-edges that the task, as it stands, has switched off. */
+  /** The out-edges that the task has switched off. */
   edgesOff(task: number): Iterable<number>;
   /** The task waits for nothing more. */
   onUnblocked(task: number): void;
@@ -75,7 +75,10 @@ export class Waits {
     }
   }
 
-  /** Only while its source is not complete: a decision switches before it finishes, a dead branch never completes. */
+  /**
+   * Switches an edge off, only while its source is not complete: a decision switches before it finishes, a dead branch
+   * never completes.
+   */
   switchOff(edge: number): void {
     if (this.#edgeOff[edge]) return;
     this.#edgeOff[edge] = true;
@@ -84,7 +87,7 @@ export class Waits {
     this.#countDown(to);
   }
 
-  /** Works out every count anew; tells nobody. */
+  /** Recomputes all counts without callbacks. */
   recount(): void {
     this.#recountEdges();
     this.#recountSubTasks();
@@ -111,7 +114,7 @@ export class Waits {
     }
   }
 
-  /** From the last to the first, because a sub-task always comes after its parent. */
+  /** Counts from the last task to the first, because a sub-task always comes after its parent. */
   #recountSubTasks(): void {
     this.#openSubTasks = undefined;
     for (let task = this.#waitingOn.length - 1; task >= this.#graph.size; task--) {
@@ -144,7 +147,7 @@ export class Waits {
     for (const sibling of this.#added.siblingsAfter(task)) this.#countDown(sibling);
   }
 
-  /** Tells the parent, and gives it back. */
+  /** Counts the sub-task as complete in its parent, and returns the parent. */
   #closeSubTask(task: number): number | undefined {
     const parent = this.#added.parentOf(task);
     if (parent !== undefined) this.#countSubTasks(parent, -1);

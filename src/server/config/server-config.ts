@@ -100,7 +100,7 @@ export const serverConfigSchema = z.strictObject({
   idleSeconds: z.number().positive().default(1800),
   idleMax: count.default(10_000),
   stuckSeconds: z.number().positive().default(3600),
-  /** For `heddle server` only; 0 for never. */
+  /** Applies to `heddle server` only; 0 for never. */
   watchdogSeconds: z
     .number()
     .refine((seconds) => seconds === 0 || seconds >= 1, "must be at least 1, or 0 for never")

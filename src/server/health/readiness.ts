@@ -4,7 +4,7 @@ import type { StoreWatch } from "./store-watch.ts";
 
 export interface ReadinessView {
   readonly isReady: boolean;
-  /** Why the server is not ready. */
+  /** The reason why the server is not ready. */
   readonly reason: string | null;
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Store } from "../../stores/store.ts";
 
-/** A sign of life that has waited for so long says enough; stores themselves try much longer. */
+/** Time after which an unanswered heartbeat counts as an outage; stores themselves retry much longer. */
 const patienceMs = 2000;
 
 /**
@@ -10,7 +10,7 @@ const patienceMs = 2000;
  * its outcome shows it without another query. An embedded store gets none: it is never away.
  */
 export class StoreWatch {
-  /** For the engine. */
+  /** The store for the engine. */
   readonly storage: Store;
   readonly #clock: Clock;
   #askedAt: number | undefined;
@@ -34,7 +34,7 @@ export class StoreWatch {
     this.storage = Object.create(store, { beat: { value: beat } }) as Store;
   }
 
-  /** Why it is not to be counted on, in words; undefined while it answers. */
+  /** The reason why the store counts as unavailable, as a sentence; undefined while it answers. */
   get problem(): string | undefined {
     if (this.#failure !== undefined) return this.#failure;
     if (this.#askedAt === undefined) return undefined;

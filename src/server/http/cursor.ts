@@ -17,7 +17,7 @@ export function placeOf<Place extends readonly (string | number)[]>(
       return place as unknown as Place;
     }
   } catch {
-    // Not JSON: refused below, like a cursor of the wrong shape.
+    // The text is not JSON: refused below, like a cursor of the wrong shape.
   }
   const details = [{ path: "query.cursor", problem: "not a cursor of this server: give `next` of the page before" }];
   throw new HttpError("REQUEST_INVALID", "the cursor is not one that this server gave", { details });

@@ -59,7 +59,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   RESULT_TOO_LARGE: 413,
   INPUTS_TOO_LARGE: 413,
 
-  // Transient.
+  // Transient, or over as soon as the store is repaired: 503 and 429 are answered with `retry-after`.
   QUEUE_FULL: 429,
   EXECUTOR_SHUT_DOWN: 503,
   ENGINE_FENCED: 503,
@@ -74,7 +74,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   STORE_FULL: 503,
   STORE_DENIED: 503,
 
-  // Needs an administrator.
+  // Usually need an administrator. Those with 503 are answered with `retry-after` too.
   FOLDER_UNRESPONSIVE: 503,
   GIT_FAILED: 500,
   STORE_CORRUPT: 500,

@@ -4,9 +4,9 @@ export interface Cursor {
   readonly feed: string;
   /** Number of the last received change. */
   readonly seq: number;
-  /** When the feed received that change; the client knows everything before. */
+  /** Time at which the feed received that change; the client knows everything before. */
   readonly at: number;
-  /** For a subscription of one instance: its last turn. */
+  /** The last turn of the instance, for a subscription of one instance. */
   readonly turn?: number;
   /** Creation time of that instance, because ids may be reused. */
   readonly createdAt?: number;

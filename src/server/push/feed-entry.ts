@@ -11,7 +11,7 @@ export interface FeedEntry {
   readonly turn: number;
   /** The cursor after this change. */
   readonly cursor: Cursor;
-  /** Its JSON. */
+  /** The change as JSON. */
   readonly text: string;
   /** Approximate length of the text. */
   readonly size: number;

@@ -14,7 +14,7 @@ export class Follower {
   bytesBefore = 0;
   /** The store is being read for it; it gets nothing meanwhile. */
   isCatchingUp = false;
-  /** When its first missed change was due. */
+  /** Time at which the first missed change was due. */
   earlyAt = 0;
   #early: Missed = nothingMissed;
 

@@ -16,7 +16,7 @@ export async function socketRoutes(
   connections: ConnectionLimit,
 ): Promise<void> {
   const clients = new SocketClients();
-  // Before the plugin's own hook, which closes sockets without a reason.
+  // Added before the plugin's own hook, which closes sockets without a reason.
   app.addHook("preClose", async () => clients.stop());
   await acceptWebSockets(app);
 

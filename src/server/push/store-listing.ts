@@ -5,7 +5,7 @@ import type { InstanceSummary } from "../../stores/store.ts";
 /** A listed instance. */
 export interface Listed {
   readonly summary: InstanceSummary;
-  /** Its pushed text. */
+  /** The text that is pushed for the instance. */
   readonly text: string;
 }
 

@@ -9,7 +9,7 @@ export interface Caller {
 
 const decorator = "caller";
 
-/** Requests of it can have a caller. */
+/** Adds the decorator that holds the authenticated caller of a request. */
 export function knowCallers(app: FastifyInstance): void {
   app.decorateRequest(decorator, undefined);
 }
@@ -18,7 +18,7 @@ export function letIn(request: FastifyRequest, caller: Caller): void {
   request.setDecorator(decorator, caller);
 }
 
-/** Undefined if it was not let in. */
+/** Returns the authenticated caller of the request; undefined if there is none. */
 export function findCaller(request: FastifyRequest): Caller | undefined {
   return request.getDecorator<Caller | undefined>(decorator);
 }

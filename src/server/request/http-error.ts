@@ -3,7 +3,7 @@ import type { Caller } from "./caller.ts";
 
 export interface HttpErrorOptions {
   readonly details?: Refusal["details"];
-  /** When it is worth trying again. */
+  /** Time after which a retry is worth trying. */
   readonly retryAfterSeconds?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** The refused caller, if known. */

@@ -11,7 +11,7 @@ export function bodyDigestOf(request: FastifyRequest): string | undefined {
   return request.getDecorator<string | undefined>(decorator);
 }
 
-/** Tells why the JSON is refused. */
+/** Returns the reason why the JSON is refused. */
 function problemOf(text: string): string {
   try {
     JSON.parse(text);

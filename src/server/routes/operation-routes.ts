@@ -124,7 +124,10 @@ async function nodeName({ engine }: RouteParts, instanceId: string, idOrName: st
   return isName ? idOrName : (tasks.find(({ nodeId }) => String(nodeId) === idOrName)?.name ?? idOrName);
 }
 
-/** As `nodeName`; a task of code, whose name may not be unique, also by its number in the instance. */
+/**
+ * Resolves a task given as `nodeName`; a task of code, whose name may not be unique, also by its number in the
+ * instance.
+ */
 async function taskGiven(parts: RouteParts, instanceId: string, given: string): Promise<string | number> {
   const { kind, tasks } = await parts.engine.getWorkflowInstanceStatus(instanceId);
   if (kind === "dag") return await nodeName(parts, instanceId, given);

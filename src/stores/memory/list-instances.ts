@@ -20,7 +20,7 @@ function passes(row: InstanceSummary, filter: InstanceFilter): boolean {
   );
 }
 
-/** Further down the list. */
+/** True if the row comes after that place in the list, newest first. */
 function isAfter(place: InstanceFilter["before"], row: InstanceSummary): boolean {
   if (place === undefined || row.createdAt < place.createdAt) return true;
   return row.createdAt === place.createdAt && row.key < place.key;

@@ -33,8 +33,8 @@ import { listInstances } from "./list-instances.ts";
 import { definitionKey, documentKey, requestKey, Tables } from "./tables.ts";
 
 /**
- * For tests. What was committed outlives `close`, so that an engine can be restarted on the same object. The object is
- * one connection; the other members of a cluster have each their own, by `connect`.
+ * A store in memory, for tests. Committed data outlive `close`, so that an engine can be restarted on the same object.
+ * The object is one connection; the other members of a cluster have each their own, by `connect`.
  */
 export class MemoryStore implements Store {
   readonly clusters = "possible";

@@ -133,7 +133,7 @@ function unreachable(error: unknown, place: string): Fault {
   return { code: "STORE_UNAVAILABLE", message };
 }
 
-/** Tells whether an error is an answer of the server, or an error of ours that was made of one. */
+/** Returns whether an error is an answer of the server, or an error of ours that was made of one. */
 export function isAnswer(error: unknown): boolean {
   return error instanceof EngineError || numberOf(error) !== undefined;
 }

@@ -3,6 +3,6 @@ export interface Address {
   readonly host: string;
   readonly user: string;
   readonly database: string;
-  /** Such as `heddle on 127.0.0.1:5432`. */
+  /** The database and its server, such as `heddle on 127.0.0.1:5432`. */
   readonly place: string;
 }

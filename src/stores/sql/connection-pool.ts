@@ -14,7 +14,7 @@ export interface PoolOptions<Connection> {
   /** Maximum number of connections; they are made when they are needed. */
   readonly size: number;
   readonly connect: (deadline: Deadline, signal: AbortSignal) => Promise<Connection>;
-  /** Tells whether an error is an answer of the server. After any other error the idle connections are closed too. */
+  /** Returns whether an error is an answer of the server. After any other error the idle connections are closed too. */
   readonly isAnswer: (error: unknown) => boolean;
 }
 

@@ -5,7 +5,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** When a call has to be over, with waiting for a connection and making it. */
+/** The time by which a call has to end, including waiting for a connection and opening it. */
 export class Deadline {
   readonly limitMs: number;
   readonly #until: number;
